@@ -1,0 +1,78 @@
+"""What every backend does: run one kernel of one code object on given arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.capture.capture import Evidence
+from layoutprobe.codeobj.model import CodeObject
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """A global-memory argument.
+
+    Attributes:
+        data: initial contents, C-contiguous; its size is the size of the allocation.
+        undefined: the kernel gets memory whose contents nobody has set (`data` gives only the
+            size and dtype), as from hipMalloc.
+    """
+
+    data: NDArray[Any]
+    undefined: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """One kernel launch.
+
+    Attributes:
+        code: the code object.
+        kernel: name of the kernel in it.
+        grid: number of workgroups in x, y, z.
+        block: work-items of a workgroup in x, y, z.
+        args: explicit arguments in order: Buffer, or a numpy scalar of the argument's own size.
+        dynamic_lds: bytes of LDS beyond the static allocation.
+    """
+
+    code: CodeObject
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    args: Sequence[Buffer | np.generic]
+    dynamic_lds: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """What a launch left in its buffers.
+
+    Attributes:
+        buffers: one array per argument (None for scalars), shaped like the Buffer's data.
+        undefined: per buffer the bits that are undefined, as an unsigned array of the same
+            shape, or None where all are defined or the backend cannot know.
+        evidence: what kind of run this was.
+    """
+
+    buffers: tuple[NDArray[Any] | None, ...]
+    undefined: tuple[NDArray[Any] | None, ...]
+    evidence: Evidence
+
+
+class Backend(Protocol):
+    """Runs launches. The same code object and the same solver serve all backends."""
+
+    name: str
+
+    def run(self, launch: Launch) -> RunResult:
+        """Run one launch to its end.
+
+        Raises:
+            ExecutionError: the kernel did what no correct kernel does, or cannot be executed.
+        """
+        ...

@@ -1,0 +1,169 @@
+"""The code object as plain data: what the loader found in the ELF, and nothing executable."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from layoutprobe.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One kernel argument of the metadata note.
+
+    Attributes:
+        name: name in the source ("" where the compiler kept none).
+        offset: byte offset in the kernarg segment.
+        size: bytes.
+        kind: the metadata's value kind: "by_value", "global_buffer", "hidden_block_count_x"...
+        access: "read_only", "write_only", "read_write" or "".
+    """
+
+    name: str
+    offset: int
+    size: int
+    kind: str
+    access: str = ""
+
+    @property
+    def hidden(self) -> bool:
+        """True for arguments that the runtime fills in, not the caller."""
+        return self.kind.startswith("hidden_")
+
+
+@dataclass(frozen=True)
+class KernelDescriptor:
+    """The 64-byte amdhsa kernel descriptor. Source: LLVM AMDGPUUsage, "Kernel Descriptor".
+
+    `rsrc1`, `rsrc2`, `rsrc3` and `properties` are the raw words; the named attributes are
+    decoded from them.
+    """
+
+    group_segment_size: int
+    private_segment_size: int
+    kernarg_size: int
+    entry_offset: int
+    rsrc1: int
+    rsrc2: int
+    rsrc3: int
+    properties: int
+    kernarg_preload: int
+
+    @property
+    def wave32(self) -> bool:
+        """Bit 10 of kernel_code_properties."""
+        return bool(self.properties >> 10 & 1)
+
+    @property
+    def wgp_mode(self) -> bool:
+        """RSRC1 bit 29 (gfx10 and later): True for WGP mode, False for CU mode."""
+        return bool(self.rsrc1 >> 29 & 1)
+
+    @property
+    def user_sgprs(self) -> int:
+        """Number of user SGPRs, RSRC2 bits 5:1."""
+        return self.rsrc2 >> 1 & 31
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of a code object.
+
+    Attributes:
+        name: the kernel's name in the metadata.
+        symbol: the descriptor's symbol ("NAME.kd").
+        entry: virtual address of its first instruction.
+        size: bytes of code from the entry, as the function symbol states.
+        descriptor: the kernel descriptor.
+        args: arguments of the metadata note, hidden ones included, by offset.
+        vgprs, sgprs: register counts that the metadata states.
+        vgpr_spills, sgpr_spills: spill counts that the metadata states.
+        wavefront_size: 32 or 64.
+        max_workgroup_size: the metadata's max_flat_workgroup_size.
+        uses_dynamic_stack: calls or alloca whose size the compiler could not bound.
+    """
+
+    name: str
+    symbol: str
+    entry: int
+    size: int
+    descriptor: KernelDescriptor
+    args: tuple[Argument, ...]
+    vgprs: int
+    sgprs: int
+    vgpr_spills: int
+    sgpr_spills: int
+    wavefront_size: int
+    max_workgroup_size: int
+    uses_dynamic_stack: bool = False
+
+    @property
+    def explicit_args(self) -> tuple[Argument, ...]:
+        """Arguments that the caller gives."""
+        return tuple(a for a in self.args if not a.hidden)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One loadable segment: bytes at a virtual address, zero-filled to `size`."""
+
+    address: int
+    data: bytes
+    size: int
+    executable: bool
+    writable: bool
+
+
+@dataclass(frozen=True)
+class LineTable:
+    """Address -> source position. `addresses` ascend; row i covers up to addresses[i+1]."""
+
+    addresses: tuple[int, ...] = ()
+    files: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+
+    def find(self, address: int) -> str | None:
+        """"file:line" of an address, or None where the object has no line for it."""
+        i = bisect_right(self.addresses, address) - 1
+        if i < 0 or self.lines[i] == 0:
+            return None
+        return f"{self.files[i]}:{self.lines[i]}"
+
+
+@dataclass(frozen=True)
+class CodeObject:
+    """A loaded AMD code object.
+
+    Attributes:
+        digest: SHA-256 of the file's bytes, hexadecimal.
+        target: processor name from the metadata, such as the part after the last "-" of
+            "amdgcn-amd-amdhsa--NAME", with feature suffixes removed.
+        kernels: by name, in the order of the metadata.
+        segments: loadable segments, by address.
+        lines: source positions, empty without debug information.
+    """
+
+    digest: str
+    target: str
+    kernels: Mapping[str, Kernel]
+    segments: tuple[Segment, ...]
+    lines: LineTable = field(default_factory=LineTable)
+
+    def kernel(self, name: str | None = None) -> Kernel:
+        """The kernel of that name, or the only one.
+
+        Raises:
+            UsageError: no such kernel, or several and no name; lists those present.
+        """
+        if name is not None and name in self.kernels:
+            return self.kernels[name]
+        if name is None and len(self.kernels) == 1:
+            return next(iter(self.kernels.values()))
+        present = ", ".join(self.kernels) or "none"
+        raise UsageError(
+            "the code object has no single kernel to choose" if name is None else f"no kernel named {name!r}",
+            expected="one of: " + present,
+            hint="name one of the kernels above",
+        )

@@ -1,0 +1,66 @@
+"""The one error type that layoutprobe raises on purpose.
+
+An error tells a kernel author what happened, where, what was expected, what was observed,
+and what to do next. The CLI prints it; a library user catches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class ProbeError(Exception):
+    """Something that stops the work, said in words for a kernel author.
+
+    Args:
+        what: one sentence that states the problem.
+        where: ordered name -> value pairs: kernel, source line, PC, wave, lane, VGPR, file, key...
+        expected: what would have been right, if that is known.
+        observed: what was found instead.
+        hint: the next step to take.
+
+    The exit code is 2 ("could not decide"): an error is never a finding.
+    """
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: Mapping[str, object] | None = None,
+        expected: str | None = None,
+        observed: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = dict(where or {})
+        self.expected = expected
+        self.observed = observed
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.where:
+            lines.append("  where:    " + ", ".join(f"{k} {v}" for k, v in self.where.items()))
+        for label, text in (("expected", self.expected), ("observed", self.observed), ("next", self.hint)):
+            if text:
+                lines.append(f"  {label + ':':<9} {text}")
+        return "\n".join(lines)
+
+
+class UsageError(ProbeError):
+    """What the user asked for is not possible: unknown name, wrong file, bad combination."""
+
+
+class ToolchainError(ProbeError):
+    """No usable compiler, or the compiler refused the source."""
+
+
+class CodeObjectError(ProbeError):
+    """The bytes are not a code object that we can read."""
+
+
+class ExecutionError(ProbeError):
+    """The kernel did something that no correct kernel does, or that we cannot execute."""

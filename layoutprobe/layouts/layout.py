@@ -1,0 +1,84 @@
+"""A Layout: which matrix element sits in which register slot.
+
+The map runs hardware location -> element, because one element may live in several lanes; the
+reverse is then no function. The dense table is the truth; closed forms only explain it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+HOLE = -1
+"""Row and column of a slot that holds no element of the matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Element held by every slot of one operand.
+
+    Attributes:
+        matrix: "A", "B", "C" or "D".
+        shape: (rows, cols) of the logical tile: A is M x K, B is K x N, C and D are M x N.
+        row: int32, axes [wave, lane, vgpr, field]; row of the element in the slot, or HOLE.
+        col: int32, same axes.
+        field_bits: width of one field in bits (32, 16, 8 or 4). Field f of a VGPR is
+            bits [f*field_bits, (f+1)*field_bits).
+    """
+
+    matrix: str
+    shape: tuple[int, int]
+    row: NDArray[np.int32]
+    col: NDArray[np.int32]
+    field_bits: int
+
+    def __post_init__(self) -> None:
+        if self.row.shape != self.col.shape or self.row.ndim != 4:
+            raise ValueError("row and col need the same four axes [wave, lane, vgpr, field]")
+
+    @property
+    def waves(self) -> int:
+        """Number of waves."""
+        return int(self.row.shape[0])
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a wave."""
+        return int(self.row.shape[1])
+
+    @property
+    def vgprs(self) -> int:
+        """VGPRs of the operand."""
+        return int(self.row.shape[2])
+
+    @property
+    def fields(self) -> int:
+        """Fields of a VGPR: 2 halves for 16-bit elements."""
+        return int(self.row.shape[3])
+
+    @property
+    def holes(self) -> NDArray[np.bool_]:
+        """True where a slot holds no element."""
+        return self.row == HOLE
+
+    def multiplicity(self) -> NDArray[np.int32]:
+        """How many slots hold each element: int32 [rows, cols]."""
+        held = ~self.holes
+        index = self.row[held].astype(np.int64) * self.shape[1] + self.col[held]
+        counts = np.bincount(index, minlength=self.shape[0] * self.shape[1])
+        return counts.astype(np.int32).reshape(self.shape)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Layout):
+            return NotImplemented
+        return (
+            self.matrix == other.matrix
+            and self.shape == other.shape
+            and self.field_bits == other.field_bits
+            and np.array_equal(self.row, other.row)
+            and np.array_equal(self.col, other.col)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays are not hashable

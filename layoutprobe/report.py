@@ -1,0 +1,120 @@
+"""What a command found, as plain data: rendering and exit codes both read it from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.capture.capture import Evidence
+from layoutprobe.layouts.layout import Layout
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong, in words for the kernel's author.
+
+    Attributes:
+        check: short name of the law that was broken ("operand-layout", "replication"...).
+        what: one sentence: the diagnosis.
+        where: ordered name -> value: wave, lane, vgpr, half, LDS byte, source line...
+        expected, observed: the element or value in words.
+        hint: the next step.
+        count: how many slots show it (one root cause is one finding).
+    """
+
+    check: str
+    what: str
+    where: Mapping[str, object] = field(default_factory=dict)
+    expected: str = ""
+    observed: str = ""
+    hint: str = ""
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Which elements of the tile were seen.
+
+    Attributes:
+        elements: elements of the tile.
+        seen: how many of them sit in at least one slot.
+        copies: smallest and largest number of slots per seen element, per wave that holds it.
+        missing_rows, missing_cols: rows and columns of which no element was seen.
+        fold: e.g. "rows fold by 8" where rows r and r+8 cannot be told apart or the upper half
+            repeats the lower; "" otherwise.
+    """
+
+    elements: int
+    seen: int
+    copies: tuple[int, int]
+    missing_rows: tuple[int, ...] = ()
+    missing_cols: tuple[int, ...] = ()
+    fold: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class LayoutReport:
+    """Result of `dump`, `roundtrip` and `epilogue`.
+
+    Attributes:
+        command: "dump", "roundtrip" or "epilogue".
+        arch, instruction, matrix, dtype, lds, tile: what was probed; lds and instruction are ""
+            where the command has none. tile is (M, N, K) of the block.
+        patterns: names of the patterns whose codes identified the elements.
+        loaded: what the registers were found to hold (dump), what LDS returned (roundtrip), or
+            which C element each accumulator slot was stored to (epilogue).
+        needed: what the instruction was found to need in the same slots, anchored by
+            `convention`; None where the command does not involve the instruction.
+        mismatch: bool, axes of loaded.row: slots that are read by the instruction and hold
+            something else than needed. All False where needed is None.
+        live: bool, same axes: some output of the instruction depends on this slot. None where
+            not probed.
+        readers: int32, same axes: which half-wave's outputs read the slot (-1: none); None where
+            not probed.
+        closed_form: explanation that reproduces `loaded` exactly, or "" where none was found.
+        needed_form: the same for `needed`.
+        convention: how the gauge was fixed, in words.
+        ambiguity: what execution cannot tell, in words.
+        coverage: what of the tile was seen.
+        findings: empty when everything holds.
+        evidence: of every capture that went in, each kind once.
+        toolchain: compiler version, flags, code-object digest.
+    """
+
+    command: str
+    arch: str
+    instruction: str
+    matrix: str
+    dtype: str
+    lds: str
+    tile: tuple[int, int, int]
+    patterns: tuple[str, ...]
+    loaded: Layout
+    needed: Layout | None
+    mismatch: NDArray[np.bool_]
+    live: NDArray[np.bool_] | None
+    readers: NDArray[np.int32] | None
+    closed_form: str
+    needed_form: str
+    convention: str
+    ambiguity: str
+    coverage: Coverage
+    findings: tuple[Finding, ...]
+    evidence: tuple[Evidence, ...]
+    toolchain: Mapping[str, str] = field(default_factory=dict)
+    undecided: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 holds, 1 a finding, 2 could not decide."""
+        if self.findings:
+            return 1
+        return 2 if self.undecided else 0
+
+    def _repr_html_(self) -> str:
+        from layoutprobe.render import notebook
+
+        return notebook(self)
