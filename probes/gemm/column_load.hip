@@ -6,7 +6,7 @@
 // this load; the right answer is 120 * (i % 16), which -DCOLUMN_LOAD=0 gives.
 //
 // 64 x 64 block tile, K step 16, four waves of 16 x 64. M and N are multiples of 64, K of 16.
-#include "../lds/probe.h"
+#include "lds/probe.h"
 
 #ifndef COLUMN_LOAD
 #define COLUMN_LOAD 1

@@ -4,7 +4,7 @@
 // 4 x 2 matrix tiles. LDS rows are padded to 24 halves, so that 16-byte accesses stay aligned and
 // the lanes of one ds_load_b128 phase spread over the banks. B is transposed on its way into LDS.
 // One LDS buffer and two barriers per step: the plain kernel that variants are measured against.
-#include "../lds/probe.h"
+#include "lds/probe.h"
 
 constexpr int kBlockM = 128, kBlockN = 128, kBlockK = 16;
 constexpr int kThreads = 256;

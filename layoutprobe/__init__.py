@@ -1,0 +1,43 @@
+"""layoutprobe: finds which matrix element sits in which lane, VGPR and half of a WMMA kernel.
+
+>>> import layoutprobe
+>>> report = layoutprobe.dump(matrix="A", lds="xor")  # doctest: +SKIP
+>>> report.closed_form  # doctest: +SKIP
+'A[16*wave + lane % 16][2*vgpr + half]'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from layoutprobe.commands import dump, epilogue, roundtrip
+    from layoutprobe.errors import ProbeError
+    from layoutprobe.patterns import load_pattern
+
+__version__ = "0.1.0"
+
+__all__ = ["ProbeError", "__version__", "dump", "epilogue", "load_pattern", "roundtrip"]
+
+_HOMES = {
+    "ProbeError": "layoutprobe.errors",
+    "dump": "layoutprobe.commands",
+    "epilogue": "layoutprobe.commands",
+    "load_pattern": "layoutprobe.patterns",
+    "roundtrip": "layoutprobe.commands",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name on its first use, so that `import layoutprobe` itself costs nothing."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'layoutprobe' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

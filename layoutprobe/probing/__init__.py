@@ -1,0 +1,1 @@
+"""Probe specs, and the one way in which a probe is compiled, launched and captured."""

@@ -1,0 +1,213 @@
+"""What a probe declares about itself: one .hip and one .toml beside it.
+
+The .toml states the kernel's name, its workgroup size ("block"), how the grid follows ("one"
+workgroup, as many as the input's "waves" need, or as many as block "tiles" cover the output), the
+block tile [M, N, K], which defines it understands, which matrix instruction it executes per dtype,
+where each wave's tile begins ([wave_tile]), and its arguments in order. A shape names its axes;
+each extent is a number or a symbol, which the inputs bind ("waves", "M") or the LDS scheme does
+("lds_dwords").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from layoutprobe.assets import asset_dir
+from layoutprobe.errors import UsageError
+from layoutprobe.probing._toml import Table
+
+LANES = 32
+"""Lanes of a wave: every probe is a wave32 kernel."""
+
+_GRIDS = ("one", "waves", "tiles")
+_ROLES = ("in", "out", "size")
+_DTYPES = ("u16", "u32", "i32", "f16", "f32")
+_MATRICES = ("A", "B", "C", "D")
+_LARGEST_EXTENT = 1 << 20
+
+
+@dataclass(frozen=True)
+class ArgumentSpec:
+    """One kernel argument.
+
+    Attributes:
+        name: as captures call it.
+        role: "in" and "out" are buffers, "size" is an integer bound to the symbol of that name.
+        dtype: element type, "u16", "u32", "i32", "f16" or "f32".
+        matrix: the matrix whose elements it carries, "" for sizes.
+        axes: names of the axes, in order.
+        shape: extent of each axis, a number or a symbol.
+    """
+
+    name: str
+    role: str
+    dtype: str
+    matrix: str
+    axes: tuple[str, ...]
+    shape: tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class ProbeSpec:
+    """A probe's declaration.
+
+    Attributes:
+        name: "operand", "gemm/standard"...
+        source: the .hip file.
+        include: directory that its #include lines are relative to.
+        kernel: name of its kernel.
+        block: work-items of a workgroup.
+        grid: "one", "waves" or "tiles".
+        tile: (M, N, K) of the block tile; 0 where the probe has no such extent.
+        defines: names of the preprocessor defines that it understands.
+        define_values: define -> dtype -> value.
+        instructions: dtype -> mnemonic of the matrix instruction; empty where it has none.
+        wave_tile: matrix -> (row, col) step from one wave's tile to the next.
+        arguments: in order.
+    """
+
+    name: str
+    source: Path
+    include: Path
+    kernel: str
+    block: int
+    grid: str
+    tile: tuple[int, int, int]
+    defines: tuple[str, ...]
+    define_values: Mapping[str, Mapping[str, int]]
+    instructions: Mapping[str, str]
+    wave_tile: Mapping[str, tuple[int, int]]
+    arguments: tuple[ArgumentSpec, ...]
+
+    @property
+    def waves_per_group(self) -> int:
+        """Waves of one workgroup."""
+        return self.block // LANES
+
+    def instruction(self, dtype: str) -> str:
+        """Mnemonic of the matrix instruction for a dtype.
+
+        Raises:
+            UsageError: the probe has none for it.
+        """
+        if dtype in self.instructions:
+            return self.instructions[dtype]
+        raise UsageError(
+            f"the {self.name} probe has no matrix instruction for dtype {dtype!r}",
+            where={"file": self.source.with_suffix(".toml")},
+            expected="one of " + ", ".join(self.instructions),
+        )
+
+
+def probe_names(directory: Path | None = None) -> list[str]:
+    """Names of all probes in the directory, GEMMs included."""
+    root = directory or asset_dir("probes")
+    return sorted(p.relative_to(root).with_suffix("").as_posix() for p in root.rglob("*.toml"))
+
+
+def load_spec(name: str, directory: Path | None = None) -> ProbeSpec:
+    """The spec of one probe.
+
+    Args:
+        name: path below the directory without suffix, such as "operand" or "gemm/standard".
+        directory: where to look; the shipped probes where None.
+
+    Raises:
+        UsageError: no such probe, or a spec that does not hold; names file and key.
+    """
+    root = directory or asset_dir("probes")
+    path = root / f"{name}.toml"
+    if not re.fullmatch(r"\w+(/\w+)*", name) or not path.is_file():
+        raise UsageError(f"no probe named {name!r}", expected="one of " + ", ".join(probe_names(root)))
+    table = Table.load(path)
+    source = path.with_suffix(".hip")
+    if not source.is_file():
+        raise UsageError("a probe's spec has no source beside it", where={"file": source})
+    spec = _read(table, name, source, root)
+    table.finish()
+    return spec
+
+
+def _read(table: Table, name: str, source: Path, include: Path) -> ProbeSpec:
+    block = table.integer("block", LANES, 1024)
+    if block % LANES:
+        table.fail("block", f"a multiple of {LANES}")
+    m, n, k = table.integers("tile", 3, 0, 4096)
+    defines = table.names("defines")
+    instructions = _by_dtype(table.table("instruction"))
+    arguments = tuple(_argument(t) for t in table.tables("argument"))
+    if len({a.name for a in arguments}) != len(arguments):
+        table.fail("argument", "every name once")
+    return ProbeSpec(
+        name=name,
+        source=source,
+        include=include,
+        kernel=table.name("kernel"),
+        block=block,
+        grid=table.name("grid", choices=_GRIDS),
+        tile=(m, n, k),
+        defines=defines,
+        define_values=_define_values(table.table("define"), defines),
+        instructions=instructions,
+        wave_tile=_wave_tile(table.table("wave_tile")),
+        arguments=arguments,
+    )
+
+
+def _argument(table: Table) -> ArgumentSpec:
+    role = table.name("role", choices=_ROLES)
+    dtype = table.name("dtype", choices=_DTYPES)
+    sized = role == "size"
+    axes = () if sized else table.names("axes")
+    shape = () if sized else _shape(table)
+    if len(axes) != len(shape):
+        table.fail("axes", f"{len(shape)} names, as many as shape has extents")
+    if sized and dtype != "i32":
+        table.fail("dtype", "i32 for a size")
+    matrix = "" if sized else table.name("matrix", choices=_MATRICES)
+    argument = ArgumentSpec(table.name("name"), role, dtype, matrix, axes, shape)
+    table.finish()
+    return argument
+
+
+def _shape(table: Table) -> tuple[int | str, ...]:
+    extents = table.get("shape")
+    if not isinstance(extents, list) or not 1 <= len(extents) <= 4:
+        table.fail("shape", "a list of 1 to 4 extents")
+    for extent in extents:
+        number = type(extent) is int and 1 <= extent <= _LARGEST_EXTENT
+        symbol = isinstance(extent, str) and extent.isidentifier()
+        if not number and not symbol:
+            table.fail("shape", f"numbers from 1 to {_LARGEST_EXTENT}, or names")
+    return tuple(extents)
+
+
+def _by_dtype(table: Table) -> dict[str, str]:
+    result = {dtype: table.name(dtype) for dtype in table}
+    table.finish()
+    return result
+
+
+def _define_values(table: Table, defines: tuple[str, ...]) -> dict[str, dict[str, int]]:
+    result = {}
+    for define in table:
+        if define not in defines:
+            table.fail(define, "a define that `defines` lists")
+        values = table.table(define)
+        result[define] = {dtype: values.integer(dtype, 0, 1 << 30) for dtype in values}
+    table.finish()
+    return result
+
+
+def _wave_tile(table: Table) -> dict[str, tuple[int, int]]:
+    result = {}
+    for matrix in table:
+        if matrix not in _MATRICES:
+            table.fail(matrix, "one of " + ", ".join(_MATRICES))
+        row, col = table.integers(matrix, 2, 0, 4096)
+        result[matrix] = (row, col)
+    table.finish()
+    return result
