@@ -1,0 +1,196 @@
+"""Closed forms of layouts. Each reproduces its table exactly, holes included, or is not shown.
+
+>>> explain(layout)
+'A[16*wave + lane % 16][2*vgpr + half]'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.layouts.fit import Fit, affine_conditions, fit_sum, fit_xor
+from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.swizzle import SCHEMES
+
+FIELD_NAMES = {32: "", 16: "half", 8: "byte", 4: "nibble"}
+"""What a field of a VGPR is called, by its width in bits."""
+
+
+@dataclass(frozen=True)
+class _Bit:
+    """One bit of one coordinate: bit number `shift` of `name`, which has `width` bits."""
+
+    name: str
+    shift: int
+    width: int
+
+
+def _bits_of(names: tuple[str, ...], extents: tuple[int, ...]) -> list[_Bit]:
+    found = []
+    for name, extent in zip(names, extents, strict=True):
+        width = max(extent - 1, 0).bit_length()
+        found += [_Bit(name, shift, width) for shift in range(width)]
+    return found
+
+
+def _matrix_of(extents: tuple[int, ...], where: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The bits of every coordinate at the chosen points: 0/1, axes [point, bit]."""
+    columns = []
+    for coordinate, extent in zip(np.nonzero(where), extents, strict=True):
+        columns += [(coordinate >> shift) & 1 for shift in range(max(extent - 1, 0).bit_length())]
+    points = int(where.sum())
+    return np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((points, 0), np.int64)
+
+
+def explain(layout: Layout) -> str:
+    """A formula for the element in every slot, or "" where no simple one reproduces the table.
+
+    Slots that hold nothing must be describable too: `... where lane / 16 = lane % 2`.
+    """
+    names = ("wave", "lane", "vgpr", FIELD_NAMES.get(layout.field_bits, "field") or "field")
+    extents = layout.row.shape
+    held = ~layout.holes
+    if not held.any():
+        return ""
+    bits, matrix = _bits_of(names, extents), _matrix_of(extents, held)
+    axes = []
+    for values in (layout.row, layout.col):
+        text = _formula(bits, matrix, values[held].astype(np.int64))
+        if not text:
+            return ""
+        axes.append(text)
+    condition = ""
+    if not held.all():
+        if any(extent & (extent - 1) for extent in extents):
+            return ""
+        conditions = affine_conditions(matrix)
+        if conditions is None:
+            return ""
+        condition = " where " + " and ".join(_condition_text(bits, *pair) for pair in conditions)
+    return f"{layout.matrix}[{axes[0]}][{axes[1]}]{condition}"
+
+
+def explain_lds(row: NDArray[np.int32], col: NDArray[np.int32], shape: tuple[int, int]) -> str:
+    """What scheme an LDS map follows, or "" where none reproduces it exactly.
+
+    Args:
+        row, col: element in every half, in address order; HOLE where none was stored.
+        shape: rows and columns of the tile.
+    """
+    index = np.arange(row.size)
+    for scheme in SCHEMES.values():
+        if scheme.refusal(shape) or scheme.size(shape) > row.size + shape[1]:
+            continue
+        want_row, want_col = scheme.inverse(index, shape)
+        if np.array_equal(want_row, row) and np.array_equal(want_col, col):
+            return f"{scheme.name}: {(scheme.__doc__ or '').split('`')[1]}"
+    held = row != HOLE
+    if not held.any() or np.unique(row[held].astype(np.int64) * shape[1] + col[held]).size != held.sum():
+        return ""
+    bits = _bits_of(("row", "col"), shape)
+    grid = np.zeros(shape, np.bool_)
+    grid[row[held], col[held]] = True
+    place = np.zeros(shape, np.int64)
+    place[row[held], col[held]] = index[held]
+    text = _formula(bits, _matrix_of(shape, grid), place[grid]) if grid.all() else ""
+    return f"index = {text}" if text else ""
+
+
+def _formula(bits: list[_Bit], matrix: NDArray[np.int64], value: NDArray[np.int64]) -> str:
+    fit = fit_sum(matrix, value) or fit_xor(matrix, value)
+    if fit is None:
+        return ""
+    return _xor_text(bits, fit) if fit.xor else _sum_text(bits, fit)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Neighbouring bits of one coordinate with weights w, 2w, 4w...: `w * (x / d % m)`."""
+
+    name: str
+    shift: int
+    count: int
+    width: int
+    weight: int
+
+    @property
+    def reach(self) -> int:
+        """Bits that the term can set."""
+        mask = 0
+        for step in range(self.count):
+            mask |= abs(self.weight) << step
+        return mask
+
+    def text(self) -> str:
+        part = self.name
+        if self.shift:
+            part += f" / {1 << self.shift}"
+        if self.shift + self.count < self.width:
+            part += f" % {1 << self.count}"
+        if abs(self.weight) == 1:
+            return part
+        return f"{abs(self.weight)}*({part})" if " " in part else f"{abs(self.weight)}*{part}"
+
+
+def _runs(bits: list[_Bit], weights: tuple[int, ...]) -> list[_Run]:
+    runs: list[_Run] = []
+    for bit, weight in zip(bits, weights, strict=True):
+        if weight == 0:
+            continue
+        last = runs[-1] if runs else None
+        if (
+            last is not None
+            and last.name == bit.name
+            and last.shift + last.count == bit.shift
+            and last.weight << last.count == weight
+        ):
+            runs[-1] = _Run(last.name, last.shift, last.count + 1, last.width, last.weight)
+        else:
+            runs.append(_Run(bit.name, bit.shift, 1, bit.width, weight))
+    # Largest step first within the wave's own terms, as one writes it: 16*wave + 2*vgpr + half.
+    order = {"wave": 0, "row": 0, "lane": 2, "col": 2, "vgpr": 1}
+    return sorted(runs, key=lambda run: (order.get(run.name, 3), -abs(run.weight)))
+
+
+def _sum_text(bits: list[_Bit], fit: Fit) -> str:
+    text = ""
+    for run in _runs(bits, fit.weights):
+        sign = (" - " if run.weight < 0 else " + ") if text else ("-" if run.weight < 0 else "")
+        text += sign + run.text()
+    if not text:
+        return str(fit.base)
+    return text + (f" {'-' if fit.base < 0 else '+'} {abs(fit.base)}" if fit.base else "")
+
+
+def _xor_text(bits: list[_Bit], fit: Fit) -> str:
+    """Terms that touch disjoint bits are added; the rest is XORed: `(2*vgpr + half) ^ 8*(lane % 2)`."""
+    groups: list[tuple[int, list[str]]] = []
+    terms = [(run.reach, run.text()) for run in _runs(bits, fit.weights)]
+    if fit.base:
+        terms.append((fit.base, str(fit.base)))
+    for reach, text in terms:
+        for at, (taken, members) in enumerate(groups):
+            if not taken & reach:
+                groups[at] = (taken | reach, [*members, text])
+                break
+        else:
+            groups.append((reach, [text]))
+    return " ^ ".join(f"({' + '.join(m)})" if len(m) > 1 else _tight(m[0]) for _, m in groups)
+
+
+def _tight(term: str) -> str:
+    return f"({term})" if " " in term and "*" not in term else term
+
+
+def _condition_text(bits: list[_Bit], mask: int, parity: int) -> str:
+    terms = [
+        _Run(bit.name, bit.shift, 1, bit.width, 1).text()
+        for number, bit in enumerate(bits)
+        if mask >> number & 1
+    ]
+    if len(terms) == 2:
+        return f"{terms[0]} {'!=' if parity else '='} {terms[1]}"
+    return f"{' ^ '.join(terms)} = {parity}"

@@ -1,0 +1,167 @@
+"""How a tile lies in LDS: one class per scheme, in an explicit registry.
+
+A scheme is a map (row, col) -> index of a 16-bit element in LDS, written once here for the solver
+and once in probes/lds/lds_schemes.h for the device. LDS has 32 banks of one dword each: 64
+halves, 128 bytes, pass before a bank repeats. Rows of the same column that lie a multiple of 64
+halves apart conflict; padding and XOR schemes move them to other banks.
+
+Every scheme keeps groups of 8 halves (16 bytes) together, so that `ds_load_b128` still works.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.layouts.layout import HOLE
+
+GROUP = 8
+"""Halves of one 16-byte chunk."""
+
+BANK_SWEEP = 64
+"""Halves in 32 banks of 4 bytes."""
+
+Index = NDArray[np.int64]
+Shape = tuple[int, int]
+
+
+class Scheme(Protocol):
+    """A map from tile coordinates to LDS, with its inverse.
+
+    Attributes:
+        name: as the user writes it.
+        summary: one line.
+        involution: whether, in every row, column -> place within the row is its own inverse.
+        device_define: value of -DLDS_SCHEME for the probe kernels.
+    """
+
+    name: str
+    summary: str
+    involution: bool
+    device_define: int
+
+    def refusal(self, shape: Shape) -> str:
+        """Why the scheme cannot hold a tile of this shape; "" where it can."""
+        ...
+
+    def size(self, shape: Shape) -> int:
+        """Halves of LDS that the tile takes."""
+        ...
+
+    def index(self, row: Index, col: Index, shape: Shape) -> Index:
+        """Index of the half that holds (row, col); broadcasts."""
+        ...
+
+    def inverse(self, index: Index, shape: Shape) -> tuple[Index, Index]:
+        """(row, col) held by each half, or (HOLE, HOLE) for padding and beyond the tile."""
+        ...
+
+
+class _RowMajor:
+    """Rows at a fixed stride; subclasses say where a column goes within its row."""
+
+    name: str
+    summary: str
+    involution = True
+    device_define: int
+
+    def refusal(self, shape: Shape) -> str:
+        """Why the scheme cannot hold a tile of this shape; "" where it can."""
+        return "" if min(shape) > 0 else "the tile is empty"
+
+    def stride(self, cols: int) -> int:
+        """Halves from one row to the next."""
+        return cols
+
+    def place(self, row: Index, col: Index, cols: int) -> Index:
+        """Where (row, col) lies within its row. Its own inverse in every scheme so far."""
+        return col
+
+    def unplace(self, row: Index, place: Index, cols: int) -> Index:
+        """Inverse of `place`."""
+        return self.place(row, place, cols)
+
+    def size(self, shape: Shape) -> int:
+        """Halves of LDS that the tile takes."""
+        return shape[0] * self.stride(shape[1])
+
+    def index(self, row: Index, col: Index, shape: Shape) -> Index:
+        """Index of the half that holds (row, col); broadcasts."""
+        row, col = np.asarray(row, np.int64), np.asarray(col, np.int64)
+        return row * self.stride(shape[1]) + self.place(row, col, shape[1])
+
+    def inverse(self, index: Index, shape: Shape) -> tuple[Index, Index]:
+        """(row, col) held by each half, or (HOLE, HOLE) for padding and beyond the tile."""
+        rows, cols = shape
+        row, place = np.divmod(np.asarray(index, np.int64), self.stride(cols))
+        held = (row >= 0) & (row < rows) & (place < cols)
+        col = self.unplace(row, np.where(held, place, 0), cols)
+        return np.where(held, row, HOLE), np.where(held, col, HOLE)
+
+
+class Plain(_RowMajor):
+    """`row*cols + col`."""
+
+    name = "none"
+    summary = "row-major, no padding"
+    device_define = 0
+
+
+class Padded(_RowMajor):
+    """`row*(cols + 8) + col`: 8 halves of padding shift each row by four banks."""
+
+    name = "padded"
+    summary = "row-major with 8 halves of padding a row"
+    device_define = 1
+
+    def stride(self, cols: int) -> int:
+        """Halves from one row to the next."""
+        return cols + GROUP
+
+
+class Xor(_RowMajor):
+    """`row*cols + ((col/8) ^ (row & 1))*8 + col%8`: odd rows swap neighbouring groups of 8."""
+
+    name = "xor"
+    summary = "odd rows swap neighbouring groups of 8 halves"
+    device_define = 2
+
+    def refusal(self, shape: Shape) -> str:
+        """Why the scheme cannot hold a tile of this shape; "" where it can."""
+        if shape[1] % (2 * GROUP):
+            return "the columns must be a multiple of 16, so that every group of 8 has a partner"
+        return super().refusal(shape)
+
+    def place(self, row: Index, col: Index, cols: int) -> Index:
+        """Where (row, col) lies within its row."""
+        return col ^ ((row & 1) * GROUP)
+
+
+class XorVector(_RowMajor):
+    """`row*cols + ((col/8) ^ ((row >> s) & (cols/8 - 1)))*8 + col%8`, s = log2(max(1, 64/cols)).
+
+    Rows 64/cols apart start at the same bank, hence the shift: the XOR steps once per sweep over
+    the 32 banks. For 16 columns s = 2, and rows 0-3 stay as they are, rows 4-7 swap groups.
+    """
+
+    name = "xor-vector"
+    summary = "16-byte chunks XORed with the number of bank sweeps before the row"
+    device_define = 3
+
+    def refusal(self, shape: Shape) -> str:
+        """Why the scheme cannot hold a tile of this shape; "" where it can."""
+        chunks, rest = divmod(shape[1], GROUP)
+        if rest or chunks < 1 or chunks & (chunks - 1):
+            return "the columns must be 8 times a power of two"
+        return super().refusal(shape)
+
+    def place(self, row: Index, col: Index, cols: int) -> Index:
+        """Where (row, col) lies within its row."""
+        shift = max(1, BANK_SWEEP // cols).bit_length() - 1
+        return col ^ (((row >> shift) & (cols // GROUP - 1)) * GROUP)
+
+
+SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in (Plain(), Padded(), Xor(), XorVector())}
+"""Every scheme, in the order of its device_define."""

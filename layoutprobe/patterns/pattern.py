@@ -1,0 +1,214 @@
+"""A Pattern: a formula that gives every element of a matrix a code, and its inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import UsageError
+from layoutprobe.patterns import expression
+from layoutprobe.patterns.carriers import CARRIERS, DTYPE_CARRIERS, Carrier, carrier_of
+
+HOLE = -1
+"""No element of the matrix has this code."""
+
+UNKNOWN = -2
+"""Elements have this code, but they differ in this coordinate."""
+
+COORDINATES = ("row", "col", "rows", "cols")
+MAX_ELEMENTS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """What raw codes name.
+
+    Attributes:
+        row, col: int32, shape of the raw codes; a coordinate, HOLE or UNKNOWN.
+    """
+
+    row: NDArray[np.int32]
+    col: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A formula over (row, col), with what it claims.
+
+    Attributes:
+        name: what the user calls it.
+        summary: one line for the list of patterns.
+        expression: the formula (see layoutprobe.patterns.expression).
+        identifies: axes that a code alone names ("row", "col"), or ("marked",) where only
+            elements with a non-zero code are named; () where it needs a second pattern.
+        carriers: carriers that make sense, best first.
+        parameters: name -> value of further integers in the formula.
+        scale: the number is code/scale in numeric carriers.
+    """
+
+    name: str
+    summary: str
+    expression: str
+    identifies: tuple[str, ...]
+    carriers: tuple[str, ...] = tuple(CARRIERS)
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    scale: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse a formula that cannot be parsed."""
+        expression.parse(self.expression, (*COORDINATES, *self.parameters))
+
+    @property
+    def marked(self) -> bool:
+        """Only elements with a non-zero code are named."""
+        return "marked" in self.identifies
+
+    def with_parameters(self, values: Mapping[str, int]) -> Pattern:
+        """The same formula with other parameter values.
+
+        Raises:
+            UsageError: the pattern has no such parameter.
+        """
+        for key in values:
+            if key not in self.parameters:
+                known = ", ".join(self.parameters) or "none"
+                raise UsageError(f"Pattern {self.name} has no parameter {key!r}", hint=f"parameters: {known}")
+        return replace(self, parameters={**self.parameters, **values})
+
+    def codes(self, shape: tuple[int, int]) -> NDArray[np.int64]:
+        """Code of every element: int64 [rows, cols].
+
+        Raises:
+            UsageError: the shape is empty or too large, or the formula fails on it.
+        """
+        rows, cols = shape
+        if rows < 1 or cols < 1 or rows * cols > MAX_ELEMENTS:
+            raise UsageError(f"Pattern {self.name}: cannot code a {rows} x {cols} matrix")
+        names = {key: np.asarray(value, np.int64) for key, value in self.parameters.items()}
+        names["row"] = np.arange(rows, dtype=np.int64)[:, None]
+        names["col"] = np.arange(cols, dtype=np.int64)[None, :]
+        names["rows"], names["cols"] = np.asarray(rows, np.int64), np.asarray(cols, np.int64)
+        node = expression.parse(self.expression, tuple(names))
+        try:
+            return np.broadcast_to(expression.evaluate(node, names), shape)
+        except UsageError as error:
+            error.where = {"pattern": self.name, "shape": f"{rows} x {cols}", **error.where}
+            raise
+
+    def encode(self, shape: tuple[int, int], carrier: str) -> NDArray[np.unsignedinteger]:
+        """Raw bits of every element: unsigned [rows, cols] of the carrier's width.
+
+        Raises:
+            UsageError: a code is not exact in the carrier, or two elements that the pattern
+                claims to tell apart share a code.
+        """
+        kind = carrier_of(carrier)
+        code = self.codes(shape)
+        raw, exact = kind.encode(code, self.scale)
+        if not exact.all():
+            self._refuse_inexact(kind, code, exact)
+        self._check_claim(code)
+        return raw
+
+    def identify(self, shape: tuple[int, int], carrier: str, raw: NDArray[np.unsignedinteger]) -> Identified:
+        """Which element each raw code names, as far as this pattern alone can tell.
+
+        Args:
+            shape: rows and columns of the coded matrix.
+            carrier: how it was encoded.
+            raw: raw bits as observed, any shape.
+        """
+        coded = self.encode(shape, carrier)
+        known, group = np.unique(coded, return_inverse=True)
+        row, col = np.divmod(np.arange(coded.size), shape[1])
+        names = [_common(axis, group.ravel(), known.size) for axis in (row, col)]
+        if self.marked:
+            zero = coded.ravel()[self.codes(shape).ravel() == 0]
+            for table in names:
+                table[np.isin(known, zero)] = UNKNOWN
+        at = np.minimum(np.searchsorted(known, raw), known.size - 1)
+        found = known[at] == raw
+        return Identified(*(np.where(found, table[at], np.int32(HOLE)) for table in names))
+
+    def default_carrier(self, dtype: str) -> str:
+        """The carrier to use for elements of a dtype: raw bits where they serve, else numbers.
+
+        Raises:
+            UsageError: no carrier of this pattern fits the dtype.
+        """
+        if dtype not in DTYPE_CARRIERS:
+            raise UsageError(f"Unknown dtype {dtype!r}", hint="known: " + ", ".join(DTYPE_CARRIERS))
+        fitting = [name for name in DTYPE_CARRIERS[dtype] if name in self.carriers]
+        if not fitting:
+            raise UsageError(
+                f"Pattern {self.name} has no carrier for {dtype} elements",
+                expected=" or ".join(DTYPE_CARRIERS[dtype]),
+                observed=", ".join(self.carriers),
+            )
+        return min(fitting, key=self.carriers.index)
+
+    def _refuse_inexact(self, kind: Carrier, code: NDArray[np.int64], exact: NDArray[np.bool_]) -> None:
+        row, col = (int(x) for x in np.argwhere(~exact)[0])
+        number = f"{code[row, col]}" + (f"/{self.scale}" if self.scale != 1 and kind.kind != "raw" else "")
+        fits = [name for name in self.carriers if CARRIERS[name].encode(code, self.scale)[1].all()]
+        raise UsageError(
+            f"Pattern {self.name} is not exact in {kind.name}",
+            where={"row": row, "col": col},
+            expected=number,
+            observed=f"{kind.name} cannot hold it",
+            hint="carriers that fit: " + (", ".join(fits) or "none for this shape"),
+        )
+
+    def _check_claim(self, code: NDArray[np.int64]) -> None:
+        if self.marked:
+            if not code.any():
+                raise UsageError(
+                    f"Pattern {self.name} marks no element of this matrix", hint="check its parameters"
+                )
+            return
+        pair = first_collision(code.ravel(), code.shape[1], self.identifies)
+        if pair is not None:
+            (r0, c0), (r1, c1) = pair
+            raise UsageError(
+                f"Pattern {self.name} does not tell two elements apart",
+                where={"first": f"({r0}, {c0})", "second": f"({r1}, {c1})"},
+                expected="a code that names " + " and ".join(self.identifies),
+                observed=f"both have code {code[r0, c0]}",
+                hint="use a smaller tile, or the pattern `random`",
+            )
+
+
+def _common(axis: NDArray[np.int64], group: NDArray[np.intp], groups: int) -> NDArray[np.int32]:
+    """Per group of elements the coordinate that all of them share, else UNKNOWN."""
+    low = np.full(groups, np.iinfo(np.int64).max)
+    high = np.full(groups, -1)
+    np.minimum.at(low, group, axis)
+    np.maximum.at(high, group, axis)
+    return np.where(low == high, low, UNKNOWN).astype(np.int32)
+
+
+def first_collision(
+    keys: NDArray[np.int64], cols: int, axes: tuple[str, ...]
+) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The first two elements that share a key and differ in one of `axes`; None where there are none.
+
+    Args:
+        keys: one key per element, row-major.
+        cols: columns of the matrix.
+        axes: "row", "col" or both.
+    """
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    twin = first[group.ravel()]
+    here = np.arange(keys.size)
+    differs = np.zeros(keys.size, np.bool_)
+    if "row" in axes:
+        differs |= here // cols != twin // cols
+    if "col" in axes:
+        differs |= here % cols != twin % cols
+    if not differs.any():
+        return None
+    second = int(np.argmax(differs))
+    return divmod(int(twin[second]), cols), divmod(second, cols)
