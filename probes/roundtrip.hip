@@ -6,7 +6,7 @@
 #include "lds/lds_schemes.h"
 
 constexpr int kRows = 64, kCols = 16;
-constexpr int kThreads = 128, kWaves = kThreads / kLanes;
+constexpr int kThreads = 128;
 
 extern "C" __global__ void __block__(kThreads)
 roundtrip(const u16* in,  // [64][16]

@@ -141,13 +141,15 @@ def _read(table: Table, name: str, source: Path, include: Path) -> ProbeSpec:
     arguments = tuple(_argument(t) for t in table.tables("argument"))
     if len({a.name for a in arguments}) != len(arguments):
         table.fail("argument", "every name once")
+    grid = table.name("grid", choices=_GRIDS)
+    _check_symbols(table, grid, defines, arguments)
     return ProbeSpec(
         name=name,
         source=source,
         include=include,
         kernel=table.name("kernel"),
         block=block,
-        grid=table.name("grid", choices=_GRIDS),
+        grid=grid,
         tile=(m, n, k),
         defines=defines,
         define_values=_define_values(table.table("define"), defines),
@@ -155,6 +157,23 @@ def _read(table: Table, name: str, source: Path, include: Path) -> ProbeSpec:
         wave_tile=_wave_tile(table.table("wave_tile")),
         arguments=arguments,
     )
+
+
+def _check_symbols(
+    table: Table, grid: str, defines: tuple[str, ...], arguments: tuple[ArgumentSpec, ...]
+) -> None:
+    """Every symbol must get its value from the shape of an input, or from the LDS scheme."""
+    bound = {extent for a in arguments if a.role == "in" for extent in a.shape}
+    if "LDS_SCHEME" in defines:
+        bound.add("lds_dwords")
+    missing = {"one": set(), "waves": {"waves"}, "tiles": {"M", "N"}}[grid] - bound
+    if missing:
+        table.fail("grid", f"an input whose shape has {' and '.join(sorted(missing))}")
+    for i, argument in enumerate(arguments):
+        used = (argument.name,) if argument.role == "size" else argument.shape
+        for extent in used:
+            if isinstance(extent, str) and extent not in bound:
+                table.fail("argument", f"in argument[{i}] no extent {extent!r}: no input has it")
 
 
 def _argument(table: Table) -> ArgumentSpec:

@@ -27,7 +27,7 @@ role = "in"
 matrix = "A"
 dtype = "u32"
 axes = ["wave", "vgpr", "lane"]
-shape = ["waves", 8, 32]
+shape = ["waves", 8, "M"]
 [[argument]]
 name = "M"
 role = "size"
@@ -49,7 +49,7 @@ def test_reads_every_key(tmp_path: Path) -> None:
     assert spec.define_values == {"DTYPE": {"f16": 3}}
     assert spec.wave_tile == {"A": (16, 0)}
     assert spec.arguments == (
-        ArgumentSpec("a", "in", "u32", "A", ("wave", "vgpr", "lane"), ("waves", 8, 32)),
+        ArgumentSpec("a", "in", "u32", "A", ("wave", "vgpr", "lane"), ("waves", 8, "M")),
         ArgumentSpec("M", "size", "i32", "", (), ()),
     )
     assert spec.source == tmp_path / "p.hip"
@@ -76,9 +76,12 @@ def test_reads_every_key(tmp_path: Path) -> None:
         ('matrix = "A"', 'matrix = "Q"', "argument[0].matrix"),
         ('dtype = "u32"', 'dtype = "u33"', "argument[0].dtype"),
         ('axes = ["wave", "vgpr", "lane"]', 'axes = ["wave", "vgpr"]', "argument[0].axes"),
-        ('shape = ["waves", 8, 32]', "shape = []", "argument[0].shape"),
-        ('shape = ["waves", 8, 32]', 'shape = ["waves", 0, 32]', "argument[0].shape"),
+        ('shape = ["waves", 8, "M"]', "shape = []", "argument[0].shape"),
+        ('shape = ["waves", 8, "M"]', 'shape = ["waves", 0, 32]', "argument[0].shape"),
         ('name = "M"', 'name = "a"', "argument"),
+        ('name = "M"', 'name = "N"', "argument"),  # no input has this extent
+        ('role = "in"', 'role = "out"', "grid"),
+        ('grid = "waves"', 'grid = "tiles"', "grid"),
         ('dtype = "i32"', 'dtype = "f32"', "argument[1].dtype"),
         ('dtype = "i32"', 'dtype = "i32"\nshaep = [1]', "argument[1].shaep"),
         ('kernel = "k"', 'kernel = "k"\nblokc = 64', "blokc"),
