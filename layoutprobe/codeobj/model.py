@@ -83,6 +83,7 @@ class Kernel:
         wavefront_size: 32 or 64.
         max_workgroup_size: the metadata's max_flat_workgroup_size.
         uses_dynamic_stack: calls or alloca whose size the compiler could not bound.
+        kernarg_size: bytes of the kernarg segment that the metadata states.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Kernel:
     wavefront_size: int
     max_workgroup_size: int
     uses_dynamic_stack: bool = False
+    kernarg_size: int = 0
 
     @property
     def explicit_args(self) -> tuple[Argument, ...]:
@@ -117,6 +119,17 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class Relocation:
+    """A 64-bit word of the image that holds an address of the image.
+
+    The loader writes its own base plus `value` (modulo 2**64) at base plus `address`.
+    """
+
+    address: int
+    value: int
+
+
+@dataclass(frozen=True)
 class LineTable:
     """Address -> source position. `addresses` ascend; row i covers up to addresses[i+1]."""
 
@@ -125,7 +138,7 @@ class LineTable:
     lines: tuple[int, ...] = ()
 
     def find(self, address: int) -> str | None:
-        """"file:line" of an address, or None where the object has no line for it."""
+        """ "file:line" of an address, or None where the object has no line for it."""
         i = bisect_right(self.addresses, address) - 1
         if i < 0 or self.lines[i] == 0:
             return None
@@ -143,6 +156,7 @@ class CodeObject:
         kernels: by name, in the order of the metadata.
         segments: loadable segments, by address.
         lines: source positions, empty without debug information.
+        relocations: words of the segments that depend on where the image is loaded.
     """
 
     digest: str
@@ -150,6 +164,7 @@ class CodeObject:
     kernels: Mapping[str, Kernel]
     segments: tuple[Segment, ...]
     lines: LineTable = field(default_factory=LineTable)
+    relocations: tuple[Relocation, ...] = ()
 
     def kernel(self, name: str | None = None) -> Kernel:
         """The kernel of that name, or the only one.

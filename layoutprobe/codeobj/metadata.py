@@ -1,0 +1,189 @@
+"""The NT_AMDGPU_METADATA note: what the compiler says about target, kernels and arguments.
+
+Source: LLVM AMDGPUUsage, "Code Object V3 Metadata" to "V5".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from layoutprobe.codeobj.container import PT_NOTE, Container
+from layoutprobe.codeobj.cursor import Cursor
+from layoutprobe.codeobj.model import Argument
+from layoutprobe.errors import CodeObjectError
+
+_NOTE_NAME, _NT_AMDGPU_METADATA = b"AMDGPU\0", 32
+_MAX_NOTE = 16 << 20
+_MAX_ELEMENTS = 1 << 14  # of one array or map; the decoder allocates what an array claims to hold
+_MAX_KERNARG = 1 << 20
+_VERSION = 1
+# "amdgcn-amd-amdhsa--NAME" or "amdgcn-amd-amdhsa-unknown-NAME", with features ":xnack-:sramecc+".
+_TARGET = re.compile(r"amdgcn-[a-z]*-amdhsa-[a-z]*-([A-Za-z0-9_-]+)(?::[a-z0-9]+[+-])*")
+
+
+@dataclass(frozen=True)
+class KernelMetadata:
+    """One kernel as its metadata states it; attributes as in `model.Kernel`."""
+
+    name: str
+    symbol: str
+    args: tuple[Argument, ...]
+    kernarg_size: int
+    vgprs: int
+    sgprs: int
+    vgpr_spills: int
+    sgpr_spills: int
+    wavefront_size: int
+    max_workgroup_size: int
+    uses_dynamic_stack: bool
+
+
+class _Fields:
+    """A map of the metadata whose values are checked as they are read."""
+
+    def __init__(self, value: object, where: str) -> None:
+        if not isinstance(value, dict):
+            raise CodeObjectError(
+                "malformed metadata", where={"in": where}, expected="a map", observed=_kind(value)
+            )
+        self._map: Mapping[Any, Any] = value
+        self._where = where
+
+    def error(self, key: str, expected: str, observed: str) -> CodeObjectError:
+        return CodeObjectError(
+            "malformed metadata", where={"in": self._where, "key": key}, expected=expected, observed=observed
+        )
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self._map.get(key, default)
+        if not isinstance(value, str):
+            raise self.error(key, "a string", _kind(value))
+        return value
+
+    def integer(self, key: str, default: int | None = None, maximum: int = 0xFFFF_FFFF) -> int:
+        value = self._map.get(key, default)
+        if not isinstance(value, int) or not 0 <= value <= maximum:
+            raise self.error(key, f"an integer from 0 to {maximum}", _kind(value))
+        return value
+
+    def items(self, key: str) -> list[Any]:
+        value = self._map.get(key, [])
+        if not isinstance(value, list):
+            raise self.error(key, "an array", _kind(value))
+        return value
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    return repr(value) if isinstance(value, int) else type(value).__name__
+
+
+def read_metadata(container: Container) -> tuple[str | None, tuple[KernelMetadata, ...]]:
+    """Processor name (None where the metadata names none) and kernels, in the note's order.
+
+    Raises:
+        CodeObjectError: there is no metadata note, or it is malformed.
+    """
+    root = _Fields(_unpack(_find_note(container)), "the metadata note")
+    version = root.items("amdhsa.version")
+    if version[:1] != [_VERSION]:
+        raise root.error("amdhsa.version", f"[{_VERSION}, minor]", repr(version[:4]))
+    target = None
+    if full := root.text("amdhsa.target", ""):
+        match = _TARGET.fullmatch(full)
+        if match is None:
+            raise root.error("amdhsa.target", "amdgcn-amd-amdhsa--NAME", repr(full[:80]))
+        target = match[1]
+    kernels = tuple(_kernel(value, i) for i, value in enumerate(root.items("amdhsa.kernels")))
+    return target, kernels
+
+
+def _find_note(container: Container) -> Cursor:
+    for header in container.program_headers:
+        if header.kind != PT_NOTE:
+            continue
+        end = header.offset + header.file_size
+        if end > len(container.data):
+            raise Cursor(container.data, "note segment").error(f"bytes up to 0x{end:x}", "a shorter file", 0)
+        note = Cursor(container.data, "note segment", header.offset, end)
+        while note.end - note.pos >= 12:
+            name_size, size, kind = (note.unsigned(4) for _ in range(3))
+            name = note.take(name_size)
+            note.take(min(-name_size % 4, note.end - note.pos))
+            start = note.pos
+            note.take(size)
+            if name == _NOTE_NAME and kind == _NT_AMDGPU_METADATA:
+                return Cursor(container.data, "metadata note", start, start + size)
+            note.take(min(-size % 4, note.end - note.pos))
+    raise CodeObjectError(
+        "the code object has no metadata",
+        expected="a note AMDGPU of type NT_AMDGPU_METADATA",
+        hint="in assembly, describe the kernel between .amdgpu_metadata and .end_amdgpu_metadata",
+    )
+
+
+def _unpack(note: Cursor) -> object:
+    import msgpack  # needed by no other command than those that load code
+
+    start = note.pos
+    raw = note.take(note.end - note.pos)
+    if len(raw) > _MAX_NOTE:
+        raise note.error(f"at most {_MAX_NOTE} bytes", f"{len(raw)}", start)
+    try:
+        # ValueError covers what msgpack documents (ExtraData, FormatError, StackError, size limits)
+        # and strings that are not UTF-8; TypeError is a map with a key that cannot be hashed.
+        # OverflowError and OSError come from timestamps beyond the platform's range.
+        return msgpack.unpackb(
+            raw, strict_map_key=False, max_array_len=_MAX_ELEMENTS, max_map_len=_MAX_ELEMENTS
+        )
+    except (ValueError, TypeError, OverflowError, OSError, msgpack.UnpackException) as problem:
+        reason = f"{type(problem).__name__}: {str(problem)[:200]}"
+        raise note.error("one msgpack object", reason, start) from problem
+
+
+def _kernel(value: object, index: int) -> KernelMetadata:
+    name = _Fields(value, f"kernel {index}").text(".name")
+    fields = _Fields(value, f"kernel {name[:200]!r}")
+    wavefront_size = fields.integer(".wavefront_size")
+    if wavefront_size not in (32, 64):
+        raise fields.error(".wavefront_size", "32 or 64", str(wavefront_size))
+    args = [_argument(arg, f"argument {i} of {name[:200]!r}") for i, arg in enumerate(fields.items(".args"))]
+    args.sort(key=lambda a: a.offset)
+    for low, high in pairwise(args):
+        if low.offset + low.size > high.offset:
+            raise fields.error(
+                ".args",
+                "arguments that do not overlap",
+                f"{low.size} bytes at {low.offset} and {high.size} bytes at {high.offset}",
+            )
+    return KernelMetadata(
+        name=name,
+        symbol=fields.text(".symbol"),
+        args=tuple(args),
+        kernarg_size=fields.integer(".kernarg_segment_size", maximum=_MAX_KERNARG),
+        vgprs=fields.integer(".vgpr_count", 0),
+        sgprs=fields.integer(".sgpr_count", 0),
+        vgpr_spills=fields.integer(".vgpr_spill_count", 0),
+        sgpr_spills=fields.integer(".sgpr_spill_count", 0),
+        wavefront_size=wavefront_size,
+        max_workgroup_size=fields.integer(".max_flat_workgroup_size", 1024),
+        uses_dynamic_stack=bool(fields.integer(".uses_dynamic_stack", 0, 1)),
+    )
+
+
+def _argument(value: object, where: str) -> Argument:
+    fields = _Fields(value, where)
+    return Argument(
+        # clang appends ".coerce" to parameters whose type its ABI lowering replaced, as pointers.
+        name=fields.text(".name", "").removesuffix(".coerce"),
+        offset=fields.integer(".offset", maximum=_MAX_KERNARG),
+        size=fields.integer(".size", maximum=_MAX_KERNARG),
+        kind=fields.text(".value_kind"),
+        # What the optimiser found, else what the source declares.
+        access=fields.text(".actual_access", fields.text(".access", "")),
+    )
