@@ -1,0 +1,181 @@
+"""The terminal report: header, lane x VGPR table, and last what the reader must not miss.
+
+Lines are laid out here and not by rich's tables, because a cell may never break: where the
+columns do not fit the width, they are dealt into blocks below each other.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from layoutprobe.render import words
+from layoutprobe.render.cells import ASCII, UNICODE, Glyphs, number_list
+from layoutprobe.render.grid import Grid, Row, grid, legend, merged_example, notation
+from layoutprobe.render.lds import lds_lines
+from layoutprobe.render.view import Mark, View
+
+LABEL = 11
+"""Columns of the label in front of a sentence."""
+
+MARK_STYLES = {
+    Mark.NONE: "",
+    Mark.COPY: "cyan",
+    Mark.DEAD: "bright_black",
+    Mark.HOLE: "yellow",
+    Mark.MISMATCH: "bold red",
+}
+VERDICT_STYLES = {"holds": "bold green", "finding": "bold red", "undecided": "bold yellow"}
+MERGED_STYLE = "cyan"
+NEEDED_STYLE = "green"
+
+
+def write(view: View, stream: TextIO) -> None:
+    """Write the report for a terminal, a pipe or a file, as the stream allows."""
+    show(view, Console(file=stream, highlight=False, emoji=False, markup=False))
+
+
+def show(view: View, console: Console) -> None:
+    """Write the report to a rich console."""
+    glyphs = UNICODE if console.encoding.lower().startswith("utf") else ASCII
+    for line in lines(view, console.width, console.encoding, glyphs):
+        # soft_wrap: lines are ready; rich may neither fold nor crop them.
+        console.print(line, soft_wrap=True)
+
+
+def lines(view: View, width: int, encoding: str, glyphs: Glyphs) -> Iterator[Text]:
+    """Every line of the report; none is longer than `width` unless one word or cell is.
+
+    Args:
+        view: what is shown.
+        width: columns of the terminal.
+        encoding: of the stream; what it cannot carry is escaped.
+        glyphs: characters to draw with.
+    """
+    page = _Page(width, encoding, glyphs)
+    report = view.report
+    yield from page.paragraph(words.title(report), style="bold")
+    yield from page.pairs([*words.setup(report), *words.forms(report)])
+    yield from page.verdict(view)
+    for position in range(len(view.waves)):
+        yield Text()
+        yield from page.table(view, position)
+    yield Text()
+    if report.lds_map is not None:
+        yield from page.paragraph("LDS in address order: bytes, and what was found there", style="bold")
+        yield from page.pairs(lds_lines(report.lds_map, report.matrix))
+        yield Text()
+    yield from page.pairs(words.details(view))
+    for number, found in enumerate(report.findings, 1):
+        yield Text()
+        heading = f"{glyphs.bad} finding {number} of {len(report.findings)}: {found.check}"
+        yield from page.paragraph(heading, style="bold red")
+        yield from page.paragraph(found.what, indent="  ")
+        yield from page.pairs([("  " + label, text) for label, text in words.finding(found)])
+    yield Text()
+    yield from page.verdict(view)
+
+
+class _Page:
+    """A width, an encoding and a set of characters, and lines that respect them."""
+
+    def __init__(self, width: int, encoding: str, glyphs: Glyphs) -> None:
+        self.width = width
+        self.encoding = encoding
+        self.glyphs = glyphs
+
+    def wrap(self, text: str, width: int) -> list[str]:
+        """Lines of a sentence; a single word that is too long stays whole."""
+        clean = words.printable(text, self.encoding)
+        folded: list[str] = []
+        for paragraph in clean.splitlines():
+            folded += textwrap.wrap(
+                paragraph, max(width, 12), break_long_words=False, break_on_hyphens=False
+            ) or [""]
+        return folded or [""]
+
+    def paragraph(self, text: str, style: str = "", indent: str = "") -> Iterator[Text]:
+        for line in self.wrap(text, self.width - len(indent)):
+            yield Text(indent + line, style=style)
+
+    def pairs(self, pairs: Iterable[tuple[str, str]], style: str = "") -> Iterator[Text]:
+        """Label and sentence, the sentence wrapped beside its label."""
+        for label, sentence in pairs:
+            for i, line in enumerate(self.wrap(sentence, self.width - LABEL)):
+                left = f"{label if i == 0 else '':<{LABEL - 1}} "
+                yield Text.assemble((left, "bold"), (line, style))
+
+    def verdict(self, view: View) -> Iterator[Text]:
+        outcome = words.verdict(view.report)
+        glyphs = self.glyphs
+        sign = {"holds": glyphs.good, "finding": glyphs.bad, "undecided": glyphs.unsure}[outcome.word]
+        text = f"{sign} {outcome.word.upper()} ({outcome.basis}): {outcome.sentence}"
+        yield from self.pairs([("verdict", text)], VERDICT_STYLES[outcome.word])
+
+    def table(self, view: View, position: int) -> Iterator[Text]:
+        """The lane x VGPR table of one wave with its legend."""
+        yield from self.paragraph(caption(view, view.waves[position]), style="bold")
+        table = grid(view, position, self.glyphs)
+        blocks, gap = table.blocks(self.width)
+        for i, columns in enumerate(blocks):
+            if i:
+                yield Text()
+            yield from self.block(table, columns, " " * gap)
+        for sign, text, style in self.legend(view, position, table):
+            body = self.wrap(text, self.width - len(sign) - 2)
+            for i, line in enumerate(body):
+                left = sign if i == 0 else " " * len(sign)
+                yield Text.assemble((f" {left} " if sign else " ", style), (line, "dim"))
+
+    def block(self, table: Grid, columns: list[int], gap: str) -> Iterator[Text]:
+        """Some columns of the table, with heading and rule."""
+        left = table.label_width
+        widths = [table.column_width(column) for column in columns]
+        heads = gap.join(f"{table.headings[c]:<{w}}" for c, w in zip(columns, widths, strict=True))
+        bar, rule = self.glyphs.bar, self.glyphs.rule
+        yield Text(f"{'lane':>{left}} {bar} {heads}".rstrip(), style="bold")
+        yield Text(rule * (left + 1) + self.glyphs.cross + rule * (len(heads) + 1), style="bright_black")
+        for row in table.rows:
+            if any(row.texts[column] for column in columns):
+                yield self.row(row, columns, widths, left, gap)
+
+    def row(self, row: Row, columns: list[int], widths: list[int], left: int, gap: str) -> Text:
+        label_style = NEEDED_STYLE if row.kind == "needs" else MERGED_STYLE if row.merged else ""
+        line = Text.assemble((f"{row.label:>{left}}", label_style), (f" {self.glyphs.bar} ", "bright_black"))
+        for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
+            style = NEEDED_STYLE if row.kind == "needs" else MARK_STYLES[row.marks[column]]
+            text = row.texts[column]
+            line.append(gap if i else "")
+            line.append(text, style)
+            line.append(" " * (width - len(text)))
+        line.rstrip()
+        return line
+
+    def legend(self, view: View, position: int, table: Grid) -> Iterator[tuple[str, str, str]]:
+        """(sign, sentence, style of the sign)."""
+        reading = notation(view, position, self.glyphs)
+        if reading:
+            yield "", reading, ""
+        merged = merged_example(table.rows)
+        if merged:
+            yield merged, "on one line: these lanes hold the same elements (replicated)", MERGED_STYLE
+        for sign, text, mark in legend(view, position, self.glyphs):
+            yield sign, text, MARK_STYLES[mark]
+
+
+def caption(view: View, wave: int) -> str:
+    """Heading of one wave's table."""
+    report = view.report
+    text = f"matrix {report.matrix}, wave {wave} of {report.loaded.waves}"
+    wrong = int(report.mismatch[wave].sum())
+    if wrong:
+        text += f": {wrong} of {report.mismatch[wave].size} slots wrong"
+    if len(view.lanes) < report.loaded.lanes:
+        text += f"; lanes {number_list(view.lanes)} only"
+    if len(view.vgprs) < report.loaded.vgprs:
+        text += f"; VGPRs {number_list(view.vgprs)} only"
+    return text

@@ -1,0 +1,75 @@
+"""Options and profiles of the whole suite.
+
+Tests under tests/oracle_shared/ compare with material that a fresh clone does not have. They run
+only with `pytest --shared DIR`, and then nothing in them may be skipped: a missing directory, a
+missing file or a skip is a failure, because an oracle that may stay silent is no oracle.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Slow shared machines must not fail a property; in CI the same examples run every time.
+settings.register_profile("layoutprobe", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("layoutprobe")
+
+ORACLE_DIR = Path(__file__).parent / "oracle_shared"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--shared",
+        metavar="DIR",
+        default=None,
+        help="directory with the facts and oracle tables; without it tests/oracle_shared/ is not collected",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    given = config.getoption("--shared")
+    if given is not None and not Path(given).is_dir():
+        raise pytest.UsageError(f"--shared {given}: no such directory")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if config.getoption("--shared") is None and collection_path.is_relative_to(ORACLE_DIR):
+        return True
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and item.path.is_relative_to(ORACLE_DIR):
+        report.outcome = "failed"
+        report.longrepr = f"an oracle test may not be skipped: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def shared_dir(request: pytest.FixtureRequest) -> Path:
+    """The directory given with --shared."""
+    given = request.config.getoption("--shared")
+    if given is None:
+        pytest.fail("this test needs --shared DIR")
+    return Path(given).resolve()
+
+
+@pytest.fixture(scope="session")
+def shared_file(shared_dir: Path) -> Callable[[str], Path]:
+    """Path of a file below --shared; fails where it is missing."""
+
+    def find(name: str) -> Path:
+        path = shared_dir / name
+        if not path.is_file():
+            pytest.fail(f"{path} is missing: the oracle cannot speak")
+        return path
+
+    return find
