@@ -1,0 +1,283 @@
+"""HIP source or assembly -> code object, through the cache.
+
+HIP mode of a clang without ROCm cannot link, hence three steps: compile to assembly, assemble,
+link. The assembly is kept: it is the compiler's own word on what each instruction is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from layoutprobe.errors import ToolchainError, UsageError
+from layoutprobe.toolchain import cache
+from layoutprobe.toolchain.find import INSTALL, Compiler, find_compiler, identity, run
+
+_DEFAULTS = ("-O3", "-g")
+_DEVICE_ONLY = ("--cuda-device-only", "-nogpulib", "-nogpuinc", "-fno-color-diagnostics")
+# The object must not depend on where the source lies. Value names are how arguments get names.
+_REPRODUCIBLE = ("-fuse-cuid=none", "-ffile-compilation-dir=.", "-fno-discard-value-names")
+_TARGET = re.compile(r"[A-Za-z0-9_-]+(:[a-z0-9]+[+-])*")
+_MAX_DIAGNOSTICS = 20_000
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A code object, and what made it.
+
+    Attributes:
+        data: bytes of the linked code object.
+        assembly: the compiler's own text of it, or the text that was assembled.
+        toolchain: "compiler", "kind", "target", "flags", and the SHA-256 digests "source" (of the
+            source file alone) and "code_object".
+    """
+
+    data: bytes = field(repr=False)
+    assembly: str = field(repr=False)
+    toolchain: Mapping[str, str]
+
+
+def compile_hip(
+    source: Path,
+    *,
+    target: str,
+    defines: Mapping[str, str | int] | None = None,
+    include_dirs: Sequence[Path] = (),
+    flags: Sequence[str] = (),
+    compiler: Compiler | str | None = None,
+) -> Compiled:
+    """Compile the device code of a HIP source.
+
+    Args:
+        source: the file.
+        target: processor, with features if any, as --offload-arch takes it.
+        defines: macro -> value.
+        include_dirs: searched for headers, in this order.
+        flags: go after the defaults -O3 -g, and so win over them. They can run programs of their
+            choice (plugins): never pass on flags from an untrusted file.
+        compiler: a found compiler, or the name of one; default: see `find_compiler`.
+
+    Raises:
+        UsageError: there is no such file, or `target` is no name of a processor.
+        ToolchainError: there is no usable compiler, or it refuses the source; the text is clang's.
+    """
+    path = _existing(source)
+    chosen = _compiler(compiler, target)
+    shown = [*_DEFAULTS, *(f"-D{name}={value}" for name, value in (defines or {}).items()), *flags]
+    searched = []
+    for folder in include_dirs:
+        full = folder.resolve()
+        searched += [f"-I{full}", f"-fdebug-prefix-map={full}={full.name}"]
+    job = _Job(path, target, chosen, tuple(shown), tuple(searched))
+    return job.cached() or job.compile()
+
+
+def assemble(
+    source: Path | str,
+    *,
+    target: str,
+    flags: Sequence[str] = (),
+    compiler: Compiler | str | None = None,
+) -> Compiled:
+    """Assemble and link AMD assembly.
+
+    Args:
+        source: a file (Path), or the text itself (str).
+        target, flags, compiler: as for `compile_hip`.
+
+    Raises:
+        UsageError, ToolchainError: as for `compile_hip`.
+    """
+    text = source if isinstance(source, str) else _read(_existing(source)).decode("utf-8", "replace")
+    name = "kernel.s" if isinstance(source, str) else source.name
+    chosen = _compiler(compiler, target)
+    if not re.search(r"^\s*\.loc\s", text, re.MULTILINE):
+        flags = ("-g", "-ffile-compilation-dir=.", *flags)
+    entry = cache.key("assembled 1", text, name, target, *flags, *_identities(chosen))
+    if not re.search(r"\.(include|incbin)\b", text) and (known := _load(entry)):
+        return known
+    with _scratch() as folder:
+        (folder / name).write_text(text, "utf-8")
+        data = _link(chosen, target, flags, folder / name, name)
+    compiled = _compiled(data, text, chosen, target, flags, text.encode())
+    _store(entry, compiled)
+    return compiled
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One compilation.
+
+    The cache holds it in two steps, as ccache does: under the command, the list of files that it
+    read last time; under their contents, the result. So a header that changed is seen without
+    asking the compiler, whatever macros chose the header.
+    """
+
+    source: Path
+    target: str
+    compiler: Compiler
+    flags: tuple[str, ...]
+    include_flags: tuple[str, ...]
+
+    def _command_key(self) -> str:
+        parts = (str(self.source), self.target, *self.flags, *self.include_flags, *_identities(self.compiler))
+        return cache.key("inputs 1", *parts)
+
+    def _result_key(self, inputs: Sequence[str]) -> str:
+        parts: list[str | bytes] = [self._command_key()]
+        for name in inputs:
+            parts += [name, hashlib.sha256((self.source.parent / name).read_bytes()).digest()]
+        return cache.key("compiled 1", *parts)
+
+    def cached(self) -> Compiled | None:
+        """The result of the same command on the same contents; starts no process."""
+        known = cache.load(self._command_key())
+        if known is None:
+            return None
+        try:
+            return _load(self._result_key(json.loads(known)))
+        except OSError:  # an input is gone; the compiler will say which
+            return None
+
+    def compile(self) -> Compiled:
+        before = _read(self.source)
+        with _scratch() as folder:
+            output, listing = folder / "kernel.s", folder / "inputs.d"
+            arguments = (
+                *("-x", "hip", f"--offload-arch={self.target}", *_DEVICE_ONLY, *_REPRODUCIBLE),
+                # The driver's own -MD is not for device code.
+                *("-Xclang", "-dependency-file", "-Xclang", str(listing)),
+                *("-Xclang", "-sys-header-deps", "-Xclang", "-MT", "-Xclang", "kernel"),
+                *(*self.include_flags, *self.flags),
+                *("-S", "-o", str(output), "--", self.source.name),
+            )
+            _run("clang", (*self.compiler.command, *arguments), self.source.name, self.source.parent)
+            assembly = output.read_text("utf-8", "replace")
+            inputs = _prerequisites(listing.read_text("utf-8", "surrogateescape"))
+            machine = [f for f in self.flags if f.startswith("-m") and f != "-mllvm"]
+            data = _link(self.compiler, self.target, machine, output, self.source.name)
+        compiled = _compiled(data, assembly, self.compiler, self.target, self.flags, before)
+        self._remember(compiled, inputs, before)
+        return compiled
+
+    def _remember(self, compiled: Compiled, inputs: list[str], before: bytes) -> None:
+        try:
+            if _read(self.source) == before:  # edited meanwhile: which of the two was compiled?
+                cache.store(self._command_key(), json.dumps(inputs).encode())
+                _store(self._result_key(inputs), compiled)
+        except OSError:
+            return
+
+
+def _existing(source: Path) -> Path:
+    if not source.is_file():
+        raise UsageError("there is no such source file", where={"file": source})
+    return source.resolve()
+
+
+def _read(source: Path) -> bytes:
+    try:
+        return source.read_bytes()
+    except OSError as problem:
+        raise UsageError(
+            "the source cannot be read", where={"file": source}, observed=str(problem)
+        ) from problem
+
+
+def _compiler(compiler: Compiler | str | None, target: str) -> Compiler:
+    if not _TARGET.fullmatch(target):
+        raise UsageError(f"{target!r} is no name of a processor")
+    if not isinstance(compiler, Compiler):
+        compiler = find_compiler(compiler, target=target)
+    if not compiler.linker:
+        raise ToolchainError(
+            "no linker goes with the compiler",
+            where={"compiler": compiler.command[0]},
+            expected="ld.lld beside it or on PATH, or the ziglang package",
+            hint=INSTALL,
+        )
+    return compiler
+
+
+def _identities(compiler: Compiler) -> tuple[str, ...]:
+    files = (identity(Path(compiler.command[0])), identity(Path(compiler.linker[0])))
+    return (*compiler.command, compiler.version, *compiler.linker, *files)
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder for the intermediate files of one build."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="layoutprobe-") as folder:
+            yield Path(folder)
+    except OSError as problem:
+        raise ToolchainError(
+            "the intermediate files of a compilation cannot be kept",
+            where={"folder": tempfile.gettempdir()},
+            observed=str(problem),
+            hint="make room there, or name another folder with TMPDIR",
+        ) from problem
+
+
+def _link(compiler: Compiler, target: str, flags: Sequence[str], assembly: Path, name: str) -> bytes:
+    """Assemble and link, beside the assembly; `name` is what messages call the source."""
+    folder = assembly.parent
+    machine = ("-target", "amdgcn-amd-amdhsa", f"-mcpu={target}", "-fno-color-diagnostics")
+    command = (*compiler.command, *machine, *flags, "-c", "-o", "kernel.o", "--", assembly.name)
+    _run("clang", command, name, folder)
+    command = (*compiler.linker, "-shared", "--no-undefined", "-o", "kernel.co", "kernel.o")
+    _run("ld.lld", command, name, folder)
+    return (folder / "kernel.co").read_bytes()
+
+
+def _run(tool: str, command: Sequence[str], name: str, folder: Path) -> None:
+    done = run(command, folder)
+    if done.returncode:
+        text = (done.stderr or done.stdout).strip("\n")
+        cut = "" if len(text) <= _MAX_DIAGNOSTICS else "\n[cut here]"
+        raise ToolchainError(
+            f"{tool} refused {name}",
+            where={"command": command[0], "exit status": done.returncode},
+            observed="\n" + text[:_MAX_DIAGNOSTICS] + cut,
+        )
+
+
+def _prerequisites(rule: str) -> list[str]:
+    """File names of a make rule "kernel: a.hip b\\ c.h"; names relative to the source's directory."""
+    _, _, listed = rule.replace("\\\n", " ").partition(":")
+    names = re.findall(r"(?:\\.|\S)+", listed)
+    return [re.sub(r"\\([ #\\])", r"\1", name).replace("$$", "$") for name in names]
+
+
+def _compiled(
+    data: bytes, assembly: str, compiler: Compiler, target: str, flags: Sequence[str], source: bytes
+) -> Compiled:
+    toolchain = {
+        "compiler": compiler.version,
+        "kind": compiler.kind,
+        "target": target,
+        "flags": " ".join(flags),
+        "source": hashlib.sha256(source).hexdigest(),
+        "code_object": hashlib.sha256(data).hexdigest(),
+    }
+    return Compiled(data, assembly, toolchain)
+
+
+def _store(entry: str, compiled: Compiled) -> None:
+    head = json.dumps({"toolchain": dict(compiled.toolchain), "bytes": len(compiled.data)})
+    cache.store(entry, b"\n".join((head.encode(), compiled.data + compiled.assembly.encode())))
+
+
+def _load(entry: str) -> Compiled | None:
+    raw = cache.load(entry)
+    if raw is None:
+        return None
+    head, _, rest = raw.partition(b"\n")
+    known = json.loads(head)
+    return Compiled(rest[: known["bytes"]], rest[known["bytes"] :].decode(), known["toolchain"])
