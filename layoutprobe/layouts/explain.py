@@ -150,14 +150,14 @@ def _runs(bits: list[_Bit], weights: tuple[int, ...]) -> list[_Run]:
             runs[-1] = _Run(last.name, last.shift, last.count + 1, last.width, last.weight)
         else:
             runs.append(_Run(bit.name, bit.shift, 1, bit.width, weight))
-    # Largest step first within the wave's own terms, as one writes it: 16*wave + 2*vgpr + half.
-    order = {"wave": 0, "row": 0, "lane": 2, "col": 2, "vgpr": 1}
-    return sorted(runs, key=lambda run: (order.get(run.name, 3), -abs(run.weight)))
+    order = {"wave": 0, "row": 0, "vgpr": 1, "lane": 2, "col": 2}
+    return sorted(runs, key=lambda run: order.get(run.name, 3))
 
 
 def _sum_text(bits: list[_Bit], fit: Fit) -> str:
     text = ""
-    for run in _runs(bits, fit.weights):
+    # Largest step first, as one writes it: 16*wave + 2*vgpr + half.
+    for run in sorted(_runs(bits, fit.weights), key=lambda run: -abs(run.weight)):
         sign = (" - " if run.weight < 0 else " + ") if text else ("-" if run.weight < 0 else "")
         text += sign + run.text()
     if not text:

@@ -124,7 +124,7 @@ class Pattern:
         coded = self.encode(shape, carrier)
         known, group = np.unique(coded, return_inverse=True)
         row, col = np.divmod(np.arange(coded.size), shape[1])
-        names = [_common(axis, group.ravel(), known.size) for axis in (row, col)]
+        names = [common_coordinate(axis, group.ravel(), known.size) for axis in (row, col)]
         if self.marked:
             zero = coded.ravel()[self.codes(shape).ravel() == 0]
             for table in names:
@@ -181,7 +181,7 @@ class Pattern:
             )
 
 
-def _common(axis: NDArray[np.int64], group: NDArray[np.intp], groups: int) -> NDArray[np.int32]:
+def common_coordinate(axis: NDArray[np.int64], group: NDArray[np.intp], groups: int) -> NDArray[np.int32]:
     """Per group of elements the coordinate that all of them share, else UNKNOWN."""
     low = np.full(groups, np.iinfo(np.int64).max)
     high = np.full(groups, -1)

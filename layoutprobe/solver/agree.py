@@ -1,0 +1,299 @@
+"""Operand provenance: do the loads, the instruction and the stores agree?
+
+The law needs no names of rows, columns and k: for every slot of D that is stored to C[m][n], and
+every product (A slot, B slot) that the instruction adds into it, the A slot must hold A[m][k], the
+B slot B[k][n] with the same k, and each k must occur once. A kernel may permute K (or M, or N)
+jointly and still be right; the result says so. Names are used only to say who is wrong.
+
+Coordinates are compared within each wave's tile, so that A, B and D may come from different runs
+in which the waves divide the work differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import UsageError
+from layoutprobe.layouts.explain import FIELD_NAMES, explain
+from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.report import Finding
+from layoutprobe.solver.diagnose import Case, Diagnosis, diagnose
+from layoutprobe.solver.interaction import Interaction
+
+Ints = NDArray[np.int64]
+Origins = Mapping[str, NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """Whether the law holds, and if not, where and why.
+
+    Attributes:
+        holds: the law holds in every wave.
+        gauge: axes ("M", "N", "K") along which the kernel permutes jointly, compared with the
+            convention; empty if it follows the convention exactly.
+        needed: "A", "B", "D" -> what every live slot must hold, in the coordinates of the given
+            layout and following the kernel's own order where it holds; HOLE in dead slots.
+        mismatch: "A", "B", "D" -> bool, axes of the layout: live slots that break the law.
+        diagnoses: "A", "B", "D" -> cause, for the operands that have one.
+        findings: one for each cause.
+        assumed: operands that were not observed, for which the convention stood in.
+    """
+
+    holds: bool
+    gauge: tuple[str, ...]
+    needed: Mapping[str, Layout]
+    mismatch: Mapping[str, NDArray[np.bool_]]
+    diagnoses: Mapping[str, Diagnosis]
+    findings: tuple[Finding, ...]
+    assumed: tuple[str, ...]
+
+    @property
+    def relation(self) -> str:
+        """The result in words."""
+        if not self.holds:
+            return "broken"
+        if not self.gauge:
+            return "holds exactly"
+        return "holds modulo a joint permutation of " + " and of ".join(self.gauge)
+
+
+@dataclass(eq=False)
+class _Side:
+    """One operand, flattened to [wave, slot], in coordinates of the wave's tile."""
+
+    layout: Layout
+    anchor: Layout
+    origin: Ints
+    tile: tuple[int, int]
+    row: Ints = field(init=False)
+    col: Ints = field(init=False)
+    need_row: Ints = field(init=False)
+    need_col: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        flat = (self.layout.waves, -1)
+        hole = self.layout.holes.reshape(flat)
+        self.row = np.where(hole, HOLE, self.layout.row.reshape(flat) - self.origin[:, :1])
+        self.col = np.where(hole, HOLE, self.layout.col.reshape(flat) - self.origin[:, 1:])
+        # A neighbour tile's element must not pass for a hole, nor a hole for an element at -1.
+        self.row[~hole & (self.row == HOLE)] = HOLE - 1
+        self.col[~hole & (self.col == HOLE)] = HOLE - 1
+        self.need_row = np.broadcast_to(self.anchor.row.reshape(1, -1), hole.shape).astype(np.int64)
+        self.need_col = np.broadcast_to(self.anchor.col.reshape(1, -1), hole.shape).astype(np.int64)
+
+    @property
+    def live(self) -> NDArray[np.bool_]:
+        """Slots that some output reads: [1, slot]."""
+        return np.asarray(self.anchor.row.reshape(1, -1) != HOLE)
+
+
+def agree(
+    a_loaded: Layout | None,
+    b_loaded: Layout | None,
+    d_stored: Layout | None,
+    interaction: Interaction,
+    origins: Origins | None = None,
+) -> Agreement:
+    """Check loads and stores against what the instruction does with its slots.
+
+    Args:
+        a_loaded, b_loaded: what the operand registers were found to hold, or None.
+        d_stored: which element of C each accumulator slot was stored to, or None. Where an
+            operand is None, the interaction's convention stands in for it.
+        interaction: what meets what.
+        origins: "A", "B", "D" -> int [wave, 2], first row and column of each wave's tile. Where it
+            is missing, the tile that holds the lowest observed row and column is taken; a load
+            that is wrong by whole tiles is then not seen.
+
+    Raises:
+        UsageError: a layout has other slots than the instruction, or the waves differ.
+    """
+    given = {"A": a_loaded, "B": b_loaded, "D": d_stored}
+    waves = _waves(given, interaction)
+    sides = {
+        name: _side(name, layout, interaction, waves, (origins or {}).get(name))
+        for name, layout in given.items()
+    }
+    a, b, d = sides["A"], sides["B"], sides["D"]
+    met = interaction.meetings
+    rows_met, cols_met = (a.row[:, met.a], d.row[:, met.d]), (b.col[:, met.b], d.col[:, met.d])
+    ks_met = (a.col[:, met.a], b.row[:, met.b])
+    m, n, k = interaction.shape
+    ok = {
+        "M": _joined(rows_met, m) and _covers(d, m, n),
+        "N": _joined(cols_met, n) and _covers(d, m, n),
+        "K": _joined(ks_met, k) and _each_k_once(ks_met[0], met.d, k),
+    }
+    gauge = _settle_names(a, b, d, ok, interaction)
+    mismatch = {
+        name: np.zeros(side.layout.row.shape, np.bool_)
+        if all(ok.values())
+        else (side.live & ((side.row != side.need_row) | (side.col != side.need_col))).reshape(
+            side.layout.row.shape
+        )
+        for name, side in sides.items()
+    }
+    diagnoses, findings = {}, []
+    for name, side in sides.items():
+        if mismatch[name].any():
+            diagnoses[name], finding = _finding(name, side, mismatch[name])
+            findings.append(finding)
+    return Agreement(
+        holds=all(ok.values()),
+        gauge=gauge,
+        needed={name: _needed(side) for name, side in sides.items()},
+        mismatch=mismatch,
+        diagnoses=diagnoses,
+        findings=tuple(findings),
+        assumed=tuple(name for name, layout in given.items() if layout is None),
+    )
+
+
+def _waves(given: Mapping[str, Layout | None], interaction: Interaction) -> int:
+    counts = {layout.waves for layout in given.values() if layout is not None}
+    for name, layout in given.items():
+        want = interaction.needed[name].row.shape[1:]
+        if layout is not None and layout.row.shape[1:] != want:
+            raise UsageError(
+                f"The slots of {name} are not those of the instruction",
+                expected=f"lanes, VGPRs, fields = {want}",
+                observed=str(layout.row.shape[1:]),
+            )
+    if len(counts) != 1:
+        raise UsageError(
+            "A, B and D must come from the same number of waves",
+            observed=", ".join(map(str, sorted(counts))) or "no layout at all",
+        )
+    return counts.pop()
+
+
+def _side(
+    name: str, layout: Layout | None, interaction: Interaction, waves: int, origin: Ints | None
+) -> _Side:
+    anchor = interaction.needed[name]
+    tile = anchor.shape
+    if layout is None:
+        row, col = (np.repeat(axis, waves, axis=0) for axis in (anchor.row, anchor.col))
+        layout = Layout(name, tile, row, col, anchor.field_bits)
+        origin = np.zeros((waves, 2), np.int64)
+    if origin is None:
+        flat = (waves, -1)
+        big = np.iinfo(np.int32).max
+        counts = (anchor.row.reshape(1, -1) != HOLE) & ~layout.holes.reshape(flat)
+        low = [np.where(counts, axis.reshape(flat), big).min(axis=1) for axis in (layout.row, layout.col)]
+        found = [np.where(x == big, 0, x // size * size) for x, size in zip(low, tile, strict=True)]
+        origin = np.stack(found, axis=1).astype(np.int64)
+    return _Side(layout, anchor, np.asarray(origin, np.int64), tile)
+
+
+def _joined(pair: tuple[Ints, Ints], extent: int) -> bool:
+    left, right = pair
+    return bool(((left == right) & (left >= 0) & (left < extent)).all())
+
+
+def _covers(d: _Side, m: int, n: int) -> bool:
+    """Every element of the tile is stored from exactly one slot."""
+    live = d.live[0]
+    row, col = d.row[:, live], d.col[:, live]
+    if ((row < 0) | (row >= m) | (col < 0) | (col >= n)).any():
+        return False
+    element = np.sort(row * n + col, axis=1)
+    return element.shape[1] == m * n and bool((element == np.arange(m * n)).all())
+
+
+def _each_k_once(k_met: Ints, d: Ints, k: int) -> bool:
+    waves = np.arange(len(k_met))[:, None]
+    outputs = int(d.max()) + 1
+    term = (waves * outputs + d) * k + k_met
+    count = np.bincount(term.ravel(), minlength=len(k_met) * outputs * k).reshape(len(k_met), outputs, k)
+    return bool((count[:, np.unique(d)] == 1).all())
+
+
+def _settle_names(
+    a: _Side, b: _Side, d: _Side, ok: Mapping[str, bool], interaction: Interaction
+) -> tuple[str, ...]:
+    """Let the needed coordinates follow the kernel's own order where that order is consistent."""
+    gauge = []
+    met = interaction.meetings
+    if ok["M"]:
+        gauge += ["M"] if _differs(d.row, d.need_row, d) or _differs(a.row, a.need_row, a) else []
+        a.need_row, d.need_row = np.where(a.live, a.row, HOLE), np.where(d.live, d.row, HOLE)
+    if ok["N"]:
+        gauge += ["N"] if _differs(d.col, d.need_col, d) or _differs(b.col, b.need_col, b) else []
+        b.need_col, d.need_col = np.where(b.live, b.col, HOLE), np.where(d.live, d.col, HOLE)
+    if ok["K"]:
+        gauge += ["K"] if _differs(a.col, a.need_col, a) or _differs(b.row, b.need_row, b) else []
+        a.need_col, b.need_row = np.where(a.live, a.col, HOLE), np.where(b.live, b.row, HOLE)
+    elif _differs(a.col, a.need_col, a) and _differs(b.row, b.need_row, b):
+        # Neither follows the convention: perhaps the kernel has an order of its own, and only one
+        # of the two breaks it. The order that most slots agree on decides.
+        order = _plurality(a.need_col[:, met.a], a.col[:, met.a], b.row[:, met.b], interaction.shape[2])
+        if order is not None:
+            a.need_col = np.where(a.live, order[a.need_col], HOLE)
+            b.need_row = np.where(b.live, order[b.need_row], HOLE)
+    return tuple(gauge)
+
+
+def _differs(held: Ints, needed: Ints, side: _Side) -> bool:
+    return bool(((held != needed) & side.live).any())
+
+
+def _plurality(named: Ints, a_k: Ints, b_k: Ints, k: int) -> Ints | None:
+    """For every k of the convention the k that most slots hold; None unless that is a permutation."""
+    votes = np.zeros((k, k), np.int64)
+    for held in (a_k, b_k):
+        valid = (held >= 0) & (held < k)
+        np.add.at(votes, (named[valid], held[valid]), 1)
+    order = votes.argmax(axis=1)
+    return order if np.unique(order).size == k else None
+
+
+def _needed(side: _Side) -> Layout:
+    live = np.broadcast_to(side.live, side.need_row.shape)
+    axes = side.layout.row.shape
+    row = np.where(live, side.need_row + side.origin[:, :1], HOLE).astype(np.int32).reshape(axes)
+    col = np.where(live, side.need_col + side.origin[:, 1:], HOLE).astype(np.int32).reshape(axes)
+    return Layout(side.layout.matrix, side.layout.shape, row, col, side.layout.field_bits)
+
+
+def _finding(name: str, side: _Side, mismatch: NDArray[np.bool_]) -> tuple[Diagnosis, Finding]:
+    layout, needed = side.layout, _needed(side)
+    waves = mismatch.any(axis=(1, 2, 3))
+    live = np.broadcast_to(side.live, side.row.shape).reshape(layout.row.shape)
+    cause = diagnose(
+        Case(
+            matrix=name,
+            row=layout.row[waves].astype(np.int64),
+            col=layout.col[waves].astype(np.int64),
+            need_row=needed.row[waves].astype(np.int64),
+            need_col=needed.col[waves].astype(np.int64),
+            live=live[waves],
+            origin=side.origin[waves],
+            tile=side.tile,
+            shape=layout.shape,
+        )
+    )
+    slot = tuple(int(x) for x in np.argwhere(mismatch)[0])
+    where = dict(zip(("wave", "lane", "vgpr"), slot, strict=False))
+    if part := FIELD_NAMES.get(layout.field_bits, "field"):
+        where[part] = slot[3]
+    form = explain(layout)
+    return cause, Finding(
+        check="epilogue" if name == "D" else "operand-layout",
+        what=cause.what + (f"; the slots hold {form}" if form else ""),
+        where=where,
+        expected=_element(needed, slot),
+        observed=_element(layout, slot),
+        hint=cause.hint,
+        count=int(mismatch.sum()),
+    )
+
+
+def _element(layout: Layout, slot: tuple[int, ...]) -> str:
+    row, col = int(layout.row[slot]), int(layout.col[slot])
+    return "no element" if row == HOLE else f"{layout.matrix}[{row}][{col}]"

@@ -1,0 +1,56 @@
+"""Coverage: which elements of the tile were seen, how often, and what folded onto what."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.layouts.layout import Layout
+from layoutprobe.report import Coverage
+
+
+def coverage(layout: Layout) -> Coverage:
+    """What of the tile the slots of a layout hold."""
+    per_wave = _copies_per_wave(layout)
+    seen = per_wave.sum(axis=0) > 0
+    held = per_wave[per_wave > 0]
+    copies = (int(held.min()), int(held.max())) if held.size else (0, 0)
+    missing_rows = tuple(np.flatnonzero(~seen.any(axis=1)).tolist())
+    missing_cols = tuple(np.flatnonzero(~seen.any(axis=0)).tolist())
+    total = per_wave.sum(axis=0)
+    nominal = layout.row.size / seen.size
+    folds = [
+        f"{name} fold by {step}"
+        for name, missing, count in (
+            ("rows", missing_rows, total.sum(axis=1) / seen.shape[1]),
+            ("columns", missing_cols, total.sum(axis=0) / seen.shape[0]),
+        )
+        if (step := _fold(missing, count, nominal))
+    ]
+    return Coverage(seen.size, int(seen.sum()), copies, missing_rows, missing_cols, ", ".join(folds))
+
+
+def _copies_per_wave(layout: Layout) -> NDArray[np.int64]:
+    rows, cols = layout.shape
+    held = ~layout.holes
+    wave = np.broadcast_to(np.arange(layout.waves)[:, None, None, None], layout.row.shape)[held]
+    element = (wave * rows + layout.row[held]) * cols + layout.col[held]
+    return np.bincount(element, minlength=layout.waves * rows * cols).reshape(layout.waves, rows, cols)
+
+
+def _fold(missing: tuple[int, ...], count: NDArray[np.float64], nominal: float) -> int:
+    """The step d for which every missing line r finds line r-d in its place; 0 where there is none.
+
+    Args:
+        missing: lines of which no element was seen.
+        count: mean number of slots per element of each line.
+        nominal: slots per element, if nothing were missing.
+    """
+    if not missing:
+        return 0
+    lines = np.array(missing)
+    for step in range(1, count.size):
+        twin = lines - step
+        if (twin >= 0).all() and not np.isin(twin, lines).any() and (count[twin] >= 2 * nominal).all():
+            return step
+    return 0

@@ -1,0 +1,232 @@
+"""Root causes: named ways in which a layout goes wrong, each built from the right layout.
+
+A hypothesis is accepted only if it predicts what was observed in every live slot of every wave
+that shows an error; otherwise the next one is tried, and the last resort says what was seen and
+no more. To add a failure class, write its function and list it in HYPOTHESES.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.layouts.layout import HOLE
+from layoutprobe.layouts.swizzle import SCHEMES
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """An operand whose slots do not hold what they should.
+
+    Coordinates are global; HOLE where a slot holds, or needs, no element. Only waves that show an
+    error are in the case.
+
+    Attributes:
+        matrix: "A", "B", "C" or "D".
+        row, col: observed; axes [wave, lane, vgpr, field].
+        need_row, need_col: needed, same axes.
+        live: bool, same axes: slots that count.
+        origin: int64 [wave, 2]: first row and column of each wave's tile.
+        tile: rows and columns of a wave's tile.
+        shape: rows and columns of the whole matrix.
+    """
+
+    matrix: str
+    row: Ints
+    col: Ints
+    need_row: Ints
+    need_col: Ints
+    live: NDArray[np.bool_]
+    origin: Ints
+    tile: tuple[int, int]
+    shape: tuple[int, int]
+
+    @property
+    def local(self) -> tuple[Ints, Ints]:
+        """Needed coordinates within the wave's tile (meaningless where not live)."""
+        row0, col0 = (self.origin[:, axis, None, None, None] for axis in (0, 1))
+        return self.need_row - row0, self.need_col - col0
+
+    def globally(self, row: Ints, col: Ints) -> tuple[Ints, Ints]:
+        """Global coordinates of coordinates within the wave's tile."""
+        row0, col0 = (self.origin[:, axis, None, None, None] for axis in (0, 1))
+        return row + row0, col + col0
+
+    def predicts(self, row: Ints, col: Ints) -> bool:
+        """Whether a layout is the observed one in every live slot."""
+        wrong = (row != self.row) | (col != self.col)
+        return not bool((wrong & self.live).any())
+
+
+Guess = tuple[str, Ints, Ints]
+"""A sentence, and the row and column that every slot would then hold."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A failure class.
+
+    Attributes:
+        name: stable short name.
+        matrices: operands that it can hit.
+        guesses: from a case to the layouts that this failure would leave, each with its sentence.
+        hint: the next step for the kernel's author.
+    """
+
+    name: str
+    matrices: str
+    guesses: Callable[[Case], Iterator[Guess]]
+    hint: str
+
+
+def _transposed(case: Case) -> Iterator[Guess]:
+    if case.tile[0] != case.tile[1]:
+        return
+    row, col = case.local
+    text = {
+        "A": "A is loaded transposed: a lane holds a column of A where the instruction reads a row",
+        "B": "B is loaded transposed: a lane holds a row of B where the instruction reads a column",
+    }.get(case.matrix, f"{case.matrix} is stored transposed: rows and columns are exchanged")
+    yield text, *case.globally(col, row)
+
+
+def _halves_swapped(case: Case) -> Iterator[Guess]:
+    if case.row.shape[3] > 1:
+        yield (
+            "the fields within every VGPR are in reverse order",
+            case.need_row[..., ::-1],
+            case.need_col[..., ::-1],
+        )
+
+
+def _upper_half_wave(case: Case) -> Iterator[Guess]:
+    lanes = case.row.shape[1]
+    upper = (np.arange(lanes) >= lanes // 2)[None, :, None, None]
+    wrong = ((case.row != case.need_row) | (case.col != case.need_col)) & case.live
+    lanes_live = case.live[:, lanes // 2 :].any(axis=(2, 3))
+    lanes_wrong = wrong[:, lanes // 2 :].any(axis=(2, 3))
+    if not lanes_live.any() or not (lanes_wrong == lanes_live).all():
+        return
+    text = f"the upper half-wave holds no copy of {case.matrix}: lanes {lanes // 2}-{lanes - 1} hold "
+    held = case.row[np.broadcast_to(upper, case.row.shape) & wrong]
+    text += "no element (undefined or unknown)" if (held == HOLE).all() else "other elements"
+    yield text, np.where(upper, case.row, case.need_row), np.where(upper, case.col, case.need_col)
+
+
+def _lds_one_sided(case: Case) -> Iterator[Guess]:
+    """The tile was written to LDS with one scheme and read with another."""
+    for transposed in (False, True):
+        shape = case.shape[::-1] if transposed else case.shape
+        fitting = [scheme for scheme in SCHEMES.values() if not scheme.refusal(shape)]
+        at = (case.need_col, case.need_row) if transposed else (case.need_row, case.need_col)
+        at = tuple(np.where(case.live, axis, 0) for axis in at)  # type: ignore[assignment]
+        for written in fitting:
+            for read in fitting:
+                if written is read:
+                    continue
+                found = written.inverse(read.index(*at, shape), shape)
+                row, col = found[::-1] if transposed else found
+                reverse = read.inverse(written.index(*at, shape), shape)
+                same = all(np.array_equal(x, y) for x, y in zip(found, reverse, strict=True))
+                text = f"LDS is written with the scheme `{written.name}` and read with `{read.name}`"
+                yield text + (" (or the reverse)" if same else ""), row, col
+
+
+def _half_rows(case: Case) -> Iterator[Guess]:
+    row, col = case.local
+    half = case.tile[0] // 2
+    if half and case.tile[0] % 2 == 0:
+        apart = row // 2 + half * (row % 2)
+        text = f"each half-wave stores {half} consecutive rows (row = vgpr + {half}*(lane / 16), as on RDNA4)"
+        yield text + ", but its accumulators hold every other row", *case.globally(apart, col)
+        joined = 2 * (row % half) + row // half
+        text = "each half-wave stores every other row (row = 2*vgpr + lane / 16, as on RDNA3)"
+        yield text + ", but its accumulators hold consecutive rows", *case.globally(joined, col)
+
+
+def _no_half_wave(case: Case) -> Iterator[Guess]:
+    _, lanes, vgprs, fields = case.row.shape
+    lane, vgpr = np.arange(lanes)[None, :, None, None], np.arange(vgprs)[None, None, :, None]
+    one = np.ones((1, 1, 1, fields), np.int64)
+    row, col = case.globally(vgpr * one + 0 * lane, lane * one + 0 * vgpr)
+    yield "the store takes VGPR n for row n and ignores which half-wave a lane is in", row, col
+    row, col = case.globally(vgpr * one + 0 * lane, lane % case.tile[1] * one + 0 * vgpr)
+    yield "both half-waves store to the same rows: VGPR n is taken for row n", row, col
+
+
+def _shifted(case: Case) -> Iterator[Guess]:
+    usable = case.live & (case.row != HOLE)
+    if not usable.any():
+        return
+    slot = tuple(np.argwhere(usable)[0])
+    down, right = int(case.row[slot] - case.need_row[slot]), int(case.col[slot] - case.need_col[slot])
+    if down or right:
+        parts = [f"{abs(n)} {name}" for n, name in ((down, "rows"), (right, "columns")) if n]
+        text = f"every element comes from {' and '.join(parts)} "
+        text += "too far" if down >= 0 and right >= 0 else "too early" if down <= 0 and right <= 0 else "away"
+        yield text, case.need_row + down, case.need_col + right
+
+
+def _folded(case: Case) -> Iterator[Guess]:
+    row, col = case.local
+    step = max(case.tile) // 2
+    while step >= 1:
+        if step < case.tile[0]:
+            yield f"rows fold by {step}: row r+{step} holds row r", *case.globally(row % step, col)
+        if step < case.tile[1]:
+            yield f"columns fold by {step}: column c+{step} holds column c", *case.globally(row, col % step)
+        step //= 2
+
+
+HYPOTHESES: tuple[Hypothesis, ...] = (
+    Hypothesis("transposed", "ABCD", _transposed, "exchange the two indices of this access"),
+    Hypothesis("halves-swapped", "AB", _halves_swapped, "the lower k goes into the low bits of a VGPR"),
+    Hypothesis("lds-one-sided", "AB", _lds_one_sided, "use one index function for the store and the load"),
+    Hypothesis("half-wave-rows", "CD", _half_rows, "use the row formula of this instruction in the epilogue"),
+    Hypothesis("half-wave-ignored", "CD", _no_half_wave, "add the half-wave's rows: see the needed form"),
+    Hypothesis("shifted", "ABCD", _shifted, "look for a wrong stride or tile offset"),
+    Hypothesis("folded", "ABCD", _folded, "look for an index that is masked or divided too much"),
+    Hypothesis(
+        "half-wave-copy", "AB", _upper_half_wave, "index with lane % 16, so that both half-waves load it"
+    ),
+)
+"""Failure classes, most telling first: the first exact one is named."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A cause in words.
+
+    Attributes:
+        name: name of the hypothesis, or "unexplained".
+        what: one sentence.
+        hint: next step.
+    """
+
+    name: str
+    what: str
+    hint: str
+
+
+def diagnose(case: Case) -> Diagnosis:
+    """The first hypothesis that explains every live slot of the case, or what can be said without one."""
+    for hypothesis in HYPOTHESES:
+        if case.matrix not in hypothesis.matrices:
+            continue
+        for text, row, col in hypothesis.guesses(case):
+            if case.predicts(row, col):
+                return Diagnosis(hypothesis.name, text, hypothesis.hint)
+    wrong = ((case.row != case.need_row) | (case.col != case.need_col)) & case.live
+    if (case.row[wrong] == HOLE).all():
+        what = f"slots of {case.matrix} hold no element of the matrix (undefined bits or unknown values)"
+        return Diagnosis("unexplained", what, "look for a load that does not cover these lanes")
+    return Diagnosis(
+        "unexplained",
+        f"slots of {case.matrix} hold other elements than the instruction needs",
+        "compare the table of held elements with the table of needed ones",
+    )

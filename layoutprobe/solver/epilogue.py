@@ -1,0 +1,124 @@
+"""Epilogue: accumulator slots were coded, the kernel stored them; which slot went where in C?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import UsageError
+from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.report import Finding
+from layoutprobe.solver.observe import Raw
+
+
+@dataclass(frozen=True, eq=False)
+class Epilogue:
+    """Where the accumulators were stored.
+
+    Attributes:
+        layout: element that each slot was stored to (the first in row-major order, where there
+            are several); HOLE where it was stored nowhere. Axes [wave, lane, vgpr, 1].
+        stores: int32, same axes: how many elements hold the slot's code.
+        unwritten: bool [rows, cols]: elements that the kernel never gave a defined value.
+        foreign: bool [rows, cols]: elements with a value that no slot had.
+    """
+
+    layout: Layout
+    stores: NDArray[np.int32]
+    unwritten: NDArray[np.bool_]
+    foreign: NDArray[np.bool_]
+
+
+def epilogue_codes(waves: int, vgprs: int, lanes: int) -> NDArray[np.uint32]:
+    """One code per accumulator slot, [wave, vgpr, lane]: the numbers 1, 2, 3... as f32 bits.
+
+    Numbers, and none of them zero: they survive scaling by one and adding zero, and memory that
+    was merely cleared cannot pass for a stored slot. Exact up to 2^24 slots.
+    """
+    numbers = np.arange(1, waves * vgprs * lanes + 1, dtype=np.float32)
+    return numbers.view(np.uint32).reshape(waves, vgprs, lanes)
+
+
+def solve_epilogue(
+    stored: Raw,
+    codes: Raw,
+    undefined: Raw | None = None,
+    sentinel: int | None = None,
+    matrix: str = "D",
+) -> Epilogue:
+    """Layout of the accumulators from the matrix that the kernel stored.
+
+    Args:
+        stored: raw bits of C, [rows, cols].
+        codes: raw bits that each accumulator slot held, [wave, vgpr, lane]; all different.
+        undefined: shape of stored; set bits were never written.
+        sentinel: raw bits that C held before, which mean "never written".
+        matrix: name of the result.
+
+    Raises:
+        UsageError: two slots share a code, or a slot's code is the sentinel.
+    """
+    slots = codes.transpose(0, 2, 1)[..., None]
+    order = np.argsort(slots, axis=None, kind="stable")
+    known = slots.ravel()[order]
+    if (known[1:] == known[:-1]).any() or (sentinel is not None and sentinel in known):
+        raise UsageError("Accumulator slots must have codes of their own", hint="use epilogue_codes()")
+    unwritten = np.zeros(stored.shape, np.bool_) if undefined is None else np.asarray(undefined != 0)
+    if sentinel is not None:
+        unwritten = unwritten | (stored == sentinel)
+    at = np.minimum(np.searchsorted(known, stored), known.size - 1)
+    found = (known[at] == stored) & ~unwritten
+    element = np.flatnonzero(found)
+    slot = order[at[found]]
+    stores = np.bincount(slot, minlength=slots.size).astype(np.int32)
+    first = np.full(slots.size, HOLE, np.int64)
+    # Written backwards, so that the first element in row-major order stays.
+    first[slot[::-1]] = element[::-1]
+    row = np.where(first == HOLE, HOLE, first // stored.shape[1]).astype(np.int32)
+    col = np.where(first == HOLE, HOLE, first % stored.shape[1]).astype(np.int32)
+    shape = (int(stored.shape[0]), int(stored.shape[1]))
+    layout = Layout(matrix, shape, row.reshape(slots.shape), col.reshape(slots.shape), 32)
+    return Epilogue(layout, stores.reshape(slots.shape), unwritten, ~found & ~unwritten)
+
+
+def store_findings(epilogue: Epilogue) -> tuple[Finding, ...]:
+    """What is wrong with the stores whatever the instruction needs: gaps, lost slots, duplicates."""
+    findings = []
+    lost, twice = epilogue.stores == 0, epilogue.stores > 1
+    letter = epilogue.layout.matrix
+    for mask, what, hint in (
+        (
+            epilogue.unwritten,
+            "elements of C that the epilogue never wrote",
+            "check its row and column formula",
+        ),
+        (
+            epilogue.foreign,
+            "elements of C that hold no accumulator's value",
+            "is C scaled, or stored by others?",
+        ),
+    ):
+        if mask.any():
+            row, col = (int(x) for x in np.argwhere(mask)[0])
+            findings.append(
+                Finding("epilogue", what, {"row": row, "col": col}, hint=hint, count=int(mask.sum()))
+            )
+    for mask, what, hint in (
+        (
+            lost,
+            "accumulator slots that reached no element of C",
+            "overwritten by another store, or out of bounds",
+        ),
+        (
+            twice,
+            "accumulator slots that were stored to several elements of C",
+            "does the grid cover C twice?",
+        ),
+    ):
+        if mask.any():
+            wave, lane, vgpr, _ = (int(x) for x in np.argwhere(mask)[0])
+            where = {"matrix": letter, "wave": wave, "lane": lane, "vgpr": vgpr}
+            findings.append(Finding("epilogue", what, where, hint=hint, count=int(mask.sum())))
+    return tuple(findings)

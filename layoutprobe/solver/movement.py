@@ -1,0 +1,159 @@
+"""Movement: a kernel moved coded data; which element arrived in which slot?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.solver.observe import (
+    Match,
+    Observation,
+    Raw,
+    check_width,
+    match_elements,
+    split_fields,
+)
+
+MAX_LISTED = 16
+"""So many strange slots are listed one by one; the rest are counted."""
+
+
+@dataclass(frozen=True)
+class UnknownCode:
+    """A slot whose codes name no element.
+
+    Attributes:
+        wave, lane, vgpr, field: the slot.
+        raw: observed bits, one per observation.
+    """
+
+    wave: int
+    lane: int
+    vgpr: int
+    field: int
+    raw: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Movement:
+    """Where the elements were found; arrays have the axes of the layout.
+
+    Attributes:
+        layout: the element of every slot that one element alone fits; HOLE elsewhere.
+        candidates: int32, number of elements that fit (0: none).
+        row, col: int32; as in the layout, but UNKNOWN for a coordinate that the patterns leave
+            open, so that a row is seen where only the column is ambiguous.
+        undefined: bool, slots with bits that never had a defined value; holes in the layout.
+        unknown: the first MAX_LISTED slots with defined bits that no element has.
+        unknown_count: how many there are.
+    """
+
+    layout: Layout
+    candidates: NDArray[np.int32]
+    row: NDArray[np.int32]
+    col: NDArray[np.int32]
+    undefined: NDArray[np.bool_]
+    unknown: tuple[UnknownCode, ...]
+    unknown_count: int
+
+    @property
+    def ambiguous(self) -> NDArray[np.bool_]:
+        """Slots that several elements fit."""
+        return np.asarray(self.candidates > 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Which element each cell of a memory holds, in address order.
+
+    Attributes:
+        row, col: int32 [cell]; HOLE where no element, or more than one, fits.
+        candidates: int32 [cell].
+        undefined: bool [cell].
+    """
+
+    row: NDArray[np.int32]
+    col: NDArray[np.int32]
+    candidates: NDArray[np.int32]
+    undefined: NDArray[np.bool_]
+
+
+def solve_movement(
+    observations: Sequence[Observation], matrix: str, shape: tuple[int, int], field_bits: int
+) -> Movement:
+    """Layout of an operand from dumps of its registers, one per pattern.
+
+    Args:
+        observations: register dumps of the same kernel, fed with differently coded matrices.
+        matrix: "A", "B", "C" or "D".
+        shape: rows and columns of the coded matrix.
+        field_bits: width of an element.
+
+    Raises:
+        UsageError: the observations do not belong together or do not fit the elements.
+    """
+    check_width(observations, field_bits)
+    fields = [split_fields(o.raw, field_bits) for o in observations]
+    match = match_elements(
+        [(o.pattern, o.carrier, f) for o, f in zip(observations, fields, strict=True)], shape
+    )
+    undefined = np.zeros(match.row.shape, np.bool_)
+    for observation in observations:
+        if observation.undefined is not None:
+            undefined |= split_fields(observation.undefined, field_bits) != 0
+    layout = Layout(matrix, shape, *_unambiguous(match, undefined), field_bits)
+    strange = np.argwhere((match.candidates == 0) & ~undefined)
+    listed = tuple(
+        UnknownCode(wave, lane, vgpr, field, tuple(int(f[wave, lane, vgpr, field]) for f in fields))
+        for wave, lane, vgpr, field in strange[:MAX_LISTED].tolist()
+    )
+    hole = np.int32(HOLE)
+    return Movement(
+        layout,
+        np.where(undefined, np.int32(0), match.candidates),
+        np.where(undefined, hole, match.row),
+        np.where(undefined, hole, match.col),
+        undefined,
+        listed,
+        len(strange),
+    )
+
+
+def solve_cells(observations: Sequence[Observation], shape: tuple[int, int], cell_bits: int) -> Cells:
+    """Elements in the cells of a dumped memory (LDS), one observation per pattern.
+
+    Args:
+        observations: raw: unsigned, one axis: cells, or dwords of several cells each (low first);
+            undefined the same.
+        shape: rows and columns of the coded matrix.
+        cell_bits: width of a cell, that of an element.
+
+    Raises:
+        UsageError: as solve_movement.
+    """
+    check_width(observations, cell_bits)
+    match = match_elements([(o.pattern, o.carrier, _cells_of(o.raw, cell_bits)) for o in observations], shape)
+    undefined = np.zeros(match.row.shape, np.bool_)
+    for observation in observations:
+        if observation.undefined is not None:
+            undefined |= _cells_of(observation.undefined, cell_bits) != 0
+    row, col = _unambiguous(match, undefined)
+    return Cells(row, col, np.where(undefined, np.int32(0), match.candidates), undefined)
+
+
+def _cells_of(raw: Raw, cell_bits: int) -> Raw:
+    shifts = np.arange(0, raw.dtype.itemsize * 8, cell_bits, dtype=raw.dtype)
+    mask = raw.dtype.type((1 << cell_bits) - 1)
+    return ((raw[:, None] >> shifts) & mask).ravel()
+
+
+def _unambiguous(match: Match, undefined: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    sure = (match.candidates == 1) & ~undefined
+    return np.where(sure, match.row, np.int32(HOLE)), np.where(sure, match.col, np.int32(HOLE))
+
+
+__all__ = ["Cells", "Movement", "Observation", "Raw", "UnknownCode", "solve_cells", "solve_movement"]

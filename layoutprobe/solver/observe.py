@@ -1,0 +1,156 @@
+"""Between dumped registers and slots.
+
+A dump has axes [wave, vgpr, lane] and 32-bit words, as the probes write it; slots have axes
+[wave, lane, vgpr, field], as in a Layout. Field f of a VGPR is bits [f*bits, (f+1)*bits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import UsageError
+from layoutprobe.patterns.carriers import carrier_of
+from layoutprobe.patterns.pattern import HOLE, UNKNOWN, Pattern, common_coordinate
+
+Raw = NDArray[np.unsignedinteger]
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """What one coded run left behind.
+
+    Attributes:
+        pattern, carrier: how the matrix was coded.
+        raw: raw bits: uint32 [wave, vgpr, lane] of a register dump, or one unsigned integer per
+            cell of LDS.
+        undefined: same shape; set bits never had a defined value. None where nobody can know.
+    """
+
+    pattern: Pattern
+    carrier: str
+    raw: Raw
+    undefined: Raw | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Which elements fit the codes of every slot; all arrays have the shape of the slots.
+
+    Attributes:
+        candidates: int32, how many elements fit: 0 no such code, 1 identified.
+        row, col: int32; the coordinate that all candidates share, else UNKNOWN; HOLE where there
+            is no candidate.
+    """
+
+    candidates: NDArray[np.int32]
+    row: NDArray[np.int32]
+    col: NDArray[np.int32]
+
+
+def split_fields(raw: Raw, field_bits: int) -> NDArray[np.uint32]:
+    """Slots [wave, lane, vgpr, field] of a register dump [wave, vgpr, lane].
+
+    Raises:
+        UsageError: not a register dump, or no such field width.
+    """
+    if raw.ndim != 3 or raw.dtype != np.uint32:
+        raise UsageError(
+            "Not a register dump",
+            expected="uint32 [wave, vgpr, lane]",
+            observed=f"{raw.dtype} with {raw.ndim} axes",
+        )
+    if field_bits not in (32, 16, 8, 4):
+        raise UsageError(f"A VGPR has no fields of {field_bits} bits", expected="32, 16, 8 or 4")
+    shifts = np.arange(0, 32, field_bits, dtype=np.uint32)
+    mask = np.uint32((1 << field_bits) - 1)
+    fields = (raw.transpose(0, 2, 1)[..., None] >> shifts) & mask
+    return fields.astype(np.uint32, copy=False)
+
+
+def join_fields(slots: Raw) -> NDArray[np.uint32]:
+    """Register dump [wave, vgpr, lane] with the given slots [wave, lane, vgpr, field]."""
+    fields = slots.shape[3]
+    shifts = np.arange(0, 32, 32 // fields, dtype=np.uint32)
+    words = np.bitwise_or.reduce(slots.astype(np.uint32) << shifts, axis=3)
+    return np.ascontiguousarray(words.transpose(0, 2, 1)).astype(np.uint32, copy=False)
+
+
+def match_elements(coded: Sequence[tuple[Pattern, str, Raw]], shape: tuple[int, int]) -> Match:
+    """Intersect what several patterns say of the same slots.
+
+    Args:
+        coded: (pattern, carrier, observed code of every slot); all of one shape.
+        shape: rows and columns of the coded matrix.
+
+    Raises:
+        UsageError: no observation, or a pattern refuses the shape or carrier.
+    """
+    if not coded:
+        raise UsageError("Nothing was observed: give at least one pattern")
+    element = np.zeros(shape[0] * shape[1], np.int64)
+    slot = np.zeros(coded[0][2].shape, np.int64)
+    known = np.ones(slot.shape, np.bool_)
+    for pattern, carrier, observed in coded:
+        digits, digit = np.unique(pattern.encode(shape, carrier), return_inverse=True)
+        at, found = _position(digits, observed)
+        known &= found
+        # Keys are renumbered after every pattern and so stay below rows*cols: no overflow.
+        keys, element = np.unique(element * digits.size + digit.ravel(), return_inverse=True)
+        slot, found = _position(keys, slot * digits.size + at)
+        known &= found
+    count = np.bincount(element)
+    row, col = (
+        common_coordinate(axis, element, count.size) for axis in np.divmod(np.arange(element.size), shape[1])
+    )
+    hole = np.int32(HOLE)
+    return Match(
+        np.where(known, count[slot], 0).astype(np.int32),
+        np.where(known, row[slot], hole),
+        np.where(known, col[slot], hole),
+    )
+
+
+def _position(
+    sorted_values: NDArray[np.integer], wanted: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    at = np.minimum(np.searchsorted(sorted_values, wanted), sorted_values.size - 1)
+    return at, sorted_values[at] == wanted
+
+
+def check_width(observations: Sequence[Observation], field_bits: int) -> None:
+    """Refuse carriers that are not as wide as the fields they are looked for in.
+
+    Raises:
+        UsageError: a carrier has another width, or the observations have different shapes.
+    """
+    for observation in observations:
+        bits = carrier_of(observation.carrier).bits
+        if bits != field_bits:
+            raise UsageError(
+                f"Carrier {observation.carrier} does not fit the elements",
+                where={"pattern": observation.pattern.name},
+                expected=f"{field_bits} bits",
+                observed=f"{bits} bits",
+            )
+        if observation.raw.shape != observations[0].raw.shape:
+            raise UsageError(
+                "Two observations of the same slots have different shapes",
+                expected=str(observations[0].raw.shape),
+                observed=str(observation.raw.shape),
+            )
+
+
+__all__ = [
+    "HOLE",
+    "UNKNOWN",
+    "Match",
+    "Observation",
+    "check_width",
+    "join_fields",
+    "match_elements",
+    "split_fields",
+]
