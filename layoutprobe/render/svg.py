@@ -15,6 +15,7 @@ from layoutprobe.layouts.layout import HOLE
 from layoutprobe.render import words
 from layoutprobe.render.cells import UNICODE
 from layoutprobe.render.grid import legend
+from layoutprobe.render.text import printable
 from layoutprobe.render.view import Mark, View
 
 CELL_WIDTHS = {1: 64, 2: 50, 4: 46, 8: 40}
@@ -189,4 +190,4 @@ def _coloured_by_col(view: View) -> bool:
 
 def safe(text: str) -> str:
     """Text that can do nothing but be read: no markup, no control characters."""
-    return escape(words.printable(text))
+    return escape(printable(text))

@@ -17,6 +17,7 @@ from layoutprobe.render import words
 from layoutprobe.render.cells import ASCII, UNICODE, Glyphs, number_list
 from layoutprobe.render.grid import Grid, Row, grid, legend, merged_example, notation
 from layoutprobe.render.lds import lds_lines
+from layoutprobe.render.text import printable
 from layoutprobe.render.view import Mark, View
 
 LABEL = 11
@@ -90,7 +91,7 @@ class _Page:
 
     def wrap(self, text: str, width: int) -> list[str]:
         """Lines of a sentence; a single word that is too long stays whole."""
-        clean = words.printable(text, self.encoding)
+        clean = printable(text, self.encoding)
         folded: list[str] = []
         for paragraph in clean.splitlines():
             folded += textwrap.wrap(

@@ -35,16 +35,6 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
-def printable(text: str, encoding: str = "utf-8") -> str:
-    """Text without control characters, and encodable.
-
-    Names from code objects, patterns and manifests are not ours: an escape sequence in one may
-    not reach the terminal, and a letter that the stream cannot carry may not end the program.
-    """
-    shown = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
-
-
 def title(report: LayoutReport) -> str:
     """One line: the command and its object."""
     of = f" of {report.instruction}" if report.instruction else ""

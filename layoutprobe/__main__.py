@@ -1,0 +1,7 @@
+"""`python -m layoutprobe` is `layoutprobe`."""
+
+import sys
+
+from layoutprobe.cli import main
+
+sys.exit(main())

@@ -1,0 +1,324 @@
+"""The command line: arguments in, report out, exit code. It wires, and decides nothing.
+
+Whatever is heavy (numpy, the compiler, rich) is imported by the command that needs it, so that
+`--help` and a mistyped option answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from layoutprobe import __version__
+from layoutprobe.errors import ProbeError, UsageError
+from layoutprobe.render import FORMATS, render
+from layoutprobe.render.files import writing
+from layoutprobe.render.text import printable
+
+if TYPE_CHECKING:
+    from layoutprobe.report import LayoutReport
+
+DEBUG = "LAYOUTPROBE_DEBUG"
+INTERRUPTED = 130
+LARGEST_INDEX = 4095
+"""Lanes and VGPRs stay far below; a list such as 0-999999999 is refused before it is made."""
+
+EXIT_CODES = """\
+exit codes:
+  0  holds: everything that was asked was checked, and no finding
+  1  a finding
+  2  could not decide: wrong usage, no compiler, an instruction without semantics...
+"""
+
+EXAMPLES = {
+    "": """\
+examples:
+  layoutprobe dump --matrix A --lds xor       which element sits in which lane, VGPR and half
+  layoutprobe roundtrip --lds padded          what LDS itself holds, byte by byte
+  layoutprobe epilogue                        where each accumulator register is stored
+  layoutprobe doctor                          which compiler and devices are found here
+  layoutprobe list patterns                   coded matrices to probe with
+""",
+    "dump": """\
+examples:
+  layoutprobe dump --matrix A --lds xor
+  layoutprobe dump --matrix B --wave 2 --lane 0-3,16 --vgpr 0,1
+  layoutprobe dump --matrix A --pattern rowcol --pattern 'row*16 + col'
+  layoutprobe dump --matrix A --format json | jq '.slots[] | select(.mismatch)'
+  layoutprobe dump --matrix B --output fragment.svg
+""",
+    "roundtrip": """\
+examples:
+  layoutprobe roundtrip --lds xor
+  layoutprobe roundtrip --lds padded --format json | jq .lds_map
+""",
+    "epilogue": """\
+examples:
+  layoutprobe epilogue
+  layoutprobe epilogue --wave 1 --lane 0,16 --format csv
+""",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: arguments without the program's name; sys.argv[1:] by default.
+
+    Returns:
+        The exit code: 0 holds, 1 a finding, 2 could not decide, 130 interrupted.
+    """
+    try:
+        return _run(argv)
+    except KeyboardInterrupt:
+        _say("layoutprobe: interrupted")
+        return INTERRUPTED
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        arguments = parser().parse_args(argv)
+        command: Callable[[argparse.Namespace], int] = arguments.run
+        return command(arguments)
+    except SystemExit as ended:  # argparse: --help, --version, wrong usage
+        _flush()
+        return ended.code if isinstance(ended.code, int) else 2
+    except ProbeError as error:
+        _say(f"layoutprobe: {error}")
+        return error.exit_code
+    except BrokenPipeError:  # from a list; reports handle it themselves, with their own exit code
+        _drop_stdout()
+        return 0
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            import traceback
+
+            traceback.print_exc()
+        kind = type(error).__name__
+        _say(
+            f"layoutprobe: this is a bug in layoutprobe, not in your kernel: {kind}: {error}\n"
+            f"  next:     please report it with the command line, the output of `layoutprobe doctor`\n"
+            f"            and the traceback that {DEBUG}=1 shows. Nothing was decided."
+        )
+        return 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(
+        prog="layoutprobe",
+        description="Finds which matrix element sits in which lane, VGPR and half of a real WMMA kernel.",
+        **_help(""),
+    )
+    top.add_argument("--version", action="version", version=f"layoutprobe {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True, title="commands")
+    dump = _command(commands, "dump", "operand registers of a real matrix instruction, slot by slot", _dump)
+    dump.add_argument(
+        "--matrix", metavar="A|B|C|D", default="A", type=str.upper, help="which operand (default A)"
+    )
+    _add_lds(dump)
+    _add_probe_options(dump)
+    roundtrip = _command(commands, "roundtrip", "global -> LDS -> global: what LDS holds", _roundtrip)
+    _add_lds(roundtrip)
+    _add_probe_options(roundtrip)
+    epilogue = _command(commands, "epilogue", "where each accumulator register is stored", _epilogue)
+    _add_probe_options(epilogue)
+    _command(commands, "doctor", "what of compilers and devices is found here", _doctor)
+    listing = _command(commands, "list", "names that options accept", _list)
+    listing.add_argument("what", choices=["patterns", "schemes"], help="which names")
+    return top
+
+
+def _help(topic: str) -> dict[str, Any]:
+    """What every parser shares: examples and exit codes below the options, no abbreviations."""
+    return {
+        "epilog": "\n".join(filter(None, (EXAMPLES.get(topic), EXIT_CODES))),
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+    }
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    summary: str,
+    run: Callable[[argparse.Namespace], int],
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=summary, description=f"{summary}.", **_help(name))
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_lds(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--lds", metavar="SCHEME", help="LDS scheme: none, padded, xor, xor-vector (default none)"
+    )
+
+
+def _add_probe_options(command: argparse.ArgumentParser) -> None:
+    probe = command.add_argument_group("probe")
+    probe.add_argument(
+        "--pattern",
+        metavar="PATTERN",
+        action="append",
+        dest="patterns",
+        help="name, .toml file or expression; give it again to tell more elements apart",
+    )
+    probe.add_argument("--dtype", help="element type of A and B (default f16)")
+    probe.add_argument("--arch", metavar="TARGET", help="target to compile for")
+    probe.add_argument("--backend", help="where it runs (default emulator)")
+    probe.add_argument(
+        "--compiler", metavar="PATH", help="clang to use; `layoutprobe doctor` shows those found"
+    )
+    shown = command.add_argument_group("output")
+    shown.add_argument("--format", choices=FORMATS, help="default: by the suffix of --output, else table")
+    shown.add_argument("--output", metavar="FILE", help="write to FILE, at once or not at all")
+    shown.add_argument(
+        "--wave", metavar="N", type=_index, help="this wave only (table: the first with a mismatch)"
+    )
+    shown.add_argument("--lane", metavar="LIST", type=_indices, dest="lanes", help="these lanes only: 0-3,16")
+    shown.add_argument("--vgpr", metavar="LIST", type=_indices, dest="vgprs", help="these VGPRs only: 0,4-7")
+
+
+def _index(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 6 or int(text) > LARGEST_INDEX:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from 0 to {LARGEST_INDEX}")
+    return int(text)
+
+
+def _indices(text: str) -> list[int]:
+    """ "0-3,16" as numbers."""
+    chosen: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        low = _index(first)
+        high = _index(last) if dash else low
+        if high < low:
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} runs backwards; write {high}-{low}")
+        chosen.update(range(low, high + 1))
+    return sorted(chosen)
+
+
+def _options(arguments: argparse.Namespace, *names: str) -> dict[str, object]:
+    """Options that were given; for the others the command's own defaults hold."""
+    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+
+
+PROBE_OPTIONS = ("patterns", "dtype", "arch", "backend", "compiler")
+
+
+def _dump(arguments: argparse.Namespace) -> int:
+    return _report(arguments, "dump", "matrix", "lds")
+
+
+def _roundtrip(arguments: argparse.Namespace) -> int:
+    return _report(arguments, "roundtrip", "lds")
+
+
+def _epilogue(arguments: argparse.Namespace) -> int:
+    return _report(arguments, "epilogue")
+
+
+def _report(arguments: argparse.Namespace, name: str, *own: str) -> int:
+    """Run a command of layoutprobe.commands and show its report."""
+    from layoutprobe import commands
+    from layoutprobe.render.progress import waiting
+
+    with waiting(f"{name}: compiling and running the probe", sys.stderr):
+        report: LayoutReport = getattr(commands, name)(**_options(arguments, *own, *PROBE_OPTIONS))
+    _emit(report, arguments)
+    return report.exit_code
+
+
+def _emit(report: LayoutReport, arguments: argparse.Namespace) -> None:
+    suffix = os.path.splitext(arguments.output or "")[1].lstrip(".").lower()
+    format = arguments.format or (suffix if suffix in FORMATS else "table")
+
+    def write(stream: TextIO) -> None:
+        render(report, format, stream, wave=arguments.wave, lanes=arguments.lanes, vgprs=arguments.vgprs)
+
+    if arguments.output not in (None, "-"):
+        with writing(arguments.output) as stream:
+            write(stream)
+        from layoutprobe.render.words import verdict
+
+        outcome = verdict(report)
+        _say(f"{arguments.output}: {outcome.word.upper()} ({outcome.basis}): {outcome.sentence}")
+        return
+    if sys.stdout is None:
+        raise UsageError("standard output is closed", hint="name a file with --output")
+    if format != "table":
+        _as_utf8(sys.stdout)
+    # The verdict stands, whether or not the reader (`| head -1`) stays to the end: a broken pipe
+    # is no reason to change the exit code.
+    try:
+        write(sys.stdout)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_stdout()
+    except OSError as error:
+        _drop_stdout()
+        raise UsageError("the report cannot be written", observed=str(error)) from error
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from layoutprobe.render.listing import Item, write_list
+    from layoutprobe.toolchain.doctor import examine
+
+    parts = examine()
+    items = [
+        Item(p.name, p.detail, p.found, "" if p.found else f"without it: {p.cost_if_missing}") for p in parts
+    ]
+    write_list([Item("layoutprobe", __version__, True), *items], sys.stdout)
+    # Without a compiler no probe can run; everything else is a choice.
+    return 0 if all(p.found for p in parts if p.name == "compiler") else 2
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from layoutprobe.render.listing import Item, write_list
+
+    if arguments.what == "patterns":
+        from layoutprobe.patterns import load_pattern, pattern_names
+
+        found = [load_pattern(name) for name in pattern_names()]
+        items = [Item(p.name, p.summary, note=p.expression) for p in found]
+    else:
+        from layoutprobe.layouts.swizzle import SCHEMES
+
+        items = [Item(s.name, s.summary) for s in SCHEMES.values()]
+    write_list(items, sys.stdout)
+    _flush()
+    return 0
+
+
+def _say(text: str) -> None:
+    """One message on stderr; where even that is closed, the exit code has to do."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(printable(text, sys.stderr.encoding), file=sys.stderr)
+
+
+def _as_utf8(stream: TextIO) -> None:
+    """Files for programs are UTF-8 whatever the locale says."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8")
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_stdout()
+
+
+def _drop_stdout() -> None:
+    """Nobody reads any more: what is still buffered goes nowhere, and Python exits in silence."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,56 @@
+"""Two-column lists for the terminal: patterns, LDS schemes, what `doctor` found."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from layoutprobe.render.cells import ASCII, UNICODE
+from layoutprobe.render.text import printable
+
+
+@dataclass(frozen=True)
+class Item:
+    """One entry of a list.
+
+    Attributes:
+        name: what stands on the left.
+        text: what it is.
+        good: True or False draws a sign in front; None draws none.
+        note: one more sentence, below.
+    """
+
+    name: str
+    text: str
+    good: bool | None = None
+    note: str = ""
+
+
+def write_list(items: Iterable[Item], stream: TextIO) -> None:
+    """Write items with their texts wrapped beside their names."""
+    console = Console(file=stream, highlight=False, emoji=False, markup=False)
+    glyphs = UNICODE if console.encoding.lower().startswith("utf") else ASCII
+    entries = list(items)
+    left = min(max((len(item.name) for item in entries), default=0), 24)
+    for item in entries:
+        sign = {None: "", True: f"{glyphs.good} ", False: f"{glyphs.bad} "}[item.good]
+        indent = " " * (len(sign) + left + 2)
+        style = {None: "", True: "green", False: "yellow"}[item.good]
+        name = printable(item.name, console.encoding)
+        body: list[str] = []
+        for sentence in filter(None, (item.text, item.note)):
+            for line in printable(sentence, console.encoding).splitlines():
+                body += textwrap.wrap(
+                    line, max(console.width - len(indent), 20), break_long_words=False, break_on_hyphens=False
+                )
+        console.print(
+            Text.assemble((sign, style), (f"{name:<{left}}  ", "bold"), body[0] if body else ""),
+            soft_wrap=True,
+        )
+        for line in body[1:]:
+            console.print(Text(indent + line), soft_wrap=True)
