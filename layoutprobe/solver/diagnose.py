@@ -58,9 +58,20 @@ class Case:
         return row + row0, col + col0
 
     def predicts(self, row: Ints, col: Ints) -> bool:
-        """Whether a layout is the observed one in every live slot."""
-        wrong = (row != self.row) | (col != self.col)
-        return not bool((wrong & self.live).any())
+        """Whether a layout is the observed one in every live slot.
+
+        Elements beyond the matrix are seen as holes. So are accumulators whose element another
+        accumulator is predicted to overwrite.
+        """
+        row, col = (np.broadcast_to(axis, self.row.shape) for axis in (row, col))
+        inside = (row >= 0) & (row < self.shape[0]) & (col >= 0) & (col < self.shape[1])
+        row, col = np.where(inside, row, HOLE), np.where(inside, col, HOLE)
+        wrong = ((row != self.row) | (col != self.col)) & self.live
+        if wrong.any() and self.matrix in "CD":
+            element = np.where(inside, row * self.shape[1] + col, self.shape[0] * self.shape[1])
+            times = np.bincount(element[self.live], minlength=self.shape[0] * self.shape[1] + 1)
+            wrong &= ~((self.row == HOLE) & inside & (times[element] > 1))
+        return not bool(wrong.any())
 
 
 Guess = tuple[str, Ints, Ints]
@@ -154,7 +165,10 @@ def _no_half_wave(case: Case) -> Iterator[Guess]:
     lane, vgpr = np.arange(lanes)[None, :, None, None], np.arange(vgprs)[None, None, :, None]
     one = np.ones((1, 1, 1, fields), np.int64)
     row, col = case.globally(vgpr * one + 0 * lane, lane * one + 0 * vgpr)
-    yield "the store takes VGPR n for row n and ignores which half-wave a lane is in", row, col
+    text = "the store takes VGPR n for row n and the lane for the column, whichever half-wave it is in"
+    yield text, row, col
+    # Columns beyond the matrix run on into the next row of a row-major C.
+    yield text, *np.divmod(row * case.shape[1] + col, case.shape[1])
     row, col = case.globally(vgpr * one + 0 * lane, lane % case.tile[1] * one + 0 * vgpr)
     yield "both half-waves store to the same rows: VGPR n is taken for row n", row, col
 
