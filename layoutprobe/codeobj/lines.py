@@ -178,7 +178,8 @@ def _path(unit: Cursor, directories: list[str], directory: int, name: str) -> st
     """The name as the source states it; headers found elsewhere with their directory."""
     if directory >= len(directories):
         raise unit.error(f"one of {len(directories)} directories", f"number {directory} for {name[:80]!r}")
-    return join(directories[directory], name)
+    folder = directories[directory]
+    return name if folder == "." else join(folder, name)
 
 
 def _entries(unit: Cursor, offset_size: int, strings: _Strings) -> list[tuple[str, int]]:
