@@ -1,1 +1,20 @@
-""""""
+"""What each instruction does: one registered function per mnemonic."""
+
+from __future__ import annotations
+
+from layoutprobe.semantics import (  # noqa: F401  (importing a module registers its instructions)
+    atomics,
+    compare_ops,
+    control,
+    cross_lane,
+    float_ops,
+    int_ops,
+    memory_ops,
+    packed_ops,
+    salu,
+    vopd,
+    wmma,
+)
+from layoutprobe.semantics.registry import UnsupportedForm, bind, names
+
+__all__ = ["UnsupportedForm", "bind", "names"]

@@ -1,0 +1,67 @@
+"""Facts about a gfx target that the rest of the program may ask for, each with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from layoutprobe.errors import UsageError
+
+
+@dataclass(frozen=True)
+class MatrixInstruction:
+    """One matrix instruction, by the types of its operands.
+
+    Attributes:
+        name: mnemonic.
+        dtype: element type of A and B.
+        field_bits: width of an element of A and B in its register.
+        a_vgprs, b_vgprs, d_vgprs: registers per operand.
+        shape: (M, N, K).
+    """
+
+    name: str
+    dtype: str
+    field_bits: int
+    a_vgprs: int
+    b_vgprs: int
+    d_vgprs: int
+    shape: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Arch:
+    """A gfx target.
+
+    Attributes:
+        name: as compilers name it.
+        product: what people call it.
+        wave_size: lanes of a wave that the probes use.
+        lds_bytes: LDS that one workgroup may have.
+        lds_banks: dword banks.
+        instructions: matrix instructions by the element type of A and B.
+        sources: where the facts come from, by attribute.
+    """
+
+    name: str
+    product: str
+    wave_size: int
+    lds_bytes: int
+    lds_banks: int
+    instructions: Mapping[str, MatrixInstruction]
+    sources: Mapping[str, str]
+
+    def matrix_instruction(self, dtype: str) -> MatrixInstruction:
+        """The instruction for operands of a type.
+
+        Raises:
+            UsageError: the target has none; lists those it has.
+        """
+        found = self.instructions.get(dtype)
+        if found is None:
+            raise UsageError(
+                f"{self.name} has no matrix instruction for dtype {dtype!r}",
+                expected="one of: " + ", ".join(self.instructions),
+                hint="choose with --dtype",
+            )
+        return found

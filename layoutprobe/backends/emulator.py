@@ -1,0 +1,127 @@
+"""The emulator as a backend: runs the real code object on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe import __version__, arch
+from layoutprobe.backends.base import Buffer, Launch, RunResult
+from layoutprobe.capture.capture import Evidence
+from layoutprobe.codeobj.kernarg import pack_kernarg
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.isa.store import load_instructions
+from layoutprobe.machine.launch import (
+    LANES,
+    GlobalBuffer,
+    GlobalMemory,
+    batches,
+    check_launchable,
+    make_waves,
+    place_memory,
+    start_cohort,
+)
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.memory import Region, address
+from layoutprobe.machine.program import Program, build_program
+from layoutprobe.machine.scheduler import DEFAULT_BUDGET, Scheduler
+
+
+class EmulatorBackend:
+    """Runs launches on the CPU. Keeps bound kernels, so that a second launch starts at once."""
+
+    name = "emulator"
+
+    def __init__(self, budget: int = DEFAULT_BUDGET) -> None:
+        """Make a backend.
+
+        Args:
+            budget: instructions that a batch of waves may issue before the kernel counts as endless.
+        """
+        self.budget = budget
+        self._programs: dict[tuple[str, str], Program] = {}
+
+    @property
+    def evidence(self) -> Evidence:
+        """What results of this backend rest on."""
+        return Evidence("emulated", f"layoutprobe emulator {__version__}")
+
+    def run(self, launch: Launch) -> RunResult:
+        """Run one launch to its end.
+
+        Raises:
+            ExecutionError: a fault of the kernel, or something that the emulator does not know.
+            UsageError: arguments that do not fit the kernel, or a launch that is too large.
+        """
+        kernel = launch.code.kernel(launch.kernel)
+        target = arch.find(launch.code.target)
+        lds_size = kernel.descriptor.group_segment_size + launch.dynamic_lds
+        check_launchable(kernel, launch.block, lds_size, target.lds_bytes)
+        program = self._program(launch.code, kernel)
+        buffers = [a for a in launch.args if isinstance(a, Buffer)]
+        memory = _memory(launch, kernel, buffers)
+        block = launch.block
+        waves_per_group = -(-block[0] * block[1] * block[2] // LANES)
+        with np.errstate(all="ignore"):
+            for group_ids in batches(launch.grid, waves_per_group):
+                machine = Machine(
+                    program,
+                    memory.arena,
+                    make_waves(group_ids, waves_per_group),
+                    lds_size=lds_size,
+                    scratch_size=kernel.descriptor.private_segment_size,
+                    image=memory.image,
+                )
+                Scheduler(machine, self.budget).run(start_cohort(machine, kernel, block, memory.kernarg))
+        return self._result(launch, memory)
+
+    def _program(self, code: CodeObject, kernel: Kernel) -> Program:
+        key = (code.digest, kernel.name)
+        if key not in self._programs:
+            from layoutprobe import semantics
+
+            self._programs[key] = build_program(code, kernel, load_instructions(code, kernel), semantics.bind)
+        return self._programs[key]
+
+    def _result(self, launch: Launch, memory: GlobalMemory) -> RunResult:
+        regions = iter(memory.buffers)
+        values: list[NDArray[Any] | None] = []
+        undefined: list[NDArray[Any] | None] = []
+        for argument in launch.args:
+            if not isinstance(argument, Buffer):
+                values.append(None)
+                undefined.append(None)
+                continue
+            region = next(regions)
+            values.append(_read(memory.arena.data.bytes, region, argument.data, argument.data.dtype))
+            bits = None
+            if memory.arena.tracked:
+                unsigned = np.dtype(f"u{argument.data.dtype.itemsize}")
+                bits = _read(memory.arena.shadow.bytes, region, argument.data, unsigned)
+                bits = bits if bits.any() else None
+            undefined.append(bits)
+        return RunResult(tuple(values), tuple(undefined), self.evidence)
+
+
+def _memory(launch: Launch, kernel: Kernel, buffers: list[Buffer]) -> GlobalMemory:
+    """Global memory with the kernel arguments filled in."""
+    names = [a.name or f"argument {i}" for i, a in enumerate(kernel.explicit_args)]
+    named = [n for n, a in zip(names, launch.args, strict=False) if isinstance(a, Buffer)]
+    plans = [
+        GlobalBuffer(f"buffer {name}", b.data.nbytes, np.ascontiguousarray(b.data).view(np.uint8).ravel(), b.undefined)
+        for name, b in zip(named, buffers, strict=True)
+    ]
+    size = max((a.offset + a.size for a in kernel.args), default=0)
+    memory = place_memory(launch.code, plans, max(size, kernel.descriptor.kernarg_size))
+    regions = iter(memory.buffers)
+    explicit = [address(next(regions)) if isinstance(a, Buffer) else a.tobytes() for a in launch.args]
+    memory.arena.fill(
+        memory.kernarg, pack_kernarg(kernel, explicit, launch.grid, launch.block, launch.dynamic_lds)
+    )
+    return memory
+
+
+def _read(raw: NDArray[np.uint8], region: Region, like: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    return raw[region.start : region.end].copy().view(dtype).reshape(like.shape)

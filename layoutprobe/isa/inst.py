@@ -1,0 +1,95 @@
+"""One decoded instruction, as plain data that no vendor library is needed to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+OperandKind = Literal["v", "s", "const", "literal", "none"]
+
+VCC_LO = 106
+NULL = 124
+M0 = 125
+EXEC_LO = 126
+EXEC_HI = 127
+SCC = 128
+"""Register number of SCC in the unified numbering (SGPRs 0..127, SCC, VGPRs from 256)."""
+VGPR0 = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand.
+
+    Attributes:
+        kind: "v" VGPR, "s" SGPR or special scalar register, "const" inline constant,
+            "literal" 32-bit literal, "none" absent.
+        index: VGPR number; SGPR encoding (106 is vcc_lo, 126 exec_lo); or the encoding of the
+            inline constant (128..208 integers, 235..238 apertures, 240..248 floats, 253 SCC).
+        regs: number of 32-bit registers.
+        bits: width of the value in bits (16 for a half, 64 for a pair).
+        fmt: number format as AMD's machine-readable ISA names it: "F16", "U32", "PK2_F16"...
+        value: the literal.
+        hi: the operand is the upper half of its VGPR.
+        neg, abs: source modifiers; for packed operands neg applies to the low half.
+        neg_hi: packed operands: negate the high half.
+        sel, sel_hi: packed operands: which half feeds the low and the high result.
+    """
+
+    kind: OperandKind
+    index: int = 0
+    regs: int = 1
+    bits: int = 32
+    fmt: str = "B32"
+    value: int = 0
+    hi: bool = False
+    neg: bool = False
+    abs: bool = False
+    neg_hi: bool = False
+    sel: bool = False
+    sel_hi: bool = True
+
+    def registers(self) -> range:
+        """The 32-bit registers of this operand, SGPRs as encoded and VGPRs from VGPR0."""
+        if self.kind == "v":
+            return range(VGPR0 + self.index, VGPR0 + self.index + self.regs)
+        if self.kind == "s" and self.index != NULL:
+            return range(self.index, self.index + self.regs)
+        return range(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Inst:
+    """One instruction at its address.
+
+    Attributes:
+        pc: virtual address in the code object.
+        size: bytes.
+        name: mnemonic in lower case without the encoding suffix ("v_add_f32").
+        encoding: "VOP2", "SOPP", "DS"...
+        dst: destinations in the order of the assembly (VOP3SD has two; stores have none).
+        src: sources in the order of the assembly.
+        mods: everything else by name: simm16, offset, offset0, offset1, clamp, omod, opsel,
+            dpp8, dpp_ctrl, row_mask, bank_mask, bound_ctrl, fi, saddr_null, glc...
+        pair: for a dual instruction, its two halves X and Y.
+    """
+
+    pc: int
+    size: int
+    name: str
+    encoding: str
+    dst: tuple[Operand, ...] = ()
+    src: tuple[Operand, ...] = ()
+    mods: dict[str, int] = field(default_factory=dict)
+    pair: tuple[Inst, ...] = ()
+
+    @property
+    def next_pc(self) -> int:
+        """Address of the instruction that follows."""
+        return self.pc + self.size
+
+    @property
+    def branch_target(self) -> int:
+        """Target of a SOPP branch: simm16 counts dwords from the next instruction."""
+        offset = self.mods["simm16"]
+        return self.next_pc + 4 * (offset - 0x10000 if offset & 0x8000 else offset)

@@ -1,0 +1,57 @@
+"""Decoded kernels, kept in the user's cache: decoding costs some 30 us an instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple
+from typing import Any
+
+import msgpack
+
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.isa.inst import Inst, Operand
+
+_FORMAT = "isa/1"
+"""Changes whenever the meaning of a stored row does."""
+
+
+def load_instructions(code: CodeObject, kernel: Kernel) -> Mapping[int, Inst]:
+    """The kernel's instructions by address, from the cache or freshly decoded.
+
+    Raises:
+        CodeObjectError: see isa.decode.
+    """
+    from layoutprobe.toolchain import cache
+
+    key = cache.key(_FORMAT, code.digest, kernel.name, str(kernel.entry))
+    raw = cache.load(key)
+    if raw is not None:
+        try:
+            rows = msgpack.unpackb(raw, strict_map_key=False)
+            return {row[0]: _from_row(row) for row in rows}
+        except (ValueError, TypeError, IndexError, KeyError):
+            pass  # an entry that an older version wrote: decode again
+    from layoutprobe.isa.decode import decode_kernel
+
+    insts = decode_kernel(code, kernel)
+    cache.store(key, msgpack.packb([_to_row(inst) for inst in insts.values()]))
+    return insts
+
+
+def _to_row(inst: Inst) -> list[Any]:
+    dst, src = ([astuple(o) for o in operands] for operands in (inst.dst, inst.src))
+    return [inst.pc, inst.size, inst.name, inst.encoding, dst, src, inst.mods, [_to_row(h) for h in inst.pair]]
+
+
+def _from_row(row: list[Any]) -> Inst:
+    pc, size, name, encoding, dst, src, mods, pair = row
+    return Inst(
+        pc,
+        size,
+        name,
+        encoding,
+        tuple(Operand(*o) for o in dst),
+        tuple(Operand(*o) for o in src),
+        dict(mods),
+        tuple(_from_row(half) for half in pair),
+    )

@@ -1,0 +1,127 @@
+"""A cohort: waves that stand at the same PC, and everything that they own.
+
+One numpy operation executes an instruction for the whole cohort.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.isa.inst import EXEC_LO, SCC
+from layoutprobe.machine.registers import Array, RegisterFile
+
+if TYPE_CHECKING:
+    from layoutprobe.machine.dispatch import Machine
+
+
+class Cohort:
+    """Waves at one PC.
+
+    Attributes:
+        machine: memories and launch facts that all cohorts share.
+        pc: address of the next instruction.
+        waves: indices of the waves within the batch that runs, ascending within a workgroup.
+        regs: register values; `u`, `i`, `f`, `su`... of it are at hand on the cohort itself.
+        shadow: set bits are undefined bits of `regs`.
+        undef: bit r is set when register r (isa.inst numbering) may have undefined bits; where
+            it is clear, the shadow of r is all zero. This is what makes tracking cheap.
+        exec: bool [wave, lane], active lanes.
+        lanes: uint32 [wave, lane], all ones in active lanes (for masked writes).
+        full: all lanes of all waves are active.
+        fragments: matrix operands that a matrix instruction has expanded, for the next ones of the
+            same basic block; the binder knows which are still good.
+        lds_base: int64 [wave, 1], where the wave's workgroup has its LDS.
+    """
+
+    __slots__ = (
+        "exec", "f", "fragments", "full", "i", "lanes", "lds_base", "machine", "pc", "regs", "sf", "shadow",
+        "si", "su", "u", "undef", "waves",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        machine: Machine,
+        pc: int,
+        waves: NDArray[np.int64],
+        regs: RegisterFile,
+        shadow: RegisterFile,
+        undef: int,
+    ) -> None:
+        self.machine = machine
+        self.pc = pc
+        self.waves = waves
+        self.regs = regs
+        self.shadow = shadow
+        self.undef = undef
+        self.u, self.i, self.f = regs.u, regs.i, regs.f
+        self.su, self.si, self.sf = regs.su, regs.si, regs.sf
+        self.lds_base = machine.lds_base[waves]
+        self.fragments: dict[object, Any] = {}
+        self.refresh_exec()
+
+    def refresh_exec(self) -> None:
+        """Derive the lane masks after the EXEC register was written."""
+        words = np.ascontiguousarray(self.su[EXEC_LO])
+        self.full = bool((words == 0xFFFFFFFF).all())
+        self.exec = unpack_mask(words)
+        self.lanes = np.where(self.exec, np.uint32(0xFFFFFFFF), np.uint32(0))
+
+    def write(self, register: int, value: Array) -> None:
+        """Write uint32 values to a VGPR in the active lanes."""
+        target = self.u[register]
+        if self.full:
+            target[...] = value
+        else:
+            change = np.bitwise_xor(target, value)
+            change &= self.lanes
+            target ^= change
+
+    def write_scalar(self, register: int, value: Array | int) -> None:
+        """Write uint32 values to a scalar register, EXEC included."""
+        self.su[register][...] = value
+        if register == EXEC_LO:
+            self.refresh_exec()
+
+    def scc(self) -> Array:
+        """SCC as bool [wave, 1]."""
+        return self.su[SCC] != 0
+
+    def select(self, which: Array) -> Cohort:
+        """A new cohort with some of the waves (positions or bool mask)."""
+        return Cohort(
+            self.machine,
+            self.pc,
+            self.waves[which],
+            self.regs.select(which),
+            self.shadow.select(which),
+            self.undef,
+        )
+
+    @staticmethod
+    def join(cohorts: list[Cohort]) -> Cohort:
+        """One cohort of all the waves; all stand at the same PC."""
+        undef = 0
+        for cohort in cohorts:
+            undef |= cohort.undef
+        return Cohort(
+            cohorts[0].machine,
+            cohorts[0].pc,
+            np.concatenate([c.waves for c in cohorts]),
+            RegisterFile.join([c.regs for c in cohorts]),
+            RegisterFile.join([c.shadow for c in cohorts]),
+            undef,
+        )
+
+
+def unpack_mask(words: Array) -> NDArray[np.bool_]:
+    """uint32 [wave, 1] -> bool [wave, 32], lane 0 in bit 0."""
+    raw = np.ascontiguousarray(words).view(np.uint8)
+    return np.unpackbits(raw, axis=1, bitorder="little").view(np.bool_)
+
+
+def pack_mask(lanes: Array) -> NDArray[np.uint32]:
+    """bool [wave, 32] -> uint32 [wave, 1]."""
+    return np.packbits(lanes, axis=1, bitorder="little").view(np.uint32)

@@ -1,0 +1,198 @@
+"""From a launch to waves: kernel arguments, memory regions, and the state that a wave starts in.
+
+Source for the initial state: LLVM AMDGPUUsage, "Initial Kernel Execution State".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.errors import ExecutionError, UsageError
+from layoutprobe.isa.inst import EXEC_LO, VGPR0
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine, Waves
+from layoutprobe.machine.memory import BASE_ADDRESS, Arena, ArenaPlan, Region, address
+from layoutprobe.machine.registers import POISON, RegisterFile
+
+LANES = 32
+MAX_MEMORY = 8 << 30
+"""Bytes that buffers may take; a launch that wants more is refused."""
+MAX_WORKGROUPS = 1 << 24
+BATCH_WAVES = 512
+"""Waves that run together. More saves interpretation, fewer stay in the caches."""
+
+Extent = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class GlobalBuffer:
+    """A buffer argument before it has an address."""
+
+    name: str
+    size: int
+    data: bytes | NDArray[np.uint8]
+    undefined: bool
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalMemory:
+    """The arena of a launch and where everything lies in it.
+
+    Attributes:
+        arena: global memory.
+        buffers: one region per buffer.
+        kernarg: the kernel's arguments.
+        image: arena offset of code address 0.
+    """
+
+    arena: Arena
+    buffers: tuple[Region, ...]
+    kernarg: Region
+    image: int
+
+
+def place_memory(code: CodeObject, buffers: list[GlobalBuffer], kernarg_size: int) -> GlobalMemory:
+    """Lay out global memory and load the code object's image.
+
+    Raises:
+        UsageError: the buffers are too large.
+    """
+    total = sum(b.size for b in buffers)
+    if total > MAX_MEMORY:
+        raise UsageError(f"the launch needs {total} bytes of buffers", expected=f"at most {MAX_MEMORY}")
+    plan = ArenaPlan()
+    regions = tuple(plan.add(b.name, b.size, writable=True) for b in buffers)
+    # Compilers widen scalar loads past the last argument, up to the segment's alignment of 64.
+    kernarg = plan.add("the kernel arguments", (kernarg_size + 63) // 64 * 64 + 64, writable=False)
+    parts = [(f"the code object at {s.address:#x}", s.address, s.size, s.writable) for s in code.segments]
+    placed = plan.add_image(parts)
+    image = placed[0].start - code.segments[0].address if placed else 0
+    arena = plan.build()
+    for region, buffer in zip(regions, buffers, strict=True):
+        arena.fill(region, buffer.data, undefined=buffer.undefined)
+    for region, segment in zip(placed, code.segments, strict=True):
+        arena.fill(region, segment.data)
+    _relocate(code, arena, image)
+    return GlobalMemory(arena, regions, kernarg, image)
+
+
+def _relocate(code: CodeObject, arena: Arena, image: int) -> None:
+    for relocation in code.relocations:
+        at = image + relocation.address
+        value = (BASE_ADDRESS + image + relocation.value) & 0xFFFF_FFFF_FFFF_FFFF
+        arena.data.bytes[at : at + 8] = np.frombuffer(value.to_bytes(8, "little"), np.uint8)
+
+
+def batches(grid: Extent, waves_per_group: int) -> Iterator[NDArray[np.int64]]:
+    """Workgroup ids in batches: int64 [workgroup, 3], x fastest.
+
+    Raises:
+        UsageError: the grid is too large to emulate.
+    """
+    total = grid[0] * grid[1] * grid[2]
+    if total > MAX_WORKGROUPS:
+        raise UsageError(f"a grid of {total} workgroups", expected=f"at most {MAX_WORKGROUPS}",
+                         hint="probe a smaller problem: the layout does not depend on its size")  # fmt: skip
+    step = max(1, BATCH_WAVES // waves_per_group)
+    for first in range(0, total, step):
+        flat = np.arange(first, min(first + step, total))
+        yield np.stack([flat % grid[0], flat // grid[0] % grid[1], flat // (grid[0] * grid[1])], axis=1)
+
+
+def make_waves(group_ids: NDArray[np.int64], waves_per_group: int) -> Waves:
+    """The waves of a batch of workgroups, workgroup by workgroup."""
+    count = len(group_ids)
+    return Waves(
+        np.repeat(np.arange(count), waves_per_group),
+        np.tile(np.arange(waves_per_group), count),
+        np.repeat(group_ids, waves_per_group, axis=0),
+    )
+
+
+def check_launchable(kernel: Kernel, block: Extent, lds_size: int, lds_limit: int) -> None:
+    """Refuse in words what the emulator or the hardware cannot launch.
+
+    Raises:
+        ExecutionError: wave64, dynamic stack.
+        UsageError: too much LDS, an empty or too large workgroup.
+    """
+    if kernel.wavefront_size != LANES:
+        raise ExecutionError("wave64 kernels are not emulated", where={"kernel": kernel.name},
+                             hint="compile with -mno-wavefrontsize64")  # fmt: skip
+    if kernel.uses_dynamic_stack:
+        raise ExecutionError("the kernel needs a stack of unknown size", where={"kernel": kernel.name},
+                             hint="avoid recursion, calls through pointers, and alloca")  # fmt: skip
+    if lds_size > lds_limit:
+        raise UsageError(f"the workgroup needs {lds_size} bytes of LDS", where={"kernel": kernel.name},
+                         expected=f"at most {lds_limit}")  # fmt: skip
+    items = block[0] * block[1] * block[2]
+    if not 1 <= items <= 1024:
+        raise UsageError(f"a workgroup of {items} work-items", expected="1 to 1024")
+
+
+def start_cohort(machine: Machine, kernel: Kernel, block: Extent, kernarg: Region) -> Cohort:
+    """All waves of the batch at the kernel's entry, with the registers that hardware sets up."""
+    waves = machine.waves
+    count = waves.workgroup.size
+    descriptor = kernel.descriptor
+    vgprs = ((descriptor.rsrc1 & 63) + 1) * 8
+    regs = RegisterFile.filled(vgprs, count, LANES, POISON)
+    shadow = RegisterFile.filled(vgprs, count, LANES, 0xFFFFFFFF)
+    undef = (1 << VGPR0 + vgprs) - 1
+
+    def define(register: int, value: object) -> None:
+        nonlocal undef
+        target, mask = (regs.u, shadow.u) if register >= VGPR0 else (regs.su, shadow.su)
+        index = register - VGPR0 if register >= VGPR0 else register
+        target[index][...] = value
+        mask[index][...] = 0
+        undef &= ~(1 << register)
+
+    for register, value in _user_sgprs(kernel, address(kernarg)):
+        define(register, value)
+    at = descriptor.user_sgprs
+    for axis in range(3):
+        if descriptor.rsrc2 >> 7 + axis & 1:
+            define(at, waves.group_id[:, axis, None].astype(np.uint32))
+            at += 1
+    items = waves.index[:, None] * LANES + np.arange(LANES)
+    define(VGPR0, _work_item_ids(items, block, descriptor.rsrc2 >> 11 & 3))
+    size = block[0] * block[1] * block[2]
+    active = np.packbits(items < size, axis=1, bitorder="little").view(np.uint32)
+    define(EXEC_LO, active)
+    define(EXEC_LO + 1, 0)
+    return Cohort(machine, kernel.entry, np.arange(count), regs, shadow, undef)
+
+
+def _user_sgprs(kernel: Kernel, kernarg: int) -> Iterator[tuple[int, int]]:
+    """Values of the user SGPRs, in the order in which the descriptor enables them."""
+    properties = kernel.descriptor.properties
+    sizes = [(0, 4), (1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (6, 1)]
+    at = 0
+    for bit, dwords in sizes:
+        if not properties >> bit & 1:
+            continue
+        if bit == 3:
+            yield at, kernarg & 0xFFFFFFFF
+            yield at + 1, kernarg >> 32
+        elif bit in (1, 2):
+            raise ExecutionError(
+                "the kernel reads the dispatch or queue packet, which the emulator does not make",
+                where={"kernel": kernel.name},
+                hint="use code object version 5 (block sizes then come as hidden arguments)",
+            )
+        elif bit == 6:
+            yield at, kernel.descriptor.private_segment_size
+        at += dwords
+
+
+def _work_item_ids(items: NDArray[np.int64], block: Extent, dimensions: int) -> NDArray[np.uint32]:
+    """v0: x in bits 9:0, y in 19:10, z in 29:20, as far as the descriptor asks for them."""
+    x, y, z = items % block[0], items // block[0] % block[1], items // (block[0] * block[1])
+    packed = x | (y << 10 if dimensions >= 1 else 0) | (z << 20 if dimensions >= 2 else 0)
+    return packed.astype(np.uint32)

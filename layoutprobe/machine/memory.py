@@ -1,0 +1,201 @@
+"""Byte-addressed memory with a shadow of undefined bits, read and written by many lanes at once.
+
+Data and shadow are two arrays of one shape and are accessed alike: a load of the shadow with the
+same offsets gives the undefined bits of what was loaded.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.machine.registers import Array
+
+GUARD = 1 << 16
+"""Bytes between two buffers: a pointer that runs off one end lands in no buffer."""
+BASE_ADDRESS = 0x7F4A_0000_0000
+"""Virtual address of the arena: high enough that a truncated pointer cannot hit a buffer."""
+
+
+class Store:
+    """One array of bytes, seen at every access width."""
+
+    __slots__ = ("bytes", "views")
+
+    def __init__(self, data: NDArray[np.uint8]) -> None:
+        if data.size % 16 or data.ctypes.data % 16:
+            raise ValueError("a store needs 16-byte alignment and a multiple of 16 bytes")
+        self.bytes = data
+        self.views: dict[int, Array] = {
+            1: data,
+            2: data.view(np.uint16),
+            4: data.view(np.uint32),
+            8: data.view(np.uint64),
+            16: data.view(np.complex128),
+        }
+
+    @classmethod
+    def of_size(cls, size: int, fill: int = 0) -> Store:
+        """Zeroed or filled bytes; `size` is rounded up to 16."""
+        raw = np.zeros(size + 31, np.uint8) if fill == 0 else np.full(size + 31, fill, np.uint8)
+        start = -raw.ctypes.data % 16
+        return cls(raw[start : start + (size + 15) // 16 * 16])
+
+    def load(self, offsets: Array, size: int, low_bits: int) -> list[Array]:
+        """Gather `size` bytes at each offset.
+
+        Args:
+            offsets: int64, any shape; must be in range.
+            size: 1, 2, 4, 8, 12 or 16.
+            low_bits: bitwise or of all offsets, which tells their common alignment.
+
+        Returns:
+            One uint32 array per dword, low dword first; sizes 1 and 2 are zero-extended.
+        """
+        if size == 16 and low_bits & 15 == 0:
+            # A 16-byte item is four times cheaper to gather than four dwords.
+            quads = np.take(self.views[16], offsets >> 4).view(np.uint32)
+            return [quads[..., j::4] for j in range(4)]
+        if size == 8 and low_bits & 7 == 0:
+            pairs = np.take(self.views[8], offsets >> 3).view(np.uint32)
+            return [pairs[..., 0::2], pairs[..., 1::2]]
+        if size >= 4 and low_bits & 3 == 0:
+            index = offsets >> 2
+            return [np.take(self.views[4], index + j if j else index) for j in range(size // 4)]
+        if size == 2 and low_bits & 1 == 0:
+            return [np.take(self.views[2], offsets >> 1).astype(np.uint32)]
+        dwords = []
+        for start in range(0, size, 4):
+            word = np.zeros(offsets.shape, np.uint32)
+            for j in range(start, min(start + 4, size)):
+                word |= np.take(self.bytes, offsets + j).astype(np.uint32) << np.uint32(8 * (j - start))
+            dwords.append(word)
+        return dwords
+
+    def store(self, offsets: Array, size: int, low_bits: int, dwords: list[Array]) -> None:
+        """Scatter `size` bytes to each offset; the same shapes as in `load`."""
+        if size == 16 and low_bits & 15 == 0:
+            self.views[16][offsets >> 4] = np.stack(dwords, axis=-1).view(np.complex128)[..., 0]
+        elif size == 8 and low_bits & 7 == 0:
+            self.views[8][offsets >> 3] = np.stack(dwords, axis=-1).view(np.uint64)[..., 0]
+        elif size >= 4 and low_bits & 3 == 0:
+            index = offsets >> 2
+            for j, word in enumerate(dwords):
+                self.views[4][index + j] = word
+        elif size == 2 and low_bits & 1 == 0:
+            self.views[2][offsets >> 1] = dwords[0].astype(np.uint16)
+        else:
+            for j in range(size):
+                shifted = dwords[j // 4] >> np.uint32(8 * (j % 4))
+                self.bytes[offsets + j] = shifted.astype(np.uint8)
+
+
+class Memory:
+    """Data and shadow of one memory.
+
+    Attributes:
+        data, shadow: the two stores; set bits of the shadow are undefined bits of the data.
+        tracked: the shadow may have set bits. While False the shadow is neither read nor written.
+    """
+
+    __slots__ = ("data", "shadow", "tracked")
+
+    def __init__(self, size: int, *, undefined: bool) -> None:
+        self.data = Store.of_size(size, 0xA5 if undefined else 0)
+        self.shadow = Store.of_size(size, 0xFF if undefined else 0)
+        self.tracked = undefined
+
+
+@dataclass(frozen=True)
+class Region:
+    """One allocation of global memory: bytes [start, end) of the arena."""
+
+    name: str
+    start: int
+    end: int
+    writable: bool
+
+
+class Arena(Memory):
+    """Global memory: allocations with guards between them, at made-up virtual addresses."""
+
+    __slots__ = ("_ends", "_starts", "regions")
+
+    def __init__(self, size: int, regions: list[Region]) -> None:
+        super().__init__(size, undefined=False)
+        self.regions = tuple(sorted(regions, key=lambda r: r.start))
+        self._starts = [r.start for r in self.regions]
+        self._ends = [r.end for r in self.regions]
+
+    def region_at(self, offset: int) -> Region | None:
+        """The region that holds the byte at this offset of the arena."""
+        i = bisect_right(self._starts, offset) - 1
+        if i >= 0 and offset < self._ends[i]:
+            return self.regions[i]
+        return None
+
+    def nearest(self, offset: int) -> Region:
+        """The region whose start or end lies closest to the offset."""
+        return min(self.regions, key=lambda r: min(abs(offset - r.start), abs(offset - r.end)))
+
+    def outside(self, offsets: Array, size: int) -> Array | None:
+        """Which accesses are not wholly inside one region: None when all are inside.
+
+        The common case, all lanes in one region, costs two reductions.
+        """
+        low, high = int(offsets.min()), int(offsets.max())
+        region = self.region_at(low)
+        if region is not None and high + size <= region.end:
+            return None
+        index = np.searchsorted(np.array(self._starts), offsets, side="right") - 1
+        inside = (index >= 0) & (offsets + size <= np.array(self._ends)[np.maximum(index, 0)])
+        return None if inside.all() else ~inside
+
+    def fill(self, region: Region, data: bytes | NDArray[np.uint8], *, undefined: bool = False) -> None:
+        """Set the first bytes of a region, or mark all of it as never written."""
+        if undefined:
+            self.data.bytes[region.start : region.end] = 0xA5
+            self.shadow.bytes[region.start : region.end] = 0xFF
+            self.tracked = True
+        else:
+            raw = np.frombuffer(data, np.uint8)
+            self.data.bytes[region.start : region.start + raw.size] = raw
+
+
+class ArenaPlan:
+    """Places regions one after the other, before the arena's memory is taken."""
+
+    def __init__(self) -> None:
+        self.size = GUARD
+        self.regions: list[Region] = []
+
+    def add(self, name: str, size: int, *, writable: bool) -> Region:
+        """One region at a 256-byte boundary, with a guard behind it."""
+        region = Region(name, self.size, self.size + size, writable)
+        self.regions.append(region)
+        self.size += (size + 255) // 256 * 256 + GUARD
+        return region
+
+    def add_image(self, parts: list[tuple[str, int, int, bool]]) -> list[Region]:
+        """Regions at fixed distances, for an image whose parts address each other.
+
+        Args:
+            parts: (name, address relative to the image, bytes, writable).
+        """
+        base = (self.size + 4095) // 4096 * 4096
+        placed = [Region(n, base + at, base + at + size, writable) for n, at, size, writable in parts]
+        self.regions += placed
+        self.size = max((r.end for r in placed), default=base) + GUARD
+        return placed
+
+    def build(self) -> Arena:
+        """The memory, zeroed."""
+        return Arena(self.size, self.regions)
+
+
+def address(region: Region) -> int:
+    """Virtual address of a region's first byte."""
+    return BASE_ADDRESS + region.start

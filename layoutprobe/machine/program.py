@@ -1,0 +1,118 @@
+"""A kernel bound for execution: basic blocks of executors, made once and run many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.registers import Array
+
+Executor = Callable[[Cohort], None]
+Condition = Callable[[Cohort], Array]
+Bind = Callable[[Inst, Sequence[Inst]], Executor | None]
+"""Gives the executor of an instruction, knowing those before it in its block; None for a
+deliberate no-op; raises Unbound."""
+
+BRANCHES = ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz",
+            "s_cbranch_execz", "s_cbranch_execnz")  # fmt: skip
+ENDS = ("s_endpgm", "s_endpgm_saved")
+BARRIER = "s_barrier"
+
+
+class Unbound(Exception):
+    """An instruction cannot be executed; the text says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Instructions that run one after the other, and what follows them.
+
+    Attributes:
+        body: executors in order.
+        insts: the instruction of each executor.
+        last: the branch, barrier or end after the body; None where the next block follows.
+        next_pc: address after the block.
+        length: instructions, no-ops included, for the budget.
+    """
+
+    body: tuple[Executor, ...]
+    insts: tuple[Inst, ...]
+    last: Inst | None
+    next_pc: int
+    length: int
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A kernel ready to run.
+
+    Attributes:
+        code, kernel: where it comes from.
+        blocks: by the address of their first instruction.
+    """
+
+    code: CodeObject
+    kernel: Kernel
+    blocks: Mapping[int, Block]
+
+
+def build_program(code: CodeObject, kernel: Kernel, insts: Mapping[int, Inst], bind: Bind) -> Program:
+    """Bind every instruction and cut the kernel into blocks.
+
+    Raises:
+        ExecutionError: instructions without semantics; lists every one with PC and source line.
+    """
+    leaders = _leaders(kernel, insts)
+    missing: dict[int, str] = {}
+
+    def bind_or_note(inst: Inst, earlier: Sequence[Inst]) -> Executor | None:
+        try:
+            return bind(inst, earlier)
+        except Unbound as reason:
+            line = code.lines.find(inst.pc)
+            missing[inst.pc] = f"{inst.name} at PC {inst.pc:#x}" + (f", {line}" if line else "") + f" ({reason})"
+            return None
+
+    blocks = {pc: _block(pc, insts, leaders, bind_or_note) for pc in sorted(leaders)}
+    if missing:
+        lines = [missing[pc] for pc in sorted(missing)]
+        shown = lines[:20] + ([f"... and {len(lines) - 20} more"] if len(lines) > 20 else [])
+        raise ExecutionError(
+            "the emulator does not know these instructions:\n    " + "\n    ".join(shown),
+            where={"kernel": kernel.name},
+            hint="run on a card, or report the instructions",
+        )
+    return Program(code, kernel, blocks)
+
+
+def _leaders(kernel: Kernel, insts: Mapping[int, Inst]) -> set[int]:
+    leaders = {kernel.entry}
+    for inst in insts.values():
+        if inst.name in BRANCHES:
+            leaders.add(inst.branch_target)
+        if inst.name in BRANCHES or inst.name == BARRIER:
+            leaders.add(inst.next_pc)
+    return {pc for pc in leaders if pc in insts}
+
+
+def _block(start: int, insts: Mapping[int, Inst], leaders: set[int], bind: Bind) -> Block:
+    body: list[Executor] = []
+    kept: list[Inst] = []
+    passed: list[Inst] = []
+    pc = start
+    while True:
+        inst = insts[pc]
+        if inst.name in BRANCHES or inst.name in ENDS or inst.name == BARRIER:
+            return Block(tuple(body), tuple(kept), inst, inst.next_pc, len(passed) + 1)
+        executor = bind(inst, passed)
+        passed.append(inst)
+        if executor is not None:
+            body.append(executor)
+            kept.append(inst)
+        pc = inst.next_pc
+        if pc in leaders or pc not in insts:
+            return Block(tuple(body), tuple(kept), None, pc, len(passed))

@@ -1,0 +1,153 @@
+"""Runs cohorts to their end: divergence, reconvergence, barriers, and the instruction budget."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import BARRIER, ENDS, Block
+from layoutprobe.machine.registers import Array
+
+DEFAULT_BUDGET = 20_000_000
+"""Instructions issued per batch before a kernel counts as endless: some 20 s."""
+
+
+class Scheduler:
+    """Runs one batch of workgroups.
+
+    The runnable cohort with the lowest PC always goes first: in structured code every path to a
+    join has lower addresses than the join, so waves that parted meet again there.
+    """
+
+    def __init__(self, machine: Machine, budget: int) -> None:
+        self.machine = machine
+        self.budget = budget
+        self.ready: list[Cohort] = []
+        self.waiting: list[Cohort] = []
+        groups = machine.waves.workgroup
+        self.alive = np.bincount(groups, minlength=int(groups.max()) + 1 if groups.size else 0)
+
+    def run(self, start: Cohort) -> int:
+        """Run until every wave has ended. Returns the instructions issued.
+
+        Raises:
+            ExecutionError: a fault of the kernel, or the budget is spent.
+        """
+        self.ready = [start]
+        blocks = self.machine.program.blocks
+        spent = 0
+        while self.ready or self.waiting:
+            if not self.ready:
+                self._release()
+                if not self.ready:
+                    raise self._deadlock()
+            cohort = self._next()
+            block = blocks.get(cohort.pc)
+            if block is None:
+                raise ExecutionError("the kernel runs past its last instruction", where={"PC": f"{cohort.pc:#x}"})
+            self._execute(cohort, block)
+            spent += block.length
+            if spent > self.budget:
+                raise self._endless(block)
+            self._leave(cohort, block)
+        return spent
+
+    def _next(self) -> Cohort:
+        """Take the cohort with the lowest PC, joined with those that stand at the same one."""
+        if len(self.ready) == 1:
+            return self.ready.pop()
+        lowest = min(c.pc for c in self.ready)
+        here = [c for c in self.ready if c.pc == lowest]
+        self.ready = [c for c in self.ready if c.pc != lowest]
+        return here[0] if len(here) == 1 else Cohort.join(here)
+
+    def _execute(self, cohort: Cohort, block: Block) -> None:
+        at = 0
+        try:
+            for at, execute in enumerate(block.body):  # noqa: B007  (read when an executor fails)
+                execute(cohort)
+        except ExecutionError as error:
+            if not error.where:
+                error.where = self.machine.location(block.insts[at])
+            raise
+
+    def _leave(self, cohort: Cohort, block: Block) -> None:
+        """Decide where the waves of a cohort go after a block."""
+        last = block.last
+        cohort.pc = block.next_pc
+        if last is None:
+            self.ready.append(cohort)
+        elif last.name in ENDS:
+            groups = self.machine.waves.workgroup[cohort.waves]
+            self.alive -= np.bincount(groups, minlength=self.alive.size)
+            self._release()
+        elif last.name == BARRIER:
+            self.waiting.append(cohort)
+            self._release()
+        else:
+            self._branch(cohort, last)
+
+    def _branch(self, cohort: Cohort, inst: Inst) -> None:
+        taken = self._taken(cohort, inst)
+        if taken.all():
+            cohort.pc = inst.branch_target
+            self.ready.append(cohort)
+        elif not taken.any():
+            self.ready.append(cohort)
+        else:
+            jump, stay = cohort.select(taken), cohort.select(~taken)
+            jump.pc = inst.branch_target
+            self.ready += [stay, jump]
+
+    def _taken(self, c: Cohort, inst: Inst) -> Array:
+        """Which waves take a branch: bool [wave]."""
+        kind = inst.name.removeprefix("s_cbranch_")
+        if kind == "s_branch":
+            return np.ones(len(c.waves), np.bool_)
+        register = {"scc": SCC, "vcc": VCC_LO, "exe": EXEC_LO}[kind[:3]]
+        if c.undef >> register & 1 and c.shadow.su[register].any():
+            bad = np.broadcast_to(c.shadow.su[register] != 0, c.exec.shape)
+            raise self.machine.fault(c, inst, "a branch depends on an undefined value", bad,
+                                     hint="initialise the value on every path that leads here")  # fmt: skip
+        value = c.su[register][:, 0] != 0
+        return value if kind.endswith(("1", "nz")) else ~value
+
+    def _release(self) -> None:
+        """Let those workgroups go on of which every living wave waits at a barrier."""
+        if not self.waiting:
+            return
+        groups = self.machine.waves.workgroup
+        arrived = np.zeros_like(self.alive)
+        for cohort in self.waiting:
+            arrived += np.bincount(groups[cohort.waves], minlength=self.alive.size)
+        complete = (arrived == self.alive) & (self.alive > 0)
+        if not complete.any():
+            return
+        still: list[Cohort] = []
+        for cohort in self.waiting:
+            free = complete[groups[cohort.waves]]
+            if free.all():
+                self.ready.append(cohort)
+            elif free.any():
+                self.ready.append(cohort.select(free))
+                still.append(cohort.select(~free))
+            else:
+                still.append(cohort)
+        self.waiting = still
+
+    def _deadlock(self) -> ExecutionError:
+        return ExecutionError(
+            "a barrier can never be passed",
+            where={"kernel": self.machine.program.kernel.name, "PC": f"{self.waiting[0].pc:#x}"},
+        )
+
+    def _endless(self, block: Block) -> ExecutionError:
+        where = self.machine.location(block.last or block.insts[-1])
+        return ExecutionError(
+            f"the kernel did not end within {self.budget} instructions",
+            where=where,
+            hint="look for a loop whose exit condition never holds, or raise the budget",
+        )

@@ -1,0 +1,67 @@
+"""Instructions that change no register: hints, waits, cache control, and mode changes.
+
+Branches, barriers and the end of the program belong to the scheduler.
+"""
+
+from __future__ import annotations
+
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.semantics.registry import Executor, UnsupportedForm, instruction
+
+_MODE_REGISTER = 1
+_ALL_DENORMALS = 0xF
+
+
+@instruction(
+    "s_nop", "s_clause", "s_delay_alu", "s_sleep", "s_setprio", "s_set_inst_prefetch_distance", "s_sethalt",
+    "s_code_end", "s_ttracedata", "s_ttracedata_imm", "s_incperflevel", "s_decperflevel", "s_icache_inv",
+    "s_wakeup", "s_wait_idle",
+)  # fmt: skip
+def _hint(inst: Inst) -> None:
+    """Scheduling hints: nothing that a program can observe."""
+
+
+@instruction("buffer_gl0_inv", "buffer_gl1_inv", "s_gl1_inv", "s_dcache_inv")
+def _cache(inst: Inst) -> None:
+    """There are no caches here: every access sees memory as it is."""
+
+
+@instruction(
+    "s_waitcnt", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_expcnt", "s_waitcnt_depctr",
+    "s_wait_event",
+)  # fmt: skip
+def _wait(inst: Inst) -> None:
+    """Memory operations complete at once; whether the waits suffice is another check's question."""
+
+
+@instruction("s_sendmsg")
+def _sendmsg(inst: Inst) -> None:
+    """DEALLOC_VGPRS (3) is a hint; other messages talk to a host that is not there."""
+    if inst.mods["simm16"] & 0xFF != 3:
+        raise UnsupportedForm(f"message {inst.mods['simm16'] & 0xFF}")
+
+
+@instruction("s_denorm_mode")
+def _denorm(inst: Inst) -> None:
+    if inst.mods["simm16"] & _ALL_DENORMALS != _ALL_DENORMALS:
+        raise UnsupportedForm("flushing denormals")
+
+
+@instruction("s_round_mode")
+def _round(inst: Inst) -> None:
+    if inst.mods["simm16"] & 0xF:
+        raise UnsupportedForm("a rounding mode other than nearest even")
+
+
+@instruction("s_trap")
+def _trap(inst: Inst) -> Executor:
+    def execute(c: Cohort) -> None:
+        raise ExecutionError(
+            "the kernel traps",
+            where=c.machine.location(inst),
+            hint="__builtin_trap or a failed assertion was reached",
+        )
+
+    return execute

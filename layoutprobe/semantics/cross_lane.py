@@ -1,0 +1,194 @@
+"""Instructions that move data between lanes, or between lanes and scalar registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.registers import Array, RegisterFile
+from layoutprobe.semantics.operands import reader, register_mask, settle, write_shadow
+from layoutprobe.semantics.registry import Executor, UnsupportedForm, instruction
+
+_LANE = np.arange(32)
+
+
+@instruction("v_readfirstlane_b32", "v_readlane_b32")
+def _readlane(inst: Inst) -> Executor:
+    source, target = inst.src[0], inst.dst[0]
+    get, get_shadow = reader(source, "u32"), reader(source, "u32", shadow=True)
+    lane_of = reader(inst.src[1], "u32") if len(inst.src) > 1 else None
+    touched = register_mask(source) | register_mask(target)
+
+    def execute(c: Cohort) -> None:
+        lanes = c.exec.argmax(axis=1)[:, None] if lane_of is None else (lane_of(c.regs) & 31).astype(np.int64)
+        lanes = np.broadcast_to(lanes, (len(c.waves), 1))
+        values = np.broadcast_to(get(c.regs), c.exec.shape)
+        undefined = np.broadcast_to(get_shadow(c.shadow), c.exec.shape) if c.undef & touched else None
+        picked = np.take_along_axis(values, lanes, axis=1)
+        c.write_scalar(target.index, picked)
+        if undefined is not None:
+            write_shadow(c, target, "u32", np.take_along_axis(undefined, lanes, axis=1))
+
+    return execute
+
+
+@instruction("v_writelane_b32")
+def _writelane(inst: Inst) -> Executor:
+    value, lane, target = inst.src[0], inst.src[1], inst.dst[0]
+    get, get_shadow, lane_of = reader(value, "u32"), reader(value, "u32", shadow=True), reader(lane, "u32")
+    touched = register_mask(value) | register_mask(target)
+
+    def execute(c: Cohort) -> None:
+        waves = np.arange(len(c.waves))
+        lanes = np.broadcast_to((lane_of(c.regs) & 31).astype(np.int64), (len(waves), 1))[:, 0]
+        # EXEC plays no part: one lane is written whether it is active or not.
+        c.u[target.index][waves, lanes] = np.broadcast_to(get(c.regs), (len(waves), 1))[:, 0]
+        if c.undef & touched:
+            c.shadow.u[target.index][waves, lanes] = np.broadcast_to(get_shadow(c.shadow), (len(waves), 1))[:, 0]
+            settle(c, target.registers()[0])
+
+    return execute
+
+
+@instruction("v_permlane16_b32", "v_permlanex16_b32")
+def _permlane(inst: Inst) -> Executor:
+    """op_sel[0] fetches inactive lanes, op_sel[1] is bound_ctrl: an inactive source reads 0."""
+    crossed = 16 if inst.name == "v_permlanex16_b32" else 0
+    fetch_inactive, zero = bool(inst.mods.get("opsel", 0) & 1), bool(inst.mods.get("opsel", 0) & 2)
+    select_low, select_high = reader(inst.src[1], "u32"), reader(inst.src[2], "u32")
+
+    def sources(c: Cohort) -> Array:
+        low, high = select_low(c.regs).astype(np.uint64), select_high(c.regs).astype(np.uint64)
+        packed = low | high << np.uint64(32)
+        within = (packed >> (np.uint64(4) * (_LANE & 15).astype(np.uint64))) & np.uint64(15)
+        lanes = ((_LANE & 16) ^ crossed) + within.astype(np.int64)
+        return np.broadcast_to(lanes, c.exec.shape)
+
+    def allowed(c: Cohort, lanes: Array) -> Array:
+        if fetch_inactive:
+            return np.ones(c.exec.shape, np.bool_)
+        return np.take_along_axis(c.exec, lanes, axis=1)
+
+    return _moving(inst, sources, allowed, keep_unread=not zero)
+
+
+def _moving(
+    inst: Inst,
+    sources: Callable[[Cohort], Array],
+    allowed: Callable[[Cohort, Array], Array],
+    *,
+    keep_unread: bool,
+) -> Executor:
+    """Each active lane takes the value of another lane; lanes that may not read get 0 or stay."""
+    data = inst.src[-1] if inst.encoding == "DS" else inst.src[0]
+    target = inst.dst[0]
+    get, get_shadow = reader(data, "u32"), reader(data, "u32", shadow=True)
+    touched = register_mask(data) | register_mask(target)
+
+    def execute(c: Cohort) -> None:
+        lanes = sources(c)
+        readable = allowed(c, lanes)
+        saved = c.exec, c.lanes, c.full
+        if keep_unread and not readable.all():
+            c.exec = c.exec & readable
+            c.lanes = np.where(c.exec, np.uint32(0xFFFFFFFF), np.uint32(0))
+            c.full = False
+        moved = _gather(get, c.regs, lanes, readable)
+        undefined = _gather(get_shadow, c.shadow, lanes, readable) if c.undef & touched else None
+        c.write(target.index, moved)
+        if undefined is not None:
+            write_shadow(c, target, "u32", undefined)
+        c.exec, c.lanes, c.full = saved
+
+    return execute
+
+
+def _gather(get: Callable[[RegisterFile], Array], registers: RegisterFile, lanes: Array, readable: Array) -> Array:
+    values = np.broadcast_to(get(registers), lanes.shape)
+    return np.where(readable, np.take_along_axis(values, lanes, axis=1), np.uint32(0))
+
+
+def _offset(inst: Inst) -> int:
+    return inst.mods.get("offset0", 0) | inst.mods.get("offset1", 0) << 8
+
+
+@instruction("ds_bpermute_b32")
+def _bpermute(inst: Inst) -> Executor:
+    """Pull: lane l reads lane (address / 4) % 32; inactive lanes give 0."""
+    address, offset = reader(inst.src[0], "u32"), np.uint32(_offset(inst))
+
+    def sources(c: Cohort) -> Array:
+        return (((address(c.regs) + offset) >> np.uint32(2)) & np.uint32(31)).astype(np.int64)
+
+    return _moving(inst, sources, lambda c, lanes: np.take_along_axis(c.exec, lanes, axis=1), keep_unread=False)
+
+
+@instruction("ds_permute_b32")
+def _permute(inst: Inst) -> Executor:
+    """Push: lane l sends to lane (address / 4) % 32; the highest sender wins; others get 0."""
+    address, offset = reader(inst.src[0], "u32"), np.uint32(_offset(inst))
+
+    def senders(c: Cohort) -> Array:
+        to = np.broadcast_to(((address(c.regs) + offset) >> np.uint32(2)) & np.uint32(31), c.exec.shape)
+        sender = np.full(c.exec.shape, -1, np.int64)
+        waves = np.arange(len(c.waves))
+        for lane in range(32):
+            active = c.exec[:, lane]
+            sender[waves[active], to[active, lane]] = lane
+        return sender
+
+    def sources(c: Cohort) -> Array:
+        return np.maximum(senders(c), 0)
+
+    return _moving(inst, sources, lambda c, lanes: senders(c) >= 0, keep_unread=False)
+
+
+@instruction("ds_swizzle_b32")
+def _swizzle(inst: Inst) -> Executor:
+    lanes = swizzle_source(_offset(inst))
+
+    def sources(c: Cohort) -> Array:
+        return np.broadcast_to(lanes, c.exec.shape)
+
+    return _moving(inst, sources, lambda c, src: np.take_along_axis(c.exec, src, axis=1), keep_unread=False)
+
+
+def swizzle_source(offset: int) -> Array:
+    """Lane that each lane reads. Modes: RDNA3 ISA guide, DS_SWIZZLE_B32."""
+    if offset >= 0xE000:  # FFT
+        mask = offset & 0x1F
+        reverse = np.array([int(f"{lane:05b}"[::-1], 2) for lane in range(32)])
+        return (reverse >> mask.bit_count()) | (_LANE & mask)
+    if offset >= 0xC000:  # rotate
+        mask, amount = offset & 0x1F, offset >> 5 & 0x1F
+        turned = (_LANE - amount if offset >> 10 & 1 else _LANE + amount) & 31
+        return (_LANE & mask) | (turned & ~mask & 31)
+    if offset & 0x8000:  # quad permute
+        quads = np.array([offset >> 2 * i & 3 for i in range(4)])
+        return (_LANE & ~3) + quads[_LANE & 3]
+    and_mask, or_mask, xor_mask = offset & 31, offset >> 5 & 31, offset >> 10 & 31
+    return ((_LANE & and_mask) | or_mask) ^ xor_mask
+
+
+@instruction("v_swap_b32")
+def _swap(inst: Inst) -> Executor:
+    one, other = inst.dst[0], inst.src[0]
+    if other.kind != "v":
+        raise UnsupportedForm("v_swap_b32 with a scalar source")
+    touched = register_mask(one) | register_mask(other)
+
+    def execute(c: Cohort) -> None:
+        held = c.u[one.index].copy()
+        c.write(one.index, c.u[other.index].copy())
+        c.write(other.index, held)
+        if c.undef & touched:
+            shadow = c.shadow.u[one.index].copy()
+            write_shadow(c, one, "u32", c.shadow.u[other.index].copy())
+            write_shadow(c, other, "u32", shadow)
+
+    return execute
+
+

@@ -1,0 +1,109 @@
+"""Rules of definedness: which bits of a result are undefined, given those of the sources.
+
+As in memcheck, moving undefined bits is legal and must not spread them, so operations that only
+move bits are exact; arithmetic on an undefined bit makes the result undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from layoutprobe.machine.registers import Array
+
+Rule = Callable[[Sequence[Array], Sequence[Array], Sequence[int]], Sequence[Array]]
+"""(source values, their undefined bits, bits per result) -> undefined bits per result."""
+
+_UINT: dict[int, type[np.unsignedinteger]] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
+
+
+def _touched(shadows: Sequence[Array]) -> Array:
+    """Lanes in which any source has an undefined bit."""
+    lanes = shadows[0] != 0
+    for shadow in shadows[1:]:
+        lanes = lanes | (shadow != 0)
+    return lanes
+
+
+def _spread(lanes: Array, width: int) -> Array:
+    """Bool lanes -> the result's type: all bits of the lanes."""
+    if width == 1:
+        return lanes
+    uint = _UINT[width]
+    return np.where(lanes, uint((1 << width) - 1), uint(0))
+
+
+def any_undefined(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    """Any undefined source bit makes every result bit undefined."""
+    lanes = _touched(shadows)
+    return [_spread(lanes, width) for width in widths]
+
+
+def transport(function: Callable[..., Any], data: Sequence[int]) -> Rule:
+    """For operations that move bits of the `data` sources as the other sources tell.
+
+    The undefined bits move as the data does; an undefined control source spoils the result.
+    """
+
+    def rule(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+        # Viewed with the sign of the data, so that an arithmetic shift copies an undefined sign.
+        mixed = [shadows[i].view(v.dtype) if i in data else v for i, v in enumerate(values)]
+        moved = function(*mixed).view(_UINT[widths[0]])
+        control = [shadows[i] for i in range(len(values)) if i not in data]
+        if any(s.any() for s in control):
+            moved = np.where(_touched(control), _spread(np.array(True), widths[0]), moved)
+        return [moved]
+
+    return rule
+
+
+def carry_upward(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    """Sums: an undefined bit spoils itself and everything above it."""
+    union = shadows[0] | shadows[1]
+    for shadow in shadows[2:]:
+        union = union | shadow
+    return [union | (~union + union.dtype.type(1))]
+
+
+def union(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    """Bit by bit: xor and its kin."""
+    bits = shadows[0]
+    for shadow in shadows[1:]:
+        bits = bits | shadow
+    return [bits]
+
+
+def bitwise_and(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    """A defined 0 on either side defines the result."""
+    (a, b), (sa, sb) = values, shadows
+    return [(sa & sb) | (sa & b) | (a & sb)]
+
+
+def bitwise_or(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    """A defined 1 on either side defines the result."""
+    (a, b), (sa, sb) = values, shadows
+    return [(sa & sb) | (sa & ~b) | (~a & sb)]
+
+
+def select(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    """cndmask: the chosen source's bits, or all where the choice is undefined."""
+    chosen = np.where(values[2], shadows[1], shadows[0])
+    return [np.where(shadows[2], _spread(np.array(True), widths[0]), chosen)]
+
+
+def bit_insert(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    """bfi: source 0 chooses, bit by bit, between sources 1 and 2."""
+    mask, sm = values[0], shadows[0]
+    return [sm | (mask & shadows[1]) | (~mask & shadows[2])]
+
+
+def per_half(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    """Packed 16-bit operations without crossing halves (op_sel is handled by the reader)."""
+    bits = shadows[0]
+    for shadow in shadows[1:]:
+        bits = bits | shadow
+    low = np.where(bits & np.uint32(0xFFFF), np.uint32(0xFFFF), np.uint32(0))
+    high = np.where(bits & np.uint32(0xFFFF0000), np.uint32(0xFFFF0000), np.uint32(0))
+    return [low | high]

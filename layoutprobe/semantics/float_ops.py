@@ -1,0 +1,221 @@
+"""Floating-point instructions of the vector ALU. Source: RDNA3.5 ISA guide, chapter 16.
+
+Transcendentals are rounded from f64; the hardware is allowed one ulp, so results of real silicon
+may differ in the last bit.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from layoutprobe.machine.registers import Array
+from layoutprobe.semantics import floats
+from layoutprobe.semantics.operands import DTYPES
+from layoutprobe.semantics.valu import Compute, vop
+
+_FMA = {"f16": floats.fma16, "f32": floats.fma32, "f64": floats.fma64}
+
+for _kind in ("f16", "f32", "f64"):
+    _two, _three = f"{_kind} {_kind}", f"{_kind} {_kind} {_kind}"
+    vop(f"v_add_{_kind}", _kind, _two, np.add)
+    vop(f"v_mul_{_kind}", _kind, _two, np.multiply)
+    vop(f"v_min_{_kind}", _kind, _two, floats.minimum)
+    vop(f"v_max_{_kind}", _kind, _two, floats.maximum)
+    vop(f"v_fma_{_kind}", _kind, _three, _FMA[_kind])
+    vop(f"v_floor_{_kind}", _kind, _kind, np.floor)
+    vop(f"v_ceil_{_kind}", _kind, _kind, np.ceil)
+    vop(f"v_trunc_{_kind}", _kind, _kind, np.trunc)
+    vop(f"v_rndne_{_kind}", _kind, _kind, np.rint)
+    vop(f"v_fract_{_kind}", _kind, _kind, floats.fract)
+    vop(f"v_frexp_mant_{_kind}", _kind, _kind, floats.mantissa)
+vop("v_frexp_exp_i16_f16", "i16", "f16", partial(floats.exponent, dtype=np.int16))
+vop("v_frexp_exp_i32_f32", "i32", "f32", partial(floats.exponent, dtype=np.int32))
+vop("v_frexp_exp_i32_f64", "i32", "f64", partial(floats.exponent, dtype=np.int32))
+vop("v_ldexp_f16", "f16", "f16 i16", floats.ldexp)
+vop("v_ldexp_f32", "f32", "f32 i32", floats.ldexp)
+vop("v_ldexp_f64", "f64", "f64 i32", floats.ldexp)
+
+for _kind in ("f16", "f32"):
+    _two, _three = f"{_kind} {_kind}", f"{_kind} {_kind} {_kind}"
+    _fma = _FMA[_kind]
+    vop(f"v_sub_{_kind}", _kind, _two, np.subtract)
+    vop(f"v_subrev_{_kind}", _kind, _two, lambda a, b: b - a)
+    vop(f"v_fmac_{_kind}", _kind, _two, _fma, implicit=_kind)
+    vop(f"v_fmaak_{_kind}", _kind, _three, _fma)
+    vop(f"v_fmamk_{_kind}", _kind, _three, _fma)
+    vop(f"v_min3_{_kind}", _kind, _three, lambda a, b, c: floats.minimum(floats.minimum(a, b), c))
+    vop(f"v_max3_{_kind}", _kind, _three, lambda a, b, c: floats.maximum(floats.maximum(a, b), c))
+    vop(f"v_med3_{_kind}", _kind, _three, floats.median)
+    vop(f"v_maxmin_{_kind}", _kind, _three, lambda a, b, c: floats.minimum(floats.maximum(a, b), c))
+    vop(f"v_minmax_{_kind}", _kind, _three, lambda a, b, c: floats.maximum(floats.minimum(a, b), c))
+
+
+def _from64(function: Compute) -> Compute:
+    """Evaluate in f64 and round to the type of the source."""
+    return lambda a: function(a.astype(np.float64)).astype(a.dtype)
+
+
+def _turns(function: Compute) -> Compute:
+    """sin and cos take their argument in full turns."""
+    return lambda a: function((a - np.floor(a)) * (2 * np.pi))
+
+
+_TRANSCENDENTALS: dict[str, Compute] = {
+    "exp": np.exp2,
+    "log": np.log2,
+    "rcp": np.reciprocal,
+    "rsq": lambda a: 1.0 / np.sqrt(a),
+    "sqrt": np.sqrt,
+    "sin": _turns(np.sin),
+    "cos": _turns(np.cos),
+}
+for _name, _function in _TRANSCENDENTALS.items():
+    for _kind in ("f16", "f32"):
+        vop(f"v_{_name}_{_kind}", _kind, _kind, _from64(_function))
+for _name in ("rcp", "rsq", "sqrt"):
+    vop(f"v_{_name}_f64", "f64", "f64", _from64(_TRANSCENDENTALS[_name]))
+vop("v_rcp_iflag_f32", "f32", "f32", _from64(np.reciprocal))
+
+# Conversions. Integer results saturate; NaN gives 0.
+
+vop("v_cvt_f32_i32", "f32", "i32", lambda a: a.astype(np.float32))
+vop("v_cvt_f32_u32", "f32", "u32", lambda a: a.astype(np.float32))
+vop("v_cvt_f64_i32", "f64", "i32", lambda a: a.astype(np.float64))
+vop("v_cvt_f64_u32", "f64", "u32", lambda a: a.astype(np.float64))
+vop("v_cvt_f64_f32", "f64", "f32", lambda a: a.astype(np.float64))
+vop("v_cvt_f32_f64", "f32", "f64", lambda a: a.astype(np.float32))
+vop("v_cvt_f32_f16", "f32", "f16", lambda a: a.astype(np.float32))
+vop("v_cvt_f16_f32", "f16", "f32", lambda a: a.astype(np.float16))
+vop("v_cvt_f16_u16", "f16", "u16", lambda a: a.astype(np.float16))
+vop("v_cvt_f16_i16", "f16", "i16", lambda a: a.astype(np.float16))
+for _to, _from in (("i32", "f32"), ("u32", "f32"), ("i32", "f64"), ("u32", "f64"), ("i16", "f16"), ("u16", "f16")):
+    vop(f"v_cvt_{_to}_{_from}", _to, _from, partial(floats.saturate, dtype=DTYPES[_to]))
+vop("v_cvt_nearest_i32_f32", "i32", "f32", lambda a: floats.saturate(np.floor(a.astype(np.float64) + 0.5), np.int32))
+vop("v_cvt_floor_i32_f32", "i32", "f32", lambda a: floats.saturate(np.floor(a), np.int32))
+for _i in range(4):
+    vop(f"v_cvt_f32_ubyte{_i}", "f32", "u32",
+        lambda a, i=_i: ((a >> np.uint32(8 * i)) & np.uint32(0xFF)).astype(np.float32))  # fmt: skip
+
+
+def _pack_bits(low: Array, high: Array) -> Array:
+    low16, high16 = (x.view(np.uint16).astype(np.uint32) for x in (low, high))
+    return low16 | high16 << np.uint32(16)
+
+
+def _norm(limit: int, low: int, dtype: Any) -> Compute:
+    def one(a: Array) -> Array:
+        scaled = np.clip(np.nan_to_num(a.astype(np.float64)), -1.0 if low < 0 else 0.0, 1.0) * limit
+        return np.rint(scaled).astype(dtype)
+
+    return lambda a, b: _pack_bits(one(a), one(b))
+
+
+vop("v_cvt_pk_rtz_f16_f32", "u32", "f32 f32",
+    lambda a, b: _pack_bits(floats.f16_toward_zero(a), floats.f16_toward_zero(b)))  # fmt: skip
+for _kind in ("f16", "f32"):
+    vop(f"v_cvt_pk_norm_i16_{_kind}", "u32", f"{_kind} {_kind}", _norm(32767, -32767, np.int16))
+    vop(f"v_cvt_pk_norm_u16_{_kind}", "u32", f"{_kind} {_kind}", _norm(65535, 0, np.uint16))
+vop("v_cvt_pk_i16_f32", "u32", "f32 f32",
+    lambda a, b: _pack_bits(floats.saturate(a, np.int16), floats.saturate(b, np.int16)))  # fmt: skip
+vop("v_cvt_pk_u16_f32", "u32", "f32 f32",
+    lambda a, b: _pack_bits(floats.saturate(a, np.uint16), floats.saturate(b, np.uint16)))  # fmt: skip
+
+
+def _cvt_pk_u8(a: Array, place: Array, old: Array) -> Array:
+    shift = (place & np.uint32(3)) * np.uint32(8)
+    value = floats.saturate(a, np.uint8).astype(np.uint32)
+    return (old & ~(np.uint32(0xFF) << shift)) | value << shift
+
+
+vop("v_cvt_pk_u8_f32", "u32", "f32 u32 u32", _cvt_pk_u8)
+
+# Division: v_div_scale, v_rcp, a chain of fma, v_div_fmas, v_div_fixup.
+
+
+def _biased(a: Array) -> Array:
+    """Biased exponent field."""
+    if a.dtype == np.float32:
+        return ((a.view(np.uint32) >> np.uint32(23)) & np.uint32(0xFF)).astype(np.int64)
+    return ((a.view(np.uint64) >> np.uint64(52)) & np.uint64(0x7FF)).astype(np.int64)
+
+
+def _subnormal(a: Array) -> Array:
+    result: Array = (np.abs(a) < np.finfo(a.dtype).tiny) & (a != 0)
+    return result
+
+
+def _div_scale(step: int, near_max: int, tiny: int) -> Compute:
+    """V_DIV_SCALE: scales numerator or denominator (source 0 is one of them) out of trouble."""
+
+    def compute(s0: Array, denominator: Array, numerator: Array) -> tuple[Array, Array]:
+        shape = np.broadcast_shapes(s0.shape, denominator.shape, numerator.shape)
+        s0, s1, s2 = (np.broadcast_to(x, shape) for x in (s0, denominator, numerator))
+        up, down = floats.ldexp(s0, np.array(step)), floats.ldexp(s0, np.array(-step))
+        is_denominator, is_numerator = s0 == s1, s0 == s2
+        quotient = s2 / s1
+        inverse = 1.0 / s1.astype(np.float64)
+        inverse_tiny = (np.abs(inverse) < np.finfo(s0.dtype if s0.dtype == np.float64 else np.float64).tiny) & (
+            inverse != 0
+        )
+        zero = (s1 == 0) | (s2 == 0)
+        huge = _biased(s2) - _biased(s1) >= near_max
+        both = inverse_tiny & _subnormal(quotient)
+        cases = [zero, huge, _subnormal(s1), both, inverse_tiny, _subnormal(quotient), _biased(s2) <= tiny]
+        values = [
+            np.full(shape, np.nan, s0.dtype),
+            np.where(is_denominator, up, s0),
+            up,
+            np.where(is_denominator, up, s0),
+            down,
+            np.where(is_numerator, up, s0),
+            up,
+        ]
+        flags = [False, True, False, True, False, True, False]
+        return np.select(cases, values, s0), np.select(cases, [np.full(shape, f) for f in flags], False)
+
+    return compute
+
+
+def _div_fixup(dtype: Any, exponent_low: int, exponent_all: int) -> Compute:
+    """V_DIV_FIXUP: special cases of the quotient in source 0; denominator, numerator follow."""
+
+    def compute(quotient: Array, denominator: Array, numerator: Array) -> Array:
+        shape = np.broadcast_shapes(quotient.shape, denominator.shape, numerator.shape)
+        q, d, n = (np.broadcast_to(x, shape) for x in (quotient, denominator, numerator))
+        negative = np.signbit(d) ^ np.signbit(n)
+
+        def signed(value: Any) -> Array:
+            magnitude = np.broadcast_to(np.asarray(value, dtype), shape)
+            return np.where(negative, -magnitude, magnitude)
+
+        cases = [
+            np.isnan(n),
+            np.isnan(d),
+            ((d == 0) & (n == 0)) | (np.isinf(d) & np.isinf(n)),
+            (d == 0) | np.isinf(n),
+            np.isinf(d) | (n == 0),
+        ]
+        values = [n, d, np.full(shape, -np.nan, dtype), signed(np.inf), signed(0)]
+        if exponent_low:
+            underflow = _biased(n) - _biased(d) < exponent_low
+            overflow = _biased(d) == exponent_all
+            cases += [underflow, overflow]
+            values += [signed(0), signed(np.inf)]
+        return np.select(cases, values, signed(np.abs(q)))
+
+    return compute
+
+
+vop("v_div_scale_f32", "f32 mask", "f32 f32 f32", _div_scale(64, 96, 23))
+vop("v_div_scale_f64", "f64 mask", "f64 f64 f64", _div_scale(128, 768, 53))
+vop("v_div_fixup_f16", "f16", "f16 f16 f16", _div_fixup(np.float16, 0, 0))
+vop("v_div_fixup_f32", "f32", "f32 f32 f32", _div_fixup(np.float32, -150, 255))
+vop("v_div_fixup_f64", "f64", "f64 f64 f64", _div_fixup(np.float64, -1075, 2047))
+vop("v_div_fmas_f32", "f32", "f32 f32 f32 mask",
+    lambda a, b, c, m: floats.ldexp(floats.fma32(a, b, c), np.where(m, 32, 0)))  # fmt: skip
+vop("v_div_fmas_f64", "f64", "f64 f64 f64 mask",
+    lambda a, b, c, m: floats.ldexp(floats.fma64(a, b, c), np.where(m, 64, 0)))  # fmt: skip
+

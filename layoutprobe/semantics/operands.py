@@ -1,0 +1,285 @@
+"""Operands at run time: how an instruction reads its sources and writes its results.
+
+`reader` and `writer` are called once per instruction when a kernel is bound; what they return is
+called each time the instruction executes. Value types are named as in AMD's pseudocode: u32,
+i32, f32, u16, i16, f16, u64, i64, f64, and "mask" for one bit per lane (bool [wave, lane]).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, VGPR0, Inst, Operand
+from layoutprobe.machine.cohort import Cohort, pack_mask, unpack_mask
+from layoutprobe.machine.registers import Array, RegisterFile
+
+Reader = Callable[[RegisterFile], Array]
+Writer = Callable[[Cohort, Array], None]
+
+DTYPES: dict[str, type[np.generic]] = {
+    "u8": np.uint8, "u16": np.uint16, "i16": np.int16, "f16": np.float16, "u32": np.uint32, "i32": np.int32,
+    "f32": np.float32, "u64": np.uint64, "i64": np.int64, "f64": np.float64,
+}  # fmt: skip
+_WIDTH = {"u16": 16, "i16": 16, "f16": 16, "u32": 32, "i32": 32, "f32": 32, "u64": 64, "i64": 64, "f64": 64}
+_UINT: dict[int, type[np.unsignedinteger]] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
+
+SHARED_APERTURE = 0x0001_0000
+PRIVATE_APERTURE = 0x0002_0000
+"""Upper dword of flat addresses that mean LDS and scratch."""
+_APERTURES = {235: SHARED_APERTURE << 32, 236: (SHARED_APERTURE << 32) | 0xFFFFFFFF,
+              237: PRIVATE_APERTURE << 32, 238: (PRIVATE_APERTURE << 32) | 0xFFFFFFFF}  # fmt: skip
+_FLOAT_CONSTANTS = {240: 0.5, 241: -0.5, 242: 1.0, 243: -1.0, 244: 2.0, 245: -2.0, 246: 4.0, 247: -4.0,
+                    248: 0.15915494309189532}  # fmt: skip
+
+
+def constant_bits(operand: Operand, width: int) -> int:
+    """Bits of an inline constant or literal as a value of that width.
+
+    Integers are sign-extended. Floats take the format of the width. A literal of a 64-bit f64
+    operand gives the upper half (RDNA3 ISA guide, 4.3 "literal constants").
+    """
+    mask = (1 << width) - 1
+    if operand.kind == "literal":
+        return operand.value << 32 if operand.fmt == "F64" else operand.value & mask
+    code = operand.index
+    if 128 <= code <= 192:
+        return code - 128
+    if 193 <= code <= 208:
+        return (192 - code) & mask
+    if code in _FLOAT_CONSTANTS:
+        if operand.fmt in ("PK2_F16", "F16"):  # a packed operand takes the constant in its low half
+            width = 16
+        fmt = {16: "<e", 32: "<f", 64: "<d"}[width]
+        return int.from_bytes(struct.pack(fmt, _FLOAT_CONSTANTS[code]), "little")
+    if code in _APERTURES:
+        return _APERTURES[code] & mask
+    raise ExecutionError(f"operand encoding {code} is not supported")
+
+
+def register_mask(operand: Operand) -> int:
+    """Bits of `Cohort.undef` that belong to the operand."""
+    if operand.kind == "const" and operand.index == 253:
+        return 1 << SCC
+    mask = 0
+    for register in operand.registers():
+        mask |= 1 << register
+    return mask
+
+
+def reader(operand: Operand, kind: str, *, shadow: bool = False) -> Reader:
+    """How to read an operand as values of a type.
+
+    Args:
+        operand: the operand; neg and abs are applied to float types.
+        kind: type name.
+        shadow: read undefined bits instead: constants give zeros, modifiers do nothing.
+    """
+    if kind == "mask":
+        return _mask_reader(operand)
+    if operand.kind in ("const", "literal") and operand.index != 253:
+        return _constant_reader(operand, kind, shadow)
+    raw = _raw_reader(operand, _WIDTH[kind])
+    if shadow:
+        return raw
+    dtype = DTYPES[kind]
+    if kind.startswith("f") and (operand.neg or operand.abs):
+        return _modified(raw, _WIDTH[kind], operand, dtype)
+    if operand.kind == "v" and kind in ("u32", "i32", "f32"):
+        index = operand.index
+        return {"u32": lambda r: r.u[index], "i32": lambda r: r.i[index], "f32": lambda r: r.f[index]}[kind]
+    return lambda r: raw(r).view(dtype)
+
+
+def _modified(raw: Reader, width: int, operand: Operand, dtype: type[np.generic]) -> Reader:
+    uint = _UINT[width]
+    sign = uint(1 << (width - 1))
+    clear = uint(~int(sign) & ((1 << width) - 1))
+
+    def read(r: RegisterFile) -> Array:
+        value = raw(r)
+        if operand.abs:
+            value = value & clear
+        if operand.neg:
+            value = value ^ sign
+        return value.view(dtype)
+
+    return read
+
+
+def _constant_reader(operand: Operand, kind: str, shadow: bool) -> Reader:
+    width = _WIDTH[kind]
+    bits = 0 if shadow else constant_bits(operand, width)
+    value = np.array([[bits]], _UINT[width]).view(DTYPES[kind])
+    if not shadow and kind.startswith("f"):
+        value = abs(value) if operand.abs else value
+        value = -value if operand.neg else value
+    return lambda r: value
+
+
+def _raw_reader(operand: Operand, width: int) -> Reader:
+    """Reads a register operand as unsigned values of the width."""
+    index = operand.index
+    if operand.kind == "const":  # SCC
+        return lambda r: r.su[SCC]
+    if operand.kind == "none":
+        raise ExecutionError("the instruction reads an operand that it does not have")
+    if operand.kind == "v":
+        if width == 16:
+            start = int(operand.hi)
+            return lambda r: r.h[index][:, start::2]
+        if width == 32:
+            return lambda r: r.u[index]
+        return lambda r: join64(r.u[index], r.u[index + 1])
+    if index == NULL:
+        zero = np.zeros((1, 1), _UINT[width])
+        return lambda r: zero
+    if width == 16:
+        start = int(operand.hi)
+        return lambda r: np.ascontiguousarray(r.su[index]).view(np.uint16)[:, start::2]
+    if width == 32:
+        return lambda r: r.su[index]
+    return lambda r: join64(r.su[index], r.su[index + 1])
+
+
+def join64(low: Array, high: Array) -> Array:
+    """uint64 from two uint32 arrays."""
+    wide = high.astype(np.uint64)
+    wide <<= np.uint64(32)
+    wide |= low
+    return wide
+
+
+def _mask_reader(operand: Operand) -> Reader:
+    if operand.kind == "s":
+        index = operand.index
+        return lambda r: unpack_mask(r.su[index])
+    lanes = np.array([[constant_bits(operand, 32)]], np.uint32)
+    value = unpack_mask(lanes)
+    return lambda r: value
+
+
+def writer(operand: Operand, kind: str) -> Writer:
+    """How to write a result of a type: active lanes of a VGPR, or a scalar register.
+
+    A 16-bit result leaves the other half of its VGPR as it was.
+    """
+    index = operand.index
+    if kind == "mask":
+        return _mask_writer(index)
+    if operand.kind == "s":
+        return _scalar_writer(index, _WIDTH[kind])
+    if _WIDTH[kind] == 16:
+        start = int(operand.hi)
+        return lambda c, value: _write_half(c, index, start, value)
+    if _WIDTH[kind] == 64:
+        return lambda c, value: _write_pair(c, index, value)
+    return lambda c, value: c.write(index, value.view(np.uint32))
+
+
+def _write_half(c: Cohort, index: int, start: int, value: Array) -> None:
+    target = c.regs.h[index][:, start::2]
+    if c.full:
+        target[...] = value.view(np.uint16)
+    else:
+        np.copyto(target, value.view(np.uint16), where=c.exec)
+
+
+def _write_pair(c: Cohort, index: int, value: Array) -> None:
+    words = np.ascontiguousarray(value).view(np.uint32)
+    c.write(index, words[..., 0::2])
+    c.write(index + 1, words[..., 1::2])
+
+
+def _mask_writer(index: int) -> Writer:
+    def write(c: Cohort, value: Array) -> None:
+        lanes = value if c.full else value & c.exec
+        if lanes.shape != c.exec.shape:
+            lanes = np.broadcast_to(lanes, c.exec.shape)
+        if index != NULL:
+            c.write_scalar(index, pack_mask(lanes))
+
+    return write
+
+
+def _scalar_writer(index: int, width: int) -> Writer:
+    def write32(c: Cohort, value: Array) -> None:
+        if index != NULL:
+            c.write_scalar(index, value.view(np.uint32))
+
+    def write64(c: Cohort, value: Array) -> None:
+        if index != NULL:
+            words = np.ascontiguousarray(value).view(np.uint32)
+            c.write_scalar(index, words[..., 0::2])
+            c.write_scalar(index + 1, words[..., 1::2])
+
+    return write64 if width == 64 else write32
+
+
+def write_shadow(c: Cohort, operand: Operand, kind: str, undefined: Array) -> None:
+    """Record the undefined bits of a result that was just written.
+
+    Args:
+        undefined: bits, of the unsigned type of the result's width; bool [wave, lane] for masks.
+    """
+    index = operand.index
+    if operand.kind == "s":
+        if index != NULL:
+            _shadow_scalar(c, operand, kind, undefined)
+        return
+    uint = _UINT[_WIDTH[kind]]
+    undefined = np.broadcast_to(undefined, c.exec.shape).astype(uint, copy=False)
+    if _WIDTH[kind] == 16:
+        half = c.shadow.h[index][:, int(operand.hi) :: 2]
+        np.copyto(half, undefined, where=c.exec)
+        settle(c, VGPR0 + index)
+        return
+    words = np.ascontiguousarray(undefined).view(np.uint32)
+    for j in range(operand.regs):
+        np.copyto(c.shadow.u[index + j], words[..., j :: operand.regs], where=c.exec)
+        settle(c, VGPR0 + index + j)
+
+
+def _shadow_scalar(c: Cohort, operand: Operand, kind: str, undefined: Array) -> None:
+    index = operand.index
+    if kind == "mask":
+        lanes = np.broadcast_to(undefined, c.exec.shape) & c.exec
+        c.shadow.su[index][...] = pack_mask(lanes)
+        settle(c, index)
+        return
+    words = np.ascontiguousarray(undefined).view(np.uint32)
+    for j in range(operand.regs):
+        c.shadow.su[index + j][...] = words[..., j :: operand.regs]
+        settle(c, index + j)
+
+
+def settle(c: Cohort, register: int) -> None:
+    """Bring `undef` of one register in line with its shadow."""
+    array = c.shadow.u[register - VGPR0] if register >= VGPR0 else c.shadow.su[register]
+    if array.any():
+        c.undef |= 1 << register
+    else:
+        c.undef &= ~(1 << register)
+
+
+def define(c: Cohort, operand: Operand) -> None:
+    """A result that is wholly defined was written to the operand."""
+    for register in operand.registers():
+        if not c.undef >> register & 1:
+            continue
+        if register >= VGPR0:
+            if c.full:
+                c.shadow.u[register - VGPR0][...] = 0
+            else:
+                np.copyto(c.shadow.u[register - VGPR0], np.uint32(0), where=c.exec)
+        else:
+            c.shadow.su[register][...] = 0
+        settle(c, register)
+
+
+def writes_exec(inst: Inst) -> bool:
+    """True when the instruction writes EXEC."""
+    return any(op.kind == "s" and EXEC_LO in op.registers() for op in inst.dst)

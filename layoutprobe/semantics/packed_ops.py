@@ -1,0 +1,191 @@
+"""VOP3P: two 16-bit operations in one register, mixed-precision fma, and small dot products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.machine.registers import Array
+from layoutprobe.semantics import floats
+from layoutprobe.semantics.definedness import any_undefined
+from layoutprobe.semantics.operands import DTYPES
+from layoutprobe.semantics.registry import Executor, register_binder
+from layoutprobe.semantics.valu import Compute, Op, bind_valu, vop
+
+_LOW, _HIGH = np.uint32(0xFFFF), np.uint32(16)
+
+
+def _half(word: Array, upper: bool) -> Array:
+    """One 16-bit half of a uint32 array, as uint16."""
+    return ((word >> _HIGH) if upper else (word & _LOW)).astype(np.uint16)
+
+
+def _join(low: Array, high: Array) -> Array:
+    low32 = low.view(np.uint16).astype(np.uint32)
+    return low32 | high.view(np.uint16).astype(np.uint32) << _HIGH
+
+
+def _operand_half(word: Array, operand: Operand, kind: str, high: bool) -> Array:
+    """The half of a source that feeds the low or the high result, with its negation."""
+    value = _half(word, operand.sel_hi if high else operand.sel).view(DTYPES[kind])
+    negate = operand.neg_hi if high else operand.neg
+    return -value if negate and kind == "f16" else value
+
+
+def _packed(name: str, kind: str, count: int, function: Compute, saturate: Compute | None = None) -> None:
+    """Register a packed operation that applies `function` to the low and to the high halves."""
+
+    def both(inst: Inst, apply: Compute) -> Compute:
+        def compute(*words: Array) -> Array:
+            halves = []
+            for high in (False, True):
+                sources = [_operand_half(w, o, kind, high) for w, o in zip(words, inst.src, strict=True)]
+                result = apply(*sources)
+                if inst.mods.get("clamp") and kind == "f16":
+                    result = np.clip(np.nan_to_num(result, nan=0.0), np.float16(0), np.float16(1))
+                halves.append(result.astype(DTYPES[kind]))
+            return _join(*halves)
+
+        return compute
+
+    def rule(inst: Inst) -> Callable[..., Sequence[Array]]:
+        def undefined(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+            halves = []
+            for high in (False, True):
+                parts = [_half(s, o.sel_hi if high else o.sel) for s, o in zip(shadows, inst.src, strict=True)]
+                lanes = parts[0] != 0
+                for part in parts[1:]:
+                    lanes = lanes | (part != 0)
+                halves.append(np.where(lanes, np.uint16(0xFFFF), np.uint16(0)))
+            return [_join(*np.broadcast_arrays(*halves))]
+
+        return undefined
+
+    def bind(inst: Inst) -> Executor:
+        op = Op(name, ("u32",), ("u32",) * count, both(inst, function), rule(inst),
+                saturate=both(inst, saturate or function))  # fmt: skip
+        return bind_valu(op, inst)
+
+    register_binder(name, bind)
+
+
+def _clipped(function: Compute, dtype: Any) -> Compute:
+    info = np.iinfo(dtype)
+    return lambda *s: np.clip(function(*(x.astype(np.int64) for x in s)), info.min, info.max)
+
+
+def _shift(function: Compute) -> Compute:
+    return lambda amount, data: function(data, amount & amount.dtype.type(15))
+
+
+for _sign, _dtype in (("u16", np.uint16), ("i16", np.int16)):
+    _packed(f"v_pk_add_{_sign}", _sign, 2, np.add, _clipped(np.add, _dtype))
+    _packed(f"v_pk_sub_{_sign}", _sign, 2, np.subtract, _clipped(np.subtract, _dtype))
+    _packed(f"v_pk_mad_{_sign}", _sign, 3, lambda a, b, c: a * b + c, _clipped(lambda a, b, c: a * b + c, _dtype))
+    _packed(f"v_pk_min_{_sign}", _sign, 2, np.minimum)
+    _packed(f"v_pk_max_{_sign}", _sign, 2, np.maximum)
+_packed("v_pk_mul_lo_u16", "u16", 2, np.multiply)
+_packed("v_pk_lshlrev_b16", "u16", 2, _shift(np.left_shift))
+_packed("v_pk_lshrrev_b16", "u16", 2, _shift(np.right_shift))
+_packed("v_pk_ashrrev_i16", "i16", 2, _shift(np.right_shift))
+_packed("v_pk_add_f16", "f16", 2, np.add)
+_packed("v_pk_mul_f16", "f16", 2, np.multiply)
+_packed("v_pk_min_f16", "f16", 2, floats.minimum)
+_packed("v_pk_max_f16", "f16", 2, floats.maximum)
+_packed("v_pk_fma_f16", "f16", 3, floats.fma16)
+
+
+# fma_mix: each source is f32, or a half of a register as f16. neg_hi means absolute value here.
+
+
+def _mixed(operand: Operand) -> Callable[[Array], Array]:
+    def read(word: Array) -> Array:
+        value = _half(word, operand.sel).view(np.float16).astype(np.float32) if operand.sel_hi else word.view(np.float32)
+        if operand.neg_hi:
+            value = np.abs(value)
+        return -value if operand.neg else value
+
+    return read
+
+
+def _bind_mix(result: str, inst: Inst) -> Executor:
+    reads = [_mixed(operand) for operand in inst.src]
+
+    def compute(*words: Array) -> Array:
+        a, b, c = (read(word) for read, word in zip(reads, words, strict=True))
+        if result == "f32":
+            return floats.fma32(a, b, c)
+        # One rounding from the exact sum to f16, as the f32 result is not visible.
+        exact = floats.add_to_odd(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
+        return exact.astype(np.float16)
+
+    return bind_valu(Op(inst.name, (result,), ("u32", "u32", "u32"), compute), inst)
+
+
+register_binder("v_fma_mix_f32", partial(_bind_mix, "f32"))
+register_binder("v_fma_mixlo_f16", partial(_bind_mix, "f16"))
+register_binder("v_fma_mixhi_f16", partial(_bind_mix, "f16"))
+
+
+# Dot products. Products are exact; the sum is rounded once (mode "ieee").
+
+
+def f16_pair(word: Array) -> tuple[Array, Array]:
+    """Both halves of a register as f64, from f16."""
+    return _half(word, False).view(np.float16).astype(np.float64), _half(word, True).view(np.float16).astype(np.float64)
+
+
+def bf16_pair(word: Array) -> tuple[Array, Array]:
+    """Both halves of a register as f64, from bf16."""
+    low = (word << _HIGH).view(np.float32).astype(np.float64)
+    return low, (word & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64)
+
+
+def _dot2(pair: Callable[[Array], tuple[Array, Array]]) -> Compute:
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        (a0, a1), (b0, b1) = pair(a), pair(b)
+        return floats.add_to_odd(a0 * b0 + a1 * b1, c.astype(np.float64)).astype(np.float32)
+
+    return compute
+
+
+vop("v_dot2_f32_f16", "f32", "u32 u32 f32", _dot2(f16_pair))
+vop("v_dot2_f32_bf16", "f32", "u32 u32 f32", _dot2(bf16_pair))
+vop("v_dot2acc_f32_f16", "f32", "u32 u32", _dot2(f16_pair), implicit="f32")
+
+
+def fields(word: Array, bits: int, signed: bool) -> list[Array]:
+    """The 8- or 4-bit fields of a register, low first, as int64."""
+    out = []
+    for i in range(32 // bits):
+        value = ((word >> np.uint32(bits * i)) & np.uint32((1 << bits) - 1)).astype(np.int64)
+        out.append(value - ((value >> (bits - 1)) << bits) if signed else value)
+    return out
+
+
+def _bind_dot(bits: int, mixed: bool, inst: Inst) -> Executor:
+    signs = [operand.neg and mixed for operand in inst.src[:2]]
+
+    def exact(a: Array, b: Array, c: Array) -> Array:
+        parts = zip(fields(a, bits, signs[0]), fields(b, bits, signs[1]), strict=True)
+        accumulator = c.view(np.int32).astype(np.int64) if mixed else c.astype(np.int64)
+        total: Array = sum((x * y for x, y in parts), start=accumulator)
+        return total
+
+    low, high = (-(2**31), 2**31 - 1) if mixed else (0, 2**32 - 1)
+    op = Op(
+        inst.name, ("u32",), ("u32", "u32", "u32"),
+        lambda a, b, c: exact(a, b, c).astype(np.uint32), any_undefined,
+        saturate=lambda a, b, c: np.clip(exact(a, b, c), low, high).astype(np.uint32),
+    )  # fmt: skip
+    return bind_valu(op, inst)
+
+
+register_binder("v_dot4_i32_iu8", partial(_bind_dot, 8, True))
+register_binder("v_dot4_u32_u8", partial(_bind_dot, 8, False))
+register_binder("v_dot8_i32_iu4", partial(_bind_dot, 4, True))
+register_binder("v_dot8_u32_u4", partial(_bind_dot, 4, False))

@@ -1,0 +1,74 @@
+"""The register of instruction semantics: mnemonic -> binder.
+
+A binder is called once per instruction of a kernel and returns what executes it, or None for an
+instruction that deliberately does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.program import Unbound
+
+Executor = Callable[[Cohort], None]
+Binder = Callable[[Inst], Executor | None]
+
+BlockBinder = Callable[[Inst, Sequence[Inst]], Executor | None]
+"""A binder that also sees the instructions before this one in its basic block."""
+
+_BINDERS: dict[str, BlockBinder] = {}
+
+
+def instruction(*names: str) -> Callable[[Binder], Binder]:
+    """Register a binder for these mnemonics."""
+
+    def register(binder: Binder) -> Binder:
+        for name in names:
+            register_binder(name, binder)
+        return binder
+
+    return register
+
+
+def register_binder(name: str, binder: Binder) -> None:
+    """Register one mnemonic."""
+    register_block_binder(name, lambda inst, earlier: binder(inst))
+
+
+def register_block_binder(name: str, binder: BlockBinder) -> None:
+    """Register one mnemonic whose execution may build on what its block did before."""
+    if name in _BINDERS:
+        raise ValueError(f"semantics of {name} registered twice")
+    _BINDERS[name] = binder
+
+
+class UnsupportedForm(Unbound):
+    """No semantics for the mnemonic, or not with these modifiers; the text says which."""
+
+
+def supported(name: str) -> bool:
+    """True when the mnemonic has semantics."""
+    return name in _BINDERS
+
+
+def names() -> Iterable[str]:
+    """Every mnemonic that has semantics, sorted."""
+    return sorted(_BINDERS)
+
+
+def bind(inst: Inst, earlier: Sequence[Inst] = ()) -> Executor | None:
+    """Executor of one instruction, None for one that deliberately does nothing.
+
+    Args:
+        inst: the instruction.
+        earlier: the instructions before it in its basic block.
+
+    Raises:
+        UnsupportedForm: no semantics, or not in this form.
+    """
+    binder = _BINDERS.get("v_dual" if inst.pair else inst.name)
+    if binder is None:
+        raise UnsupportedForm("no semantics")
+    return binder(inst, earlier)

@@ -1,0 +1,394 @@
+"""Scalar ALU instructions. Source: RDNA3.5 ISA guide, chapter 16 (SOP1, SOP2, SOPC, SOPK)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import EXEC_LO, SCC, Inst, Operand
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.registers import Array, RegisterFile
+from layoutprobe.semantics import floats
+from layoutprobe.semantics.compare_ops import FLOAT
+from layoutprobe.semantics.definedness import (
+    Rule,
+    any_undefined,
+    bitwise_and,
+    bitwise_or,
+    carry_upward,
+    select,
+    transport,
+    union,
+)
+from layoutprobe.semantics.int_ops import leading_signs, leading_zeros, reverse_bits, trailing_zeros
+from layoutprobe.semantics.operands import (
+    DTYPES,
+    define,
+    reader,
+    register_mask,
+    settle,
+    write_shadow,
+    writer,
+)
+from layoutprobe.semantics.registry import Executor, UnsupportedForm, instruction, register_binder
+
+Scc = Literal["", "nonzero", "given", "only", "read", "read given"]
+"""What an instruction does with SCC: leaves it; result != 0; the second result; the only result;
+reads it as last source; reads it and gives it."""
+
+_SCC_BIT = 1 << SCC
+
+
+def sop(name: str, result: str, sources: str, compute: Callable[..., Any], rule: Rule = any_undefined,
+        scc: Scc = "") -> None:  # fmt: skip
+    """Register one scalar mnemonic; types are separated by spaces."""
+    register_binder(name, partial(_bind, result, tuple(sources.split()), compute, rule, scc))
+
+
+def _bind(
+    result: str, kinds: tuple[str, ...], compute: Callable[..., Any], rule: Rule, scc: Scc, inst: Inst
+) -> Executor:
+    sources = list(inst.src)
+    if "simm16" in inst.mods and len(sources) < len(kinds):
+        signed = inst.mods["simm16"] - 0x10000 if inst.mods["simm16"] & 0x8000 else inst.mods["simm16"]
+        value = inst.mods["simm16"] if kinds[-1].startswith("u") else signed & 0xFFFFFFFF
+        sources.append(Operand("literal", value=value))
+    if len(sources) < len(kinds):  # fmac and addk read their destination
+        sources.append(inst.dst[0]) if not inst.mods else sources.insert(0, inst.dst[0])
+    if len(sources) != len(kinds):
+        raise UnsupportedForm(f"{inst.name} with {len(sources)} sources")
+    return _executor(inst, sources, result, kinds, compute, rule, scc)
+
+
+def _executor(
+    inst: Inst,
+    sources: list[Operand],
+    result: str,
+    kinds: tuple[str, ...],
+    compute: Callable[..., Any],
+    rule: Rule,
+    scc: Scc,
+) -> Executor:
+    readers = [reader(s, k) for s, k in zip(sources, kinds, strict=True)]
+    shadows = [reader(s, k, shadow=True) for s, k in zip(sources, kinds, strict=True)]
+    target = inst.dst[0] if inst.dst else None
+    write = writer(target, result) if target else None
+    touched = _SCC_BIT if scc else 0
+    for operand in (*sources, *inst.dst):
+        touched |= register_mask(operand)
+    reads_scc = scc.startswith("read")
+
+    def gather(registers: RegisterFile, read: list[Any], flag: Array) -> list[Array]:
+        values = [r(registers) for r in read]
+        return [*values, flag] if reads_scc else values
+
+    def undefined(c: Cohort) -> list[Array] | None:
+        bits = gather(c.shadow, shadows, c.shadow.su[SCC] != 0)
+        if not any(b.any() for b in bits):
+            return None
+        values = gather(c.regs, readers, c.su[SCC] != 0)
+        width = {"": 32}.get(result) or DTYPES[result]().itemsize * 8
+        return list(rule(values, bits, [width]))
+
+    def execute(c: Cohort) -> None:
+        bad = undefined(c) if c.undef & touched else None
+        out = compute(*gather(c.regs, readers, c.su[SCC] != 0))
+        value, flag = out if isinstance(out, tuple) else (out, None)
+        if scc == "nonzero":
+            flag = value != 0
+        elif scc == "only":
+            value, flag = None, value
+        if value is not None and write is not None:
+            write(c, value)
+        if flag is not None:
+            c.su[SCC][...] = flag
+        if c.undef & touched:
+            _track(c, target if value is not None else None, result, flag is not None, bad)
+
+    return execute
+
+
+def _track(c: Cohort, target: Operand | None, kind: str, wrote_scc: bool, bad: list[Array] | None) -> None:
+    """Definedness of the results just written."""
+    if bad is None:
+        if target is not None:
+            define(c, target)
+        if wrote_scc:
+            c.shadow.su[SCC][...] = 0
+            settle(c, SCC)
+        return
+    if target is not None:
+        write_shadow(c, target, kind, bad[0])
+        if target.index == EXEC_LO:
+            refuse_undefined_exec(c)
+    if wrote_scc:
+        c.shadow.su[SCC][...] = (bad[0] != 0) * np.uint32(0xFFFFFFFF)
+        settle(c, SCC)
+
+
+def refuse_undefined_exec(c: Cohort) -> None:
+    """EXEC decides which lanes run: it may not depend on an undefined value."""
+    if c.undef >> EXEC_LO & 1:
+        raise ExecutionError("the set of active lanes depends on an undefined value")
+
+
+U = np.uint32
+
+
+def _shift(function: Callable[..., Any], mask: int) -> Callable[..., Any]:
+    return lambda data, amount: function(data, (amount & U(mask)).astype(data.dtype))
+
+
+for _bits, _kind, _signed, _mask in (("b32", "u32", "i32", 31), ("b64", "u64", "i64", 63)):
+    _two = f"{_kind} {_kind}"
+    sop(f"s_mov_{_bits}", _kind, _kind, np.positive, union)
+    sop(f"s_not_{_bits}", _kind, _kind, np.bitwise_not, union, "nonzero")
+    sop(f"s_and_{_bits}", _kind, _two, np.bitwise_and, bitwise_and, "nonzero")
+    sop(f"s_or_{_bits}", _kind, _two, np.bitwise_or, bitwise_or, "nonzero")
+    sop(f"s_xor_{_bits}", _kind, _two, np.bitwise_xor, union, "nonzero")
+    sop(f"s_nand_{_bits}", _kind, _two, lambda a, b: ~(a & b), bitwise_and, "nonzero")
+    sop(f"s_nor_{_bits}", _kind, _two, lambda a, b: ~(a | b), bitwise_or, "nonzero")
+    sop(f"s_xnor_{_bits}", _kind, _two, lambda a, b: ~(a ^ b), union, "nonzero")
+    sop(f"s_and_not1_{_bits}", _kind, _two, lambda a, b: a & ~b, union, "nonzero")
+    sop(f"s_or_not1_{_bits}", _kind, _two, lambda a, b: a | ~b, union, "nonzero")
+    sop(f"s_cselect_{_bits}", _kind, _two, lambda a, b, f: np.where(f, a, b),
+        lambda v, s, w: select([v[1], v[0], v[2]], [s[1], s[0], s[2]], w), "read")  # fmt: skip
+    for _verb, _dtype, _ufunc in (("lshl", _kind, np.left_shift), ("lshr", _kind, np.right_shift)):
+        _function = _shift(_ufunc, _mask)
+        sop(f"s_{_verb}_{_bits}", _kind, f"{_dtype} u32", _function, transport(_function, (0,)), "nonzero")
+    _function = _shift(np.right_shift, _mask)
+    sop(f"s_ashr_{_signed}", _signed, f"{_signed} u32", _function, transport(_function, (0,)), "nonzero")
+    sop(f"s_bitcmp0_{_bits}", "", f"{_kind} u32",
+        lambda a, b, m=_mask: (a >> (b & U(m)).astype(a.dtype)) & a.dtype.type(1) == 0, scc="only")  # fmt: skip
+    sop(f"s_bitcmp1_{_bits}", "", f"{_kind} u32",
+        lambda a, b, m=_mask: (a >> (b & U(m)).astype(a.dtype)) & a.dtype.type(1) != 0, scc="only")  # fmt: skip
+    sop(f"s_bcnt1_i32_{_bits}", "u32", _kind, lambda a: np.bitwise_count(a).astype(np.uint32), scc="nonzero")
+    sop(f"s_bcnt0_i32_{_bits}", "u32", _kind, lambda a: np.bitwise_count(~a).astype(np.uint32), scc="nonzero")
+
+
+def _cmov(a: Array, old: Array, flag: Array) -> Array:
+    return np.where(flag, a, old)
+
+
+sop("s_cmov_b32", "u32", "u32 u32", _cmov, scc="read")
+sop("s_cmov_b64", "u64", "u64 u64", _cmov, scc="read")
+sop("s_abs_i32", "u32", "i32", lambda a: np.abs(a).view(np.uint32), scc="nonzero")
+sop("s_sext_i32_i8", "i32", "u32", lambda a: (a.view(np.int32) << np.int32(24)) >> np.int32(24))
+sop("s_sext_i32_i16", "i32", "u32", lambda a: (a.view(np.int32) << np.int32(16)) >> np.int32(16))
+sop("s_brev_b32", "u32", "u32", reverse_bits)
+sop("s_brev_b64", "u64", "u64", lambda a: _pairwise(a, reverse_bits, swap=True))
+sop("s_clz_i32_u32", "u32", "u32", leading_zeros)
+sop("s_ctz_i32_b32", "u32", "u32", trailing_zeros)
+sop("s_cls_i32", "u32", "i32", leading_signs)
+
+
+def _low(a: Array) -> Array:
+    return a.astype(np.uint32)
+
+
+def _high(a: Array) -> Array:
+    return (a >> np.uint64(32)).astype(np.uint32)
+
+
+def _pairwise(a: Array, function: Callable[[Array], Array], *, swap: bool) -> Array:
+    low, high = function(_low(a)), function(_high(a))
+    if swap:
+        low, high = high, low
+    return high.astype(np.uint64) << np.uint64(32) | low
+
+
+def _clz64(a: Array) -> Array:
+    return np.where(_high(a) != 0, leading_zeros(_high(a)),
+                    np.where(_low(a) != 0, leading_zeros(_low(a)) + U(32), U(0xFFFFFFFF)))  # fmt: skip
+
+
+sop("s_clz_i32_u64", "u32", "u64", _clz64)
+sop("s_ctz_i32_b64", "u32", "u64", lambda a: _clz64(_pairwise(a, reverse_bits, swap=True)))
+sop("s_bitset0_b32", "u32", "u32 u32", lambda a, old: old & ~(U(1) << (a & U(31))))
+sop("s_bitset1_b32", "u32", "u32 u32", lambda a, old: old | (U(1) << (a & U(31))))
+
+# Sums and products. SCC is the carry of unsigned sums, the overflow of signed ones.
+
+
+def _add_i32(a: Array, b: Array) -> tuple[Array, Array]:
+    total = a + b
+    return total, ((a < 0) == (b < 0)) & ((total < 0) != (a < 0))
+
+
+def _sub_i32(a: Array, b: Array) -> tuple[Array, Array]:
+    total = a - b
+    return total, ((a < 0) != (b < 0)) & ((total < 0) != (a < 0))
+
+
+def _addc(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
+    wide = a.astype(np.uint64) + b + carry
+    return wide.astype(np.uint32), wide >> np.uint64(32) != 0
+
+
+def _subb(a: Array, b: Array, borrow: Array) -> tuple[Array, Array]:
+    need = b.astype(np.uint64) + borrow
+    return a - need.astype(np.uint32), need > a
+
+
+sop("s_add_u32", "u32", "u32 u32", lambda a, b: (a + b, a + b < a), carry_upward, "given")
+sop("s_sub_u32", "u32", "u32 u32", lambda a, b: (a - b, b > a), carry_upward, "given")
+sop("s_add_i32", "i32", "i32 i32", _add_i32, carry_upward, "given")
+sop("s_sub_i32", "i32", "i32 i32", _sub_i32, carry_upward, "given")
+sop("s_addk_i32", "i32", "i32 i32", _add_i32, carry_upward, "given")
+sop("s_addc_u32", "u32", "u32 u32", _addc, scc="read given")
+sop("s_subb_u32", "u32", "u32 u32", _subb, scc="read given")
+sop("s_absdiff_i32", "u32", "i32 i32", lambda a, b: np.abs(a - b).view(np.uint32), scc="nonzero")
+sop("s_mul_i32", "u32", "u32 u32", np.multiply)
+sop("s_mulk_i32", "i32", "i32 i32", np.multiply)
+sop("s_mul_hi_u32", "u32", "u32 u32", lambda a, b: ((a.astype(np.uint64) * b) >> np.uint64(32)).astype(np.uint32))
+sop("s_mul_hi_i32", "i32", "i32 i32", lambda a, b: ((a.astype(np.int64) * b) >> np.int64(32)).astype(np.int32))
+for _n in (1, 2, 3, 4):
+    sop(f"s_lshl{_n}_add_u32", "u32", "u32 u32",
+        lambda a, b, n=_n: _carry((a.astype(np.uint64) << np.uint64(n)) + b), scc="given")  # fmt: skip
+
+
+def _carry(wide: Array) -> tuple[Array, Array]:
+    return wide.astype(np.uint32), wide >> np.uint64(32) != 0
+
+
+sop("s_min_i32", "i32", "i32 i32", lambda a, b: (np.minimum(a, b), a < b), scc="given")
+sop("s_min_u32", "u32", "u32 u32", lambda a, b: (np.minimum(a, b), a < b), scc="given")
+sop("s_max_i32", "i32", "i32 i32", lambda a, b: (np.maximum(a, b), a >= b), scc="given")
+sop("s_max_u32", "u32", "u32 u32", lambda a, b: (np.maximum(a, b), a >= b), scc="given")
+
+
+def _bfe(width_bits: int, signed: bool) -> Callable[..., Any]:
+    def compute(data: Array, control: Array) -> Array:
+        kind = np.uint64
+        offset = (control & U(width_bits - 1)).astype(kind)
+        width = ((control >> U(16)) & U(0x7F)).astype(kind)
+        width = np.minimum(width, kind(width_bits))
+        ones = np.where(width >= 64, kind(2**64 - 1), (kind(1) << (width & kind(63))) - kind(1))
+        wide = data.astype(np.int64).view(kind) if signed else data.astype(kind)
+        # A shift by 64 or more never happens: offset is below the register's width.
+        field = (wide >> offset) & ones
+        if signed:
+            sign = np.where(width == 0, kind(0), (field >> (np.maximum(width, kind(1)) - kind(1))) & kind(1))
+            field = np.where(sign != 0, field | ~ones, field)
+        return field.astype(np.uint32 if width_bits == 32 else kind)
+
+    return compute
+
+
+sop("s_bfe_u32", "u32", "u32 u32", _bfe(32, False), transport(_bfe(32, False), (0,)), "nonzero")
+sop("s_bfe_i32", "u32", "i32 u32", _bfe(32, True), scc="nonzero")
+sop("s_bfe_u64", "u64", "u64 u32", _bfe(64, False), scc="nonzero")
+sop("s_bfe_i64", "u64", "i64 u32", _bfe(64, True), scc="nonzero")
+sop("s_bfm_b32", "u32", "u32 u32", lambda a, b: ((U(1) << (a & U(31))) - U(1)) << (b & U(31)))
+sop("s_bfm_b64", "u64", "u32 u32", lambda a, b: (
+    ((np.uint64(1) << (a & U(63)).astype(np.uint64)) - np.uint64(1)) << (b & U(63)).astype(np.uint64)))  # fmt: skip
+for _name, _a, _b in (("ll", 0, 0), ("lh", 0, 1), ("hl", 1, 0), ("hh", 1, 1)):
+
+    def _pack(a: Array, b: Array, x: int = _a, y: int = _b) -> Array:
+        return ((a >> U(16 * x)) & U(0xFFFF)) | ((b >> U(16 * y)) & U(0xFFFF)) << U(16)
+
+    sop(f"s_pack_{_name}_b32_b16", "u32", "u32 u32", _pack, transport(_pack, (0, 1)))
+
+sop("s_movk_i32", "i32", "i32", np.positive)
+sop("s_cmovk_i32", "i32", "i32 i32", lambda old, a, f: np.where(f, a, old), scc="read")
+
+# Compares.
+
+_COMPARE = {"eq": np.equal, "lg": np.not_equal, "gt": np.greater, "ge": np.greater_equal, "lt": np.less,
+            "le": np.less_equal}  # fmt: skip
+for _name, _ufunc in _COMPARE.items():
+    for _kind in ("i32", "u32"):
+        sop(f"s_cmp_{_name}_{_kind}", "", f"{_kind} {_kind}", _ufunc, scc="only")
+        sop(f"s_cmpk_{_name}_{_kind}", "", f"{_kind} {_kind}", _ufunc, scc="only")
+    if _name in ("eq", "lg"):
+        sop(f"s_cmp_{_name}_u64", "", "u64 u64", _ufunc, scc="only")
+for _kind in ("f32", "f16"):
+    for _name, _predicate in FLOAT.items():
+        if _name not in ("f", "t"):
+            sop(f"s_cmp_{_name}_{_kind}", "", f"{_kind} {_kind}", _predicate, scc="only")
+
+# Scalar floats (new in RDNA3.5). A 16-bit result is zero-extended.
+
+
+def _wide(function: Callable[..., Any]) -> Callable[..., Any]:
+    """f16 results go to the low half of the register, the high half is zero."""
+    return lambda *s: function(*s).astype(np.float16).view(np.uint16).astype(np.uint32)
+
+
+_FLOAT2 = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": floats.minimum, "max": floats.maximum}
+_FLOAT1 = {"ceil": np.ceil, "floor": np.floor, "trunc": np.trunc, "rndne": np.rint}
+for _name, _function in _FLOAT2.items():
+    sop(f"s_{_name}_f32", "f32", "f32 f32", _function)
+    sop(f"s_{_name}_f16", "u32", "f16 f16", _wide(_function))
+for _name, _function in _FLOAT1.items():
+    sop(f"s_{_name}_f32", "f32", "f32", _function)
+    sop(f"s_{_name}_f16", "u32", "f16", _wide(_function))
+for _name in ("fmac", "fmaak", "fmamk"):
+    sop(f"s_{_name}_f32", "f32", "f32 f32 f32", floats.fma32)
+sop("s_fmac_f16", "u32", "f16 f16 f16", _wide(floats.fma16))
+sop("s_cvt_f32_i32", "f32", "i32", lambda a: a.astype(np.float32))
+sop("s_cvt_f32_u32", "f32", "u32", lambda a: a.astype(np.float32))
+sop("s_cvt_i32_f32", "i32", "f32", lambda a: floats.saturate(a, np.int32))
+sop("s_cvt_u32_f32", "u32", "f32", lambda a: floats.saturate(a, np.uint32))
+sop("s_cvt_f16_f32", "u32", "f32", _wide(lambda a: a.astype(np.float16)))
+sop("s_cvt_f32_f16", "f32", "f16", lambda a: a.astype(np.float32))
+sop("s_cvt_hi_f32_f16", "f32", "u32", lambda a: (a >> U(16)).astype(np.uint16).view(np.float16).astype(np.float32))
+
+
+def _rtz_pair(a: Array, b: Array) -> Array:
+    low, high = (floats.f16_toward_zero(x).view(np.uint16).astype(np.uint32) for x in (a, b))
+    return low | high << U(16)
+
+
+sop("s_cvt_pk_rtz_f16_f32", "u32", "f32 f32", _rtz_pair)
+
+# EXEC.
+
+_SAVEEXEC: dict[str, Callable[[Array, Array], Array]] = {
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "nand": lambda s, e: ~(s & e),
+    "nor": lambda s, e: ~(s | e), "xnor": lambda s, e: ~(s ^ e), "and_not0": lambda s, e: ~s & e,
+    "or_not0": lambda s, e: ~s | e, "and_not1": lambda s, e: s & ~e, "or_not1": lambda s, e: s | ~e,
+}  # fmt: skip
+
+
+def _bind_saveexec(function: Callable[[Array, Array], Array], keep: bool, inst: Inst) -> Executor:
+    source, target = reader(inst.src[0], "u32"), inst.dst[0]
+    source_mask = register_mask(inst.src[0])
+    shadow = reader(inst.src[0], "u32", shadow=True)
+    touched = source_mask | register_mask(target) | _SCC_BIT
+
+    def execute(c: Cohort) -> None:
+        if c.undef & source_mask and shadow(c.shadow).any():
+            raise ExecutionError("the set of active lanes depends on an undefined value")
+        before = c.su[EXEC_LO].copy()
+        after = function(source(c.regs), before)
+        c.write_scalar(target.index, before if keep else after)
+        c.su[SCC][...] = after != 0
+        c.write_scalar(EXEC_LO, after)
+        if c.undef & touched:
+            define(c, target)
+            c.shadow.su[SCC][...] = 0
+            settle(c, SCC)
+
+    return execute
+
+
+for _name, _function in _SAVEEXEC.items():
+    register_binder(f"s_{_name}_saveexec_b32", partial(_bind_saveexec, _function, True))
+for _name in ("and_not0", "and_not1"):
+    register_binder(f"s_{_name}_wrexec_b32", partial(_bind_saveexec, _SAVEEXEC[_name], False))
+
+
+@instruction("s_getpc_b64")
+def _getpc(inst: Inst) -> Executor:
+    write, target = writer(inst.dst[0], "u64"), inst.dst[0]
+
+    def execute(c: Cohort) -> None:
+        write(c, np.full((len(c.waves), 1), c.machine.code_address(inst.next_pc), np.uint64))
+        define(c, target)
+
+    return execute

@@ -1,0 +1,210 @@
+"""The engine of vector ALU instructions: reads, computes, writes, and tracks undefined bits.
+
+What an instruction computes stands in the tables of `int_ops`, `float_ops`, `compare_ops` and
+`packed_ops`; this module gives each of them operands, modifiers, DPP, EXEC and definedness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.registers import Array, RegisterFile
+from layoutprobe.semantics.definedness import Rule, any_undefined
+from layoutprobe.semantics.dpp import LaneMap, lane_map
+from layoutprobe.semantics.operands import (
+    DTYPES,
+    Reader,
+    define,
+    reader,
+    register_mask,
+    write_shadow,
+    writer,
+)
+from layoutprobe.semantics.registry import Executor, UnsupportedForm, instruction, register_binder
+
+Compute = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Op:
+    """What one VALU mnemonic computes.
+
+    Attributes:
+        name: mnemonic.
+        results: type per destination ("mask" for a bit per lane).
+        sources: type per source; a trailing "dst" entry in `implicit` reads the destination.
+        compute: function of the source arrays; a tuple when there are several results.
+        rule: undefined bits of the results from values and undefined bits of the sources.
+        implicit: types of sources that the encoding leaves out: ("f32",) when the old
+            destination is the last source (fmac).
+        saturate: what to compute instead under `clamp`, for integers.
+    """
+
+    name: str
+    results: tuple[str, ...]
+    sources: tuple[str, ...]
+    compute: Compute
+    rule: Rule = any_undefined
+    implicit: tuple[str, ...] = ()
+    saturate: Compute | None = None
+
+
+OPS: dict[str, Op] = {}
+"""Every VALU operation by mnemonic."""
+
+
+def vop(
+    name: str,
+    results: str,
+    sources: str,
+    compute: Compute,
+    rule: Rule = any_undefined,
+    *,
+    implicit: str = "",
+    saturate: Compute | None = None,
+) -> None:
+    """Register one VALU mnemonic; types are separated by spaces."""
+    op = Op(name, tuple(results.split()), tuple(sources.split()), compute, rule, tuple(implicit.split()), saturate)
+    OPS[name] = op
+    register_binder(name, lambda inst: bind_valu(op, inst))
+
+
+def bind_valu(op: Op, inst: Inst) -> Executor:
+    """Executor of one VALU instruction."""
+    execution = Execution(op, inst)
+    plain = execution.lanes is None and not execution.post
+    if plain and isinstance(op.compute, np.ufunc) and op.results[0] in ("u32", "i32", "f32"):
+        return _bind_ufunc(execution)
+    return execution
+
+
+def _bind_ufunc(execution: Execution) -> Executor:
+    """The fast path: one ufunc straight into the destination register."""
+    op, touched = execution.op, execution.touched
+    compute, get = op.compute, execution.readers
+    index = execution.dst[0].index
+    column = {"u32": "u", "i32": "i", "f32": "f"}[op.results[0]]
+    first, second = get[0], get[1] if len(get) > 1 else None
+
+    def execute(c: Cohort) -> None:
+        if c.undef & touched or not c.full:
+            execution(c)
+        elif second is None:
+            compute(first(c.regs), out=getattr(c, column)[index])
+        else:
+            compute(first(c.regs), second(c.regs), out=getattr(c, column)[index])
+
+    return execute
+
+
+class Execution:
+    """One bound VALU instruction. Calling it executes it for a cohort."""
+
+    def __init__(self, op: Op, inst: Inst) -> None:
+        self.op, self.inst = op, inst
+        self.dst = inst.dst
+        sources = inst.src + tuple(inst.dst[: len(op.implicit)])
+        kinds = op.sources + op.implicit
+        if len(sources) != len(kinds):
+            raise UnsupportedForm(f"{inst.name} with {len(inst.src)} sources")
+        self.lanes: LaneMap | None = lane_map(inst)
+        self.readers = [reader(s, k) for s, k in zip(sources, kinds, strict=True)]
+        self.shadow_readers = [reader(s, k, shadow=True) for s, k in zip(sources, kinds, strict=True)]
+        self.writers = [writer(d, k) for d, k in zip(self.dst, op.results, strict=True)]
+        self.touched = 0
+        for operand in (*sources, *self.dst):
+            self.touched |= register_mask(operand)
+        self.compute, self.post = self._modified()
+
+    def _modified(self) -> tuple[Compute, list[Callable[[Array], Array]]]:
+        """The computation, and what clamp and omod do to its result."""
+        mods, kind = self.inst.mods, self.op.results[0]
+        post: list[Callable[[Array], Array]] = []
+        if omod := mods.get("omod", 0):
+            factor = {1: 2.0, 2: 4.0, 3: 0.5}[omod]
+            post.append(lambda value: value * value.dtype.type(factor))
+        if not mods.get("clamp", 0):
+            return self.op.compute, post
+        if kind.startswith("f"):
+            post.append(clamp_unit)
+            return self.op.compute, post
+        if self.op.saturate is None:
+            raise UnsupportedForm(f"{self.inst.name} with clamp")
+        return self.op.saturate, post
+
+    def __call__(self, c: Cohort) -> None:
+        if self.lanes is None:
+            self._execute(c, None)
+        else:
+            readable = self.lanes.readable(c)
+            self.lanes.restricted(c, readable, lambda: self._execute(c, readable))
+
+    def _execute(self, c: Cohort, readable: Array | None) -> None:
+        undefined = self.undefined(c, readable) if c.undef & self.touched else None
+        self.commit(c, self.results(c, readable), undefined)
+
+    def results(self, c: Cohort, readable: Array | None = None) -> Sequence[Array]:
+        """The values that the instruction is about to write.
+
+        Args:
+            c: the cohort.
+            readable: with DPP, the lanes whose source may be read.
+        """
+        out = self.compute(*self._sources(self.readers, c.regs, readable))
+        results: Sequence[Array] = out if isinstance(out, tuple) else (out,)
+        for change in self.post:
+            results = (change(results[0]), *results[1:])
+        return results
+
+    def undefined(self, c: Cohort, readable: Array | None = None) -> Sequence[Array] | None:
+        """Undefined bits of the results; None when all sources are defined."""
+        shadows = self._sources(self.shadow_readers, c.shadow, readable)
+        if not any(s.any() for s in shadows):
+            return None
+        values = self._sources(self.readers, c.regs, readable)
+        return self.op.rule(values, shadows, [d.bits if k != "mask" else 1 for d, k in self._outputs()])
+
+    def _outputs(self) -> list[tuple[Operand, str]]:
+        return list(zip(self.dst, self.op.results, strict=True))
+
+    def _sources(self, readers: list[Reader], registers: RegisterFile, readable: Array | None) -> list[Array]:
+        values = [read(registers) for read in readers]
+        if self.lanes is not None and readable is not None:
+            values[0] = self.lanes.permute(values[0], readable)
+        return values
+
+    def commit(self, c: Cohort, results: Sequence[Array], undefined: Sequence[Array] | None) -> None:
+        """Write results and their definedness."""
+        outputs = self._outputs()
+        for (operand, kind), write, value in zip(outputs, self.writers, results, strict=True):
+            dtype = DTYPES.get(kind)
+            write(c, value if dtype is None or value.dtype == dtype else value.astype(dtype))
+            if undefined is None and c.undef & self.touched:
+                define_result(c, operand, kind)
+        if undefined is not None:
+            for (operand, kind), bits in zip(outputs, undefined, strict=True):
+                write_shadow(c, operand, kind, bits)
+
+
+def define_result(c: Cohort, operand: Operand, kind: str) -> None:
+    """Mark a result as defined, only its half when it is 16 bits wide."""
+    if operand.kind == "v" and operand.bits == 16:
+        write_shadow(c, operand, kind, np.zeros((1, 1), np.uint16))
+    else:
+        define(c, operand)
+
+
+def clamp_unit(value: Array) -> Array:
+    """Float clamp to [0, 1]; NaN becomes 0 (DX10_CLAMP, the compiler's default)."""
+    return np.nan_to_num(np.clip(value, value.dtype.type(0), value.dtype.type(1)), copy=False, nan=0.0)
+
+
+@instruction("v_nop", "v_pipeflush")
+def _nop(inst: Inst) -> None:
+    return None

@@ -1,0 +1,280 @@
+"""The WMMA instructions of RDNA3 and RDNA3.5: D = A * B + C, 16x16x16, wave32.
+
+Layout (RDNA3 ISA guide, 7.9; AMD matrix instruction calculator): lane l holds row l % 16 of A
+and column l % 16 of B, k ascending with bit position; D[2 * v + l / 16][l % 16] is in VGPR v of
+lane l. An output lane reads A and B of its own half-wave, so even rows depend on lanes 0-15 and
+odd rows on lanes 16-31. EXEC is ignored for reads and for writes.
+
+Arithmetic ("ieee"): products exact, sums in f32 for f32 results and in f64 otherwise, one
+rounding to the type of D at the end. The order of the sum is not specified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from layoutprobe.isa.inst import VGPR0, Inst, Operand
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.registers import Array
+from layoutprobe.semantics.operands import constant_bits, register_mask, settle
+from layoutprobe.semantics.packed_ops import fields
+from layoutprobe.semantics.registry import Executor, UnsupportedForm, register_block_binder
+
+_EVEN = slice(0, 16, 2)
+_ODD_UPPER = slice(17, 32, 2)
+"""Lanes 17, 19, ...: the odd rows of A in the upper half-wave's copy."""
+
+Expand = Callable[[Array], list[Array]]
+"""uint32 registers -> one array per field of a register, low field first, ready for a matmul."""
+
+_F16_BIAS = np.float32(2.0**112)
+_F16_MASK = np.int32(-0x70002000)  # 0x8FFFE000: sign, and the f16 exponent and fraction 13 bits up
+
+
+def expand_f16(words: Array) -> list[Array]:
+    """Both f16 halves of uint32 registers as f32.
+
+    An f16 shifted up 13 bits is an f32 with its exponent too small by 112, subnormals included;
+    one product mends both. Only infinities and NaN come out wrong, and take numpy's slow way.
+    """
+    signed = words.view(np.int32)
+    low = np.left_shift(signed, np.int32(16))
+    low >>= np.int32(3)
+    high = np.right_shift(signed, np.int32(3))
+    halves = []
+    for bits in (low, high):
+        bits &= _F16_MASK
+        value = bits.view(np.float32)
+        value *= _F16_BIAS
+        halves.append(value)
+    if max(h.max() for h in halves) > 65504 or min(h.min() for h in halves) < -65504:
+        pairs = words.copy().view(np.float16).astype(np.float32)
+        return [pairs[..., 0::2], pairs[..., 1::2]]
+    return halves
+
+
+def expand_bf16(words: Array) -> list[Array]:
+    """Both bf16 halves of uint32 registers as f32."""
+    return [(words << np.uint32(16)).view(np.float32), (words & np.uint32(0xFFFF0000)).view(np.float32)]
+
+
+def _expand_int(bits: int, signed: bool) -> Expand:
+    return lambda words: [f.astype(np.float64) for f in fields(words, bits, signed)]
+
+
+@dataclass(frozen=True)
+class Form:
+    """One WMMA instruction.
+
+    Attributes:
+        expand: how A and B registers become numbers; None for the integer forms, whose
+            signedness stands in the instruction.
+        int_bits: element width of the integer forms.
+        result: "f32", "f16", "bf16" or "i32".
+    """
+
+    expand: Expand | None
+    int_bits: int
+    result: str
+
+
+FORMS = {
+    "v_wmma_f32_16x16x16_f16": Form(expand_f16, 0, "f32"),
+    "v_wmma_f32_16x16x16_bf16": Form(expand_bf16, 0, "f32"),
+    "v_wmma_f16_16x16x16_f16": Form(expand_f16, 0, "f16"),
+    "v_wmma_bf16_16x16x16_bf16": Form(expand_bf16, 0, "bf16"),
+    "v_wmma_i32_16x16x16_iu8": Form(None, 8, "i32"),
+    "v_wmma_i32_16x16x16_iu4": Form(None, 4, "i32"),
+}
+
+
+def rows_of_a(words: Array, expand: Expand) -> Array:
+    """A as the outputs see it: [wave, row, k], each row from the half-wave of its outputs."""
+    regs, waves = words.shape[0], words.shape[1]
+    picked = np.empty((regs, waves, 16), np.uint32)
+    picked[..., 0::2] = words[..., _EVEN]
+    picked[..., 1::2] = words[..., _ODD_UPPER]
+    parts = expand(picked)
+    out = np.empty((waves, 16, regs * len(parts)), parts[0].dtype)
+    for f, part in enumerate(parts):
+        out[..., f :: len(parts)] = part.transpose(1, 2, 0)
+    return out
+
+
+def columns_of_b(words: Array, expand: Expand) -> list[Array]:
+    """B as [wave, k, column]: one array when both half-waves agree, else one per half-wave."""
+    lower, upper = words[..., :16], words[..., 16:]
+    return [_columns(half, expand) for half in ((lower,) if np.array_equal(lower, upper) else (lower, upper))]
+
+
+def _columns(words: Array, expand: Expand) -> Array:
+    parts = expand(np.ascontiguousarray(words))
+    out = np.empty((words.shape[1], words.shape[0] * len(parts), 16), parts[0].dtype)
+    for f, part in enumerate(parts):
+        out[:, f :: len(parts)] = part.transpose(1, 0, 2)
+    return out
+
+
+def multiply(a: Array, b: list[Array]) -> Array:
+    """A * B as D registers: [vgpr, wave, lane]."""
+    if len(b) == 1:
+        product = np.matmul(a, b[0])
+    else:
+        product = np.empty((len(a), 16, 16), a.dtype)
+        for half, columns in enumerate(b):
+            product[:, half::2] = np.matmul(a[:, half::2], columns)
+    # Rows 2v and 2v+1 are neighbours, and so are the half-waves that hold them.
+    return product.reshape(len(a), 8, 32).transpose(1, 0, 2)
+
+
+def _bind(form: Form, inst: Inst, earlier: Sequence[Inst]) -> Executor:
+    a, b, c_operand = inst.src
+    d = inst.dst[0]
+    if inst.mods.get("opsel", 0) & 3:
+        raise UnsupportedForm(f"{inst.name} with op_sel on A or B")
+    if form.int_bits:
+        expand_a, expand_b = (_expand_int(form.int_bits, operand.neg) for operand in (a, b))
+        if any(o.neg_hi for o in inst.src) or c_operand.neg:
+            raise UnsupportedForm(f"{inst.name} with neg_hi, or neg on C")
+    else:
+        if form.expand is None:
+            raise UnsupportedForm(inst.name)
+        expand_a, expand_b = (_negated(form.expand, operand) for operand in (a, b))
+    keep_a, keep_b = ("A", a.index, a.neg, a.neg_hi), ("B", b.index, b.neg, b.neg_hi)
+    reuse_a, reuse_b = _unchanged(a, 0, inst, earlier), _unchanged(b, 1, inst, earlier)
+    upper = bool(inst.mods.get("opsel", 0) & 4)
+    accumulate = _accumulator(form, inst, c_operand, d, upper)
+    touched = 0
+    for operand in (*inst.src, d):
+        touched |= register_mask(operand)
+
+    def execute(c: Cohort) -> None:
+        held = c.fragments
+        if not reuse_a:
+            held[keep_a] = rows_of_a(c.regs.vgprs[a.index : a.index + a.regs], expand_a)
+        if not reuse_b:
+            held[keep_b] = columns_of_b(c.regs.vgprs[b.index : b.index + b.regs], expand_b)
+        undefined = _undefined(c, a, b, c_operand, form, upper) if c.undef & touched else None
+        accumulate(c, multiply(held[keep_a], held[keep_b]))
+        if c.undef & touched:
+            _record(c, d, form, upper, undefined)
+
+    return execute
+
+
+def _negated(expand: Expand, operand: Operand) -> Expand:
+    """NEG negates the low half of each register, NEG_HI the high half (RDNA3 ISA guide, 7.9)."""
+    if not operand.neg and not operand.neg_hi:
+        return expand
+
+    def negated(words: Array) -> list[Array]:
+        low, high = expand(words)
+        return [-low if operand.neg else low, -high if operand.neg_hi else high]
+
+    return negated
+
+
+def _unchanged(operand: Operand, role: int, inst: Inst, earlier: Sequence[Inst]) -> bool:
+    """A previous WMMA of this block has expanded the same registers in the same role since they
+    were last written."""
+    registers = set(operand.registers())
+    for before in reversed(earlier):
+        written = [r for half in (before, *before.pair) for o in half.dst for r in o.registers()]
+        overwritten = not registers.isdisjoint(written)
+        if before.name == inst.name and before.src[role] == operand:
+            return not overwritten
+        if overwritten or (before.name.startswith("v_swap") and not registers.isdisjoint(before.src[0].registers())):
+            return False
+    return False
+
+
+def _accumulator(
+    form: Form, inst: Inst, source: Operand, target: Operand, upper: bool
+) -> Callable[[Cohort, Array], None]:
+    """Adds C to the product and writes D."""
+    at, d = source.index, target.index
+    shift = np.uint32(16 if upper else 0)
+    keep = np.uint32(0x0000FFFF if upper else 0xFFFF0000)
+    clamp = bool(inst.mods.get("clamp", 0))
+
+    def c_words(c: Cohort) -> Array:
+        if source.kind == "v":
+            return c.regs.vgprs[at : at + 8]
+        return np.full((1, 1, 1), constant_bits(source, 16 if form.result in ("f16", "bf16") else 32), np.uint32)
+
+    def modified(value: Array) -> Array:
+        value = np.abs(value) if source.neg_hi else value
+        return -value if source.neg else value
+
+    def f32(c: Cohort, product: Array) -> None:
+        out = c.regs.vgprs[d : d + 8].view(np.float32)
+        if source.kind == "v" and not source.neg and not source.neg_hi:
+            np.add(product, c.regs.vgprs[at : at + 8].view(np.float32), out=out)
+        else:
+            out[...] = product + modified(c_words(c).view(np.float32))
+
+    def half(c: Cohort, product: Array) -> None:
+        words = c_words(c) >> (shift if source.kind == "v" else np.uint32(0))
+        if form.result == "f16":
+            value = modified((words & np.uint32(0xFFFF)).astype(np.uint16).view(np.float16).astype(np.float64))
+            bits = (product + value).astype(np.float16).view(np.uint16)
+        else:
+            value = modified((words << np.uint32(16)).view(np.float32).astype(np.float64))
+            bits = round_bf16((product + value).astype(np.float32))
+        out = c.regs.vgprs[d : d + 8]
+        out[...] = (out & keep) | bits.astype(np.uint32) << shift
+
+    def i32(c: Cohort, product: Array) -> None:
+        total = product.astype(np.int64) + c_words(c).view(np.int32)
+        if clamp:
+            total = np.clip(total, -(2**31), 2**31 - 1)
+        c.regs.vgprs[d : d + 8] = total.astype(np.uint32)
+
+    return {"f32": f32, "f16": half, "bf16": half, "i32": i32}[form.result]
+
+
+def round_bf16(value: Array) -> Array:
+    """f32 -> bf16 bits (uint16), to nearest even."""
+    bits = value.view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+    return np.where(np.isnan(value), np.uint32(0x7FC0), rounded).astype(np.uint16)
+
+
+# Definedness: an output is undefined where its row of A, its column of B, or its C is.
+
+
+def _undefined(c: Cohort, a: Operand, b: Operand, source: Operand, form: Form, upper: bool) -> Array:
+    """Bool [vgpr, wave, lane] of D."""
+    rows = c.shadow.vgprs[a.index : a.index + a.regs].any(axis=0)
+    columns = c.shadow.vgprs[b.index : b.index + b.regs].any(axis=0)
+    bad = np.empty((8, len(c.waves), 32), np.bool_)
+    for v in range(8):
+        bad[v, :, :16] = rows[:, 2 * v, None]
+        bad[v, :, 16:] = rows[:, 2 * v + 17, None]
+    bad |= columns
+    if source.kind == "v":
+        words = c.shadow.vgprs[source.index : source.index + 8]
+        if form.result in ("f16", "bf16"):
+            words = words & np.uint32(0xFFFF0000 if upper else 0x0000FFFF)
+        bad |= words != 0
+    return bad
+
+
+def _record(c: Cohort, d: Operand, form: Form, upper: bool, undefined: Array | None) -> None:
+    shadow = c.shadow.vgprs[d.index : d.index + 8]
+    written = np.uint32(0xFFFFFFFF)
+    if form.result in ("f16", "bf16"):
+        written = np.uint32(0xFFFF0000 if upper else 0x0000FFFF)
+    shadow &= ~written
+    if undefined is not None:
+        shadow |= np.where(undefined, written, np.uint32(0))
+    for register in range(VGPR0 + d.index, VGPR0 + d.index + 8):
+        settle(c, register)
+
+
+for _name, _form in FORMS.items():
+    register_block_binder(_name, partial(_bind, _form))
