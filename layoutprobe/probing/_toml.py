@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from layoutprobe.errors import UsageError
+from layoutprobe.patterns.expression import parse
 
 _LARGEST_FILE = 64 * 1024  # a probe spec has 2 KB
 
@@ -79,6 +80,19 @@ class Table:
         if not _is_list_of(value, int) or len(value) != count or not all(low <= v <= high for v in value):
             self.fail(key, f"{count} integers from {low} to {high}")
         return tuple(value)
+
+    def expression(self, key: str, names: Sequence[str]) -> str:
+        """An integer expression over `names`; "" where the key is absent."""
+        value = self.get(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            self.fail(key, "an expression over " + ", ".join(names))
+        try:
+            parse(value, names)
+        except UsageError as error:
+            self.fail(key, f"an expression over {', '.join(names)}: {error.what}")
+        return value
 
     def names(self, key: str) -> tuple[str, ...]:
         """A list of names; empty where the key is absent."""

@@ -5,7 +5,7 @@ workgroup, as many as the input's "waves" need, or as many as block "tiles" cove
 block tile [M, N, K], which defines it understands, which matrix instruction it executes per dtype,
 where each wave's tile begins ([wave_tile]), and its arguments in order. A shape names its axes;
 each extent is a number or a symbol, which the inputs bind ("waves", "M") or the LDS scheme does
-("lds_dwords").
+("lds_dwords"). A register dump may declare what its slots hold.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from layoutprobe.probing._toml import Table
 
 LANES = 32
 """Lanes of a wave: every probe is a wave32 kernel."""
+
+SLOT_NAMES = ("wave", "lane", "vgpr", "half")
+"""What an expression about a register dump may speak of."""
 
 _GRIDS = ("one", "waves", "tiles")
 _ROLES = ("in", "out", "size")
@@ -40,6 +43,8 @@ class ArgumentSpec:
         matrix: the matrix whose elements it carries, "" for sizes.
         axes: names of the axes, in order.
         shape: extent of each axis, a number or a symbol.
+        holds: (row, col) of the element that each 16-bit half of a register dump is declared to
+            hold, as expressions over wave, lane, vgpr and half; ("", "") where nothing is.
     """
 
     name: str
@@ -48,6 +53,7 @@ class ArgumentSpec:
     matrix: str
     axes: tuple[str, ...]
     shape: tuple[int | str, ...]
+    holds: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,21 @@ class ProbeSpec:
     def waves_per_group(self) -> int:
         """Waves of one workgroup."""
         return self.block // LANES
+
+    def argument(self, name: str) -> ArgumentSpec:
+        """The argument of that name.
+
+        Raises:
+            UsageError: the probe has none: a replacement of a shipped probe must keep its arguments.
+        """
+        for argument in self.arguments:
+            if argument.name == name:
+                return argument
+        raise UsageError(
+            f"the {self.name} probe has no argument {name!r}",
+            where={"file": self.source.with_suffix(".toml")},
+            observed=", ".join(a.name for a in self.arguments),
+        )
 
     def instruction(self, dtype: str) -> str:
         """Mnemonic of the matrix instruction for a dtype.
@@ -187,9 +208,19 @@ def _argument(table: Table) -> ArgumentSpec:
     if sized and dtype != "i32":
         table.fail("dtype", "i32 for a size")
     matrix = "" if sized else table.name("matrix", choices=_MATRICES)
-    argument = ArgumentSpec(table.name("name"), role, dtype, matrix, axes, shape)
+    argument = ArgumentSpec(
+        table.name("name"), role, dtype, matrix, axes, shape, _holds(table.table("holds"))
+    )
     table.finish()
     return argument
+
+
+def _holds(table: Table) -> tuple[str, str]:
+    row, col = (table.expression(key, SLOT_NAMES) for key in ("row", "col"))
+    if bool(row) != bool(col):
+        table.fail("col" if row else "row", "an expression, as for the other coordinate")
+    table.finish()
+    return row, col
 
 
 def _shape(table: Table) -> tuple[int | str, ...]:

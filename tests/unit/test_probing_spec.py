@@ -28,6 +28,8 @@ matrix = "A"
 dtype = "u32"
 axes = ["wave", "vgpr", "lane"]
 shape = ["waves", 8, "M"]
+holds.row = "wave + lane"
+holds.col = "vgpr*2 + half"
 [[argument]]
 name = "M"
 role = "size"
@@ -49,7 +51,15 @@ def test_reads_every_key(tmp_path: Path) -> None:
     assert spec.define_values == {"DTYPE": {"f16": 3}}
     assert spec.wave_tile == {"A": (16, 0)}
     assert spec.arguments == (
-        ArgumentSpec("a", "in", "u32", "A", ("wave", "vgpr", "lane"), ("waves", 8, "M")),
+        ArgumentSpec(
+            "a",
+            "in",
+            "u32",
+            "A",
+            ("wave", "vgpr", "lane"),
+            ("waves", 8, "M"),
+            ("wave + lane", "vgpr*2 + half"),
+        ),
         ArgumentSpec("M", "size", "i32", "", (), ()),
     )
     assert spec.source == tmp_path / "p.hip"
@@ -78,6 +88,9 @@ def test_reads_every_key(tmp_path: Path) -> None:
         ('axes = ["wave", "vgpr", "lane"]', 'axes = ["wave", "vgpr"]', "argument[0].axes"),
         ('shape = ["waves", 8, "M"]', "shape = []", "argument[0].shape"),
         ('shape = ["waves", 8, "M"]', 'shape = ["waves", 0, 32]', "argument[0].shape"),
+        ('holds.row = "wave + lane"', "", "argument[0].holds.row"),
+        ('"wave + lane"', '"wave + line"', "argument[0].holds.row"),
+        ('"wave + lane"', "7", "argument[0].holds.row"),
         ('name = "M"', 'name = "a"', "argument"),
         ('name = "M"', 'name = "N"', "argument"),  # no input has this extent
         ('role = "in"', 'role = "out"', "grid"),

@@ -1,0 +1,100 @@
+"""A bench: the choices that every run of one command shares, and the probes run under them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.backends.base import Backend
+from layoutprobe.capture.capture import Capture
+from layoutprobe.layouts.layout import Layout
+from layoutprobe.patterns.expression import evaluate, parse
+from layoutprobe.patterns.pattern import Pattern
+from layoutprobe.probing.run import run_probe
+from layoutprobe.probing.spec import SLOT_NAMES, ArgumentSpec, ProbeSpec, load_spec
+
+Coded = tuple[Pattern, str]
+"""A pattern and the carrier it is written in."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where and how probes run.
+
+    Attributes:
+        arch: target to compile for.
+        dtype: element type of A and B.
+        lds: LDS scheme of the probes that go through LDS.
+        backend: what executes.
+        compiler: which compiler, or None for the best there is.
+        probes: directory of the probes, or None for the shipped ones.
+    """
+
+    arch: str
+    dtype: str
+    lds: str
+    backend: Backend
+    compiler: str | None = None
+    probes: Path | None = None
+
+    def spec(self, name: str) -> ProbeSpec:
+        """The declaration of a probe on this bench."""
+        return load_spec(name, self.probes)
+
+    def run(self, name: str, inputs: Mapping[str, NDArray[Any]], **parameters: object) -> Capture:
+        """One launch of one probe; `parameters` go into the capture."""
+        spec = self.spec(name)
+        return run_probe(
+            spec,
+            arch=self.arch,
+            inputs=inputs,
+            backend=self.backend,
+            dtype=self.dtype,
+            lds=self.lds if "LDS_SCHEME" in spec.defines else "none",
+            parameters=parameters,
+            compiler=self.compiler,
+        )
+
+    def run_coded(self, name: str, codings: Sequence[Coded]) -> list[Capture]:
+        """The probe once per pattern, every input matrix coded by it."""
+        inputs = [a for a in self.spec(name).arguments if a.role == "in"]
+        captures = []
+        for pattern, carrier in codings:
+            coded = {a.name: pattern.encode(_matrix_shape(a.shape), carrier) for a in inputs}
+            captures.append(self.run(name, coded, pattern=pattern.name, carrier=carrier))
+        return captures
+
+
+def wave_origins(spec: ProbeSpec, matrix: str, waves: int) -> NDArray[np.int64]:
+    """First row and column of each wave's tile, as the probe declares them: int64 [wave, 2]."""
+    return np.arange(waves, dtype=np.int64)[:, None] * np.asarray(spec.wave_tile[matrix], np.int64)
+
+
+def declared(argument: ArgumentSpec, shape: tuple[int, int], field_bits: int) -> Layout:
+    """What the halves of a register dump are declared to hold.
+
+    Args:
+        argument: a dump with axes [wave, vgpr, lane] that declares it.
+        shape: rows and columns of the matrix.
+        field_bits: width of an element.
+    """
+    waves, vgprs, lanes = (int(extent) for extent in argument.shape)
+    extents = (waves, lanes, vgprs, 32 // field_bits)
+    grids = dict(
+        zip(("wave", "lane", "vgpr", "half"), np.indices(extents, np.int64, sparse=True), strict=True)
+    )
+    row, col = (
+        np.broadcast_to(evaluate(parse(text, SLOT_NAMES), grids), extents).astype(np.int32)
+        for text in argument.holds
+    )
+    return Layout(argument.matrix, shape, row, col, field_bits)
+
+
+def _matrix_shape(shape: tuple[int | str, ...]) -> tuple[int, int]:
+    rows, cols = (int(extent) for extent in shape)
+    return rows, cols
