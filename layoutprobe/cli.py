@@ -27,6 +27,9 @@ INTERRUPTED = 130
 LARGEST_INDEX = 4095
 """Lanes and VGPRs stay far below; a list such as 0-999999999 is refused before it is made."""
 
+BACKENDS = ("emulator",)
+PROBE_OPTIONS = ("pattern", "dtype", "arch", "compiler")
+
 EXIT_CODES = """\
 exit codes:
   0  holds: everything that was asked was checked, and no finding
@@ -166,12 +169,11 @@ def _add_probe_options(command: argparse.ArgumentParser) -> None:
         "--pattern",
         metavar="PATTERN",
         action="append",
-        dest="patterns",
         help="name, .toml file or expression; give it again to tell more elements apart",
     )
     probe.add_argument("--dtype", help="element type of A and B (default f16)")
     probe.add_argument("--arch", metavar="TARGET", help="target to compile for")
-    probe.add_argument("--backend", help="where it runs (default emulator)")
+    probe.add_argument("--backend", default=BACKENDS[0], help="where it runs (default emulator)")
     probe.add_argument(
         "--compiler", metavar="PATH", help="clang to use; `layoutprobe doctor` shows those found"
     )
@@ -209,9 +211,6 @@ def _options(arguments: argparse.Namespace, *names: str) -> dict[str, object]:
     return {name: value for name in names if (value := getattr(arguments, name)) is not None}
 
 
-PROBE_OPTIONS = ("patterns", "dtype", "arch", "backend", "compiler")
-
-
 def _dump(arguments: argparse.Namespace) -> int:
     return _report(arguments, "dump", "matrix", "lds")
 
@@ -226,6 +225,8 @@ def _epilogue(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace, name: str, *own: str) -> int:
     """Run a command of layoutprobe.commands and show its report."""
+    if arguments.backend not in BACKENDS:
+        raise UsageError(f"no backend named {arguments.backend!r}", expected="one of: " + ", ".join(BACKENDS))
     from layoutprobe import commands
     from layoutprobe.render.progress import waiting
 
