@@ -23,7 +23,7 @@ _DEFAULTS = ("-O3", "-g")
 _DEVICE_ONLY = ("--cuda-device-only", "-nogpulib", "-nogpuinc", "-fno-color-diagnostics")
 # The object must not depend on where the source lies. Value names are how arguments get names.
 _REPRODUCIBLE = ("-fuse-cuid=none", "-ffile-compilation-dir=.", "-fno-discard-value-names")
-_TARGET = re.compile(r"[A-Za-z0-9_-]+(:[a-z0-9]+[+-])*")
+_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(:[a-z0-9]+[+-])*")
 _MAX_DIAGNOSTICS = 20_000
 
 

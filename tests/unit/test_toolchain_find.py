@@ -1,0 +1,213 @@
+"""Which compiler is taken, with small scripts that answer as compilers do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from layoutprobe.errors import ToolchainError
+from layoutprobe.toolchain import doctor, find
+from layoutprobe.toolchain.find import find_compiler
+
+SPAWNED = "spawned"
+
+
+def fake(path: Path, version: str = "20.1.0", processors: tuple[str, ...] = ("gfx1100", "gfx1151")) -> Path:
+    """A clang that only answers --print-supported-cpus, and notes beside it that it was run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    listed = "".join(f"\\t{name}\\n" for name in processors)
+    answer = f"printf 'Available CPUs for this target:\\n\\n{listed}' >&2" if processors else "exit 1"
+    path.write_text(
+        f"#!/bin/sh\necho x >> '{path}.{SPAWNED}'\necho 'clang version {version}' >&2\n{answer}\n"
+    )
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No compiler anywhere; ROCm would be in rocm/, PATH is bin/, ziglang would be in zig/."""
+    monkeypatch.setenv("LAYOUTPROBE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ROCM_PATH", str(tmp_path / "rocm"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("LAYOUTPROBE_CLANG", raising=False)
+    zig = tmp_path / "zig" / "zig"
+    monkeypatch.setattr(find, "ziglang", lambda: zig if zig.exists() else None)
+    return tmp_path
+
+
+def test_order_of_search(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each better place is filled after the worse ones, and wins at once."""
+    zig = fake(world / "zig" / "zig", "1.0")
+    found = find_compiler()
+    assert (found.kind, found.command, found.linker) == ("ziglang", (str(zig), "clang"), (str(zig), "ld.lld"))
+
+    for name in ("clang-18", "clang-19", "clang"):
+        on_path = fake(world / "bin" / name, name)
+        found = find_compiler()
+        assert (found.kind, found.command) == ("path", (str(on_path),))
+        assert found.version == f"clang version {name}"
+
+    for place in ("lib/llvm/bin/clang", "lib/llvm/bin/clang++", "llvm/bin/clang", "llvm/bin/clang++"):
+        in_rocm = fake(world / "rocm" / place, "5.0")
+        found = find_compiler()
+        assert (found.kind, found.command) == ("rocm", (str(in_rocm),))
+
+    named = fake(world / "elsewhere" / "my-clang", "6.0")
+    monkeypatch.setenv("LAYOUTPROBE_CLANG", str(named))
+    assert find_compiler().command == (str(named),)
+    argument = fake(world / "bin" / "clang-17", "7.0")
+    found = find_compiler("clang-17")
+    assert (found.kind, found.command) == ("named", (str(argument),))
+
+
+def test_compilers_without_the_target_are_passed_over(world: Path) -> None:
+    fake(world / "bin" / "clang", processors=())
+    old = fake(world / "bin" / "clang-15", processors=("gfx900",))
+    zig = fake(world / "zig" / "zig")
+    assert find_compiler().command == (str(old),)
+    assert find_compiler(target="gfx1151").command == (str(zig), "clang")
+    assert find_compiler(target="gfx900:xnack-").command == (str(old),)
+
+
+def test_a_named_compiler_is_never_replaced(world: Path) -> None:
+    fake(world / "zig" / "zig")
+    host_only = fake(world / "bin" / "host", processors=())
+    old = fake(world / "bin" / "old", "15.0.0", processors=("gfx900",))
+    for name, words in {
+        str(world / "missing"): "does not exist",
+        "unknown-name": "does not exist",
+        str(world): "does not exist",
+        str(host_only): "has no amdgcn target",
+        str(old): "clang version 15.0.0 does not know gfx1151",
+    }.items():
+        with pytest.raises(ToolchainError) as caught:
+            find_compiler(name, target="gfx1151")
+        assert words in str(caught.value)
+        assert name in str(caught.value)
+
+
+def test_none_at_all_says_where_it_looked_and_what_to_do(world: Path) -> None:
+    with pytest.raises(ToolchainError) as caught:
+        find_compiler()
+    message = str(caught.value)
+    assert "pip install ziglang" in message
+    assert f"{world / 'rocm'}, on PATH, or in the ziglang package" in message
+    host_only = fake(world / "bin" / "clang", processors=())
+    with pytest.raises(ToolchainError, match="has no amdgcn target") as caught:
+        find_compiler()
+    assert str(host_only) in str(caught.value)
+
+
+def test_a_compiler_that_cannot_be_run(world: Path) -> None:
+    broken = fake(world / "bin" / "clang")
+    broken.write_text("#!/no/such/interpreter\n")
+    with pytest.raises(ToolchainError, match="No such file"):
+        find_compiler()
+
+
+def test_a_compiler_that_hangs(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find, "TIMEOUT_SECONDS", 0.1)
+    slow = fake(world / "bin" / "clang")
+    slow.write_text("#!/bin/sh\nexec /bin/sleep 20\n")
+    with pytest.raises(ToolchainError, match="did not end within"):
+        find_compiler(str(slow))
+
+
+def test_a_compiler_is_asked_once_until_it_changes(world: Path) -> None:
+    clang = fake(world / "bin" / "clang", "20.1.0")
+    notes = Path(f"{clang}.{SPAWNED}")
+    assert find_compiler() == find_compiler()
+    assert notes.read_text() == "x\n"
+    fake(clang, "20.1.99")
+    assert find_compiler().version == "clang version 20.1.99"
+    assert notes.read_text() == "x\nx\n"
+
+
+def test_the_linker_beside_the_compiler_wins(world: Path) -> None:
+    """Of one release with it; PATH's own comes last, since an older one refuses newer objects."""
+    home = world / "llvm-20"
+    real = fake(home / "clang")
+    (world / "bin").mkdir()
+    (world / "bin" / "clang-20").symlink_to(real)
+    assert find_compiler().linker == ()
+    on_path = fake(world / "tools" / "ld.lld")
+    os.environ["PATH"] += f":{on_path.parent}"
+    assert find_compiler().linker == (str(on_path),)
+    zig = fake(world / "zig" / "zig")
+    assert find_compiler().linker == (str(zig), "ld.lld")
+    beside = fake(home / "ld.lld")
+    assert find_compiler().linker == (str(beside),)
+    versioned = fake(world / "bin" / "ld.lld-20")
+    assert find_compiler().linker == (str(versioned),)
+
+
+def test_a_named_zig_is_driven_as_clang(world: Path) -> None:
+    zig = fake(world / "bin" / "zig")
+    found = find_compiler("zig")
+    assert (found.command, found.linker) == ((str(zig), "clang"), (str(zig), "ld.lld"))
+
+
+def test_the_ziglang_package_is_found_without_being_imported() -> None:
+    sys.modules.pop("ziglang", None)
+    path = find.ziglang()
+    assert path is not None
+    assert os.access(path, os.X_OK)
+    assert "ziglang" not in sys.modules
+
+
+# What `doctor` reports
+
+
+def parts(topology: Path) -> dict[str, doctor.Part]:
+    return {part.name: part for part in doctor.examine(topology)}
+
+
+def test_doctor_where_nothing_is(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
+    monkeypatch.setenv("LAYOUTPROBE_CACHE", "off")
+    found = parts(world / "no-topology")
+    assert set(found) == {"compiler", "hip-python", "HIP runtime", "devices", "cache"}
+    assert not any(part.found for part in found.values())
+    assert all(part.detail and part.cost_if_missing for part in found.values())
+    assert "pip install ziglang" in found["compiler"].detail
+
+
+def test_doctor_where_everything_is(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "find_spec", lambda name: object())
+    chosen = fake(world / "rocm" / "llvm" / "bin" / "clang")
+    fake(chosen.with_name("ld.lld"))
+    fake(world / "bin" / "clang", processors=())
+    (world / "rocm" / "lib").mkdir(exist_ok=True)
+    library = world / "rocm" / "lib" / "libamdhip64.so.7"
+    library.touch()
+    # As the kernel driver describes a CPU and two GPUs; the third file is not readable as such.
+    for node, text in enumerate(
+        (
+            "cpu_cores_count 16\ngfx_target_version 0\n",
+            "gfx_target_version 110501\n",
+            "gfx_target_version 90402\n",
+            "?",
+        )
+    ):
+        folder = world / "nodes" / str(node)
+        folder.mkdir(parents=True)
+        (folder / "properties").write_text(text)
+    found = parts(world / "nodes")
+    assert {name for name, part in found.items() if not part.found} == {"candidate (path)"}
+    assert str(chosen) in found["compiler"].detail
+    assert found["HIP runtime"].detail == str(library)
+    assert found["devices"].detail == "gfx1151, gfx942"
+    assert found["cache"].detail.startswith(str(world / "cache"))
+
+
+def test_doctor_finds_an_unwritable_cache(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (world / "file").touch()
+    monkeypatch.setenv("LAYOUTPROBE_CACHE", str(world / "file" / "cache"))
+    part = parts(world)["cache"]
+    assert not part.found
+    assert "LAYOUTPROBE_CACHE" in part.cost_if_missing
