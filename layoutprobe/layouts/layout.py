@@ -61,7 +61,7 @@ class Layout:
     @property
     def holes(self) -> NDArray[np.bool_]:
         """True where a slot holds no element."""
-        return self.row == HOLE
+        return np.asarray(self.row == HOLE)
 
     def multiplicity(self) -> NDArray[np.int32]:
         """How many slots hold each element: int32 [rows, cols]."""

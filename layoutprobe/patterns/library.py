@@ -73,12 +73,12 @@ def _assignments(spec: str, text: str) -> dict[str, int]:
 
 def _from_file(path: Path) -> Pattern:
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device could keep us waiting
+            raise UsageError("The pattern is not a file", where={"file": path})
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise UsageError(
-            "Cannot read the pattern file", where={"file": path}, observed=error.strerror
-        ) from None
+    except (OSError, ValueError) as error:
+        raise UsageError("Cannot read the pattern file", where={"file": path}, observed=str(error)) from None
     if len(data) > MAX_FILE_BYTES:
         raise UsageError(
             "The pattern file is too large", where={"file": path}, expected=f"{MAX_FILE_BYTES} bytes"

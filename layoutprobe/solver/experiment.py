@@ -24,8 +24,8 @@ from layoutprobe.solver.observe import join_fields, split_fields
 Slots = tuple[int, int, int]
 """Lanes, VGPRs and fields per VGPR of an operand. Slots are numbered in this order, last fastest."""
 
-MAX_SLOTS = 1 << 13
-MAX_WORDS = 1 << 25
+MAX_SLOTS = 1 << 12
+MAX_WORDS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,10 @@ def interaction_experiment(
                 expected=f"lanes, VGPRs, {fields} fields; at most {MAX_SLOTS} slots",
                 observed=str(slots),
             )
-    words = _digits(_count(b_slots), fmt.exact) * _count(a_slots) * max(a_slots[1], b_slots[1]) * a_slots[0]
+    waves = _digits(_count(b_slots), fmt.exact) * _count(a_slots) + _digits(
+        _count(a_slots), fmt.exact
+    ) * _count(b_slots)
+    words = waves * max(a_slots[1], b_slots[1], d_slots[1]) * a_slots[0]
     if words > MAX_WORDS:
         raise UsageError(
             "The operands are too large for an interaction experiment", observed=f"{words} words"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator as op
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -59,3 +61,71 @@ def test_claims_are_refused_exactly_where_elements_collide(shape: tuple[int, int
     else:
         with pytest.raises(UsageError, match="tell two elements apart"):
             forged.encode(shape, "raw32")
+
+
+WORDS = [
+    "row",
+    "col",
+    "rows",
+    "cols",
+    "shuffle",
+    "if",
+    "else",
+    "0x7F",
+    "12",
+    "9" * 25,
+    "(",
+    ")",
+    ",",
+    " ",
+    ".toml",
+    ":",
+]
+SYMBOLS = ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "<", "==", "!", "$", "\0", "é"]
+
+
+@given(st.lists(st.sampled_from(WORDS + SYMBOLS), max_size=60).map("".join), SHAPES)
+def test_any_text_is_a_pattern_or_refused(text: str, shape: tuple[int, int]) -> None:
+    """Never another exception, and whatever is accepted is exact 62-bit arithmetic."""
+    try:
+        codes = load_pattern(text).codes(shape)
+    except UsageError:
+        return
+    assert codes.shape == shape
+    assert np.abs(codes).max() <= 1 << 62
+
+
+@given(
+    st.recursive(
+        st.sampled_from(["row", "col", "3", "17"]),
+        lambda inner: st.tuples(inner, st.sampled_from("+-*%&|^"), inner).map(
+            lambda t: f"({t[0]} {t[1]} {t[2]})"
+        ),
+        max_leaves=8,
+    ),
+    st.integers(0, 9),
+    st.integers(0, 9),
+)
+def test_arithmetic_is_pythons(text: str, row: int, col: int) -> None:
+    pattern = load_pattern(text)
+    try:
+        codes = pattern.codes((10, 10))
+    except UsageError:
+        return  # a division by zero somewhere on the grid
+    assert codes[row, col] == reference(text, row, col)
+
+
+OPERATORS = dict(zip("+-*%&|^", (op.add, op.sub, op.mul, op.mod, op.and_, op.or_, op.xor), strict=True))
+
+
+def reference(text: str, row: int, col: int) -> int:
+    """Value of a fully parenthesised expression, with Python's own operators."""
+    if not text.startswith("("):
+        return {"row": row, "col": col}[text] if text in ("row", "col") else int(text)
+    depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 1 and letter in "+-*%&|^":
+            left, right = reference(text[1 : at - 1], row, col), reference(text[at + 2 : -1], row, col)
+            return int(OPERATORS[letter](left, right))
+    raise AssertionError(text)

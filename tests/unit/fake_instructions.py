@@ -7,7 +7,8 @@ calculator (gfx11 and RDNA4 WMMA in wave32, CDNA3 MFMA in wave64).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ class Fake:
     a: Callable[[int, int, int], Place]
     b: Callable[[int, int, int], Place]
     d: Callable[[int, int], tuple[int, int]]
+    dtype: str = "f16"
 
     def tables(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Slot numbers a[i, j, k], b[i, j, k] and d[i, j]."""
@@ -55,11 +57,12 @@ class Fake:
     ) -> NDArray[np.uint32]:
         """Registers [wave, vgpr, lane] of D."""
         at_a, at_b, at_d = self.tables()
-        out = np.ascontiguousarray(c.transpose(0, 2, 1)).view(np.float32).reshape(len(c), -1).copy()
-        a_half, b_half = _halves(a), _halves(b)
-        total = np.zeros((len(c), *at_d.shape), np.float32)
+        result = np.int32 if self.dtype == "iu8" else np.float32
+        out = np.ascontiguousarray(c.transpose(0, 2, 1)).view(result).reshape(len(c), -1).copy()
+        a_value, b_value = (_values(registers, self.dtype) for registers in (a, b))
+        total = np.zeros((len(c), *at_d.shape), result)
         for x in range(self.shape[2]):
-            total += a_half[:, at_a[:, :, x]] * b_half[:, at_b[:, :, x]]
+            total += a_value[:, at_a[:, :, x]] * b_value[:, at_b[:, :, x]]
         out[:, at_d.ravel()] += total.reshape(len(c), -1)
         lanes, vgprs, _ = self.d_slots
         return np.ascontiguousarray(out.view(np.uint32).reshape(len(c), lanes, vgprs).transpose(0, 2, 1))
@@ -70,8 +73,13 @@ def _number(place: Place, slots: tuple[int, int, int]) -> int:
     return (lane * slots[1] + vgpr) * slots[2] + half
 
 
-def _halves(registers: NDArray[np.uint32]) -> NDArray[np.float32]:
+def _values(registers: NDArray[np.uint32], dtype: str) -> NDArray[Any]:
     by_lane = np.ascontiguousarray(registers.transpose(0, 2, 1))
+    if dtype == "iu8":
+        return by_lane.view(np.uint8).reshape(len(registers), -1).astype(np.int32)
+    if dtype == "bf16":
+        wide = by_lane.view(np.uint16).reshape(len(registers), -1).astype(np.uint32) << 16
+        return wide.astype(np.uint32).view(np.float32)
     return by_lane.view(np.float16).reshape(len(registers), -1).astype(np.float32)
 
 
@@ -134,4 +142,18 @@ MFMA_32 = Fake(
     lambda i, j: (32 * (i // 4) % 64 + j, 4 * (i // 8) + i % 4),
 )
 
-FAKES = (RDNA3, RDNA3_LOW, RDNA4, MFMA_16, MFMA_32)
+RDNA3_BF16 = replace(RDNA3, name="RDNA3 bf16", dtype="bf16")
+
+RDNA3_IU8 = Fake(
+    "RDNA3 iu8",
+    (16, 16, 16),
+    (32, 4, 4),
+    (32, 4, 4),
+    (32, 8, 1),
+    lambda i, k, out: (16 * (out // 16) + i, k // 4, k % 4),
+    lambda k, j, out: (16 * (out // 16) + j, k // 4, k % 4),
+    _rdna3_d,
+    "iu8",
+)
+
+FAKES = (RDNA3, RDNA3_LOW, RDNA4, MFMA_16, MFMA_32, RDNA3_BF16, RDNA3_IU8)

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from layoutprobe.layouts.explain import explain, explain_lds
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.layouts.replication import describe, lane_groups
 from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.patterns.expression import evaluate, parse
 
 WAVE, LANE, VGPR, FIELD = np.ogrid[:4, :32, :8, :2]
 WORD = FIELD[..., :1]
@@ -67,20 +69,19 @@ def replay(form: str, like: Layout) -> Layout:
     """The layout that a printed form describes, computed from its text alone."""
     match = re.fullmatch(r"(\w)\[([^]]*)\]\[([^]]*)\](?: where (.*))?", form)
     assert match is not None
-    names = dict(zip(("wave", "lane", "vgpr", "half"), np.indices(like.row.shape), strict=True))
+    axes = np.indices(like.row.shape).astype(np.int64)
+    names = {name: axes[number] for number, name in enumerate(("wave", "lane", "vgpr", "half"))}
     held = np.ones(like.row.shape, np.bool_)
     for condition in (match[4] or "").split(" and ") if match[4] else []:
         left, equal, right = re.split(r" (!?=) ", condition)
         same = arithmetic(left, names) == arithmetic(right, names)
         held &= same if equal == "=" else ~same
-    axes = [np.where(held, arithmetic(match[n], names), HOLE).astype(np.int32) for n in (2, 3)]
-    return Layout(match[1], like.shape, axes[0], axes[1], like.field_bits)
+    row, col = (np.where(held, arithmetic(match[n], names), HOLE).astype(np.int32) for n in (2, 3))
+    return Layout(match[1], like.shape, row, col, like.field_bits)
 
 
-def arithmetic(text: str, names: dict[str, np.ndarray]) -> np.ndarray:  # type: ignore[type-arg]
+def arithmetic(text: str, names: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
     """The pattern language reads the same arithmetic; it is tested against Python elsewhere."""
-    from layoutprobe.patterns.expression import evaluate, parse
-
     return evaluate(parse(text, tuple(names)), names)
 
 
@@ -127,10 +128,9 @@ def test_lds_schemes_are_recognised(name: str, shape: tuple[int, int]) -> None:
 
 
 def test_lds_strides_without_a_scheme() -> None:
-    index = np.arange(32 * 20)
-    row, col = index // 20, index % 20
-    held = col < 16
-    row, col = (np.where(held, axis, HOLE).astype(np.int32) for axis in (row, col))
+    place = np.arange(32 * 20)
+    held = place % 20 < 16
+    row, col = (np.where(held, axis, HOLE).astype(np.int32) for axis in np.divmod(place, 20))
     assert explain_lds(row, col, (32, 16)) == "index = 20*row + col"
 
 

@@ -17,7 +17,7 @@ from layoutprobe.solver.agree import Agreement, agree
 from layoutprobe.solver.epilogue import epilogue_codes, solve_epilogue
 
 WAVES = 4
-Ints = NDArray[np.int64]
+Ints = NDArray[np.signedinteger]
 W, L, V, H = np.indices((WAVES, 32, 8, 2))
 WD, LD, VD, _ = np.indices((WAVES, 32, 8, 1))
 INTERACTION = solve(RDNA3)
@@ -89,7 +89,7 @@ def test_dead_copies_do_not_count() -> None:
 
 
 def swizzled_once(written: str, read: str) -> Layout:
-    at = SCHEMES[read].index(A.row, A.col, A.shape)
+    at = SCHEMES[read].index(A.row.astype(np.int64), A.col.astype(np.int64), A.shape)
     row, col = SCHEMES[written].inverse(at, A.shape)
     return layout("A", row, col)
 

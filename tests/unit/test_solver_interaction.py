@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fake_instructions import FAKES, MFMA_16, MFMA_32, RDNA3, RDNA3_LOW, RDNA4, Fake
+from fake_instructions import FAKES, MFMA_16, MFMA_32, RDNA3, RDNA3_BF16, RDNA3_IU8, RDNA3_LOW, RDNA4, Fake
 from numpy.typing import NDArray
 
 from layoutprobe.capture.capture import Capture, Evidence
@@ -17,14 +17,14 @@ from layoutprobe.solver.interaction import BOTH_HALVES, NO_READER, Interaction, 
 
 
 def capture_of(fake: Fake) -> Capture:
-    fed = interaction_experiment(fake.a_slots, fake.b_slots, fake.d_slots)
+    fed = interaction_experiment(fake.a_slots, fake.b_slots, fake.d_slots, fake.dtype)
     return Capture(
         "interaction",
         "fake",
         Evidence("emulated", fake.name),
         {"a": fed.a, "b": fed.b, "c": fed.c},
         {"d": fake(fed.a, fed.b, fed.c)},
-        parameters={"dtype": "f16", "shape": fake.shape},
+        parameters={"dtype": fake.dtype, "shape": fake.shape},
     )
 
 
@@ -36,14 +36,14 @@ def by_formula(fake: Fake) -> dict[str, NDArray[np.int64]]:
     """(row, col) of every slot, straight from the fake's formulas: [slot, 2], HOLE where unread."""
     m, n, k = fake.shape
     at_a, at_b, at_d = fake.tables()
-    i, j, x = np.indices((m, n, k))
+    index = np.indices((m, n, k))
     tables = {
         name: np.full((int(np.prod(slots)), 2), HOLE, np.int64)
         for name, slots in (("A", fake.a_slots), ("B", fake.b_slots), ("D", fake.d_slots))
     }
-    tables["A"][at_a] = np.stack([i, x], axis=-1)
-    tables["B"][at_b] = np.stack([x, j], axis=-1)
-    tables["D"][at_d] = np.stack(np.indices((m, n)), axis=-1)
+    tables["A"][at_a] = np.moveaxis(index[[0, 2]], 0, -1)
+    tables["B"][at_b] = np.moveaxis(index[[2, 1]], 0, -1)
+    tables["D"][at_d] = np.moveaxis(index[:2, :, :, 0], 0, -1)
     tables["C"] = tables["D"]
     return tables
 
@@ -57,7 +57,7 @@ def found(interaction: Interaction, name: str) -> NDArray[np.int64]:
 def test_layouts_equal_the_formulas_modulo_k(fake: Fake) -> None:
     interaction, expected = solve(fake), by_formula(fake)
     k = fake.shape[2]
-    live = expected["A"][:, 0] != HOLE
+    live: NDArray[np.bool_] = expected["A"][:, 0] != HOLE
     order = np.full(k, -1)
     order[found(interaction, "A")[live, 1]] = expected["A"][live, 1]
     assert sorted(order.tolist()) == list(range(k)), "a permutation of k"
@@ -70,7 +70,9 @@ def test_layouts_equal_the_formulas_modulo_k(fake: Fake) -> None:
         assert np.array_equal(found(interaction, name), expected[name])
 
 
-@pytest.mark.parametrize("fake", [RDNA3, RDNA3_LOW, MFMA_16, MFMA_32], ids=lambda fake: fake.name)
+@pytest.mark.parametrize(
+    "fake", [RDNA3, RDNA3_LOW, MFMA_16, MFMA_32, RDNA3_BF16, RDNA3_IU8], ids=lambda fake: fake.name
+)
 def test_the_convention_is_the_documented_order(fake: Fake) -> None:
     interaction, expected = solve(fake), by_formula(fake)
     for name in "ABCD":
