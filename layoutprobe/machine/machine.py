@@ -130,14 +130,6 @@ class Machine:
             hint="check the index computation and the bounds test on the path to this line",
         )
 
-    def refuse_readonly(self, c: Cohort, inst: Inst, offsets: Array, mask: Array) -> None:
-        """A store may not hit code, constants or the kernel's arguments."""
-        low = int(offsets.min() if mask is c.exec and c.full else offsets[mask].min())
-        region = self.arena.region_at(low)
-        if region is not None and not region.writable:
-            raise self.fault(c, inst, f"store into {region.name}, which is read-only", mask,
-                             hint="check the pointer that this line stores through")  # fmt: skip
-
 
 def _span(region: Region) -> str:
     return f"{region.name} ({region.end - region.start} bytes)"

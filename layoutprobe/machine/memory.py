@@ -16,6 +16,8 @@ from layoutprobe.machine.registers import Array
 
 GUARD = 1 << 16
 """Bytes between two buffers: a pointer that runs off one end lands in no buffer."""
+_SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
+"""log2 of the sizes that one item of a view can hold."""
 BASE_ADDRESS = 0x7F4A_0000_0000
 """Virtual address of the arena: high enough that a truncated pointer cannot hit a buffer."""
 
@@ -44,39 +46,34 @@ class Store:
         start = -raw.ctypes.data % 16
         return cls(raw[start : start + (size + 15) // 16 * 16])
 
-    def load(self, offsets: Array, size: int, low_bits: int) -> list[Array]:
+    def gather(self, offsets: Array, size: int, low_bits: int) -> Array:
         """Gather `size` bytes at each offset.
 
         Args:
-            offsets: int64, any shape; must be in range.
+            offsets: int64 [wave, lane]; must be in range.
             size: 1, 2, 4, 8, 12 or 16.
             low_bits: bitwise or of all offsets, which tells their common alignment.
 
         Returns:
-            One uint32 array per dword, low dword first; sizes 1 and 2 are zero-extended.
+            uint32 [wave, lane, dword], low dword first; sizes 1 and 2 are zero-extended.
         """
-        if size == 16 and low_bits & 15 == 0:
-            # A 16-byte item is four times cheaper to gather than four dwords.
-            quads = np.take(self.views[16], offsets >> 4).view(np.uint32)
-            return [quads[..., j::4] for j in range(4)]
-        if size == 8 and low_bits & 7 == 0:
-            pairs = np.take(self.views[8], offsets >> 3).view(np.uint32)
-            return [pairs[..., 0::2], pairs[..., 1::2]]
-        if size >= 4 and low_bits & 3 == 0:
-            index = offsets >> 2
-            return [np.take(self.views[4], index + j if j else index) for j in range(size // 4)]
-        if size == 2 and low_bits & 1 == 0:
-            return [np.take(self.views[2], offsets >> 1).astype(np.uint32)]
-        dwords = []
-        for start in range(0, size, 4):
-            word = np.zeros(offsets.shape, np.uint32)
-            for j in range(start, min(start + 4, size)):
-                word |= np.take(self.bytes, offsets + j).astype(np.uint32) << np.uint32(8 * (j - start))
-            dwords.append(word)
-        return dwords
+        if size in _SHIFT and low_bits & size - 1 == 0:
+            # One wide item is several times cheaper to gather than its dwords.
+            items = np.take(self.views[size], offsets >> _SHIFT[size] if size > 1 else offsets)
+            words = items.view(np.uint32) if size >= 4 else items.astype(np.uint32)
+            return words.reshape(*offsets.shape, -1)
+        dwords = (size + 3) // 4
+        words = np.zeros((*offsets.shape, dwords), np.uint32)
+        for j in range(dwords):
+            if size >= 4 and low_bits & 3 == 0:
+                words[..., j] = np.take(self.views[4], (offsets >> 2) + j)
+                continue
+            for i in range(min(4, size - 4 * j)):
+                words[..., j] |= np.take(self.bytes, offsets + (4 * j + i)).astype(np.uint32) << np.uint32(8 * i)
+        return words
 
-    def store(self, offsets: Array, size: int, low_bits: int, dwords: list[Array]) -> None:
-        """Scatter `size` bytes to each offset; the same shapes as in `load`."""
+    def scatter(self, offsets: Array, size: int, low_bits: int, dwords: list[Array]) -> None:
+        """Scatter `size` bytes to each offset; one uint32 array of the offsets' shape per dword."""
         if size == 16 and low_bits & 15 == 0:
             self.views[16][offsets >> 4] = np.stack(dwords, axis=-1).view(np.complex128)[..., 0]
         elif size == 8 and low_bits & 7 == 0:
@@ -141,15 +138,13 @@ class Arena(Memory):
         """The region whose start or end lies closest to the offset."""
         return min(self.regions, key=lambda r: min(abs(offset - r.start), abs(offset - r.end)))
 
-    def outside(self, offsets: Array, size: int) -> Array | None:
-        """Which accesses are not wholly inside one region: None when all are inside.
+    def common_region(self, offsets: Array, size: int) -> Region | None:
+        """The region that holds all accesses, if it is one: the common case, two reductions."""
+        region = self.region_at(int(offsets.min()))
+        return region if region is not None and int(offsets.max()) + size <= region.end else None
 
-        The common case, all lanes in one region, costs two reductions.
-        """
-        low, high = int(offsets.min()), int(offsets.max())
-        region = self.region_at(low)
-        if region is not None and high + size <= region.end:
-            return None
+    def outside(self, offsets: Array, size: int) -> Array | None:
+        """Which accesses are not wholly inside one region: None when all are inside."""
         index = np.searchsorted(np.array(self._starts), offsets, side="right") - 1
         inside = (index >= 0) & (offsets + size <= np.array(self._ends)[np.maximum(index, 0)])
         return None if inside.all() else ~inside

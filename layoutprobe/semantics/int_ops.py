@@ -57,12 +57,31 @@ def _byte(data: Array, selector: Array) -> Array:
 
 
 def _perm(high: Array, low: Array, selectors: Array) -> Array:
+    first = int(selectors.flat[0])
+    if selectors.shape[-1] == 1 and (selectors == first).all() and not first & 0x08080808:
+        return _perm_uniform(high, low, first)
     data = (high.astype(np.uint64) << np.uint64(32)) | low
     result = np.zeros(np.broadcast_shapes(data.shape, selectors.shape), np.uint64)
     for i in range(4):
         selector = ((selectors >> U(8 * i)) & U(0xFF)).astype(np.uint64)
         result |= _byte(data, selector) << np.uint64(8 * i)
     return result.astype(np.uint32)
+
+
+def _perm_uniform(high: Array, low: Array, selector: int) -> Array:
+    """All lanes select the same bytes: runs of neighbouring bytes move together."""
+    result: Array | None = None
+    at = 0
+    while at < 4:
+        source = selector >> 8 * at & 7
+        length = 1
+        while at + length < 4 and selector >> 8 * (at + length) & 7 == source + length and (source + length) % 4:
+            length += 1
+        run = (high if source >= 4 else low) >> U(8 * (source % 4))
+        run = (run & U((1 << 8 * length) - 1)) << U(8 * at) if length < 4 else run
+        result = run if result is None else result | run
+        at += length
+    return high if result is None else result
 
 
 def _perm_rule(values: Any, shadows: Any, widths: Any) -> Any:
@@ -161,8 +180,9 @@ def _add_co(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _add_co_ci(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
-    wide = a.astype(np.uint64) + b + carry
-    return wide.astype(np.uint32), wide >> np.uint64(32) != 0
+    total = a + b
+    result = total + carry
+    return result, (total < a) | (result < total)
 
 
 def _sub_co(a: Array, b: Array) -> tuple[Array, Array]:
@@ -170,8 +190,7 @@ def _sub_co(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _sub_co_ci(a: Array, b: Array, borrow: Array) -> tuple[Array, Array]:
-    need = b.astype(np.uint64) + borrow
-    return a - need.astype(np.uint32), need > a
+    return a - b - borrow, (b > a) | ((b == a) & borrow)
 
 
 vop("v_add_co_u32", "u32 mask", "u32 u32", _add_co)

@@ -13,7 +13,7 @@ import numpy as np
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.memory import BASE_ADDRESS, Memory
+from layoutprobe.machine.memory import BASE_ADDRESS, Memory, Region
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.operands import (
     PRIVATE_APERTURE,
@@ -25,8 +25,6 @@ from layoutprobe.semantics.operands import (
     settle,
 )
 from layoutprobe.semantics.registry import Executor, UnsupportedForm, register_binder
-
-_ZERO = np.zeros((1, 1), np.uint32)
 
 
 @dataclass(frozen=True)
@@ -66,50 +64,53 @@ class Place:
         offsets: int64 [wave, lane]; inactive lanes point at byte 0.
         low_bits: bitwise or of the offsets.
         mask: bool [wave, lane], lanes that access.
+        region: global memory: the one allocation that all lanes hit, if it is one.
     """
 
     memory: Memory
     offsets: Array
     low_bits: int
     mask: Array
+    region: Region | None = None
 
 
 def load_into(c: Cohort, place: Place, width: Width, target: Operand, first: int = 0) -> None:
     """Load into the VGPRs of `target` from its register number `first` on."""
     index = target.index + first
-    values = place.memory.data.load(place.offsets, width.size, place.low_bits)
-    _write_loaded(c, index, values, width, c.regs.u, c.regs.h, place.mask)
-    registers = range(256 + index, 256 + index + (width.size + 3) // 4)
+    data = place.memory.data.gather(place.offsets, width.size, place.low_bits)
+    _write_loaded(c, index, data, width, c.regs.u, c.regs.h, place.mask)
+    undefined = None
     if place.memory.tracked:
-        undefined = place.memory.shadow.load(place.offsets, width.size, place.low_bits)
-        if any(u.any() for u in undefined):
-            _write_loaded(c, index, undefined, width, c.shadow.u, c.shadow.h, place.mask)
-            for register in registers:
-                settle(c, register)
+        undefined = place.memory.shadow.gather(place.offsets, width.size, place.low_bits)
+        if not undefined.any():
+            undefined = None
+    registers = range(256 + index, 256 + index + (width.size + 3) // 4)
+    if undefined is None:
+        if not any(c.undef >> r & 1 for r in registers):
             return
-    if any(c.undef >> r & 1 for r in registers):
-        zeros = [np.zeros(place.offsets.shape, np.uint32)] * len(values)
-        _write_loaded(c, index, zeros, width, c.shadow.u, c.shadow.h, place.mask)
-        for register in registers:
-            settle(c, register)
+        undefined = np.zeros_like(data)
+    _write_loaded(c, index, undefined, width, c.shadow.u, c.shadow.h, place.mask)
+    for register in registers:
+        settle(c, register)
 
 
 def _write_loaded(
-    c: Cohort, index: int, values: list[Array], width: Width, words: list[Array], halves: list[Array], mask: Array
+    c: Cohort, index: int, values: Array, width: Width, words: list[Array], halves: list[Array], mask: Array
 ) -> None:
+    """Write uint32 [wave, lane, dword] to registers or their shadows."""
     if width.signed:
         shift = np.int32(32 - 8 * width.size)
-        values = [((values[0].view(np.int32) << shift) >> shift).view(np.uint32)]
+        values = ((values.view(np.int32) << shift) >> shift).view(np.uint32)
     full = c.full and mask is c.exec
     if width.half is not None:
         target = halves[index][:, width.half :: 2]
-        np.copyto(target, values[0].astype(np.uint16), where=True if full else mask)
+        np.copyto(target, values[..., 0].astype(np.uint16), where=True if full else mask)
         return
-    for j, value in enumerate(values):
+    for j in range(values.shape[-1]):
         if full:
-            words[index + j][...] = value
+            words[index + j][...] = values[..., j]
         else:
-            np.copyto(words[index + j], value, where=mask)
+            np.copyto(words[index + j], values[..., j], where=mask)
 
 
 def store_from(c: Cohort, place: Place, width: Width, data: Operand, first: int = 0) -> None:
@@ -127,13 +128,13 @@ def store_from(c: Cohort, place: Place, width: Width, data: Operand, first: int 
         offsets = offsets[place.mask]
         values = [v[place.mask] for v in values]
         undefined = [u[place.mask] for u in undefined] if undefined else None
-    place.memory.data.store(offsets, width.size, place.low_bits, values)
+    place.memory.data.scatter(offsets, width.size, place.low_bits, values)
     if undefined is not None:
         place.memory.tracked = True
-        place.memory.shadow.store(offsets, width.size, place.low_bits, undefined)
+        place.memory.shadow.scatter(offsets, width.size, place.low_bits, undefined)
     elif place.memory.tracked:
         zeros = [np.zeros(offsets.shape, np.uint32)] * count
-        place.memory.shadow.store(offsets, width.size, place.low_bits, zeros)
+        place.memory.shadow.scatter(offsets, width.size, place.low_bits, zeros)
 
 
 def _stored(word: Array, width: Width) -> Array:
@@ -206,14 +207,26 @@ def global_place(c: Cohort, inst: Inst, addresses: Array, size: int, mask: Array
     if not full:
         # Inactive lanes repeat an active one: in range, and no guard against them is needed.
         offsets = np.where(mask, offsets, offsets[mask][0])
-    outside = machine.arena.outside(offsets, size)
+    region = machine.arena.common_region(offsets, size)
+    outside = None if region else machine.arena.outside(offsets, size)
     if outside is not None and (outside & mask).any():
         raise machine.global_fault(c, inst, offsets, size, outside & mask)
     low_bits = int(np.bitwise_or.reduce(offsets, axis=None))
     need = min(size, 4)
     if low_bits & need - 1 and inst.name.find("atomic") >= 0:
         raise machine.fault(c, inst, f"misaligned atomic of {size} bytes", mask)
-    return Place(machine.arena, offsets, low_bits, mask)
+    return Place(machine.arena, offsets, low_bits, mask, region)
+
+
+def refuse_readonly(c: Cohort, inst: Inst, place: Place) -> None:
+    """A store may not hit code, constants or the kernel's arguments."""
+    arena = c.machine.arena
+    hit = [place.region] if place.region else [arena.region_at(int(o)) for o in np.unique(place.offsets[place.mask])]
+    for region in hit:
+        if region is not None and not region.writable:
+            inside = (place.offsets >= region.start) & (place.offsets < region.end) & place.mask
+            raise c.machine.fault(c, inst, f"store into {region.name}, which is read-only", inside,
+                                  hint="check the pointer that this line stores through")  # fmt: skip
 
 
 def scratch_place(c: Cohort, inst: Inst, addresses: Array, size: int, mask: Array | None = None) -> Place | None:
@@ -283,7 +296,7 @@ def _register_lds() -> None:
 
 
 def vector_address(inst: Inst) -> Callable[[Cohort], Array]:
-    """Address of a global or flat access: 64-bit VGPRs, or SGPR base plus 32-bit VGPR, plus offset."""
+    """Reads the address of a global or flat access: 64-bit VGPRs, or SGPR base plus 32-bit VGPR, plus offset."""
     vaddr, saddr = inst.src[0], inst.src[-1]
     offset = np.uint64(inst.mods.get("offset", 0) & 0xFFFF_FFFF_FFFF_FFFF)
     if saddr.kind == "none":
@@ -305,7 +318,7 @@ def _bind_global(width: Width, load: bool, inst: Inst) -> Executor:
         if load:
             load_into(c, place, width, inst.dst[0])
         else:
-            c.machine.refuse_readonly(c, inst, place.offsets, place.mask)
+            refuse_readonly(c, inst, place)
             store_from(c, place, width, inst.src[1])
 
     return execute
@@ -401,7 +414,7 @@ def _bind_buffer(width: Width, load: bool, inst: Inst) -> Executor:
         inside = np.broadcast_to(at + width.size <= records.astype(np.int64), c.exec.shape) & c.exec
         address = join64(low, high & np.uint32(0xFFFF)) + scalar(c.regs) + at.astype(np.uint64)
         if load and not inside.all():  # out of range reads give 0
-            zeros = [_ZERO] * ((width.size + 3) // 4)
+            zeros = np.zeros((1, 1, (width.size + 3) // 4), np.uint32)
             _write_loaded(c, data.index, zeros, width, c.regs.u, c.regs.h, c.exec & ~inside)
             if c.undef & register_mask(data):
                 _write_loaded(c, data.index, zeros, width, c.shadow.u, c.shadow.h, c.exec & ~inside)
@@ -411,7 +424,7 @@ def _bind_buffer(width: Width, load: bool, inst: Inst) -> Executor:
         if load:
             load_into(c, place, width, data)
         else:
-            c.machine.refuse_readonly(c, inst, place.offsets, place.mask)
+            refuse_readonly(c, inst, place)
             store_from(c, place, width, data)
 
     return execute
@@ -433,7 +446,7 @@ def _bind_scalar(dwords: int, buffer: bool, inst: Inst) -> Executor:
         address = ((pair(c.regs) & keep) + offset + scalar(c.regs)) & np.uint64(0xFFFF_FFFF_FFFF_FFFC)
         offsets = (address - np.uint64(BASE_ADDRESS)).view(np.int64)
         arena = c.machine.arena
-        outside = arena.outside(offsets, 4 * dwords)
+        outside = None if arena.common_region(offsets, 4 * dwords) else arena.outside(offsets, 4 * dwords)
         if outside is not None:
             raise c.machine.global_fault(c, inst, offsets, 4 * dwords, outside & np.ones(c.exec.shape, np.bool_))
         low_bits = int(np.bitwise_or.reduce(offsets, axis=None))
@@ -442,7 +455,7 @@ def _bind_scalar(dwords: int, buffer: bool, inst: Inst) -> Executor:
             c.write_scalar(target.index + j, np.take(arena.data.views[4], index + j))
         if arena.tracked:
             for j in range(dwords):
-                c.shadow.su[target.index + j][...] = arena.shadow.load(offsets + 4 * j, 4, low_bits)[0]
+                c.shadow.su[target.index + j][...] = arena.shadow.gather(offsets + 4 * j, 4, low_bits)[..., 0]
                 settle(c, target.index + j)
         else:
             define(c, target)

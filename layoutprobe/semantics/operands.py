@@ -147,9 +147,10 @@ def _raw_reader(operand: Operand, width: int) -> Reader:
 
 def join64(low: Array, high: Array) -> Array:
     """uint64 from two uint32 arrays."""
-    wide = high.astype(np.uint64)
-    wide <<= np.uint64(32)
-    wide |= low
+    wide = np.empty(np.broadcast_shapes(low.shape, high.shape), np.uint64)
+    words = wide.view(np.uint32)
+    words[..., 0::2] = low
+    words[..., 1::2] = high
     return wide
 
 
