@@ -1,8 +1,9 @@
 """Options and profiles of the whole suite.
 
 Tests under tests/oracle_shared/ compare with material that a fresh clone does not have. They run
-only with `pytest --shared DIR`, and then nothing in them may be skipped: a missing directory, a
-missing file or a skip is a failure, because an oracle that may stay silent is no oracle.
+only with `pytest --shared=DIR` (with "=": pytest takes a word of its own for a test path), and then
+nothing in them may be skipped: a missing directory, a missing file or a skip is a failure, because
+an oracle that may stay silent is no oracle.
 """
 
 from __future__ import annotations

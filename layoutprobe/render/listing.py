@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TextIO
 
-from rich.console import Console
 from rich.text import Text
 
 from layoutprobe.render.cells import ASCII, UNICODE
+from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.text import printable
 
 
@@ -33,7 +33,7 @@ class Item:
 
 def write_list(items: Iterable[Item], stream: TextIO) -> None:
     """Write items with their texts wrapped beside their names."""
-    console = Console(file=stream, highlight=False, emoji=False, markup=False)
+    console = PlainConsole(stream)
     glyphs = UNICODE if console.encoding.lower().startswith("utf") else ASCII
     entries = list(items)
     left = min(max((len(item.name) for item in entries), default=0), 24)

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from layoutprobe.render import words
 from layoutprobe.render.cells import ASCII, UNICODE, Glyphs, number_list
+from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.grid import Grid, Row, grid, legend, merged_example, notation
 from layoutprobe.render.lds import lds_lines
 from layoutprobe.render.text import printable
@@ -37,7 +38,7 @@ NEEDED_STYLE = "green"
 
 def write(view: View, stream: TextIO) -> None:
     """Write the report for a terminal, a pipe or a file, as the stream allows."""
-    show(view, Console(file=stream, highlight=False, emoji=False, markup=False))
+    show(view, PlainConsole(stream))
 
 
 def show(view: View, console: Console) -> None:

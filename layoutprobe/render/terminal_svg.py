@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import re
 
-from rich.console import Console
-
+from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.table import show
 from layoutprobe.render.view import select
 from layoutprobe.report import LayoutReport
@@ -23,13 +22,8 @@ def terminal_svg(report: LayoutReport, command: str, *, width: int = 80, wave: i
         width: columns of the terminal.
         wave: as for `render`.
     """
-    console = Console(
-        record=True,
-        file=io.StringIO(),
-        width=width,
-        force_terminal=True,
-        color_system="truecolor",
-        highlight=False,
+    console = PlainConsole(
+        io.StringIO(), record=True, width=width, force_terminal=True, color_system="truecolor"
     )
     show(select(report, wave=wave), console)
     svg = console.export_svg(title=command, unique_id="layoutprobe")

@@ -1,0 +1,343 @@
+"""The command line as a user meets it: a process with streams, an environment and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from layoutprobe import __version__
+from layoutprobe.cli import main
+
+STUB = Path(__file__).with_name("stub_layoutprobe.py")
+ROOT = Path(__file__).parents[2]
+
+
+def environment(**extra: str) -> dict[str, str]:
+    clean = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "LAYOUTPROBE_DEBUG")
+    }
+    return {**clean, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", **extra}
+
+
+def stub(
+    report: str, *arguments: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `layoutprobe ARGUMENTS` on a prepared report."""
+    return subprocess.run(
+        [sys.executable, str(STUB), report, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=environment(**(env or {})),
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(("report", "code"), [("right", 0), ("transposed", 1), ("undecided", 2)])
+@pytest.mark.parametrize("format", ["table", "json", "csv", "svg", "html"])
+def test_the_verdict_is_the_exit_code(report: str, code: int, format: str) -> None:
+    done = stub(report, "dump", "--format", format)
+    assert done.returncode == code
+    assert done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["dump", "roundtrip", "epilogue"])
+def test_each_command_runs(command: str) -> None:
+    done = stub("right", command)
+    assert done.returncode == 0
+    assert "HOLDS (emulated)" in done.stdout
+
+
+def test_only_given_options_reach_the_command(tmp_path: Path) -> None:
+    seen = tmp_path / "options"
+    stub("right", "dump", env={"STUB_OPTIONS": str(seen)})
+    assert seen.read_text("utf-8") == "[('matrix', 'A')]"
+    stub(
+        "right",
+        *("dump", "--matrix", "b", "--lds", "xor", "--pattern", "rowcol", "--pattern", "row*16 + col"),
+        *("--dtype", "f16", "--arch", "here", "--compiler", "/x/clang", "--backend", "emulator"),
+        env={"STUB_OPTIONS": str(seen)},
+    )
+    assert seen.read_text("utf-8") == repr(
+        [
+            ("arch", "here"),
+            ("compiler", "/x/clang"),
+            ("dtype", "f16"),
+            ("lds", "xor"),
+            ("matrix", "B"),
+            ("pattern", ["rowcol", "row*16 + col"]),
+        ]
+    )
+    stub("right", "epilogue", env={"STUB_OPTIONS": str(seen)})
+    assert seen.read_text("utf-8") == "[]"
+
+
+def test_filters() -> None:
+    done = stub("right", "dump", "--format", "csv", "--wave", "2", "--lane", "0-1, 17", "--vgpr", "7,3")
+    places = [tuple(line.split(",")[1:4]) for line in done.stdout.splitlines()[1:]]
+    assert places == [("2", lane, vgpr) for lane in ("0", "1", "17") for vgpr in ("3", "3", "7", "7")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("dump", "--wave", "4"), ["no wave 4 here", "wave 0 to 3"]),
+        (("dump", "--lane", "0-40"), ["no lane 32 here", "lane 0 to 31"]),
+        (("dump", "--vgpr", "8"), ["no VGPR 8 here", "VGPR 0 to 7"]),
+        (("dump", "--lane", "0-999999999"), ["argument --lane", "'999999999'", "0 to 4095"]),
+        (("dump", "--lane", "9" * 5000), ["argument --lane", "0 to 4095"]),
+        (("dump", "--lane", "5-2"), ["'5-2' runs backwards; write 2-5"]),
+        (("dump", "--lane", ""), ["argument --lane", "not a number"]),
+        (("dump", "--lane", "²"), ["argument --lane", "not a number"]),
+        (("dump", "--wave", "-1"), ["argument --wave"]),
+        (("dump", "--format", "xml"), ["'xml'", "table", "json", "csv", "svg", "html"]),
+        (("dump", "--backend", "silicon"), ["no backend named 'silicon'", "one of: emulator"]),
+        (("dump", "--matr", "A"), ["unrecognized arguments: --matr"]),
+        (("dump", "stray"), ["unrecognized arguments: stray"]),
+        (("roundtrip", "--matrix", "A"), ["unrecognized arguments: --matrix"]),
+        (("list", "secrets"), ["'secrets'", "patterns", "schemes"]),
+        (("explode",), ["'explode'", "dump", "roundtrip", "epilogue", "doctor"]),
+        ((), ["COMMAND"]),
+    ],
+)
+def test_wrong_usage_is_one_message(arguments: tuple[str, ...], words: list[str]) -> None:
+    done = stub("right", *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_a_probe_error_says_what_where_expected_observed_next() -> None:
+    done = stub("error", "dump")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        "layoutprobe: the kernel read LDS that nobody wrote\n"
+        "  where:    kernel gemm\\x1b[31m, PC 0x1f4\n"
+        "  expected: a store before the load\n"
+        "  observed: no store\n"
+        "  next:     look at the barrier\n"
+    )
+
+
+def test_a_bug_is_said_to_be_ours() -> None:
+    done = stub("bug", "dump")
+    assert done.returncode == 2
+    assert "a bug in layoutprobe, not in your kernel: ZeroDivisionError" in done.stderr
+    assert "Nothing was decided" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Traceback" in stub("bug", "dump", env={"LAYOUTPROBE_DEBUG": "1"}).stderr
+
+
+def test_interrupt() -> None:
+    done = stub("interrupt", "dump")
+    assert done.returncode == 130
+    assert done.stderr == "layoutprobe: interrupted\n"
+
+
+@pytest.mark.parametrize(("report", "code"), [("right", 0), ("transposed", 1)])
+@pytest.mark.parametrize("format", ["table", "json"])
+def test_a_reader_that_leaves_changes_nothing(report: str, code: int, format: str) -> None:
+    """`| head -1`: no noise, and the exit code is still the verdict."""
+    reading, writing = os.pipe()
+    os.close(reading)  # the reader has left before anything is written
+    try:
+        done = subprocess.run(
+            [sys.executable, str(STUB), report, "dump", "--format", format],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            timeout=60,
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == code
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("list", "patterns"), ("doctor",)])
+def test_a_reader_that_leaves_a_list(arguments: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "layoutprobe", *arguments],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            timeout=60,
+        )
+    finally:
+        os.close(writing)
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which only Linux has")
+def test_a_full_disk_is_an_error() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, str(STUB), "right", "dump"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+            timeout=60,
+        )
+    assert done.returncode == 2
+    assert "the report cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_closed_stdout_is_an_error() -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, str(STUB), "right", "dump"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "standard output is closed" in done.stderr
+
+
+@pytest.mark.parametrize("format", ["table", "json", "csv", "svg", "html"])
+def test_an_ascii_locale(format: str) -> None:
+    done = stub("transposed", "dump", "--format", format, env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 1
+    assert done.stderr == ""
+    if format in ("table", "json", "csv"):
+        assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_pipe_has_the_width_that_is_asked_for_and_no_colour(columns: int) -> None:
+    done = stub("transposed", "dump", env={"COLUMNS": str(columns)})
+    assert max(map(len, done.stdout.splitlines())) <= columns
+    assert "\x1b" not in done.stdout
+
+
+def on_a_terminal(report: str, **extra: str) -> tuple[bytes, int]:
+    """What the command prints when stdout and stderr are a terminal."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, str(STUB), report, "dump"],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env=environment(TERM="xterm-256color", COLUMNS="80", **extra),
+    )
+    os.close(follower)
+    output = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            output += chunk
+    except OSError:  # Linux says EIO at the end of a terminal
+        pass
+    os.close(leader)
+    return output, process.wait(timeout=60)
+
+
+def test_a_terminal_gets_colours_and_no_color_takes_them() -> None:
+    output, code = on_a_terminal("transposed")
+    assert code == 1
+    assert b"\x1b[1;31m!" in output
+    output, _ = on_a_terminal("transposed", NO_COLOR="1")
+    assert b"31m" not in output
+    assert b"!0/1,0" in output
+
+
+def test_json_on_stdout_is_json() -> None:
+    found = json.loads(stub("one-slot", "dump", "--format", "json").stdout)
+    assert [s for s in found["slots"] if s["mismatch"]] == [
+        {
+            "wave": 2,
+            "lane": 5,
+            "vgpr": 3,
+            "bits": [16, 31],
+            "loaded": [0, 0],
+            "needed": [37, 7],
+            "mismatch": True,
+            "live": True,
+            "read_by": 0,
+        }
+    ]
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"layoutprobe {__version__}\n"
+    for arguments in (["--help"], ["dump", "--help"], ["roundtrip", "--help"], ["epilogue", "--help"]):
+        assert main(arguments) == 0
+        text = capsys.readouterr().out
+        assert "examples:" in text
+        assert "exit codes:" in text
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "from layoutprobe.cli import main\n"
+        "main(['--help'])\n"
+        "heavy = {'numpy', 'rich', 'tinygrad', 'msgpack', 'elftools'} & set(sys.modules)\n"
+        "sys.exit(f'loaded: {heavy}' if heavy else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment(), timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_json_does_not_load_the_terminal_library() -> None:
+    script = (
+        "import io, sys\n"
+        f"sys.path.insert(0, {str(STUB.parents[1])!r})\n"
+        "import fake_reports\n"
+        "from layoutprobe.render import render\n"
+        "for format in ('json', 'csv', 'svg', 'html'):\n"
+        "    render(fake_reports.dump(), format, io.StringIO())\n"
+        "sys.exit('rich was loaded' if 'rich' in sys.modules else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment(), timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    from layoutprobe.layouts.swizzle import SCHEMES
+    from layoutprobe.patterns import pattern_names
+
+    assert main(["list", "patterns"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"{name} " in shown for name in pattern_names())
+    assert main(["list", "schemes"]) == 0
+    shown = capsys.readouterr().out
+    assert [line.split()[0] for line in shown.splitlines() if line[0] != " "] == list(SCHEMES)
+
+
+def test_doctor_needs_a_compiler(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from layoutprobe.toolchain import doctor
+
+    parts = [
+        doctor.Part("compiler", True, "clang 22", "no"),
+        doctor.Part("devices", False, "none here", "no silicon"),
+    ]
+    monkeypatch.setattr(doctor, "examine", lambda: parts)
+    assert main(["doctor"]) == 0
+    assert "without it: no silicon" in capsys.readouterr().out
+    monkeypatch.setattr(doctor, "examine", lambda: [doctor.Part("compiler", False, "none", "no probes")])
+    assert main(["doctor"]) == 2
+    assert "without it: no probes" in capsys.readouterr().out
