@@ -31,36 +31,40 @@ struct Place {
   int a_row, a_col, b_row, b_col;
 };
 
-// A uniform pointer plus an unsigned 32-bit byte offset: global_load with a scalar base.
+// Uniform pointers to the first element of this K step's tiles; what a lane adds to them fits 32
+// bits, so that its load takes a scalar base.
+struct Tiles {
+  const u16* a;
+  const u16* b;
+};
+
 template <typename Vector>
-__device__ inline Vector load_at(const u16* base, u32 halves) {
-  return *(const Vector*)((const char*)base + halves * 2u);
+__device__ inline Vector load_at(const u16* tile, u32 halves) {
+  return *(const Vector*)((const char*)tile + halves * 2u);
 }
 
-__device__ inline Staged load_interior(const Matrices& m, int block_m, int block_n, int k, Place at) {
-  const u16* a = m.A + (long)block_m * m.K + k;
-  const u16* b = m.B + (long)k * m.N + block_n;
+__device__ inline Staged load_interior(const Matrices& m, Tiles t, Place at) {
   const u32 b_offset = at.b_row * m.N + at.b_col;
-  return {load_at<u16x8>(a, at.a_row * m.K + at.a_col), load_at<u16x4>(b, b_offset),
-          load_at<u16x4>(b, b_offset + m.N)};
+  return {load_at<u16x8>(t.a, at.a_row * m.K + at.a_col), load_at<u16x4>(t.b, b_offset),
+          load_at<u16x4>(t.b, b_offset + m.N)};
 }
 
-// Element (row, col), or zero beyond the matrix. It loads in either case, from a place that exists:
-// a select costs less than a divergent branch.
-__device__ inline u16 load_or_zero(const u16* p, int row, int col, int rows, int cols) {
+// Element (row, col) of a tile of which rows x cols exist, or zero. It loads in either case, since
+// element (0, 0) always exists: a select costs less than a divergent branch.
+__device__ inline u16 load_or_zero(const u16* tile, int stride, int row, int col, int rows, int cols) {
   const bool inside = row < rows && col < cols;
-  const u16 value = p[inside ? (long)row * cols + col : 0];
+  const u16 value = load_at<u16>(tile, inside ? row * stride + col : 0);
   return inside ? value : u16(0);
 }
 
-__device__ inline Staged load_checked(const Matrices& m, int block_m, int block_n, int k, Place at) {
+__device__ inline Staged load_checked(const Matrices& m, Tiles t, Place at, int rows, int cols, int depth) {
   Staged s;
 #pragma unroll
-  for (int i = 0; i < 8; ++i) s.a[i] = load_or_zero(m.A, block_m + at.a_row, k + at.a_col + i, m.M, m.K);
+  for (int i = 0; i < 8; ++i) s.a[i] = load_or_zero(t.a, m.K, at.a_row, at.a_col + i, rows, depth);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    s.b_even[i] = load_or_zero(m.B, k + at.b_row, block_n + at.b_col + i, m.K, m.N);
-    s.b_odd[i] = load_or_zero(m.B, k + at.b_row + 1, block_n + at.b_col + i, m.K, m.N);
+    s.b_even[i] = load_or_zero(t.b, m.N, at.b_row, at.b_col + i, depth, cols);
+    s.b_odd[i] = load_or_zero(t.b, m.N, at.b_row + 1, at.b_col + i, depth, cols);
   }
   return s;
 }
@@ -106,8 +110,10 @@ __device__ inline void block_tile(const Matrices& m, u16* a_lds, u16* b_lds) {
 
   float8 acc[kTilesM][kTilesN] = {};
   for (int k = 0; k < m.K; k += kBlockK) {
-    const Staged staged = Interior ? load_interior(m, block_m, block_n, k, at)
-                                   : load_checked(m, block_m, block_n, k, at);
+    const Tiles tiles{m.A + (long)block_m * m.K + k, m.B + (long)k * m.N + block_n};
+    const Staged staged = Interior
+                              ? load_interior(m, tiles, at)
+                              : load_checked(m, tiles, at, m.M - block_m, m.N - block_n, m.K - k);
     store_to_lds(a_lds, b_lds, staged, at);
     __syncthreads();
 
