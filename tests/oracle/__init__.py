@@ -1,0 +1,1 @@
+"""Independent evidence: AMD's pseudocode, the compiler's assembly text, and kernels to compare on."""
