@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.layouts.swizzle import GROUP, SCHEMES
 
 Ints = NDArray[np.int64]
 
@@ -148,6 +148,53 @@ def _lds_one_sided(case: Case) -> Iterator[Guess]:
                 yield text + (" (or the reverse)" if same else ""), row, col
 
 
+def _wrong_stride(case: Case) -> Iterator[Guess]:
+    """Rows of LDS are read at another distance than they were written."""
+    for transposed in (False, True):
+        lines, length = case.shape[::-1] if transposed else case.shape
+        at = (case.need_col, case.need_row) if transposed else (case.need_row, case.need_col)
+        held = (case.col, case.row) if transposed else (case.row, case.col)
+        for written in (length, length + GROUP):
+            for read in (written + step for step in (-GROUP, -2, -1, 1, 2, GROUP)):
+                line, place = np.divmod(at[0] * read + at[1], written)
+                padding, beyond = place >= length, (line < 0) | (line >= lines)
+                # Whatever lies behind the tile is not predicted, but most of it must be.
+                if (beyond & case.live).sum() * 2 > case.live.sum():
+                    continue
+                line, place = (np.where(padding, HOLE, axis) for axis in (line, place))
+                line, place = (
+                    np.where(beyond, seen, axis) for seen, axis in zip(held, (line, place), strict=True)
+                )
+                text = f"LDS rows are written {written} elements apart and read {read} apart"
+                yield text, *((place, line) if transposed else (line, place))
+
+
+def _k_exchanged(case: Case) -> Iterator[Guess]:
+    row, col = case.local
+    axis = 1 if case.matrix == "A" else 0
+    step = case.tile[axis] // 2
+    while step >= 2 and case.tile[axis] % (2 * step) == 0:
+        k = (col if axis else row) ^ step
+        text = f"neighbouring groups of {step} k are exchanged"
+        yield text, *case.globally(*((row, k) if axis else (k, col)))
+        step //= 2
+
+
+def _other_wave(case: Case) -> Iterator[Guess]:
+    usable = case.live & (case.row != HOLE)
+    first = usable.reshape(len(usable), -1).argmax(axis=1)
+    down, right = (
+        np.take_along_axis((held - needed).reshape(len(held), -1), first[:, None], axis=1)
+        for held, needed in ((case.row, case.need_row), (case.col, case.need_col))
+    )
+    if not usable.any() or (down % case.tile[0]).any() or (right % case.tile[1]).any():
+        return
+    row, col = (
+        needed + shift[:, :, None, None] for needed, shift in ((case.need_row, down), (case.need_col, right))
+    )
+    yield f"waves hold the tile of {case.matrix} that belongs to another wave", row, col
+
+
 def _half_rows(case: Case) -> Iterator[Guess]:
     row, col = case.local
     half = case.tile[0] // 2
@@ -201,9 +248,12 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     Hypothesis("transposed", "ABCD", _transposed, "exchange the two indices of this access"),
     Hypothesis("halves-swapped", "AB", _halves_swapped, "the lower k goes into the low bits of a VGPR"),
     Hypothesis("lds-one-sided", "AB", _lds_one_sided, "use one index function for the store and the load"),
+    Hypothesis("lds-stride", "AB", _wrong_stride, "use one row stride for the store and the load"),
+    Hypothesis("k-exchanged", "AB", _k_exchanged, "check the order in which vectors along k are joined"),
     Hypothesis("half-wave-rows", "CD", _half_rows, "use the row formula of this instruction in the epilogue"),
     Hypothesis("half-wave-ignored", "CD", _no_half_wave, "add the half-wave's rows: see the needed form"),
     Hypothesis("shifted", "ABCD", _shifted, "look for a wrong stride or tile offset"),
+    Hypothesis("other-wave", "ABCD", _other_wave, "check how the wave's number becomes a tile offset"),
     Hypothesis("folded", "ABCD", _folded, "look for an index that is masked or divided too much"),
     Hypothesis(
         "half-wave-copy", "AB", _upper_half_wave, "index with lane % 16, so that both half-waves load it"

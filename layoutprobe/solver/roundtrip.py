@@ -51,12 +51,12 @@ def roundtrip_findings(
         return (
             Finding(
                 "lds-load",
-                f"LDS follows the scheme `{lds}`, but the load does not"
-                + (f": it follows `{followed}`" if followed else ""),
+                f"LDS follows the scheme `{lds}`, but the load "
+                + (f"follows `{followed}`" if followed else "returns other elements than it asks for"),
                 where=slot_of(mismatch),
                 expected=_element(asked.row[slot], asked.col[slot]),
                 observed=_element(loaded.row[slot], loaded.col[slot]),
-                hint="use the scheme's index function for the load",
+                hint="check row, column and index function of the load",
                 count=int(mismatch.sum()),
             ),
         )

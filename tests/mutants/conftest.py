@@ -1,0 +1,23 @@
+"""Mutants are compiled from temporary directories: their code objects stay out of the user's cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.toolchain.cache import ENVIRONMENT
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ENVIRONMENT, str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def backend() -> EmulatorBackend:
+    """One for all: it keeps the kernels that it has bound."""
+    return EmulatorBackend()

@@ -1,0 +1,200 @@
+"""Every wrong kernel must turn the report red with the right cause, and every right one green."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import wrong_kernels as wrong
+from wrong_kernels import Mutant
+
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.commands import dump, epilogue, roundtrip
+from layoutprobe.errors import ExecutionError
+from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.report import LayoutReport
+
+ONE_SIDED = [wrong.SWIZZLE_ON_STORE_ONLY, wrong.SWIZZLE_ON_LOAD_ONLY]
+SWIZZLES = [name for name in SCHEMES if name.startswith("xor")]
+
+# The documented fragment layouts, as formulas of (wave, lane, vgpr, half). Source: AMD Matrix
+# Instruction Calculator, rdna3, v_wmma_f32_16x16x16_f16; wave w has the diagonal tile (w, w).
+DOCUMENTED: dict[str, Callable[..., tuple[np.ndarray, np.ndarray]]] = {
+    "A": lambda w, lane, v, h: (16 * w + lane % 16, 2 * v + h),
+    "B": lambda w, lane, v, h: (2 * v + h, 16 * w + lane % 16),
+    "C": lambda w, lane, v, h: (16 * w + 2 * v + lane // 16, lane % 16),
+    "D": lambda w, lane, v, h: (16 * w + 2 * v + lane // 16, lane % 16),
+}
+
+
+def assert_red(report: LayoutReport, check: str, words: str) -> None:
+    assert report.exit_code == 1
+    first = report.findings[0]
+    assert first.check == check
+    assert words in first.what
+    assert first.hint
+    assert first.expected != first.observed
+    assert first.count == report.mismatch.sum() > 0
+
+
+def assert_documented(report: LayoutReport) -> None:
+    """Every slot holds what the documents say, and every live slot needs just that."""
+    grid = np.indices(report.loaded.row.shape)
+    row, col = DOCUMENTED[report.matrix](*grid)
+    assert np.array_equal(report.loaded.row, row)
+    assert np.array_equal(report.loaded.col, col)
+    assert report.needed is not None
+    assert report.live is not None
+    live = report.live
+    # A lane's copy of A serves the outputs of its own half-wave, which holds rows of one parity.
+    assert np.array_equal(live, row % 2 == grid[1] // 16 if report.matrix == "A" else np.ones_like(live))
+    assert np.array_equal(report.needed.row[live], row[live])
+    assert np.array_equal(report.needed.col[live], col[live])
+
+
+@pytest.mark.parametrize("lds", SCHEMES)
+@pytest.mark.parametrize("matrix", DOCUMENTED)
+def test_unmutated_probes_are_green(matrix: str, lds: str, backend: EmulatorBackend) -> None:
+    report = dump(matrix, lds, backend=backend)
+    assert report.findings == ()
+    assert report.exit_code == 0
+    assert_documented(report)
+
+
+def test_unmutated_epilogue_is_green(backend: EmulatorBackend) -> None:
+    report = epilogue(backend=backend)
+    assert report.exit_code == 0
+    assert_documented(report)
+
+
+OPERAND_CAUSES: dict[Callable[[str], Mutant], str] = {
+    wrong.transposed: "is loaded transposed: a lane holds a ",
+    wrong.unreplicated: "the upper half-wave holds no copy of ",
+    wrong.upper_half_zero: "the upper half-wave holds no copy of ",
+    wrong.swapped_halves: "the fields within every VGPR are in reverse order",
+    wrong.swapped_k_groups: "neighbouring groups of 8 k are exchanged",
+    wrong.wrong_wave: "that belongs to another wave",
+}
+
+
+@pytest.mark.parametrize("lds", ["none", "xor-vector"])
+@pytest.mark.parametrize("operand", ["a", "b"])
+@pytest.mark.parametrize("edit", OPERAND_CAUSES, ids=lambda edit: edit.__name__)
+def test_wrong_operand_loads(
+    edit: Callable[[str], Mutant], operand: str, lds: str, tmp_path: Path, backend: EmulatorBackend
+) -> None:
+    probes = edit(operand).plant(tmp_path)
+    report = dump(operand.upper(), lds, backend=backend, probes=probes)
+    assert_red(report, "operand-layout", OPERAND_CAUSES[edit])
+    assert report.findings[0].where["matrix"] == operand.upper()
+    assert len(report.findings) == 1, "one root cause, one finding"
+    # The other operand is right, and its own table says so; the finding still shows.
+    other = dump("B" if operand == "a" else "A", lds, backend=backend, probes=probes)
+    assert not other.mismatch.any()
+    assert other.findings == report.findings
+
+
+def test_swapped_halves_hold_exactly_the_other_half(tmp_path: Path, backend: EmulatorBackend) -> None:
+    """The table, and not only the diagnosis, is that of the mutant."""
+    report = dump("A", backend=backend, probes=wrong.swapped_halves("a").plant(tmp_path))
+    w, lane, v, h = np.indices(report.loaded.row.shape)
+    assert np.array_equal(report.loaded.row, 16 * w + lane % 16)
+    assert np.array_equal(report.loaded.col, 2 * v + 1 - h)
+
+
+def test_joint_k_permutation_is_no_fault(tmp_path: Path, backend: EmulatorBackend) -> None:
+    """Both operands exchange the same k: the sum is the same, and the report says what it saw."""
+    probes = wrong.JOINT_K_PERMUTATION.plant(tmp_path)
+    for matrix in "AB":
+        report = dump(matrix, backend=backend, probes=probes)
+        assert report.exit_code == 0
+        assert report.ambiguity.endswith("this kernel holds modulo a joint permutation of K")
+        k = report.loaded.col if matrix == "A" else report.loaded.row
+        _, _, v, h = np.indices(k.shape)
+        assert np.array_equal(k, (2 * v + h) ^ 8)
+
+
+@pytest.mark.parametrize("lds", SWIZZLES)
+@pytest.mark.parametrize(
+    "mutant", [wrong.SWIZZLE_ON_STORE_ONLY, wrong.SWIZZLE_ON_LOAD_ONLY], ids=lambda m: m.name
+)
+def test_swizzle_on_one_side_only(mutant: Mutant, lds: str, tmp_path: Path, backend: EmulatorBackend) -> None:
+    report = dump("A", lds, backend=backend, probes=mutant.plant(tmp_path))
+    assert_red(report, "operand-layout", f"LDS is written with the scheme `none` and read with `{lds}`")
+
+
+@pytest.mark.parametrize(
+    "mutant", [wrong.SWIZZLE_ON_STORE_ONLY, wrong.SWIZZLE_ON_LOAD_ONLY], ids=lambda m: m.name
+)
+def test_without_a_swizzle_the_same_edit_is_right(
+    mutant: Mutant, tmp_path: Path, backend: EmulatorBackend
+) -> None:
+    report = dump("A", "none", backend=backend, probes=mutant.plant(tmp_path))
+    assert report.exit_code == 0
+    assert_documented(report)
+
+
+@pytest.mark.parametrize(("step", "read"), [("+ 1", 17), ("- 1", 15), ("+ kChunk", 24)])
+def test_wrong_load_stride(step: str, read: int, tmp_path: Path, backend: EmulatorBackend) -> None:
+    probes = wrong.wrong_stride(f"lds_stride(kK) {step}").plant(tmp_path)
+    report = dump("A", backend=backend, probes=probes)
+    assert_red(report, "operand-layout", f"LDS rows are written 16 elements apart and read {read} apart")
+    padded = dump("A", "padded", backend=backend, probes=probes)
+    assert_red(padded, "operand-layout", f"LDS rows are written 24 elements apart and read {read + 8} apart")
+
+
+def test_load_beyond_lds_is_an_error_with_its_place(tmp_path: Path, backend: EmulatorBackend) -> None:
+    with pytest.raises(ExecutionError, match="beyond the allocation") as caught:
+        dump("B", backend=backend, probes=wrong.BEYOND_LDS.plant(tmp_path))
+    assert "operand.hip" in str(caught.value.where["line"])
+    assert caught.value.where["instruction"] == "ds_load_b128"
+
+
+@pytest.mark.parametrize(
+    ("mutant", "words"),
+    [
+        (
+            wrong.RDNA4_ROWS,
+            "stores 8 consecutive rows (row = vgpr + 8*(lane / 16), as on RDNA4)",
+        ),
+        (wrong.C_TRANSPOSED, "D is stored transposed"),
+        (wrong.C_OF_NEIGHBOUR, "waves hold the tile of D that belongs to another wave"),
+    ],
+    ids=lambda value: value.name if isinstance(value, Mutant) else "",
+)
+def test_wrong_epilogues(mutant: Mutant, words: str, tmp_path: Path, backend: EmulatorBackend) -> None:
+    probes = mutant.plant(tmp_path)
+    assert_red(epilogue(backend=backend, probes=probes), "epilogue", words)
+    assert_red(dump("C", backend=backend, probes=probes), "epilogue", words)
+    # Loads are right; yet the kernel as a whole is not, and no command calls it green.
+    loads = dump("A", backend=backend, probes=probes)
+    assert loads.exit_code == 1
+    assert not loads.mismatch.any()
+
+
+@pytest.mark.parametrize("lds", SWIZZLES)
+def test_roundtrip_tells_a_wrong_store_from_a_wrong_load(
+    lds: str, tmp_path: Path, backend: EmulatorBackend
+) -> None:
+    load = roundtrip(lds, backend=backend, probes=wrong.ROUNDTRIP_STORE_ONLY.plant(tmp_path / "load"))
+    assert_red(load, "lds-load", f"LDS follows the scheme `{lds}`, but the load follows `none`")
+    store = roundtrip(lds, backend=backend, probes=wrong.ROUNDTRIP_LOAD_ONLY.plant(tmp_path / "store"))
+    assert store.exit_code == 1
+    assert store.findings[0].check == "lds-store"
+    assert "LDS holds none: row*cols + col" in store.findings[0].observed
+
+
+@pytest.mark.parametrize("lds", SCHEMES)
+def test_roundtrip_of_the_wrong_row(lds: str, tmp_path: Path, backend: EmulatorBackend) -> None:
+    report = roundtrip(lds, backend=backend, probes=wrong.ROUNDTRIP_ROW_SHIFT.plant(tmp_path))
+    assert_red(report, "lds-load", "the load returns other elements than it asks for")
+    assert report.mismatch.all()
+
+
+def test_a_mutant_that_no_longer_applies_fails(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="stands 0 times"):
+        Mutant("stale", "operand", "this text is not there", "").plant(tmp_path / "zero")
+    with pytest.raises(AssertionError, match=r"stands \d+ times"):
+        Mutant("vague", "operand", "wave", "").plant(tmp_path / "many")
