@@ -28,7 +28,7 @@ LARGEST_INDEX = 4095
 """Lanes and VGPRs stay far below; a list such as 0-999999999 is refused before it is made."""
 
 BACKENDS = ("emulator",)
-PROBE_OPTIONS = ("pattern", "dtype", "arch", "compiler")
+PROBE_OPTIONS = ("matrix", "lds", "pattern", "dtype", "arch", "compiler")
 
 EXIT_CODES = """\
 exit codes:
@@ -120,16 +120,16 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"layoutprobe {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    dump = _command(commands, "dump", "operand registers of a real matrix instruction, slot by slot", _dump)
+    dump = _command(commands, "dump", "operand registers of a real matrix instruction, slot by slot", _report)
     dump.add_argument(
         "--matrix", metavar="A|B|C|D", default="A", type=str.upper, help="which operand (default A)"
     )
     _add_lds(dump)
     _add_probe_options(dump)
-    roundtrip = _command(commands, "roundtrip", "global -> LDS -> global: what LDS holds", _roundtrip)
+    roundtrip = _command(commands, "roundtrip", "global -> LDS -> global: what LDS holds", _report)
     _add_lds(roundtrip)
     _add_probe_options(roundtrip)
-    epilogue = _command(commands, "epilogue", "where each accumulator register is stored", _epilogue)
+    epilogue = _command(commands, "epilogue", "where each accumulator register is stored", _report)
     _add_probe_options(epilogue)
     _command(commands, "doctor", "what of compilers and devices is found here", _doctor)
     listing = _command(commands, "list", "names that options accept", _list)
@@ -153,7 +153,7 @@ def _command(
     run: Callable[[argparse.Namespace], int],
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=summary, description=f"{summary}.", **_help(name))
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, command=name)
     return command
 
 
@@ -206,32 +206,27 @@ def _indices(text: str) -> list[int]:
     return sorted(chosen)
 
 
-def _options(arguments: argparse.Namespace, *names: str) -> dict[str, object]:
-    """Options that were given; for the others the command's own defaults hold."""
-    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+def report_of(arguments: argparse.Namespace) -> LayoutReport:
+    """Run dump, roundtrip or epilogue as the parsed arguments say.
 
-
-def _dump(arguments: argparse.Namespace) -> int:
-    return _report(arguments, "dump", "matrix", "lds")
-
-
-def _roundtrip(arguments: argparse.Namespace) -> int:
-    return _report(arguments, "roundtrip", "lds")
-
-
-def _epilogue(arguments: argparse.Namespace) -> int:
-    return _report(arguments, "epilogue")
-
-
-def _report(arguments: argparse.Namespace, name: str, *own: str) -> int:
-    """Run a command of layoutprobe.commands and show its report."""
+    Raises:
+        ProbeError: whatever stops the probe.
+    """
     if arguments.backend not in BACKENDS:
         raise UsageError(f"no backend named {arguments.backend!r}", expected="one of: " + ", ".join(BACKENDS))
     from layoutprobe import commands
+
+    # Options that were not given are not passed: the command's own defaults hold.
+    given = {name: value for name in PROBE_OPTIONS if (value := getattr(arguments, name, None)) is not None}
+    command: Callable[..., LayoutReport] = getattr(commands, arguments.command)
+    return command(**given)
+
+
+def _report(arguments: argparse.Namespace) -> int:
     from layoutprobe.render.progress import waiting
 
-    with waiting(f"{name}: compiling and running the probe", sys.stderr):
-        report: LayoutReport = getattr(commands, name)(**_options(arguments, *own, *PROBE_OPTIONS))
+    with waiting(f"{arguments.command}: compiling and running the probe", sys.stderr):
+        report = report_of(arguments)
     _emit(report, arguments)
     return report.exit_code
 

@@ -178,6 +178,41 @@ def padded_roundtrip() -> LayoutReport:
     return replace(roundtrip(), lds="padded", lds_map=lds)
 
 
+def all_holes() -> LayoutReport:
+    """A pattern that names no element: every register of every lane is a hole."""
+    nothing = np.full((WAVES, LANES, VGPRS, HALVES), HOLE)
+    report = half_read(dump())
+    return replace(
+        report,
+        loaded=layout("A", (64, 16), nothing, nothing, 16),
+        mismatch=np.zeros(nothing.shape, np.bool_),
+        coverage=Coverage(1024, 0, (0, 0)),
+        undecided="the pattern names no element",
+    )
+
+
+def even_odd() -> LayoutReport:
+    """All even lanes hold the same row, all odd lanes another: sixteen lanes look the same."""
+    wave, lane, vgpr, half = axes()
+    return dump(layout("A", (64, 16), 16 * wave + lane % 2, 2 * vgpr + half, 16))
+
+
+def half_read(report: LayoutReport) -> LayoutReport:
+    """As the instruction really reads A: even rows from lanes 0-15, odd rows from lanes 16-31."""
+    assert report.needed is not None
+    lane = axes(report.loaded.waves, report.loaded.fields)[1]
+    live = lane % 2 == lane // 16
+    needed = report.needed
+    row, col = np.where(live, needed.row, HOLE), np.where(live, needed.col, HOLE)
+    return replace(
+        report,
+        needed=layout("A", needed.shape, row, col, needed.field_bits),
+        mismatch=report.mismatch & live,
+        live=live,
+        readers=np.where(live, lane // 16, -1).astype(np.int32),
+    )
+
+
 def epilogue() -> LayoutReport:
     """Which element of C each accumulator slot was stored to."""
     report = dump(right_d())
@@ -195,7 +230,12 @@ ALL = {
     "folded": folded_a,
     "one-slot": one_wrong_slot,
     "holes": holes_and_dead,
+    "half-read": lambda: half_read(dump()),
+    "half-read-transposed": lambda: half_read(transposed_a()),
     "undecided": undecided,
+    "all-holes": all_holes,
+    "even-odd": even_odd,
+    "even-odd-half-read": lambda: half_read(even_odd()),
     "roundtrip": roundtrip,
     "padded": padded_roundtrip,
     "epilogue": epilogue,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.render.cells import Glyphs, cell, explain, number_list
+from layoutprobe.render.groups import LaneGroup, lane_groups
 from layoutprobe.render.view import Mark, View
 
 EDGE = 3
 """Columns of the bar between the lane and the registers."""
+
+
+WIDEST_LABEL = 16
+"""Beyond this, lanes that look the same are listed four to a line."""
 
 
 @dataclass(frozen=True)
@@ -80,25 +85,30 @@ def grid(view: View, wave: int, glyphs: Glyphs) -> Grid:
 
 
 def _rows(view: View, wave: int, glyphs: Glyphs) -> Iterator[Row]:
-    for group in view.lane_groups(wave):
-        row, col, marks = (table[wave, group[0]].tolist() for table in (view.row, view.col, view.marks))
-        yield Row(
-            number_list([view.lanes[i] for i in group]),
-            tuple(cell(r, c, m, glyphs) for r, c, m in zip(row, col, marks, strict=True)),
-            tuple(Mark(max(m)) for m in marks),
-            merged=len(group) > 1,
-        )
-        if view.needed_row is None or view.needed_col is None or not view.mismatch[wave, group[0]].any():
+    for group in lane_groups(view, wave):
+        row, col, marks = (table[wave, group.shown].tolist() for table in (view.row, view.col, view.marks))
+        texts = tuple(cell(r, c, m, glyphs) for r, c, m in zip(row, col, marks, strict=True))
+        strongest = tuple(Mark(max(m)) for m in marks)
+        for label in _labels(view, group):
+            yield Row(label, texts, strongest, merged=len(group.lanes) > 1)
+        if view.needed_row is None or view.needed_col is None or not view.mismatch[wave, group.shown].any():
             continue
-        needed = zip(
-            view.needed_row[wave, group[0]].tolist(),
-            view.needed_col[wave, group[0]].tolist(),
-            marks,
-            strict=True,
-        )
+        needed = (view.needed_row[wave, group.shown].tolist(), view.needed_col[wave, group.shown].tolist())
         plain = [Mark.NONE] * view.fields
-        texts = tuple(cell(r, c, plain, glyphs) if Mark.MISMATCH in m else "" for r, c, m in needed)
+        texts = tuple(
+            cell(r, c, plain, glyphs) if Mark.MISMATCH in m else ""
+            for r, c, m in zip(*needed, marks, strict=True)
+        )
         yield Row("needs", texts, (Mark.NONE,) * len(texts), kind="needs")
+
+
+def _labels(view: View, group: LaneGroup) -> list[str]:
+    """ "0, ~16": the lanes of a line, those that no output reads behind a ~; several lines where many."""
+    numbers = [view.lanes[i] for i in group.lanes]
+    if not group.dead and len(number_list(numbers)) <= WIDEST_LABEL:
+        return [number_list(numbers)]
+    signed = ["~" * (i in group.dead) + str(view.lanes[i]) for i in group.lanes]
+    return [", ".join(signed[i : i + 4]) for i in range(0, len(signed), 4)]
 
 
 def notation(view: View, wave: int, glyphs: Glyphs) -> str:
@@ -116,9 +126,8 @@ def notation(view: View, wave: int, glyphs: Glyphs) -> str:
     return ""
 
 
-def legend(view: View, wave: int, glyphs: Glyphs) -> list[tuple[str, str, Mark]]:
-    """(sign, meaning, mark) of every mark that occurs in the table."""
-    present = {Mark(m) for m in set(view.marks[wave].ravel().tolist())}
+def legend(marks: Iterable[Mark], glyphs: Glyphs) -> list[tuple[str, str, Mark]]:
+    """(sign, meaning, mark) of those marks, the gravest first."""
     meanings = {
         Mark.MISMATCH: (
             "!",
@@ -128,7 +137,13 @@ def legend(view: View, wave: int, glyphs: Glyphs) -> list[tuple[str, str, Mark]]
         Mark.DEAD: ("~", "dead copy: no output of the instruction depends on it"),
         Mark.COPY: ("=", "stray copy: the element also sits in another register or half of this wave"),
     }
-    return [(*meanings[mark], mark) for mark in sorted(present - {Mark.NONE}, reverse=True)]
+    return [(*meanings[mark], mark) for mark in sorted(set(marks) - {Mark.NONE}, reverse=True)]
+
+
+def marks_of(grid: Grid) -> set[Mark]:
+    """Marks that a reader of the table meets, those in front of a lane included."""
+    dead = any("~" in row.label or any("~" in text for text in row.texts) for row in grid.rows)
+    return {mark for row in grid.rows for mark in row.marks} | ({Mark.DEAD} if dead else set())
 
 
 def merged_example(rows: Sequence[Row]) -> str:

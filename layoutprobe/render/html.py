@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from layoutprobe.render import words
 from layoutprobe.render.cells import UNICODE, Glyphs
-from layoutprobe.render.grid import Row, grid, legend, notation
+from layoutprobe.render.grid import Row, grid, legend, marks_of, notation
 from layoutprobe.render.lds import lds_lines
 from layoutprobe.render.svg import MONO, SANS, picture, safe
 from layoutprobe.render.view import Mark, View
@@ -99,7 +99,7 @@ def _table(view: View) -> Iterator[str]:
     yield f"<details><summary>Wave {view.waves[0]} as a table</summary>\n"
     reading = notation(view, 0, glyphs)
     notes = [reading] if reading else []
-    notes += [f"{sign} {text}" for sign, text, _ in legend(view, 0, glyphs)]
+    notes += [f"{sign} {text}" for sign, text, _ in legend(marks_of(table), glyphs)]
     yield "".join(f"<p>{safe(note)}</p>\n" for note in notes)
     yield '<div class="scroll"><table>\n<thead><tr><th scope="col">lane</th>'
     yield "".join(f'<th scope="col">{name}</th>' for name in table.headings) + "</tr></thead>\n<tbody>\n"

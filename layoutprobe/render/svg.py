@@ -119,11 +119,12 @@ class _Picture:
             f"wave {self.wave} of {view.report.loaded.waves}: each slot shows row,column of the element of"
             f" {view.report.matrix} that it holds; one colour per {index}"
         ]
+        marks = {Mark(mark) for mark in set(view.marks[0].ravel().tolist())}
         here = {
             Mark.MISMATCH: "red frame and !: not what the instruction needs; that stands below, after ≠",
             Mark.DEAD: "hatched and ~: dead copy, no output of the instruction depends on it",
         }
-        notes += [here.get(mark, f"{sign}: {text}") for sign, text, mark in legend(view, 0, UNICODE)]
+        notes += [here.get(mark, f"{sign}: {text}") for sign, text, mark in legend(marks, UNICODE)]
         if self.header:
             notes += [f"{label}: {text}" for label, text in words.details(view)[:2]]
         return [(note, "legend") for note in notes]

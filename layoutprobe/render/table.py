@@ -16,7 +16,7 @@ from rich.text import Text
 from layoutprobe.render import words
 from layoutprobe.render.cells import ASCII, UNICODE, Glyphs, number_list
 from layoutprobe.render.console import PlainConsole
-from layoutprobe.render.grid import Grid, Row, grid, legend, merged_example, notation
+from layoutprobe.render.grid import Grid, Row, grid, legend, marks_of, merged_example, notation
 from layoutprobe.render.lds import lds_lines
 from layoutprobe.render.text import printable
 from layoutprobe.render.view import Mark, View
@@ -165,7 +165,7 @@ class _Page:
         merged = merged_example(table.rows)
         if merged:
             yield merged, "on one line: these lanes hold the same elements (replicated)", MERGED_STYLE
-        for sign, text, mark in legend(view, position, self.glyphs):
+        for sign, text, mark in legend(marks_of(table), self.glyphs):
             yield sign, text, MARK_STYLES[mark]
 
 

@@ -66,17 +66,6 @@ class View:
         """True where some slot of the report is not shown."""
         return self.row.size < self.report.loaded.row.size
 
-    def lane_groups(self, wave: int) -> list[tuple[int, ...]]:
-        """Positions on the lane axis, grouped: lanes of one group look the same in every column.
-
-        Args:
-            wave: position on the wave axis.
-        """
-        tables = [self.row[wave], self.col[wave], self.marks[wave]]
-        if self.needed_row is not None and self.needed_col is not None:
-            tables += [self.needed_row[wave], self.needed_col[wave]]
-        return _equal_lanes(tables)
-
 
 def select(
     report: LayoutReport,
@@ -125,11 +114,6 @@ def select(
     )
 
 
-def replicas(report: LayoutReport, wave: int) -> list[tuple[int, ...]]:
-    """Lanes of a wave, grouped: lanes of one group hold the same elements in every register."""
-    return _equal_lanes([report.loaded.row[wave], report.loaded.col[wave]])
-
-
 def _within(name: str, numbers: Iterable[int], size: int) -> tuple[int, ...]:
     chosen = sorted(set(numbers))
     outside = [n for n in chosen if not 0 <= n < size]
@@ -139,14 +123,6 @@ def _within(name: str, numbers: Iterable[int], size: int) -> tuple[int, ...]:
             expected=f"{name} 0 to {size - 1}" if size > 1 else f"{name} 0, the only one",
         )
     return tuple(chosen)
-
-
-def _equal_lanes(tables: list[NDArray[np.integer]]) -> list[tuple[int, ...]]:
-    """Group lanes whose rows agree in every table; tables are [lane, ...]."""
-    groups: dict[bytes, list[int]] = {}
-    for lane in range(tables[0].shape[0]):
-        groups.setdefault(b"".join(t[lane].tobytes() for t in tables), []).append(lane)
-    return [tuple(group) for group in groups.values()]
 
 
 def _marks(report: LayoutReport) -> NDArray[np.uint8]:

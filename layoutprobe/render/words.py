@@ -8,7 +8,8 @@ import numpy as np
 
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.render.cells import number_list
-from layoutprobe.render.view import View, replicas
+from layoutprobe.render.groups import replicas
+from layoutprobe.render.view import View
 from layoutprobe.report import Finding, LayoutReport
 
 Lines = list[tuple[str, str]]
@@ -152,6 +153,26 @@ def _listed(groups: list[tuple[int, ...]], which: str) -> str:
     return f"lanes{which} that hold the same elements: {'; '.join(copied)}; each other lane its own"
 
 
+def lanes_in_words(lanes: list[int]) -> str:
+    """ "lanes 0-15", "even lanes 0-14 and odd lanes 17-31"."""
+    parts: list[str] = []
+    start = 0
+    while start < len(lanes):
+        end, step = start + 1, lanes[start + 1] - lanes[start] if start + 1 < len(lanes) else 0
+        while end < len(lanes) and lanes[end] - lanes[end - 1] == step:
+            end += 1
+        if step != 2 or end - start < 3:
+            step = 1
+            end = start + 1
+            while end < len(lanes) and lanes[end] - lanes[end - 1] == 1:
+                end += 1
+        kind = ("even " if lanes[start] % 2 == 0 else "odd ") if step == 2 else ""
+        span = str(lanes[start]) if end - start == 1 else f"{lanes[start]}-{lanes[end - 1]}"
+        parts.append(f"{kind}{'lane' if end - start == 1 else 'lanes'} {span}")
+        start = end
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
 def readers(report: LayoutReport, wave: int) -> str:
     """Which half-wave's outputs read the copies in which lanes."""
     assert report.readers is not None
@@ -162,7 +183,7 @@ def readers(report: LayoutReport, wave: int) -> str:
         lanes = np.flatnonzero((table == who).any(axis=(1, 2))).tolist()
         if who >= 0:
             span = number_list(range(who * half, (who + 1) * half))
-            parts.append(f"outputs in lanes {span} read the copies in lanes {number_list(lanes)}")
+            parts.append(f"outputs in lanes {span} read the copies in {lanes_in_words(lanes)}")
     return "; ".join(parts) or "no output reads any of these slots"
 
 
@@ -174,7 +195,7 @@ def dead(report: LayoutReport, wave: int) -> str:
     if not lanes:
         return f"no slot of wave {wave}; {int((~report.live).sum())} slots of other waves"
     slots = plural(int(unread.sum()), "slot")
-    return f"no output depends on {slots} of wave {wave}, in lanes {number_list(lanes)}"
+    return f"no output depends on {slots} of wave {wave}, in {lanes_in_words(lanes)}"
 
 
 def finding(found: Finding) -> Lines:

@@ -55,16 +55,18 @@ def elements(text: str, fields: int) -> list[Element]:
 
 @dataclass
 class Printed:
-    """A printed table: lane, VGPR -> text; and the same of the "needs" lines."""
+    """A printed table: lane, VGPR -> text; the same of the "needs" lines; lanes behind a ~."""
 
     cells: dict[tuple[int, int], str]
     needs: dict[tuple[int, int], str]
+    dead: set[int]
 
 
 def read_back(text: str) -> Printed:
-    printed = Printed({}, {})
+    printed = Printed({}, {}, set())
     columns: list[tuple[int, int]] = []
     lanes: list[int] = []
+    texts = ""
     for line in text.splitlines():
         left, bar, _ = line.partition("│" if "│" in line else " | ")
         if not bar or "┼" in line:
@@ -74,7 +76,12 @@ def read_back(text: str) -> Printed:
             continue
         target = printed.needs if left.strip() == "needs" else printed.cells
         if target is printed.cells:
-            lanes = numbers(left)
+            # Long labels go on in further lines; a "needs" line belongs to all of them.
+            lanes = numbers(left.replace("~", "")) + (lanes if texts == line[len(left) :] else [])
+            texts = line[len(left) :]
+            printed.dead |= set(map(int, re.findall(r"~(\d+)", left)))
+        if target is printed.needs:
+            texts = ""
         ends = [start for _, start in columns[1:]] + [len(line)]
         for (vgpr, start), end in zip(columns, ends, strict=True):
             for lane in lanes:
@@ -99,6 +106,10 @@ def test_every_cell_reads_back(name: str, width: int, encoding: str) -> None:
             for vgpr in range(report.loaded.vgprs):
                 shown = printed.cells[lane, vgpr]
                 assert elements(shown, report.loaded.fields) == held(report, wave, lane, vgpr)
+                if lane in printed.dead:
+                    assert report.live is not None
+                    assert not report.live[wave, lane].any()
+                    continue  # its line shows what the lanes need that are read
                 wrong = bool(report.mismatch[wave, lane, vgpr].any())
                 assert shown.startswith("!") == wrong
                 if wrong:
@@ -144,15 +155,50 @@ def test_a_wave_with_a_mismatch_is_shown_first() -> None:
 def test_marks_are_characters_and_explained() -> None:
     text = text_of(fake_reports.holes_and_dead())
     printed = read_back(text)
-    dead = {place for place, shown in printed.cells.items() if "~" in shown}
-    assert dead == {(lane, vgpr) for lane in range(16, 32) for vgpr in range(8)}
+    assert printed.dead == set(range(16, 32))
     stray = {place for place, shown in printed.cells.items() if shown.startswith("=")}
-    assert stray == {(3, 0), (3, 1)}, "lane 19 holds the same, but is dead, which weighs more"
+    assert stray == {(lane, vgpr) for lane in (3, 19) for vgpr in (0, 1)}
     assert printed.cells[5, 7] == "5,14/·"
     for words in ("· no element of the matrix", "~ dead copy", "= stray copy"):
         assert words in text
     clean = text_of(fake_reports.dump())
-    assert not any(words in clean for words in ("no element", "dead copy", "stray copy", "needs another"))
+    assert not any(words in clean for words in ("no element", "dead copy", "stray copy", "something else"))
+
+
+def test_dead_copies_share_a_line_only_with_lanes_that_hold_the_same() -> None:
+    text = text_of(fake_reports.half_read(fake_reports.dump()))
+    labels = [label.strip() for label in re.findall(r"^ *([~\d, ]+) │", text, re.MULTILINE)]
+    assert labels == [f"{'~' * (n % 2)}{n}, {'~' * (1 - n % 2)}{n + 16}" for n in range(16)]
+    assert "outputs in lanes 0-15 read the copies in even lanes 0-14" in " ".join(text.split())
+    assert "in odd lanes 1-15 and even lanes 16-30" in " ".join(text.split())
+    right = fake_reports.right_a()
+    row = right.row.copy()
+    row[0, 16, 2, 0] = 9  # a dead copy that is no copy any more
+    broken = fake_reports.dump(fake_reports.layout("A", (64, 16), row, right.col, 16))
+    printed = read_back(text_of(fake_reports.half_read(broken), wave=0))
+    assert (printed.cells[16, 2], printed.cells[0, 2]) == ("~9,4/0,5", "0,4/5")
+
+
+def test_many_equal_lanes_keep_short_labels() -> None:
+    assert re.findall(r"^ *([\d-]+) │", text_of(fake_reports.all_holes()), re.MULTILINE) == ["0-31"]
+    same = fake_reports.layout("A", (64, 16), np.zeros((4, 32, 8, 2)), fake_reports.right_a().col, 16)
+    text = text_of(fake_reports.half_read(fake_reports.dump(same, same)))
+    labels = re.findall(r"^ *([~\d, ]+) │", text, re.MULTILINE)
+    assert max(map(len, labels)) <= 20
+    assert sorted(lane for label in labels for lane in numbers(label.replace("~", ""))) == list(range(32))
+
+
+def test_a_dead_copy_stands_with_its_partner() -> None:
+    """Lanes 0, 8, 16 and 24 hold the same row, but 8 needs another: 24 is its copy, 16 that of 0."""
+    text = text_of(fake_reports.half_read(fake_reports.folded_a()))
+    labels = [label.strip() for label in re.findall(r"^ *([~\d, ]+) │", text, re.MULTILINE)]
+    assert labels == [f"{'~' * (n % 2)}{n}, {'~' * (1 - n % 2)}{n + 16}" for n in range(16)]
+
+
+def test_transposed_load_with_dead_copies_fits_80_columns() -> None:
+    text = text_of(fake_reports.half_read(fake_reports.transposed_a()))
+    assert text.count("lane │") == 1
+    assert "needs │" in text
 
 
 @pytest.mark.parametrize("name", fake_reports.ALL)
