@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
 from math import prod
-from os import cpu_count
 from typing import Any
 
 import numpy as np
@@ -33,9 +28,6 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Region, address
 from layoutprobe.machine.program import Program, build_program
 from layoutprobe.machine.scheduler import DEFAULT_BUDGET, Scheduler
-
-
-THREADS = 1
 
 
 class EmulatorBackend:
@@ -73,19 +65,18 @@ class EmulatorBackend:
         memory = _memory(launch, kernel, buffers)
         waves_per_group = -(-prod(launch.block) // LANES)
 
-        def run_batch(group_ids: NDArray[np.int64]) -> None:
-            machine = Machine(
-                program,
-                memory.arena,
-                make_waves(group_ids, waves_per_group),
-                lds_size=lds_size,
-                scratch_size=kernel.descriptor.private_segment_size,
-                image=memory.image,
-            )
-            with np.errstate(all="ignore"):
-                Scheduler(machine, self.budget).run(start_cohort(machine, kernel, launch.block, memory.kernarg))
-
-        _in_threads(run_batch, batches(launch.grid, waves_per_group))
+        with np.errstate(all="ignore"):
+            for group_ids in batches(launch.grid, waves_per_group):
+                machine = Machine(
+                    program,
+                    memory.arena,
+                    make_waves(group_ids, waves_per_group),
+                    lds_size=lds_size,
+                    scratch_size=kernel.descriptor.private_segment_size,
+                    image=memory.image,
+                )
+                start = start_cohort(machine, kernel, launch.block, memory.kernarg)
+                Scheduler(machine, self.budget).run(start)
         return self._result(launch, memory)
 
     def _program(self, code: CodeObject, kernel: Kernel) -> Program:
@@ -116,30 +107,14 @@ class EmulatorBackend:
         return RunResult(tuple(values), tuple(undefined), self.evidence)
 
 
-def _in_threads(work: Callable[[NDArray[np.int64]], None], items: Iterator[NDArray[np.int64]]) -> None:
-    """Run the batches on two threads: numpy lets go of the interpreter during its loops."""
-    first = next(items, None)
-    second = next(items, None)
-    if second is None or THREADS == 1:
-        for item in chain((i for i in (first, second) if i is not None), items):
-            work(item)
-        return
-    with ThreadPoolExecutor(THREADS) as pool:
-        pending: deque[Future[None]] = deque()
-        for item in chain((i for i in (first, second) if i is not None), items):
-            pending.append(pool.submit(work, item))
-            while len(pending) > THREADS:  # a fault ends the launch before the rest is started
-                pending.popleft().result()
-        for future in pending:
-            future.result()
-
-
 def _memory(launch: Launch, kernel: Kernel, buffers: list[Buffer]) -> GlobalMemory:
     """Global memory with the kernel arguments filled in."""
     names = [a.name or f"argument {i}" for i, a in enumerate(kernel.explicit_args)]
     named = [n for n, a in zip(names, launch.args, strict=False) if isinstance(a, Buffer)]
     plans = [
-        GlobalBuffer(f"buffer {name}", b.data.nbytes, np.ascontiguousarray(b.data).view(np.uint8).ravel(), b.undefined)
+        GlobalBuffer(
+            f"buffer {name}", b.data.nbytes, np.ascontiguousarray(b.data).view(np.uint8).ravel(), b.undefined
+        )
         for name, b in zip(named, buffers, strict=True)
     ]
     size = max((a.offset + a.size for a in kernel.args), default=0)

@@ -55,22 +55,25 @@ def decode_kernel(code: CodeObject, kernel: Kernel) -> dict[int, Inst]:
 
 
 def _executable_bytes(code: CodeObject, entry: int) -> Callable[[int], bytes]:
-    for segment in code.segments:
-        if segment.executable and segment.address <= entry < segment.address + len(segment.data):
-            base, data = segment.address, segment.data
+    """Reads up to 16 bytes at an address of the segment that holds the entry."""
+    segment = next(
+        (s for s in code.segments if s.executable and s.address <= entry < s.address + len(s.data)), None
+    )
+    if segment is None:
+        raise CodeObjectError("the kernel's entry is in no executable segment", where={"PC": f"{entry:#x}"})
+    base, data = segment.address, segment.data
 
-            def text(pc: int) -> bytes:
-                at = pc - base
-                if not 0 <= at <= len(data) - 4 or pc % 4:
-                    raise CodeObjectError(
-                        "control flow leaves the code",
-                        where={"PC": f"{pc:#x}"},
-                        expected=f"an address in {base:#x}..{base + len(data):#x}",
-                    )
-                return data[at : at + 16]
+    def text(pc: int) -> bytes:
+        at = pc - base
+        if not 0 <= at <= len(data) - 4 or pc % 4:
+            raise CodeObjectError(
+                "control flow leaves the code",
+                where={"PC": f"{pc:#x}"},
+                expected=f"an address in {base:#x}..{base + len(data):#x}",
+            )
+        return data[at : at + 16]
 
-            return text
-    raise CodeObjectError("the kernel's entry is in no executable segment", where={"PC": f"{entry:#x}"})
+    return text
 
 
 def decode_one(data: bytes, pc: int) -> Inst:
@@ -107,7 +110,9 @@ def _to_inst(raw: Any, pc: int) -> Inst:
 class _Fields:
     """The fields of one raw instruction, with makers for operands."""
 
-    def __init__(self, raw: Any, fields: dict[str, Any], name: str, encoding: str, variant: str, pc: int) -> None:
+    def __init__(
+        self, raw: Any, fields: dict[str, Any], name: str, encoding: str, variant: str, pc: int
+    ) -> None:
         self.raw, self.fields, self.name = raw, fields, name
         self.encoding, self.variant, self.pc = encoding, variant, pc
         self.literal = int(fields.get("literal", 0))
@@ -118,7 +123,11 @@ class _Fields:
     def operand(self, name: str, **changes: Any) -> Operand:
         """Operand of a register field, with width and format from AMD's operand table."""
         reg = self.fields[name]
-        info = self.raw.operands.get(name) or self.raw.operands.get("v" + name) or self.raw.operands.get(name[1:])
+        info = (
+            self.raw.operands.get(name)
+            or self.raw.operands.get("v" + name)
+            or self.raw.operands.get(name[1:])
+        )
         bits = info[1] if info else 32
         fmt = info[0].name.removeprefix("FMT_").removeprefix("NUM_") if info else "B32"
         if fmt == "M64":  # a lane mask: one SGPR in wave32
@@ -144,9 +153,18 @@ class _Fields:
 
     def dpp(self) -> dict[str, int]:
         if self.variant == "DPP8":
-            return {"dpp8": sum(self.mod(f"lane_sel_{i}") << 3 * i for i in range(8)), "fi": int(self.dpp8_fi)}
+            return {
+                "dpp8": sum(self.mod(f"lane_sel_{i}") << 3 * i for i in range(8)),
+                "fi": int(self.dpp8_fi),
+            }
         if self.variant == "DPP16":
-            keys = {"dpp": "dpp_ctrl", "row_mask": "row_mask", "bank_mask": "bank_mask", "bc": "bound_ctrl", "fi": "fi"}
+            keys = {
+                "dpp": "dpp_ctrl",
+                "row_mask": "row_mask",
+                "bank_mask": "bank_mask",
+                "bc": "bound_ctrl",
+                "fi": "fi",
+            }
             return {new: self.mod(old) for old, new in keys.items()}
         return {}
 
@@ -159,7 +177,10 @@ class _Fields:
         if self.variant.startswith("DPP"):
             info = self.raw.operands.get("src0")
             return self.register(
-                self.fields["vsrc0"].offset, info[1], info[0].name.removeprefix("FMT_").removeprefix("NUM_"), **changes
+                self.fields["vsrc0"].offset,
+                info[1],
+                info[0].name.removeprefix("FMT_").removeprefix("NUM_"),
+                **changes,
             )
         return self.operand("src0", **changes)
 
@@ -276,7 +297,8 @@ def _sop1(f: _Fields) -> Inst:
 
 
 def _sop2(f: _Fields) -> Inst:
-    dst, sources = f.operand("sdst"), (f.operand("ssrc0"), f.operand("ssrc1"))
+    dst = f.operand("sdst")
+    sources: tuple[Operand, ...] = (f.operand("ssrc0"), f.operand("ssrc1"))
     constant = Operand("literal", 0, 1, 32, dst.fmt, value=f.literal)
     if f.name == "s_fmaak_f32":
         sources = (*sources, constant)
@@ -322,7 +344,9 @@ def _flat(f: _Fields) -> Inst:
     names = f.raw.operands
     offset = f.mod("offset")
     saddr_code = f.fields["saddr"].offset
-    saddr = _NONE if saddr_code == NULL else f.register(saddr_code, 32 if f.encoding == "SCRATCH" else 64, "ANY")
+    saddr = (
+        _NONE if saddr_code == NULL else f.register(saddr_code, 32 if f.encoding == "SCRATCH" else 64, "ANY")
+    )
     addr_bits = 64 if f.encoding == "FLAT" or (f.encoding == "GLOBAL" and saddr.kind == "none") else 32
     addr = f.register(f.fields["addr"].offset, addr_bits, "ANY")
     if f.encoding == "SCRATCH" and not f.mod("sve"):

@@ -40,7 +40,16 @@ def load_instructions(code: CodeObject, kernel: Kernel) -> Mapping[int, Inst]:
 
 def _to_row(inst: Inst) -> list[Any]:
     dst, src = ([astuple(o) for o in operands] for operands in (inst.dst, inst.src))
-    return [inst.pc, inst.size, inst.name, inst.encoding, dst, src, inst.mods, [_to_row(h) for h in inst.pair]]
+    return [
+        inst.pc,
+        inst.size,
+        inst.name,
+        inst.encoding,
+        dst,
+        src,
+        inst.mods,
+        [_to_row(h) for h in inst.pair],
+    ]
 
 
 def _from_row(row: list[Any]) -> Inst:

@@ -14,7 +14,7 @@ from layoutprobe.isa.inst import EXEC_LO, SCC
 from layoutprobe.machine.registers import Array, RegisterFile
 
 if TYPE_CHECKING:
-    from layoutprobe.machine.dispatch import Machine
+    from layoutprobe.machine.machine import Machine
 
 
 class Cohort:

@@ -69,15 +69,18 @@ class Store:
                 words[..., j] = np.take(self.views[4], (offsets >> 2) + j)
                 continue
             for i in range(min(4, size - 4 * j)):
-                words[..., j] |= np.take(self.bytes, offsets + (4 * j + i)).astype(np.uint32) << np.uint32(8 * i)
+                words[..., j] |= np.take(self.bytes, offsets + (4 * j + i)).astype(np.uint32) << np.uint32(
+                    8 * i
+                )
         return words
 
     def scatter(self, offsets: Array, size: int, low_bits: int, dwords: list[Array]) -> None:
         """Scatter `size` bytes to each offset; one uint32 array of the offsets' shape per dword."""
-        if size == 16 and low_bits & 15 == 0:
-            self.views[16][offsets >> 4] = np.stack(dwords, axis=-1).view(np.complex128)[..., 0]
-        elif size == 8 and low_bits & 7 == 0:
-            self.views[8][offsets >> 3] = np.stack(dwords, axis=-1).view(np.uint64)[..., 0]
+        if size in (8, 16) and low_bits & size - 1 == 0:
+            items = np.empty((*dwords[0].shape, size // 4), np.uint32)
+            for j, word in enumerate(dwords):
+                items[..., j] = word
+            self.views[size][offsets >> _SHIFT[size]] = items.view(self.views[size].dtype)[..., 0]
         elif size >= 4 and low_bits & 3 == 0:
             index = offsets >> 2
             for j, word in enumerate(dwords):

@@ -15,7 +15,7 @@ Executor = Callable[[Cohort], None]
 Condition = Callable[[Cohort], Array]
 Bind = Callable[[Inst, Sequence[Inst]], Executor | None]
 """Gives the executor of an instruction, knowing those before it in its block; None for a
-deliberate no-op; raises Unbound."""
+deliberate no-op; raises UnboundError."""
 
 BRANCHES = ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz",
             "s_cbranch_execz", "s_cbranch_execnz")  # fmt: skip
@@ -23,7 +23,7 @@ ENDS = ("s_endpgm", "s_endpgm_saved")
 BARRIER = "s_barrier"
 
 
-class Unbound(Exception):
+class UnboundError(Exception):
     """An instruction cannot be executed; the text says why."""
 
 
@@ -72,9 +72,11 @@ def build_program(code: CodeObject, kernel: Kernel, insts: Mapping[int, Inst], b
     def bind_or_note(inst: Inst, earlier: Sequence[Inst]) -> Executor | None:
         try:
             return bind(inst, earlier)
-        except Unbound as reason:
+        except UnboundError as reason:
             line = code.lines.find(inst.pc)
-            missing[inst.pc] = f"{inst.name} at PC {inst.pc:#x}" + (f", {line}" if line else "") + f" ({reason})"
+            missing[inst.pc] = (
+                f"{inst.name} at PC {inst.pc:#x}" + (f", {line}" if line else "") + f" ({reason})"
+            )
             return None
 
     blocks = {pc: _block(pc, insts, leaders, bind_or_note) for pc in sorted(leaders)}

@@ -47,7 +47,9 @@ class Scheduler:
             cohort = self._next()
             block = blocks.get(cohort.pc)
             if block is None:
-                raise ExecutionError("the kernel runs past its last instruction", where={"PC": f"{cohort.pc:#x}"})
+                raise ExecutionError(
+                    "the kernel runs past its last instruction", where={"PC": f"{cohort.pc:#x}"}
+                )
             self._execute(cohort, block)
             spent += block.length
             if spent > self.budget:

@@ -15,6 +15,6 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     vopd,
     wmma,
 )
-from layoutprobe.semantics.registry import UnsupportedForm, bind, names
+from layoutprobe.semantics.registry import UnsupportedFormError, bind, names
 
-__all__ = ["UnsupportedForm", "bind", "names"]
+__all__ = ["UnsupportedFormError", "bind", "names"]

@@ -12,11 +12,13 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats
-from layoutprobe.semantics.memory_ops import (
+from layoutprobe.semantics.access import (
     Place,
     global_place,
+    lds_base,
     lds_place,
-    refuse_undefined,
+    refuse_readonly,
+    undefined_guard,
     vector_address,
 )
 from layoutprobe.semantics.operands import define, join64, reader
@@ -54,11 +56,9 @@ def _apply(place: Place, verb: str, kind: str, data: Array, compare: Array, *, r
     size = np.dtype(dtype).itemsize
     cells = place.memory.data.views[size].view(dtype)
     index = place.offsets[place.mask] // size
-    if place.memory.tracked:
-        # A result that depends on undefined memory stays undefined: the shadow is left as it is,
-        # except where the operation overwrites.
-        if verb == "swap":
-            place.memory.shadow.views[size][index] = 0
+    if place.memory.tracked and verb == "swap":
+        # Only an overwrite defines memory; what depends on the old value stays as undefined as it was.
+        place.memory.shadow.views[size][index] = 0
     if not returns and verb in _AT_ONCE and kind != "f32":
         _AT_ONCE[verb].at(cells, index, data)
         return None
@@ -91,13 +91,14 @@ def _return(c: Cohort, target: Operand, old: Array, mask: Array) -> None:
 
 def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
     address = reader(inst.src[0], "u32")
-    offset = np.int64(inst.mods.get("offset0", 0) | inst.mods.get("offset1", 0) << 8)
+    offset = inst.mods.get("offset0", 0) | inst.mods.get("offset1", 0) << 8
     size = np.dtype(_DTYPES[kind]).itemsize
     target = inst.dst[0] if inst.dst else None
+    guard = undefined_guard(inst, (inst.src[0],), "an LDS address")
 
     def execute(c: Cohort) -> None:
-        refuse_undefined(c, inst, (inst.src[0],), "an LDS address")
-        place = lds_place(c, inst, address(c.regs) + offset, size, size)
+        guard(c)
+        place = lds_place(c, inst, lds_base(c, address(c.regs)), offset, size, size)
         if place is None:
             return
         # DS_CMPSTORE: data0 is the new value, data1 the value to compare with.
@@ -114,13 +115,14 @@ def _bind_global(verb: str, kind: str, inst: Inst) -> Executor:
     address = vector_address(inst)
     size = np.dtype(_DTYPES[kind]).itemsize
     target = inst.dst[0] if inst.dst else None
+    guard = undefined_guard(inst, (inst.src[0], inst.src[-1]), "an address")
 
     def execute(c: Cohort) -> None:
-        refuse_undefined(c, inst, (inst.src[0], inst.src[-1]), "an address")
+        guard(c)
         place = global_place(c, inst, address(c), size)
         if place is None:
             return
-        c.machine.refuse_readonly(c, inst, place.offsets, place.mask)
+        refuse_readonly(c, inst, place)
         data = _value(c, inst.src[1], kind, 0, place.mask)
         compare = _value(c, inst.src[1], kind, size // 4, place.mask) if verb == "cmpswap" else data
         old = _apply(place, verb, kind, data, compare, returns=target is not None)

@@ -44,4 +44,9 @@ for _prefix in ("v_cmp", "v_cmpx"):
     for _kind in ("f16", "f32", "f64"):
         for _name, _function in FLOAT.items():
             vop(f"{_prefix}_{_name}_{_kind}", "mask", f"{_kind} {_kind}", _function)
-        vop(f"{_prefix}_class_{_kind}", "mask", f"{_kind} {'u16' if _kind == 'f16' else 'u32'}", floats.classify)
+        vop(
+            f"{_prefix}_class_{_kind}",
+            "mask",
+            f"{_kind} {'u16' if _kind == 'f16' else 'u32'}",
+            floats.classify,
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.semantics.registry import Executor, UnsupportedForm, instruction
+from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction
 
 _MODE_REGISTER = 1
 _ALL_DENORMALS = 0xF
@@ -40,19 +40,19 @@ def _wait(inst: Inst) -> None:
 def _sendmsg(inst: Inst) -> None:
     """DEALLOC_VGPRS (3) is a hint; other messages talk to a host that is not there."""
     if inst.mods["simm16"] & 0xFF != 3:
-        raise UnsupportedForm(f"message {inst.mods['simm16'] & 0xFF}")
+        raise UnsupportedFormError(f"message {inst.mods['simm16'] & 0xFF}")
 
 
 @instruction("s_denorm_mode")
 def _denorm(inst: Inst) -> None:
     if inst.mods["simm16"] & _ALL_DENORMALS != _ALL_DENORMALS:
-        raise UnsupportedForm("flushing denormals")
+        raise UnsupportedFormError("flushing denormals")
 
 
 @instruction("s_round_mode")
 def _round(inst: Inst) -> None:
     if inst.mods["simm16"] & 0xF:
-        raise UnsupportedForm("a rounding mode other than nearest even")
+        raise UnsupportedFormError("a rounding mode other than nearest even")
 
 
 @instruction("s_trap")

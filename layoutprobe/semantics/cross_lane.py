@@ -10,7 +10,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array, RegisterFile
 from layoutprobe.semantics.operands import reader, register_mask, settle, write_shadow
-from layoutprobe.semantics.registry import Executor, UnsupportedForm, instruction
+from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction
 
 _LANE = np.arange(32)
 
@@ -47,7 +47,9 @@ def _writelane(inst: Inst) -> Executor:
         # EXEC plays no part: one lane is written whether it is active or not.
         c.u[target.index][waves, lanes] = np.broadcast_to(get(c.regs), (len(waves), 1))[:, 0]
         if c.undef & touched:
-            c.shadow.u[target.index][waves, lanes] = np.broadcast_to(get_shadow(c.shadow), (len(waves), 1))[:, 0]
+            c.shadow.u[target.index][waves, lanes] = np.broadcast_to(get_shadow(c.shadow), (len(waves), 1))[
+                :, 0
+            ]
             settle(c, target.registers()[0])
 
     return execute
@@ -106,7 +108,9 @@ def _moving(
     return execute
 
 
-def _gather(get: Callable[[RegisterFile], Array], registers: RegisterFile, lanes: Array, readable: Array) -> Array:
+def _gather(
+    get: Callable[[RegisterFile], Array], registers: RegisterFile, lanes: Array, readable: Array
+) -> Array:
     values = np.broadcast_to(get(registers), lanes.shape)
     return np.where(readable, np.take_along_axis(values, lanes, axis=1), np.uint32(0))
 
@@ -123,7 +127,9 @@ def _bpermute(inst: Inst) -> Executor:
     def sources(c: Cohort) -> Array:
         return (((address(c.regs) + offset) >> np.uint32(2)) & np.uint32(31)).astype(np.int64)
 
-    return _moving(inst, sources, lambda c, lanes: np.take_along_axis(c.exec, lanes, axis=1), keep_unread=False)
+    return _moving(
+        inst, sources, lambda c, lanes: np.take_along_axis(c.exec, lanes, axis=1), keep_unread=False
+    )
 
 
 @instruction("ds_permute_b32")
@@ -177,7 +183,7 @@ def swizzle_source(offset: int) -> Array:
 def _swap(inst: Inst) -> Executor:
     one, other = inst.dst[0], inst.src[0]
     if other.kind != "v":
-        raise UnsupportedForm("v_swap_b32 with a scalar source")
+        raise UnsupportedFormError("v_swap_b32 with a scalar source")
     touched = register_mask(one) | register_mask(other)
 
     def execute(c: Cohort) -> None:
@@ -190,5 +196,3 @@ def _swap(inst: Inst) -> Executor:
             write_shadow(c, other, "u32", shadow)
 
     return execute
-
-

@@ -35,7 +35,9 @@ def _spread(lanes: Array, width: int) -> Array:
     return np.where(lanes, uint((1 << width) - 1), uint(0))
 
 
-def any_undefined(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+def any_undefined(
+    values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]
+) -> Sequence[Array]:
     """Any undefined source bit makes every result bit undefined."""
     lanes = _touched(shadows)
     return [_spread(lanes, width) for width in widths]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
-from layoutprobe.semantics.registry import UnsupportedForm
+from layoutprobe.semantics.registry import UnsupportedFormError
 
 _LANES = np.arange(32)
 _ROW = _LANES & ~15
@@ -77,7 +77,9 @@ def lane_map(inst: Inst) -> LaneMap | None:
     if "dpp_ctrl" not in inst.mods:
         return None
     rows, banks = inst.mods["row_mask"], inst.mods["bank_mask"]
-    enabled = ((rows >> (_LANES // 16)) & 1).astype(np.bool_) & ((banks >> (_IN_ROW // 4)) & 1).astype(np.bool_)
+    enabled = ((rows >> (_LANES // 16)) & 1).astype(np.bool_) & ((banks >> (_IN_ROW // 4)) & 1).astype(
+        np.bool_
+    )
     source = _dpp16_source(inst.mods["dpp_ctrl"])
     return LaneMap(source, enabled, bool(inst.mods["bound_ctrl"]), bool(inst.mods["fi"]))
 
@@ -102,7 +104,7 @@ def _dpp16_source(control: int) -> NDArray[np.int64]:
         return _ROW + amount
     if 0x160 <= control <= 0x16F:  # row_xmask
         return _ROW + (_IN_ROW ^ amount)
-    raise UnsupportedForm(f"dpp_ctrl {control:#x}")
+    raise UnsupportedFormError(f"dpp_ctrl {control:#x}")
 
 
 def _inside(place: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -91,9 +91,21 @@ vop("v_cvt_f32_f16", "f32", "f16", lambda a: a.astype(np.float32))
 vop("v_cvt_f16_f32", "f16", "f32", lambda a: a.astype(np.float16))
 vop("v_cvt_f16_u16", "f16", "u16", lambda a: a.astype(np.float16))
 vop("v_cvt_f16_i16", "f16", "i16", lambda a: a.astype(np.float16))
-for _to, _from in (("i32", "f32"), ("u32", "f32"), ("i32", "f64"), ("u32", "f64"), ("i16", "f16"), ("u16", "f16")):
+for _to, _from in (
+    ("i32", "f32"),
+    ("u32", "f32"),
+    ("i32", "f64"),
+    ("u32", "f64"),
+    ("i16", "f16"),
+    ("u16", "f16"),
+):
     vop(f"v_cvt_{_to}_{_from}", _to, _from, partial(floats.saturate, dtype=DTYPES[_to]))
-vop("v_cvt_nearest_i32_f32", "i32", "f32", lambda a: floats.saturate(np.floor(a.astype(np.float64) + 0.5), np.int32))
+vop(
+    "v_cvt_nearest_i32_f32",
+    "i32",
+    "f32",
+    lambda a: floats.saturate(np.floor(a.astype(np.float64) + 0.5), np.int32),
+)
 vop("v_cvt_floor_i32_f32", "i32", "f32", lambda a: floats.saturate(np.floor(a), np.int32))
 for _i in range(4):
     vop(f"v_cvt_f32_ubyte{_i}", "f32", "u32",
@@ -157,9 +169,9 @@ def _div_scale(step: int, near_max: int, tiny: int) -> Compute:
         is_denominator, is_numerator = s0 == s1, s0 == s2
         quotient = s2 / s1
         inverse = 1.0 / s1.astype(np.float64)
-        inverse_tiny = (np.abs(inverse) < np.finfo(s0.dtype if s0.dtype == np.float64 else np.float64).tiny) & (
-            inverse != 0
-        )
+        inverse_tiny = (
+            np.abs(inverse) < np.finfo(s0.dtype if s0.dtype == np.float64 else np.float64).tiny
+        ) & (inverse != 0)
         zero = (s1 == 0) | (s2 == 0)
         huge = _biased(s2) - _biased(s1) >= near_max
         both = inverse_tiny & _subnormal(quotient)
@@ -218,4 +230,3 @@ vop("v_div_fmas_f32", "f32", "f32 f32 f32 mask",
     lambda a, b, c, m: floats.ldexp(floats.fma32(a, b, c), np.where(m, 32, 0)))  # fmt: skip
 vop("v_div_fmas_f64", "f64", "f64 f64 f64 mask",
     lambda a, b, c, m: floats.ldexp(floats.fma64(a, b, c), np.where(m, 64, 0)))  # fmt: skip
-

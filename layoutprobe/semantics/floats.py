@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from layoutprobe.machine.registers import Array
@@ -78,7 +76,7 @@ def median(a: Array, b: Array, c: Array) -> Array:
 
 def saturate(value: Array, dtype: type[np.generic]) -> Array:
     """Float to integer by truncation; out of range clamps, NaN gives 0."""
-    info: Any = np.iinfo(dtype)  # type: ignore[type-var]
+    info = np.iinfo(np.dtype(dtype).name)
     whole = np.nan_to_num(np.trunc(value.astype(np.float64)), nan=0.0, posinf=np.inf, neginf=-np.inf)
     inside = np.clip(whole, float(info.min), float(info.max))
     return inside.astype(np.int64).astype(dtype)

@@ -75,7 +75,9 @@ def _perm_uniform(high: Array, low: Array, selector: int) -> Array:
     while at < 4:
         source = selector >> 8 * at & 7
         length = 1
-        while at + length < 4 and selector >> 8 * (at + length) & 7 == source + length and (source + length) % 4:
+        while (
+            at + length < 4 and selector >> 8 * (at + length) & 7 == source + length and (source + length) % 4
+        ):
             length += 1
         run = (high if source >= 4 else low) >> U(8 * (source % 4))
         run = (run & U((1 << 8 * length) - 1)) << U(8 * at) if length < 4 else run
@@ -112,7 +114,14 @@ for _name, _function in (("v_alignbit_b32", _align(1, 31)), ("v_alignbyte_b32", 
 
 
 def _shifts(name: str, kind: str, mask: int, function: Compute) -> None:
-    dtype = {"u32": np.uint32, "i32": np.int32, "u16": np.uint16, "i16": np.int16, "u64": np.uint64, "i64": np.int64}
+    dtype = {
+        "u32": np.uint32,
+        "i32": np.int32,
+        "u16": np.uint16,
+        "i16": np.int16,
+        "u64": np.uint64,
+        "i64": np.int64,
+    }
     amount_kind = {"u16": "u16", "i16": "u16"}.get(kind, "u32")
     convert = dtype[kind]
 
@@ -164,7 +173,12 @@ def _saturating(low: int, high: int, function: Compute) -> Compute:
     return compute
 
 
-_SUMS = (("u32", 0, 2**32 - 1), ("i32", -(2**31), 2**31 - 1), ("u16", 0, 2**16 - 1), ("i16", -(2**15), 2**15 - 1))
+_SUMS = (
+    ("u32", 0, 2**32 - 1),
+    ("i32", -(2**31), 2**31 - 1),
+    ("u16", 0, 2**16 - 1),
+    ("i16", -(2**15), 2**15 - 1),
+)
 for _kind, _low, _high in _SUMS:
     for _verb, _ufunc in (("add", np.add), ("sub", np.subtract)):
         vop(f"v_{_verb}_nc_{_kind}", _kind, f"{_kind} {_kind}", _ufunc, carry_upward,
@@ -211,7 +225,12 @@ def _low24(kind: str) -> Compute:
 
 for _kind, _suffix in (("u32", "u32_u24"), ("i32", "i32_i24")):
     _cut = _low24(_kind)
-    vop(f"v_mul_{_suffix}", _kind, f"{_kind} {_kind}", lambda a, b, cut=_cut: (cut(a) * cut(b)).astype(a.dtype))
+    vop(
+        f"v_mul_{_suffix}",
+        _kind,
+        f"{_kind} {_kind}",
+        lambda a, b, cut=_cut: (cut(a) * cut(b)).astype(a.dtype),
+    )
     vop(f"v_mul_hi_{_suffix}", _kind, f"{_kind} {_kind}",
         lambda a, b, cut=_cut: ((cut(a) * cut(b)) >> cut(a).dtype.type(32)).astype(a.dtype))  # fmt: skip
     vop(f"v_mad_{_suffix}", _kind, f"{_kind} {_kind} {_kind}",
@@ -348,6 +367,16 @@ def _pack(low: Array, high: Array) -> Array:
     return low.astype(np.uint32) & U(0xFFFF) | high.astype(np.uint32) << U(16)
 
 
-vop("v_cvt_pk_u16_u32", "u32", "u32 u32", lambda a, b: _pack(np.minimum(a, U(0xFFFF)), np.minimum(b, U(0xFFFF))))
-vop("v_cvt_pk_i16_i32", "u32", "i32 i32", lambda a, b: _pack(np.clip(a, -32768, 32767), np.clip(b, -32768, 32767)))
+vop(
+    "v_cvt_pk_u16_u32",
+    "u32",
+    "u32 u32",
+    lambda a, b: _pack(np.minimum(a, U(0xFFFF)), np.minimum(b, U(0xFFFF))),
+)
+vop(
+    "v_cvt_pk_i16_i32",
+    "u32",
+    "i32 i32",
+    lambda a, b: _pack(np.clip(a, -32768, 32767), np.clip(b, -32768, 32767)),
+)
 vop("v_pack_b32_f16", "u32", "u16 u16", _pack, transport(_pack, (0, 1)))

@@ -53,10 +53,14 @@ def _packed(name: str, kind: str, count: int, function: Compute, saturate: Compu
         return compute
 
     def rule(inst: Inst) -> Callable[..., Sequence[Array]]:
-        def undefined(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+        def undefined(
+            values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]
+        ) -> Sequence[Array]:
             halves = []
             for high in (False, True):
-                parts = [_half(s, o.sel_hi if high else o.sel) for s, o in zip(shadows, inst.src, strict=True)]
+                parts = [
+                    _half(s, o.sel_hi if high else o.sel) for s, o in zip(shadows, inst.src, strict=True)
+                ]
                 lanes = parts[0] != 0
                 for part in parts[1:]:
                     lanes = lanes | (part != 0)
@@ -85,7 +89,9 @@ def _shift(function: Compute) -> Compute:
 for _sign, _dtype in (("u16", np.uint16), ("i16", np.int16)):
     _packed(f"v_pk_add_{_sign}", _sign, 2, np.add, _clipped(np.add, _dtype))
     _packed(f"v_pk_sub_{_sign}", _sign, 2, np.subtract, _clipped(np.subtract, _dtype))
-    _packed(f"v_pk_mad_{_sign}", _sign, 3, lambda a, b, c: a * b + c, _clipped(lambda a, b, c: a * b + c, _dtype))
+    _packed(
+        f"v_pk_mad_{_sign}", _sign, 3, lambda a, b, c: a * b + c, _clipped(lambda a, b, c: a * b + c, _dtype)
+    )
     _packed(f"v_pk_min_{_sign}", _sign, 2, np.minimum)
     _packed(f"v_pk_max_{_sign}", _sign, 2, np.maximum)
 _packed("v_pk_mul_lo_u16", "u16", 2, np.multiply)
@@ -104,7 +110,11 @@ _packed("v_pk_fma_f16", "f16", 3, floats.fma16)
 
 def _mixed(operand: Operand) -> Callable[[Array], Array]:
     def read(word: Array) -> Array:
-        value = _half(word, operand.sel).view(np.float16).astype(np.float32) if operand.sel_hi else word.view(np.float32)
+        value = (
+            _half(word, operand.sel).view(np.float16).astype(np.float32)
+            if operand.sel_hi
+            else word.view(np.float32)
+        )
         if operand.neg_hi:
             value = np.abs(value)
         return -value if operand.neg else value
@@ -136,7 +146,9 @@ register_binder("v_fma_mixhi_f16", partial(_bind_mix, "f16"))
 
 def f16_pair(word: Array) -> tuple[Array, Array]:
     """Both halves of a register as f64, from f16."""
-    return _half(word, False).view(np.float16).astype(np.float64), _half(word, True).view(np.float16).astype(np.float64)
+    return _half(word, False).view(np.float16).astype(np.float64), _half(word, True).view(np.float16).astype(
+        np.float64
+    )
 
 
 def bf16_pair(word: Array) -> tuple[Array, Array]:

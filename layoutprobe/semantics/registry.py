@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.program import Unbound
+from layoutprobe.machine.program import UnboundError
 
 Executor = Callable[[Cohort], None]
 Binder = Callable[[Inst], Executor | None]
@@ -44,7 +44,7 @@ def register_block_binder(name: str, binder: BlockBinder) -> None:
     _BINDERS[name] = binder
 
 
-class UnsupportedForm(Unbound):
+class UnsupportedFormError(UnboundError):
     """No semantics for the mnemonic, or not with these modifiers; the text says which."""
 
 
@@ -66,9 +66,9 @@ def bind(inst: Inst, earlier: Sequence[Inst] = ()) -> Executor | None:
         earlier: the instructions before it in its basic block.
 
     Raises:
-        UnsupportedForm: no semantics, or not in this form.
+        UnsupportedFormError: no semantics, or not in this form.
     """
     binder = _BINDERS.get("v_dual" if inst.pair else inst.name)
     if binder is None:
-        raise UnsupportedForm("no semantics")
+        raise UnsupportedFormError("no semantics")
     return binder(inst, earlier)

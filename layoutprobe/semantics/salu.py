@@ -34,7 +34,7 @@ from layoutprobe.semantics.operands import (
     write_shadow,
     writer,
 )
-from layoutprobe.semantics.registry import Executor, UnsupportedForm, instruction, register_binder
+from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction, register_binder
 
 Scc = Literal["", "nonzero", "given", "only", "read", "read given"]
 """What an instruction does with SCC: leaves it; result != 0; the second result; the only result;
@@ -60,7 +60,7 @@ def _bind(
     if len(sources) < len(kinds):  # fmac and addk read their destination
         sources.append(inst.dst[0]) if not inst.mods else sources.insert(0, inst.dst[0])
     if len(sources) != len(kinds):
-        raise UnsupportedForm(f"{inst.name} with {len(sources)} sources")
+        raise UnsupportedFormError(f"{inst.name} with {len(sources)} sources")
     return _executor(inst, sources, result, kinds, compute, rule, scc)
 
 
@@ -244,8 +244,15 @@ sop("s_subb_u32", "u32", "u32 u32", _subb, scc="read given")
 sop("s_absdiff_i32", "u32", "i32 i32", lambda a, b: np.abs(a - b).view(np.uint32), scc="nonzero")
 sop("s_mul_i32", "u32", "u32 u32", np.multiply)
 sop("s_mulk_i32", "i32", "i32 i32", np.multiply)
-sop("s_mul_hi_u32", "u32", "u32 u32", lambda a, b: ((a.astype(np.uint64) * b) >> np.uint64(32)).astype(np.uint32))
-sop("s_mul_hi_i32", "i32", "i32 i32", lambda a, b: ((a.astype(np.int64) * b) >> np.int64(32)).astype(np.int32))
+sop(
+    "s_mul_hi_u32",
+    "u32",
+    "u32 u32",
+    lambda a, b: ((a.astype(np.uint64) * b) >> np.uint64(32)).astype(np.uint32),
+)
+sop(
+    "s_mul_hi_i32", "i32", "i32 i32", lambda a, b: ((a.astype(np.int64) * b) >> np.int64(32)).astype(np.int32)
+)
 for _n in (1, 2, 3, 4):
     sop(f"s_lshl{_n}_add_u32", "u32", "u32 u32",
         lambda a, b, n=_n: _carry((a.astype(np.uint64) << np.uint64(n)) + b), scc="given")  # fmt: skip
@@ -300,12 +307,12 @@ sop("s_cmovk_i32", "i32", "i32 i32", lambda old, a, f: np.where(f, a, old), scc=
 
 _COMPARE = {"eq": np.equal, "lg": np.not_equal, "gt": np.greater, "ge": np.greater_equal, "lt": np.less,
             "le": np.less_equal}  # fmt: skip
-for _name, _ufunc in _COMPARE.items():
+for _name, _compare in _COMPARE.items():
     for _kind in ("i32", "u32"):
-        sop(f"s_cmp_{_name}_{_kind}", "", f"{_kind} {_kind}", _ufunc, scc="only")
-        sop(f"s_cmpk_{_name}_{_kind}", "", f"{_kind} {_kind}", _ufunc, scc="only")
+        sop(f"s_cmp_{_name}_{_kind}", "", f"{_kind} {_kind}", _compare, scc="only")
+        sop(f"s_cmpk_{_name}_{_kind}", "", f"{_kind} {_kind}", _compare, scc="only")
     if _name in ("eq", "lg"):
-        sop(f"s_cmp_{_name}_u64", "", "u64 u64", _ufunc, scc="only")
+        sop(f"s_cmp_{_name}_u64", "", "u64 u64", _compare, scc="only")
 for _kind in ("f32", "f16"):
     for _name, _predicate in FLOAT.items():
         if _name not in ("f", "t"):
@@ -319,8 +326,19 @@ def _wide(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *s: function(*s).astype(np.float16).view(np.uint16).astype(np.uint32)
 
 
-_FLOAT2 = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": floats.minimum, "max": floats.maximum}
-_FLOAT1 = {"ceil": np.ceil, "floor": np.floor, "trunc": np.trunc, "rndne": np.rint}
+_FLOAT2: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "min": floats.minimum,
+    "max": floats.maximum,
+}
+_FLOAT1: dict[str, Callable[..., Any]] = {
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "trunc": np.trunc,
+    "rndne": np.rint,
+}
 for _name, _function in _FLOAT2.items():
     sop(f"s_{_name}_f32", "f32", "f32 f32", _function)
     sop(f"s_{_name}_f16", "u32", "f16 f16", _wide(_function))
@@ -336,7 +354,12 @@ sop("s_cvt_i32_f32", "i32", "f32", lambda a: floats.saturate(a, np.int32))
 sop("s_cvt_u32_f32", "u32", "f32", lambda a: floats.saturate(a, np.uint32))
 sop("s_cvt_f16_f32", "u32", "f32", _wide(lambda a: a.astype(np.float16)))
 sop("s_cvt_f32_f16", "f32", "f16", lambda a: a.astype(np.float32))
-sop("s_cvt_hi_f32_f16", "f32", "u32", lambda a: (a >> U(16)).astype(np.uint16).view(np.float16).astype(np.float32))
+sop(
+    "s_cvt_hi_f32_f16",
+    "f32",
+    "u32",
+    lambda a: (a >> U(16)).astype(np.uint16).view(np.float16).astype(np.float32),
+)
 
 
 def _rtz_pair(a: Array, b: Array) -> Array:

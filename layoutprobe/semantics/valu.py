@@ -26,7 +26,7 @@ from layoutprobe.semantics.operands import (
     write_shadow,
     writer,
 )
-from layoutprobe.semantics.registry import Executor, UnsupportedForm, instruction, register_binder
+from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction, register_binder
 
 Compute = Callable[..., Any]
 
@@ -70,7 +70,9 @@ def vop(
     saturate: Compute | None = None,
 ) -> None:
     """Register one VALU mnemonic; types are separated by spaces."""
-    op = Op(name, tuple(results.split()), tuple(sources.split()), compute, rule, tuple(implicit.split()), saturate)
+    op = Op(
+        name, tuple(results.split()), tuple(sources.split()), compute, rule, tuple(implicit.split()), saturate
+    )
     OPS[name] = op
     register_binder(name, lambda inst: bind_valu(op, inst))
 
@@ -112,7 +114,7 @@ class Execution:
         sources = inst.src + tuple(inst.dst[: len(op.implicit)])
         kinds = op.sources + op.implicit
         if len(sources) != len(kinds):
-            raise UnsupportedForm(f"{inst.name} with {len(inst.src)} sources")
+            raise UnsupportedFormError(f"{inst.name} with {len(inst.src)} sources")
         self.lanes: LaneMap | None = lane_map(inst)
         self.readers = [reader(s, k) for s, k in zip(sources, kinds, strict=True)]
         self.shadow_readers = [reader(s, k, shadow=True) for s, k in zip(sources, kinds, strict=True)]
@@ -135,10 +137,11 @@ class Execution:
             post.append(clamp_unit)
             return self.op.compute, post
         if self.op.saturate is None:
-            raise UnsupportedForm(f"{self.inst.name} with clamp")
+            raise UnsupportedFormError(f"{self.inst.name} with clamp")
         return self.op.saturate, post
 
     def __call__(self, c: Cohort) -> None:
+        """Execute the instruction for a cohort."""
         if self.lanes is None:
             self._execute(c, None)
         else:

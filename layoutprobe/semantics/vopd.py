@@ -7,7 +7,7 @@ import numpy as np
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.semantics.operands import register_mask
-from layoutprobe.semantics.registry import Executor, UnsupportedForm, bind, instruction
+from layoutprobe.semantics.registry import Executor, UnsupportedFormError, bind, instruction
 from layoutprobe.semantics.valu import OPS, Execution
 
 
@@ -21,7 +21,7 @@ def _dual(inst: Inst) -> Executor:
     # One of the orders lets the first write without the second noticing.
     first, second = (bind(y), bind(x)) if x_feeds_y else (bind(x), bind(y))
     if first is None or second is None:
-        raise UnsupportedForm(inst.name)
+        raise UnsupportedFormError(inst.name)
 
     def in_order(c: Cohort) -> None:
         first(c)

@@ -22,7 +22,7 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.packed_ops import fields
-from layoutprobe.semantics.registry import Executor, UnsupportedForm, register_block_binder
+from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_block_binder
 
 _EVEN = slice(0, 16, 2)
 _ODD_UPPER = slice(17, 32, 2)
@@ -135,14 +135,14 @@ def _bind(form: Form, inst: Inst, earlier: Sequence[Inst]) -> Executor:
     a, b, c_operand = inst.src
     d = inst.dst[0]
     if inst.mods.get("opsel", 0) & 3:
-        raise UnsupportedForm(f"{inst.name} with op_sel on A or B")
+        raise UnsupportedFormError(f"{inst.name} with op_sel on A or B")
     if form.int_bits:
         expand_a, expand_b = (_expand_int(form.int_bits, operand.neg) for operand in (a, b))
         if any(o.neg_hi for o in inst.src) or c_operand.neg:
-            raise UnsupportedForm(f"{inst.name} with neg_hi, or neg on C")
+            raise UnsupportedFormError(f"{inst.name} with neg_hi, or neg on C")
     else:
         if form.expand is None:
-            raise UnsupportedForm(inst.name)
+            raise UnsupportedFormError(inst.name)
         expand_a, expand_b = (_negated(form.expand, operand) for operand in (a, b))
     keep_a, keep_b = ("A", a.index, a.neg, a.neg_hi), ("B", b.index, b.neg, b.neg_hi)
     reuse_a, reuse_b = _unchanged(a, 0, inst, earlier), _unchanged(b, 1, inst, earlier)
@@ -187,7 +187,9 @@ def _unchanged(operand: Operand, role: int, inst: Inst, earlier: Sequence[Inst])
         overwritten = not registers.isdisjoint(written)
         if before.name == inst.name and before.src[role] == operand:
             return not overwritten
-        if overwritten or (before.name.startswith("v_swap") and not registers.isdisjoint(before.src[0].registers())):
+        if overwritten or (
+            before.name.startswith("v_swap") and not registers.isdisjoint(before.src[0].registers())
+        ):
             return False
     return False
 
@@ -204,7 +206,9 @@ def _accumulator(
     def c_words(c: Cohort) -> Array:
         if source.kind == "v":
             return c.regs.vgprs[at : at + 8]
-        return np.full((1, 1, 1), constant_bits(source, 16 if form.result in ("f16", "bf16") else 32), np.uint32)
+        return np.full(
+            (1, 1, 1), constant_bits(source, 16 if form.result in ("f16", "bf16") else 32), np.uint32
+        )
 
     def modified(value: Array) -> Array:
         value = np.abs(value) if source.neg_hi else value
@@ -220,7 +224,9 @@ def _accumulator(
     def half(c: Cohort, product: Array) -> None:
         words = c_words(c) >> (shift if source.kind == "v" else np.uint32(0))
         if form.result == "f16":
-            value = modified((words & np.uint32(0xFFFF)).astype(np.uint16).view(np.float16).astype(np.float64))
+            value = modified(
+                (words & np.uint32(0xFFFF)).astype(np.uint16).view(np.float16).astype(np.float64)
+            )
             bits = (product + value).astype(np.float16).view(np.uint16)
         else:
             value = modified((words << np.uint32(16)).view(np.float32).astype(np.float64))
@@ -249,8 +255,8 @@ def round_bf16(value: Array) -> Array:
 
 def _undefined(c: Cohort, a: Operand, b: Operand, source: Operand, form: Form, upper: bool) -> Array:
     """Bool [vgpr, wave, lane] of D."""
-    rows = c.shadow.vgprs[a.index : a.index + a.regs].any(axis=0)
-    columns = c.shadow.vgprs[b.index : b.index + b.regs].any(axis=0)
+    rows = np.asarray(c.shadow.vgprs[a.index : a.index + a.regs].any(axis=0))
+    columns = np.asarray(c.shadow.vgprs[b.index : b.index + b.regs].any(axis=0))
     bad = np.empty((8, len(c.waves), 32), np.bool_)
     for v in range(8):
         bad[v, :, :16] = rows[:, 2 * v, None]

@@ -1,0 +1,281 @@
+"""How lanes reach memory: where they point, what may go wrong, and how data moves to registers.
+
+One access serves all lanes of a cohort: addresses are checked first (in range, aligned, defined),
+then gathered or scattered together. Data and undefined bits travel the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutprobe.isa.inst import VGPR0, Inst, Operand
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.memory import BASE_ADDRESS, Memory, Region
+from layoutprobe.machine.registers import Array
+from layoutprobe.semantics.operands import reader, register_mask, settle
+
+_ZERO = np.zeros(1, np.uint32)
+
+
+@dataclass(frozen=True)
+class Width:
+    """How one access moves bits between memory and registers.
+
+    Attributes:
+        size: bytes.
+        signed: sign-extend to 32 bits.
+        half: None, or the register half (0 low, 1 high) that a D16 form reads or writes.
+    """
+
+    size: int
+    signed: bool = False
+    half: int | None = None
+
+
+WIDTHS = {
+    "u8": Width(1), "i8": Width(1, True), "u16": Width(2), "i16": Width(2, True), "b8": Width(1), "b16": Width(2),
+    "b32": Width(4), "b64": Width(8), "b96": Width(12), "b128": Width(16),
+    "d16_u8": Width(1, False, 0), "d16_i8": Width(1, True, 0), "d16_b16": Width(2, False, 0),
+    "d16_hi_u8": Width(1, False, 1), "d16_hi_i8": Width(1, True, 1), "d16_hi_b16": Width(2, False, 1),
+    "d16_hi_b8": Width(1, False, 1),
+    "u8_d16": Width(1, False, 0), "u8_d16_hi": Width(1, False, 1), "i8_d16": Width(1, True, 0),
+    "i8_d16_hi": Width(1, True, 1), "u16_d16": Width(2, False, 0), "u16_d16_hi": Width(2, False, 1),
+    "b8_d16_hi": Width(1, False, 1), "b16_d16_hi": Width(2, False, 1),
+}  # fmt: skip
+"""Suffix of the mnemonic -> width."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where the lanes of one access point: a memory and checked byte offsets in it.
+
+    Attributes:
+        memory: the memory.
+        offsets: int64 [wave, lane]; inactive lanes point at byte 0.
+        low_bits: bitwise or of the offsets.
+        mask: bool [wave, lane], lanes that access.
+        region: global memory: the one allocation that all lanes hit, if it is one.
+    """
+
+    memory: Memory
+    offsets: Array
+    low_bits: int
+    mask: Array
+    region: Region | None = None
+
+
+def load_into(c: Cohort, place: Place, width: Width, target: Operand, first: int = 0) -> None:
+    """Load into the VGPRs of `target` from its register number `first` on."""
+    index = target.index + first
+    data = place.memory.data.gather(place.offsets, width.size, place.low_bits)
+    write_loaded(c, index, data, width, c.regs.u, c.regs.h, place.mask)
+    undefined = None
+    if place.memory.tracked:
+        undefined = place.memory.shadow.gather(place.offsets, width.size, place.low_bits)
+        if not undefined.any():
+            undefined = None
+    registers = range(256 + index, 256 + index + (width.size + 3) // 4)
+    if undefined is None:
+        if not any(c.undef >> r & 1 for r in registers):
+            return
+        undefined = np.zeros_like(data)
+    write_loaded(c, index, undefined, width, c.shadow.u, c.shadow.h, place.mask)
+    for register in registers:
+        settle(c, register)
+
+
+def write_loaded(
+    c: Cohort, index: int, values: Array, width: Width, words: list[Array], halves: list[Array], mask: Array
+) -> None:
+    """Write uint32 [wave, lane, dword] to registers or their shadows."""
+    if width.signed:
+        shift = np.int32(32 - 8 * width.size)
+        values = ((values.view(np.int32) << shift) >> shift).view(np.uint32)
+    full = c.full and mask is c.exec
+    if width.half is not None:
+        target = halves[index][:, width.half :: 2]
+        np.copyto(target, values[..., 0].astype(np.uint16), where=True if full else mask)
+        return
+    for j in range(values.shape[-1]):
+        if full:
+            words[index + j][...] = values[..., j]
+        else:
+            np.copyto(words[index + j], values[..., j], where=mask)
+
+
+def store_from(c: Cohort, place: Place, width: Width, data: Operand, first: int = 0) -> None:
+    """Store the VGPRs of `data` from its register number `first` on."""
+    index = data.index + first
+    count = (width.size + 3) // 4
+    values = [_stored(c.u[index + j], width) for j in range(count)]
+    undefined: list[Array] | None = None
+    if any(c.undef >> (256 + index + j) & 1 for j in range(count)):
+        undefined = [_stored(c.shadow.u[index + j], width) for j in range(count)]
+        if not any(u.any() for u in undefined):
+            undefined = None
+    offsets = place.offsets
+    if not (c.full and place.mask is c.exec):
+        offsets = offsets[place.mask]
+        values = [v[place.mask] for v in values]
+        undefined = [u[place.mask] for u in undefined] if undefined else None
+    place.memory.data.scatter(offsets, width.size, place.low_bits, values)
+    if undefined is not None:
+        place.memory.tracked = True
+        place.memory.shadow.scatter(offsets, width.size, place.low_bits, undefined)
+    elif place.memory.tracked:
+        place.memory.shadow.scatter(offsets, width.size, place.low_bits, [_ZERO] * count)
+
+
+def _stored(word: Array, width: Width) -> Array:
+    return word >> np.uint32(16) if width.half else word
+
+
+# Where lanes point.
+
+
+def undefined_guard(inst: Inst, operands: Sequence[Operand], what: str) -> Callable[[Cohort], None]:
+    """A check, made once per instruction, that no undefined value reaches an address."""
+    present = [o for o in operands if o.kind != "none"]
+    mask = 0
+    for operand in present:
+        mask |= register_mask(operand)
+
+    def guard(c: Cohort) -> None:
+        if not c.undef & mask:
+            return
+        for register in (r for o in present for r in o.registers()):
+            bits = c.shadow.u[register - VGPR0] if register >= VGPR0 else c.shadow.su[register]
+            bad = np.broadcast_to(bits != 0, c.exec.shape) & c.exec
+            if bad.any():
+                raise c.machine.fault(c, inst, f"an undefined value is used as {what}", bad,
+                                      hint="initialise it on every path that leads here")  # fmt: skip
+
+    return guard
+
+
+def masked(c: Cohort, offsets: Array) -> Array:
+    """Offsets with those of inactive lanes at 0."""
+    full = np.broadcast_to(offsets, c.exec.shape)
+    return full if c.full else np.where(c.exec, full, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class LdsBase:
+    """LDS addresses of one register, prepared for every access of a block that uses it.
+
+    Attributes:
+        local: int64 [wave, lane], byte offsets in the workgroup's LDS; 0 in inactive lanes.
+        placed: the same in the memory of all workgroups.
+        low_bits: bitwise or of `local`: its common alignment, and an upper bound.
+    """
+
+    local: Array
+    placed: Array
+    low_bits: int
+
+
+def lds_base(c: Cohort, addresses: Array) -> LdsBase:
+    """Prepare LDS byte addresses (unsigned or int64 [wave, lane])."""
+    local = masked(c, addresses.astype(np.int64))
+    return LdsBase(local, local + c.lds_base, int(np.bitwise_or.reduce(local, axis=None)))
+
+
+def lds_place(c: Cohort, inst: Inst, base: LdsBase, offset: int, size: int, natural: int) -> Place | None:
+    """Check LDS accesses at `offset` beyond the base and place them.
+
+    Args:
+        natural: alignment that the access needs, in bytes. Source: RDNA3 ISA guide, LDS
+            "Alignment and Errors": natural up to 16 bytes.
+    """
+    machine = c.machine
+    low_bits = base.low_bits | offset
+    # The bitwise or bounds the largest address: usually no further reduction is needed.
+    if base.low_bits + offset + size > machine.lds_size or base.low_bits < 0:
+        beyond = ((base.local < 0) | (base.local + (offset + size) > machine.lds_size)) & c.exec
+        if beyond.any():
+            raise machine.fault(c, inst, f"LDS access of {size} bytes beyond the allocation", beyond,
+                                address=base.local + offset, expected=f"byte addresses below {machine.lds_size}",
+                                hint="check the LDS index, its stride, and dynamic LDS at launch")  # fmt: skip
+    if low_bits & natural - 1:
+        at = base.local + offset
+        crooked = (at & natural - 1 != 0) & c.exec
+        if crooked.any():
+            raise machine.fault(c, inst, f"misaligned LDS access of {size} bytes", crooked, address=at,
+                                expected=f"a multiple of {natural}",
+                                hint="align the LDS row stride, or load narrower vectors")  # fmt: skip
+    if not c.full and not c.exec.any():
+        return None
+    return Place(machine.lds, base.placed + offset if offset else base.placed, low_bits, c.exec)
+
+
+def global_place(c: Cohort, inst: Inst, offsets: Array, size: int, mask: Array | None = None) -> Place | None:
+    """Check global accesses and place them.
+
+    Args:
+        offsets: uint64 [wave, lane] or broadcastable, addresses less BASE_ADDRESS.
+        mask: lanes that access, if not all active ones.
+    """
+    machine, mask = c.machine, c.exec if mask is None else mask
+    full = c.full and mask is c.exec
+    if not full and not mask.any():
+        return None
+    at = offsets.view(np.int64)
+    if at.shape != c.exec.shape:
+        at = np.broadcast_to(at, c.exec.shape)
+    if not full:
+        # Inactive lanes repeat an active one: in range, and no guard against them is needed.
+        at = np.where(mask, at, at[mask][0])
+    region = machine.arena.common_region(at, size)
+    outside = None if region else machine.arena.outside(at, size)
+    if outside is not None and (outside & mask).any():
+        raise machine.global_fault(c, inst, at, size, outside & mask)
+    low_bits = int(np.bitwise_or.reduce(at, axis=None)) if size > 1 else 0
+    if low_bits & min(size, 8) - 1 and "atomic" in inst.name:
+        raise machine.fault(c, inst, f"misaligned atomic of {size} bytes", mask & (at & size - 1 != 0))
+    return Place(machine.arena, at, low_bits, mask, region)
+
+
+def refuse_readonly(c: Cohort, inst: Inst, place: Place) -> None:
+    """A store may not hit code, constants or the kernel's arguments."""
+    arena = c.machine.arena
+    hit = (
+        [place.region]
+        if place.region
+        else [arena.region_at(int(o)) for o in np.unique(place.offsets[place.mask])]
+    )
+    for region in hit:
+        if region is not None and not region.writable:
+            inside = (place.offsets >= region.start) & (place.offsets < region.end) & place.mask
+            raise c.machine.fault(c, inst, f"store into {region.name}, which is read-only", inside,
+                                  hint="check the pointer that this line stores through")  # fmt: skip
+
+
+def scratch_place(
+    c: Cohort, inst: Inst, addresses: Array, size: int, mask: Array | None = None
+) -> Place | None:
+    """Check scratch byte offsets of a lane (int64 [wave, lane]) and place them."""
+    machine, mask = c.machine, c.exec if mask is None else mask
+    offsets = np.where(mask, np.broadcast_to(addresses, c.exec.shape), 0)
+    beyond = ((offsets < 0) | (offsets + size > machine.scratch_size)) & mask
+    if beyond.any():
+        raise machine.fault(c, inst, f"scratch access of {size} bytes beyond the allocation", beyond,
+                            address=offsets, expected=f"offsets below {machine.scratch_size}")  # fmt: skip
+    if not mask.any():
+        return None
+    at = offsets + machine.scratch_base(c)
+    return Place(machine.scratch, at, int(np.bitwise_or.reduce(at, axis=None)), mask)
+
+
+def vector_address(inst: Inst, *, relative_to: int = BASE_ADDRESS) -> Callable[[Cohort], Array]:
+    """Reads the address of a global or flat access: 64-bit VGPRs, or SGPR base plus 32-bit VGPR,
+    plus the instruction's offset; uint64, less `relative_to`."""
+    vaddr, saddr = inst.src[0], inst.src[-1]
+    offset = np.uint64((inst.mods.get("offset", 0) - relative_to) & 0xFFFF_FFFF_FFFF_FFFF)
+    if saddr.kind == "none":
+        pair = reader(vaddr, "u64")
+        return lambda c: pair(c.regs) + offset
+    base, lanes = reader(saddr, "u64"), reader(vaddr, "u32")
+    return lambda c: (base(c.regs) + offset) + lanes(c.regs)
