@@ -46,8 +46,7 @@ def _frexp_exponent(t: str, dest: str) -> Correction:
 
 def _fract(t: str, top: tuple[str, str]) -> Correction:
     return Correction(
-        f"D0.{t} = S0.{t} + -floor(S0.{t});\n"
-        f"if D0.{t} >= {top[0]} then\nD0.{t} = {top[1]}\nendif",
+        f"D0.{t} = S0.{t} + -floor(S0.{t});\nif D0.{t} >= {top[0]} then\nD0.{t} = {top[1]}\nendif",
         "the sum may round to 1 for a small negative x",
         f"{_LLVM}: AMDGPUCodeGenPrepare turns min(x - floor(x), the largest value below 1) into V_FRACT",
     )
