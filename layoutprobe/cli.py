@@ -102,13 +102,23 @@ def _run(argv: Sequence[str] | None) -> int:
             import traceback
 
             traceback.print_exc()
-        kind = type(error).__name__
-        _say(
-            f"layoutprobe: this is a bug in layoutprobe, not in your kernel: {kind}: {error}\n"
-            f"  next:     please report it with the command line, the output of `layoutprobe doctor`\n"
-            f"            and the traceback that {DEBUG}=1 shows. Nothing was decided."
-        )
+        _say(f"layoutprobe: {_unexpected(error)}")
         return 2
+
+
+def _unexpected(error: Exception) -> str:
+    """What to say about an exception that is no ProbeError."""
+    if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("layoutprobe"):
+        return (
+            f"the Python package {error.name!r} is missing in {sys.executable}\n"
+            "  next:     install layoutprobe with its dependencies: pip install layoutprobe"
+        )
+    return (
+        f"a bug in layoutprobe, not in your kernel: {type(error).__name__}: {error}\n"
+        "  next:     please report it, with the command line, what `layoutprobe doctor`\n"
+        f"            prints, and the traceback that {DEBUG}=1 shows.\n"
+        "            Nothing was decided about the kernel."
+    )
 
 
 def parser() -> argparse.ArgumentParser:

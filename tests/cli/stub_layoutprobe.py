@@ -2,7 +2,7 @@
 
     python stub_layoutprobe.py REPORT ARGUMENTS...
 
-REPORT is a name in fake_reports.ALL, or what goes wrong: "error", "bug", "interrupt".
+REPORT is a name in fake_reports.ALL, or what goes wrong: "error", "bug", "missing", "interrupt".
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ def command(**options: Any) -> Any:
         )
     if name == "bug":
         raise ZeroDivisionError("division by zero")
+    if name == "missing":
+        raise ModuleNotFoundError("No module named 'msgpack'", name="msgpack")
     if name == "interrupt":
         raise KeyboardInterrupt
     return fake_reports.ALL[name]()

@@ -138,8 +138,16 @@ def test_a_bug_is_said_to_be_ours() -> None:
     assert done.returncode == 2
     assert "a bug in layoutprobe, not in your kernel: ZeroDivisionError" in done.stderr
     assert "Nothing was decided" in done.stderr
+    assert max(map(len, done.stderr.splitlines()[1:])) <= 80
     assert "Traceback" not in done.stderr
     assert "Traceback" in stub("bug", "dump", env={"LAYOUTPROBE_DEBUG": "1"}).stderr
+
+
+def test_a_missing_dependency_is_no_bug() -> None:
+    done = stub("missing", "dump")
+    assert done.returncode == 2
+    assert done.stderr.startswith("layoutprobe: the Python package 'msgpack' is missing in ")
+    assert "pip install layoutprobe" in done.stderr
 
 
 def test_interrupt() -> None:
