@@ -56,6 +56,20 @@ class Coverage:
 
 
 @dataclass(frozen=True, eq=False)
+class LdsMap:
+    """Which element each 16-bit cell of LDS was found to hold, in address order.
+
+    Attributes:
+        row, col: int32 [cells]; HOLE where no element was ever stored (padding).
+        cell_bytes: bytes of one cell.
+    """
+
+    row: NDArray[np.int32]
+    col: NDArray[np.int32]
+    cell_bytes: int
+
+
+@dataclass(frozen=True, eq=False)
 class LayoutReport:
     """Result of `dump`, `roundtrip` and `epilogue`.
 
@@ -82,6 +96,8 @@ class LayoutReport:
         findings: empty when everything holds.
         evidence: of every capture that went in, each kind once.
         toolchain: compiler version, flags, code-object digest.
+        undecided: why no verdict could be reached; "" when one was.
+        lds_map: what LDS itself was found to hold (roundtrip only).
     """
 
     command: str
@@ -106,6 +122,7 @@ class LayoutReport:
     evidence: tuple[Evidence, ...]
     toolchain: Mapping[str, str] = field(default_factory=dict)
     undecided: str = ""
+    lds_map: LdsMap | None = None
 
     @property
     def exit_code(self) -> int:

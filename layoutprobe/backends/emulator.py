@@ -23,6 +23,8 @@ from layoutprobe.machine.launch import (
     make_waves,
     place_memory,
     start_cohort,
+    vgpr_count,
+    wave_bytes,
 )
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Region, address
@@ -39,7 +41,8 @@ class EmulatorBackend:
         """Make a backend.
 
         Args:
-            budget: instructions that a batch of waves may issue before the kernel counts as endless.
+            budget: instructions that a launch may issue before the kernel counts as endless. An
+                instruction counts once for all waves that execute it together.
         """
         self.budget = budget
         self._programs: dict[tuple[str, str], Program] = {}
@@ -65,8 +68,9 @@ class EmulatorBackend:
         memory = _memory(launch, kernel, buffers)
         waves_per_group = -(-prod(launch.block) // LANES)
 
+        budget = self.budget
         with np.errstate(all="ignore"):
-            for group_ids in batches(launch.grid, waves_per_group):
+            for group_ids in batches(launch.grid, waves_per_group, wave_bytes(kernel, lds_size)):
                 machine = Machine(
                     program,
                     memory.arena,
@@ -76,7 +80,7 @@ class EmulatorBackend:
                     image=memory.image,
                 )
                 start = start_cohort(machine, kernel, launch.block, memory.kernarg)
-                Scheduler(machine, self.budget).run(start)
+                budget -= Scheduler(machine, budget).run(start)
         return self._result(launch, memory)
 
     def _program(self, code: CodeObject, kernel: Kernel) -> Program:
@@ -84,7 +88,8 @@ class EmulatorBackend:
         if key not in self._programs:
             from layoutprobe import semantics
 
-            self._programs[key] = build_program(code, kernel, load_instructions(code, kernel), semantics.bind)
+            insts = load_instructions(code, kernel)
+            self._programs[key] = build_program(code, kernel, insts, semantics.bind, vgpr_count(kernel))
         return self._programs[key]
 
     def _result(self, launch: Launch, memory: GlobalMemory) -> RunResult:

@@ -22,7 +22,10 @@ from layoutprobe.machine.registers import POISON, RegisterFile
 LANES = 32
 MAX_MEMORY = 8 << 30
 """Bytes that buffers may take; a launch that wants more is refused."""
+MAX_IMAGE = 256 << 20
 MAX_WORKGROUPS = 1 << 24
+MAX_BATCH_BYTES = 1 << 30
+"""Bytes that registers, scratch and LDS of the waves that run together may take."""
 BATCH_WAVES = 512
 """Waves that run together. More saves interpretation, fewer stay in the caches."""
 
@@ -65,6 +68,9 @@ def place_memory(code: CodeObject, buffers: list[GlobalBuffer], kernarg_size: in
     total = sum(b.size for b in buffers)
     if total > MAX_MEMORY:
         raise UsageError(f"the launch needs {total} bytes of buffers", expected=f"at most {MAX_MEMORY}")
+    span = max((s.address + s.size for s in code.segments), default=0)
+    if span > MAX_IMAGE:
+        raise UsageError(f"the code object's image spans {span} bytes", expected=f"at most {MAX_IMAGE}")
     plan = ArenaPlan()
     regions = tuple(plan.add(b.name, b.size, writable=True) for b in buffers)
     # Compilers widen scalar loads past the last argument, up to the segment's alignment of 64.
@@ -88,17 +94,36 @@ def _relocate(code: CodeObject, arena: Arena, image: int) -> None:
         arena.data.bytes[at : at + 8] = np.frombuffer(value.to_bytes(8, "little"), np.uint8)
 
 
-def batches(grid: Extent, waves_per_group: int) -> Iterator[NDArray[np.int64]]:
+def wave_bytes(kernel: Kernel, lds_size: int) -> int:
+    """Memory that one wave takes while it runs, at most: registers, scratch and LDS, with shadows."""
+    vgprs = vgpr_count(kernel) * LANES * 4
+    scratch = kernel.descriptor.private_segment_size * LANES
+    return 2 * (vgprs + scratch + lds_size)
+
+
+def vgpr_count(kernel: Kernel) -> int:
+    """VGPRs that the descriptor allocates to a wave: granules of 8 in wave32."""
+    return ((kernel.descriptor.rsrc1 & 63) + 1) * 8
+
+
+def batches(grid: Extent, waves_per_group: int, bytes_per_wave: int) -> Iterator[NDArray[np.int64]]:
     """Workgroup ids in batches: int64 [workgroup, 3], x fastest.
 
     Raises:
-        UsageError: the grid is too large to emulate.
+        UsageError: the grid, or one workgroup of it, is too large to emulate.
     """
     total = grid[0] * grid[1] * grid[2]
+    if bytes_per_wave * waves_per_group > MAX_BATCH_BYTES:
+        raise UsageError(
+            f"one workgroup needs {bytes_per_wave * waves_per_group} bytes of registers, scratch and LDS",
+            expected=f"at most {MAX_BATCH_BYTES}",
+            hint="the kernel's descriptor asks for too much scratch",
+        )
     if total > MAX_WORKGROUPS:
         raise UsageError(f"a grid of {total} workgroups", expected=f"at most {MAX_WORKGROUPS}",
                          hint="probe a smaller problem: the layout does not depend on its size")  # fmt: skip
-    step = max(1, BATCH_WAVES // waves_per_group)
+    waves = min(BATCH_WAVES, MAX_BATCH_BYTES // max(bytes_per_wave, 1))
+    step = max(1, waves // waves_per_group)
     for first in range(0, total, step):
         flat = np.arange(first, min(first + step, total))
         yield np.stack([flat % grid[0], flat // grid[0] % grid[1], flat // (grid[0] * grid[1])], axis=1)
@@ -140,7 +165,7 @@ def start_cohort(machine: Machine, kernel: Kernel, block: Extent, kernarg: Regio
     waves = machine.waves
     count = waves.workgroup.size
     descriptor = kernel.descriptor
-    vgprs = ((descriptor.rsrc1 & 63) + 1) * 8
+    vgprs = vgpr_count(kernel)
     regs = RegisterFile.filled(vgprs, count, LANES, POISON)
     shadow = RegisterFile.filled(vgprs, count, LANES, 0xFFFFFFFF)
     undef = (1 << VGPR0 + vgprs) - 1

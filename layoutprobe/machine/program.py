@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.inst import Inst
+from layoutprobe.errors import CodeObjectError, ExecutionError
+from layoutprobe.isa.inst import SCC, VGPR0, Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 
@@ -60,12 +60,23 @@ class Program:
     blocks: Mapping[int, Block]
 
 
-def build_program(code: CodeObject, kernel: Kernel, insts: Mapping[int, Inst], bind: Bind) -> Program:
+def build_program(
+    code: CodeObject, kernel: Kernel, insts: Mapping[int, Inst], bind: Bind, vgprs: int
+) -> Program:
     """Bind every instruction and cut the kernel into blocks.
 
+    Args:
+        code, kernel: where the instructions come from.
+        insts: instructions by address.
+        bind: gives executors.
+        vgprs: how many VGPRs a wave has.
+
     Raises:
+        CodeObjectError: an instruction names a register that the kernel does not have.
         ExecutionError: instructions without semantics; lists every one with PC and source line.
     """
+    for inst in insts.values():
+        _check_registers(kernel, inst, vgprs)
     leaders = _leaders(kernel, insts)
     missing: dict[int, str] = {}
 
@@ -89,6 +100,19 @@ def build_program(code: CodeObject, kernel: Kernel, insts: Mapping[int, Inst], b
             hint="run on a card, or report the instructions",
         )
     return Program(code, kernel, blocks)
+
+
+def _check_registers(kernel: Kernel, inst: Inst, vgprs: int) -> None:
+    for half in (inst, *inst.pair):
+        for operand in (*half.dst, *half.src):
+            limit = VGPR0 + vgprs if operand.kind == "v" else SCC
+            if operand.registers() and operand.registers()[-1] >= limit:
+                raise CodeObjectError(
+                    f"{inst.name} names a register that the kernel does not have",
+                    where={"kernel": kernel.name, "PC": f"{inst.pc:#x}"},
+                    expected=f"VGPRs below v{vgprs}, scalar registers below 128",
+                    observed=f"{operand.kind}{operand.index}, {operand.regs} registers",
+                )
 
 
 def _leaders(kernel: Kernel, insts: Mapping[int, Inst]) -> set[int]:

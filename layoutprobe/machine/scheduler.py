@@ -11,8 +11,9 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import BARRIER, ENDS, Block
 from layoutprobe.machine.registers import Array
 
-DEFAULT_BUDGET = 20_000_000
-"""Instructions issued per batch before a kernel counts as endless: some 20 s."""
+DEFAULT_BUDGET = 3_000_000
+"""Instructions issued before a kernel counts as endless: some 10 s of a single wave, and hundreds
+of times what a GEMM of a thousand cubed needs."""
 
 
 class Scheduler:
@@ -75,6 +76,12 @@ class Scheduler:
             if not error.where:
                 error.where = self.machine.location(block.insts[at])
             raise
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise ExecutionError(
+                f"the emulator failed on an instruction: {error}",
+                where=self.machine.location(block.insts[at]),
+                hint="this is a bug of layoutprobe: please report it with the code object",
+            ) from error
 
     def _leave(self, cohort: Cohort, block: Block) -> None:
         """Decide where the waves of a cohort go after a block."""
