@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.patterns import load_pattern
 from layoutprobe.patterns.carriers import carrier_of
-from layoutprobe.probing.bench import Bench, Coded, declared, wave_origins
+from layoutprobe.probing.bench import Bench, Coded, declared, spelled, wave_origins
 from layoutprobe.report import Finding, LayoutReport, LdsMap
 from layoutprobe.solver.agree import Agreement, agree
 from layoutprobe.solver.coverage import coverage
@@ -35,8 +34,11 @@ MATRICES = ("A", "B", "C", "D")
 DEFAULT_PATTERN = "rowcol"
 """row*256 + col in raw bits: exact in every 16-bit dtype, and readable in hexadecimal."""
 
+_AMBIGUOUS = (
+    "the patterns do not tell all elements of {} apart: slots that several elements fit are shown as holes; "
+    "give another pattern in addition"
+)
 Mask = NDArray[np.bool_]
-_T = TypeVar("_T", bound=np.generic)
 
 
 def dump(
@@ -146,7 +148,7 @@ def roundtrip(
         spec.tile,
         moved.layout,
         mismatch=mismatch,
-        undecided=_ambiguous_text("A") if moved.ambiguous.any() else "",
+        undecided=_AMBIGUOUS.format("A") if moved.ambiguous.any() else "",
         lds_map=LdsMap(cells.row, cells.col, bits // 8),
     )
     findings = roundtrip_findings(lds, moved.layout, asked, mismatch, cells)
@@ -250,17 +252,7 @@ class _Shown:
 
 def _show_operand(matrix: str, operands: _Operands, instruction: Interaction, agreement: Agreement) -> _Shown:
     loaded = operands.moved[matrix].layout
-    return _Shown(
-        matrix,
-        operands.tile,
-        loaded,
-        agreement.mismatch[matrix],
-        agreement.needed[matrix],
-        _per_wave(instruction.live[matrix], loaded),
-        _per_wave(instruction.readers[matrix], loaded),
-        instruction.convention,
-        _ambiguity(instruction, agreement),
-    )
+    return _beside_instruction(matrix, operands.tile, loaded, instruction, agreement)
 
 
 def _show_partly(matrix: str, operands: _Operands, instruction: Interaction, agreement: Agreement) -> _Shown:
@@ -272,27 +264,40 @@ def _show_partly(matrix: str, operands: _Operands, instruction: Interaction, agr
         _show_operand(matrix, operands, instruction, agreement),
         needed=needed,
         mismatch=mismatch,
-        undecided=_ambiguous_text(matrix),
+        undecided=_AMBIGUOUS.format(matrix),
         findings=contradiction(matrix, mismatch),
     )
 
 
 def _show_accumulators(matrix: str, accumulators: _Accumulators, agreement: Agreement) -> _Shown:
-    instruction = accumulators.instruction
-    loaded, needed = (
-        Layout(matrix, x.shape, x.row, x.col, x.field_bits)
-        for x in (accumulators.stored.layout, agreement.needed["D"])
-    )
+    """C and D sit in the same slots, and the epilogue's stores are about both."""
+    tile, instruction = accumulators.tile, accumulators.instruction
+    shown = _beside_instruction("D", tile, accumulators.stored.layout, instruction, agreement)
+    loaded, needed = (replace(layout, matrix=matrix) for layout in (shown.loaded, agreement.needed["D"]))
+    return replace(shown, matrix=matrix, loaded=loaded, needed=needed)
+
+
+def _beside_instruction(
+    matrix: str,
+    tile: tuple[int, int, int],
+    loaded: Layout,
+    instruction: Interaction,
+    agreement: Agreement,
+) -> _Shown:
+    """A layout beside what the instruction needs; the same of every wave, as was observed of one."""
+    ambiguity = instruction.ambiguity
+    if agreement.gauge:
+        ambiguity += f"; this kernel {agreement.relation}"
     return _Shown(
         matrix,
-        accumulators.tile,
+        tile,
         loaded,
-        agreement.mismatch["D"],
-        needed,
-        _per_wave(instruction.live[matrix], loaded),
-        _per_wave(instruction.readers[matrix], loaded),
+        agreement.mismatch[matrix],
+        agreement.needed[matrix],
+        np.broadcast_to(instruction.live[matrix], loaded.row.shape),
+        np.broadcast_to(instruction.readers[matrix], loaded.row.shape),
         instruction.convention,
-        _ambiguity(instruction, agreement),
+        ambiguity,
     )
 
 
@@ -314,7 +319,7 @@ def _report(
         dtype=bench.dtype,
         lds="" if command == "epilogue" else bench.lds,
         tile=shown.tile,
-        patterns=tuple(pattern.name for pattern, _ in codings),
+        patterns=tuple(spelled(pattern) for pattern, _ in codings),
         loaded=shown.loaded,
         needed=shown.needed,
         mismatch=shown.mismatch,
@@ -341,25 +346,6 @@ def _toolchain(captures: Sequence[Capture]) -> dict[str, str]:
             own = key in ("flags", "source", "code_object")
             found.setdefault(f"{capture.probe} {key}" if own else key, value)
     return found
-
-
-def _ambiguity(instruction: Interaction, agreement: Agreement) -> str:
-    """What the instruction leaves open, and how the kernel used that freedom."""
-    if not agreement.gauge:
-        return instruction.ambiguity
-    return f"{instruction.ambiguity}; this kernel {agreement.relation}"
-
-
-def _ambiguous_text(matrix: str) -> str:
-    return (
-        f"the patterns do not tell all elements of {matrix} apart: "
-        "slots that several elements fit are shown as holes; give another pattern in addition"
-    )
-
-
-def _per_wave(one: NDArray[_T], layout: Layout) -> NDArray[_T]:
-    """The same for every wave: what was observed of the instruction holds in all of them."""
-    return np.broadcast_to(one, layout.row.shape)
 
 
 def _findings_about(matrix: str, agreement: Agreement) -> list[Finding]:

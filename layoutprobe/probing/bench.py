@@ -66,8 +66,14 @@ class Bench:
         captures = []
         for pattern, carrier in codings:
             coded = {a.name: pattern.encode(_matrix_shape(a.shape), carrier) for a in inputs}
-            captures.append(self.run(name, coded, pattern=pattern.name, carrier=carrier))
+            captures.append(self.run(name, coded, pattern=spelled(pattern), carrier=carrier))
         return captures
+
+
+def spelled(pattern: Pattern) -> str:
+    """The pattern as a user would ask for it again: "random:seed=7"."""
+    values = ",".join(f"{name}={value}" for name, value in pattern.parameters.items())
+    return f"{pattern.name}:{values}" if values else pattern.name
 
 
 def wave_origins(spec: ProbeSpec, matrix: str, waves: int) -> NDArray[np.int64]:

@@ -65,6 +65,7 @@ def test_any_pattern_that_tells_elements_apart_finds_the_same_layout(matrix: str
     found = dump(matrix, pattern=pattern, backend=BACKEND)
     assert found.loaded == dump(matrix, backend=BACKEND).loaded
     assert found.undecided == ""
+    assert found.patterns == (pattern,), "the report names the pattern so that it can be asked for again"
 
 
 def test_a_pattern_that_does_not_suffice_decides_nothing() -> None:
