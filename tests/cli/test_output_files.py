@@ -12,7 +12,7 @@ from typing import TextIO
 
 import fake_reports
 import pytest
-from test_cli import stub
+from cli.test_cli import stub
 
 from layoutprobe.errors import UsageError
 from layoutprobe.render import render

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import mutants.wrong_kernels as wrong
 import numpy as np
 import pytest
-import wrong_kernels as wrong
-from wrong_kernels import Mutant
+from mutants.wrong_kernels import Mutant
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.commands import dump, epilogue, roundtrip

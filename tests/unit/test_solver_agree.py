@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from fake_instructions import RDNA3, RDNA3_LOW, RDNA4
+from unit.fake_instructions import RDNA3, RDNA3_LOW, RDNA4
 from numpy.typing import NDArray
-from test_solver_interaction import solve
+from unit.test_solver_interaction import solve
 
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout

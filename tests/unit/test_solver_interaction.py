@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fake_instructions import FAKES, MFMA_16, MFMA_32, RDNA3, RDNA3_BF16, RDNA3_IU8, RDNA3_LOW, RDNA4, Fake
+from unit.fake_instructions import FAKES, MFMA_16, MFMA_32, RDNA3, RDNA3_BF16, RDNA3_IU8, RDNA3_LOW, RDNA4, Fake
 from numpy.typing import NDArray
 
 from layoutprobe.capture.capture import Capture, Evidence
