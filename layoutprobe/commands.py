@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.arch import DEFAULT, find
 from layoutprobe.backends.base import Backend
 from layoutprobe.capture.capture import Capture
+from layoutprobe.checks.replication import differing_copies, replication_finding
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import Layout
@@ -87,7 +88,10 @@ def dump(
         shown = _show_partly(matrix, operands, accumulators.instruction, agreement)
     else:
         shown = _show_operand(matrix, operands, accumulators.instruction, agreement)
-    findings = (*_findings_about(matrix, agreement), *store_findings(accumulators.stored))
+    findings = [*_findings_about(matrix, agreement), *store_findings(accumulators.stored)]
+    if matrix in "AB" and not shown.undecided and not agreement.mismatch[matrix].any():
+        shown, found = _held_against_replication(shown, bench)
+        findings += found
     return _report("dump", bench, [*operands.captures, *accumulators.captures], codings, shown, findings)
 
 
@@ -113,7 +117,7 @@ def epilogue(
     stored, instruction = accumulators.stored, accumulators.instruction
     agreement = agree(None, None, stored.layout, instruction, accumulators.origins)
     shown = _show_accumulators("D", accumulators, agreement)
-    findings = (*_findings_about("D", agreement), *store_findings(stored))
+    findings = [*_findings_about("D", agreement), *store_findings(stored)]
     return _report("epilogue", bench, accumulators.captures, [], shown, findings)
 
 
@@ -269,6 +273,15 @@ def _show_partly(matrix: str, operands: _Operands, instruction: Interaction, agr
     )
 
 
+def _held_against_replication(shown: _Shown, bench: Bench) -> tuple[_Shown, list[Finding]]:
+    """Copies that no output was seen to read: the instruction's documents want them all the same."""
+    period = find(bench.arch).matrix_instruction(bench.dtype).copies_every
+    live = np.ones_like(shown.mismatch) if shown.live is None else shown.live
+    blamed = differing_copies(shown.loaded, period, live)
+    finding = replication_finding(shown.loaded, period, blamed)
+    return replace(shown, mismatch=shown.mismatch | blamed), [finding] if finding else []
+
+
 def _show_accumulators(matrix: str, accumulators: _Accumulators, agreement: Agreement) -> _Shown:
     """C and D sit in the same slots, and the epilogue's stores are about both."""
     tile, instruction = accumulators.tile, accumulators.instruction
@@ -307,7 +320,7 @@ def _report(
     captures: Sequence[Capture],
     codings: Sequence[Coded],
     shown: _Shown,
-    findings: tuple[Finding, ...],
+    findings: Sequence[Finding],
 ) -> LayoutReport:
     """The whole report. The first capture is the one that the command is about."""
     instruction = find(bench.arch).matrix_instruction(bench.dtype).name

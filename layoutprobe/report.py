@@ -82,8 +82,8 @@ class LayoutReport:
             which C element each accumulator slot was stored to (epilogue).
         needed: what the instruction was found to need in the same slots, anchored by
             `convention`; None where the command does not involve the instruction.
-        mismatch: bool, axes of loaded.row: slots that are read by the instruction and hold
-            something else than needed. All False where needed is None.
+        mismatch: bool, axes of loaded.row: slots that hold something else than they should: what
+            the instruction needs there, or (roundtrip) what the probe was asked to read back.
         live: bool, same axes: some output of the instruction depends on this slot. None where
             not probed.
         readers: int32, same axes: which half-wave's outputs read the slot (-1: none); None where

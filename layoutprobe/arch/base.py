@@ -18,6 +18,8 @@ class MatrixInstruction:
         field_bits: width of an element of A and B in its register.
         a_vgprs, b_vgprs, d_vgprs: registers per operand.
         shape: (M, N, K).
+        copies_every: lanes l and l + copies_every are documented to hold the same elements of A
+            and of B; 0 where nothing is replicated.
     """
 
     name: str
@@ -27,6 +29,7 @@ class MatrixInstruction:
     b_vgprs: int
     d_vgprs: int
     shape: tuple[int, int, int]
+    copies_every: int = 0
 
 
 @dataclass(frozen=True)

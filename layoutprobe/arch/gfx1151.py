@@ -11,7 +11,9 @@ GFX1151 = Arch(
     lds_bytes=65536,
     lds_banks=32,
     instructions={
-        "f16": MatrixInstruction("v_wmma_f32_16x16x16_f16", "f16", 16, 8, 8, 8, (16, 16, 16)),
+        "f16": MatrixInstruction(
+            "v_wmma_f32_16x16x16_f16", "f16", 16, 8, 8, 8, (16, 16, 16), copies_every=16
+        ),
     },
     sources={
         "lds_bytes": "clang 22.1.8 refuses 65537 bytes for this target",

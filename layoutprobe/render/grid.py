@@ -134,7 +134,7 @@ def legend(marks: Iterable[Mark], glyphs: Glyphs) -> list[tuple[str, str, Mark]]
             "the register holds something else than the instruction needs; the line below says what",
         ),
         Mark.HOLE: (glyphs.hole, "no element of the matrix"),
-        Mark.DEAD: ("~", "dead copy: no output of the instruction depends on it"),
+        Mark.DEAD: ("~", "dead copy: no output depends on it (on a card: unmeasured)"),
         Mark.COPY: ("=", "stray copy: the element also sits in another register or half of this wave"),
     }
     return [(*meanings[mark], mark) for mark in sorted(set(marks) - {Mark.NONE}, reverse=True)]

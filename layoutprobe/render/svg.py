@@ -122,7 +122,7 @@ class _Picture:
         marks = {Mark(mark) for mark in set(view.marks[0].ravel().tolist())}
         here = {
             Mark.MISMATCH: "red frame and !: not what the instruction needs; that stands below, after ≠",
-            Mark.DEAD: "hatched and ~: dead copy, no output of the instruction depends on it",
+            Mark.DEAD: "hatched and ~: dead copy, no output depends on it (on a card: unmeasured)",
         }
         notes += [here.get(mark, f"{sign}: {text}") for sign, text, mark in legend(marks, UNICODE)]
         if self.header:

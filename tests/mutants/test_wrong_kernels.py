@@ -198,3 +198,20 @@ def test_a_mutant_that_no_longer_applies_fails(tmp_path: Path) -> None:
         Mutant("stale", "operand", "this text is not there", "").plant(tmp_path / "zero")
     with pytest.raises(AssertionError, match=r"stands \d+ times"):
         Mutant("vague", "operand", "wave", "").plant(tmp_path / "many")
+
+
+def test_a_dead_copy_that_differs_breaks_the_documented_replication(
+    tmp_path: Path, backend: EmulatorBackend
+) -> None:
+    """The emulated outputs are right, and yet no document allows it."""
+    report = dump("A", backend=backend, probes=wrong.dead_copy_lost("a").plant(tmp_path))
+    assert_red(report, "replication", "the copies of A in lanes")
+    lane = np.indices(report.loaded.row.shape)[1]
+    dead = lane % 2 != lane // 16
+    # A zeroed register reads as element (0, 0): one slot per copy of it is right by accident.
+    right_by_accident = dead & (report.loaded.row[:, np.arange(32) ^ 16] == 0)
+    right_by_accident &= np.indices(report.loaded.row.shape)[2:].sum(axis=0) == 0
+    assert np.array_equal(report.mismatch, dead & ~right_by_accident)
+    assert right_by_accident.sum() == 1
+    assert "A[0][0]" in report.findings[0].observed
+    assert "unmeasured" in report.findings[0].hint

@@ -166,3 +166,13 @@ ROUNDTRIP_LOAD_ONLY = Mutant(
 ROUNDTRIP_ROW_SHIFT = Mutant(
     "load one row too far", "roundtrip", "(load_row, load_col)])", "((load_row + 1) % kRows, load_col)])"
 )
+
+
+def dead_copy_lost(operand: str) -> Mutant:
+    """The copies that the emulator's outputs do not read are zeroed: only a document is violated."""
+    return Mutant(
+        f"dead copies of {operand} zeroed",
+        "operand",
+        _load_of(operand),
+        f"{_load_of(operand)} if (lane % 2 != lane / 16) {operand} = half16{{}};",
+    )
