@@ -61,12 +61,30 @@ def transport(function: Callable[..., Any], data: Sequence[int]) -> Rule:
     return rule
 
 
-def carry_upward(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
-    """Sums: an undefined bit spoils itself and everything above it."""
-    union = shadows[0] | shadows[1]
-    for shadow in shadows[2:]:
-        union = union | shadow
-    return [union | (~union + union.dtype.type(1))]
+def upward(data: Sequence[int] | None = None) -> Rule:
+    """For sums and products: result bit i depends on no source bit above i.
+
+    So an undefined bit spoils itself and everything above it. Sources outside `data` (shift
+    amounts) spoil everything. A second result (a carry) is spoilt by any undefined bit.
+    """
+
+    def rule(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+        uint = _UINT[widths[0]]
+        bits: Array = np.zeros((1, 1), uint)
+        for i, shadow in enumerate(shadows):
+            if shadow.dtype == np.bool_:  # a carry comes in at bit 0
+                bits = bits | _spread(shadow, widths[0])
+            elif data is None or i in data:
+                bits = bits | shadow.astype(uint)
+            else:
+                bits = bits | _spread(shadow != 0, widths[0])
+        spoilt = bits | (~bits + uint(1))
+        return [spoilt, *(_spread(bits != 0, width) for width in widths[1:])]
+
+    return rule
+
+
+carry_upward = upward()
 
 
 def union(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:

@@ -15,6 +15,7 @@ from layoutprobe.semantics.definedness import (
     select,
     transport,
     union,
+    upward,
 )
 from layoutprobe.semantics.valu import Compute, vop
 
@@ -158,9 +159,9 @@ for _name, _function in (("v_bfe_u32", _bfe_u32), ("v_bfe_i32", _bfe_i32)):
 vop("v_bfm_b32", "u32", "u32 u32", lambda a, b: ((U(1) << (a & U(31))) - U(1)) << (b & U(31)))
 vop("v_lshl_or_b32", "u32", "u32 u32 u32", lambda a, b, c: (a << (b & U(31))) | c,
     transport(lambda a, b, c: (a << (b & U(31))) | c, (0, 2)))  # fmt: skip
-vop("v_lshl_add_u32", "u32", "u32 u32 u32", lambda a, b, c: (a << (b & U(31))) + c)
-vop("v_add_lshl_u32", "u32", "u32 u32 u32", lambda a, b, c: (a + b) << (c & U(31)))
-vop("v_xad_u32", "u32", "u32 u32 u32", lambda a, b, c: (a ^ b) + c)
+vop("v_lshl_add_u32", "u32", "u32 u32 u32", lambda a, b, c: (a << (b & U(31))) + c, upward((0, 2)))
+vop("v_add_lshl_u32", "u32", "u32 u32 u32", lambda a, b, c: (a + b) << (c & U(31)), upward((0, 1)))
+vop("v_xad_u32", "u32", "u32 u32 u32", lambda a, b, c: (a ^ b) + c, carry_upward)
 
 # Sums, with and without carry.
 
@@ -207,12 +208,12 @@ def _sub_co_ci(a: Array, b: Array, borrow: Array) -> tuple[Array, Array]:
     return a - b - borrow, (b > a) | ((b == a) & borrow)
 
 
-vop("v_add_co_u32", "u32 mask", "u32 u32", _add_co)
-vop("v_sub_co_u32", "u32 mask", "u32 u32", _sub_co)
-vop("v_subrev_co_u32", "u32 mask", "u32 u32", _swapped(_sub_co))
-vop("v_add_co_ci_u32", "u32 mask", "u32 u32 mask", _add_co_ci)
-vop("v_sub_co_ci_u32", "u32 mask", "u32 u32 mask", _sub_co_ci)
-vop("v_subrev_co_ci_u32", "u32 mask", "u32 u32 mask", lambda a, b, m: _sub_co_ci(b, a, m))
+vop("v_add_co_u32", "u32 mask", "u32 u32", _add_co, carry_upward)
+vop("v_sub_co_u32", "u32 mask", "u32 u32", _sub_co, carry_upward)
+vop("v_subrev_co_u32", "u32 mask", "u32 u32", _swapped(_sub_co), carry_upward)
+vop("v_add_co_ci_u32", "u32 mask", "u32 u32 mask", _add_co_ci, carry_upward)
+vop("v_sub_co_ci_u32", "u32 mask", "u32 u32 mask", _sub_co_ci, carry_upward)
+vop("v_subrev_co_ci_u32", "u32 mask", "u32 u32 mask", lambda a, b, m: _sub_co_ci(b, a, m), carry_upward)
 
 # Products.
 
@@ -230,21 +231,22 @@ for _kind, _suffix in (("u32", "u32_u24"), ("i32", "i32_i24")):
         _kind,
         f"{_kind} {_kind}",
         lambda a, b, cut=_cut: (cut(a) * cut(b)).astype(a.dtype),
+        carry_upward,
     )
     vop(f"v_mul_hi_{_suffix}", _kind, f"{_kind} {_kind}",
         lambda a, b, cut=_cut: ((cut(a) * cut(b)) >> cut(a).dtype.type(32)).astype(a.dtype))  # fmt: skip
     vop(f"v_mad_{_suffix}", _kind, f"{_kind} {_kind} {_kind}",
-        lambda a, b, c, cut=_cut: (cut(a) * cut(b)).astype(a.dtype) + c)  # fmt: skip
-vop("v_mul_lo_u32", "u32", "u32 u32", np.multiply)
+        lambda a, b, c, cut=_cut: (cut(a) * cut(b)).astype(a.dtype) + c, carry_upward)  # fmt: skip
+vop("v_mul_lo_u32", "u32", "u32 u32", np.multiply, carry_upward)
 vop("v_mul_hi_u32", "u32", "u32 u32",
     lambda a, b: ((a.astype(np.uint64) * b) >> np.uint64(32)).astype(np.uint32))  # fmt: skip
 vop("v_mul_hi_i32", "i32", "i32 i32",
     lambda a, b: ((a.astype(np.int64) * b) >> np.int64(32)).astype(np.int32))  # fmt: skip
-vop("v_mul_lo_u16", "u16", "u16 u16", np.multiply)
-vop("v_mad_u16", "u16", "u16 u16 u16", lambda a, b, c: a * b + c)
-vop("v_mad_i16", "i16", "i16 i16 i16", lambda a, b, c: a * b + c)
-vop("v_mad_u32_u16", "u32", "u16 u16 u32", lambda a, b, c: a.astype(np.uint32) * b + c)
-vop("v_mad_i32_i16", "i32", "i16 i16 i32", lambda a, b, c: a.astype(np.int32) * b + c)
+vop("v_mul_lo_u16", "u16", "u16 u16", np.multiply, carry_upward)
+vop("v_mad_u16", "u16", "u16 u16 u16", lambda a, b, c: a * b + c, carry_upward)
+vop("v_mad_i16", "i16", "i16 i16 i16", lambda a, b, c: a * b + c, carry_upward)
+vop("v_mad_u32_u16", "u32", "u16 u16 u32", lambda a, b, c: a.astype(np.uint32) * b + c, carry_upward)
+vop("v_mad_i32_i16", "i32", "i16 i16 i32", lambda a, b, c: a.astype(np.int32) * b + c, carry_upward)
 
 
 def _mad_u64(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
@@ -262,8 +264,8 @@ def _mad_i64(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
     return total, (signs + carry) % 2 != 0
 
 
-vop("v_mad_u64_u32", "u64 mask", "u32 u32 u64", _mad_u64)
-vop("v_mad_i64_i32", "i64 mask", "i32 i32 i64", _mad_i64)
+vop("v_mad_u64_u32", "u64 mask", "u32 u32 u64", _mad_u64, carry_upward)
+vop("v_mad_i64_i32", "i64 mask", "i32 i32 i64", _mad_i64, carry_upward)
 
 # Smallest, largest, median.
 

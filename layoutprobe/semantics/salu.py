@@ -242,8 +242,8 @@ sop("s_addk_i32", "i32", "i32 i32", _add_i32, carry_upward, "given")
 sop("s_addc_u32", "u32", "u32 u32", _addc, scc="read given")
 sop("s_subb_u32", "u32", "u32 u32", _subb, scc="read given")
 sop("s_absdiff_i32", "u32", "i32 i32", lambda a, b: np.abs(a - b).view(np.uint32), scc="nonzero")
-sop("s_mul_i32", "u32", "u32 u32", np.multiply)
-sop("s_mulk_i32", "i32", "i32 i32", np.multiply)
+sop("s_mul_i32", "u32", "u32 u32", np.multiply, carry_upward)
+sop("s_mulk_i32", "i32", "i32 i32", np.multiply, carry_upward)
 sop(
     "s_mul_hi_u32",
     "u32",
