@@ -24,6 +24,11 @@ _EXEC = Operand("s", EXEC_LO, 1, 32, "M32")
 _NONE = Operand("none")
 _DUAL_PREFIX = "v_dual_"
 _TRUE16_ENCODINGS = ("VOP1", "VOP2", "VOPC")
+_RESERVED = frozenset([*range(209, 235), 239, *range(249, 253), 254])
+"""Encodings that name no source (RDNA3 ISA guide, "Operand encodings"); DPP markers are taken before."""
+_SOURCE_0 = {"VOP1": 0, "VOP2": 0, "VOPC": 0, "VOP3": 4, "VOP3SD": 4, "VOP3P": 4}
+"""Byte at which the nine bits of source 0 start."""
+_DPP_MARKERS = {233: "DPP8", 234: "DPP8", 250: "DPP16"}
 _ENDS = ("s_endpgm", "s_branch", "s_setpc_b64", "s_endpgm_saved")
 
 
@@ -82,19 +87,42 @@ def decode_one(data: bytes, pc: int) -> Inst:
     Raises:
         CodeObjectError: unknown or truncated encoding.
     """
-    from tinygrad.renderer.amd import decode_inst
-    from tinygrad.runtime.autogen.amd.rdna3.ins import MUBUF
-
     try:
-        raw = MUBUF.from_bytes(data) if data[3] >> 2 == 0b111000 and len(data) >= 8 else decode_inst(data)
+        raw = _raw(data)
         if raw.size() > len(data):
             raise ValueError("truncated")
         return _to_inst(raw, pc)
-    except (ValueError, AssertionError, KeyError, RuntimeError, AttributeError) as error:
+    except (ValueError, AssertionError, KeyError, RuntimeError, AttributeError, TypeError) as error:
         words = " ".join(f"{w:08x}" for w in struct.unpack(f"<{len(data) // 4}I", data[: len(data) // 4 * 4]))
         raise CodeObjectError(
             "bytes that are no known instruction", where={"PC": f"{pc:#x}"}, observed=f"words {words}"
         ) from error
+
+
+def _raw(data: bytes) -> Any:
+    """The instruction as the package reads it.
+
+    Two things it does not see by itself: MUBUF, and DPP in encodings other than VOP1, VOP2 and VOPC
+    with a plain control. Source 0 then holds a marker (RDNA3 ISA guide, "DPP"): 250 for DPP16, 233
+    and 234 for DPP8 without and with fetch-inactive, and the control follows in a word of its own.
+    """
+    from tinygrad.renderer.amd import detect_format
+    from tinygrad.runtime.autogen.amd.rdna3 import ins
+
+    if len(data) < 4:
+        raise ValueError("truncated")
+    if data[3] >> 2 == 0b111000:
+        return ins.MUBUF.from_bytes(data)
+    encoding = detect_format(data)
+    family = encoding.__name__.partition("_")[0]
+    if family in _SOURCE_0:
+        at = _SOURCE_0[family]
+        source = int.from_bytes(data[at : at + 2], "little") & 0x1FF
+        if source in _DPP_MARKERS:
+            encoding = getattr(ins, f"{family}_{_DPP_MARKERS[source]}")
+        elif source in _RESERVED:
+            raise ValueError(f"source encoding {source} is reserved")
+    return encoding.from_bytes(data)
 
 
 def _to_inst(raw: Any, pc: int) -> Inst:
@@ -120,19 +148,21 @@ class _Fields:
     def mod(self, name: str) -> int:
         return int(self.fields.get(name, 0))
 
-    def operand(self, name: str, **changes: Any) -> Operand:
-        """Operand of a register field, with width and format from AMD's operand table."""
-        reg = self.fields[name]
-        info = (
-            self.raw.operands.get(name)
-            or self.raw.operands.get("v" + name)
-            or self.raw.operands.get(name[1:])
-        )
+    def operand(self, name: str, *, code: int | None = None, **changes: Any) -> Operand:
+        """Operand of a register field, with width and format from AMD's operand table.
+
+        Args:
+            name: the field.
+            code: encoding to take instead of the field's own.
+            changes: attributes that the encoding does not give.
+        """
+        table = self.raw.operands
+        info = table.get(name) or table.get("v" + name) or table.get(name[1:])
         bits = info[1] if info else 32
         fmt = info[0].name.removeprefix("FMT_").removeprefix("NUM_") if info else "B32"
         if fmt == "M64":  # a lane mask: one SGPR in wave32
             bits, fmt = 32, "M32"
-        return self.register(reg.offset, bits, fmt, **changes)
+        return self.register(self.fields[name].offset if code is None else code, bits, fmt, **changes)
 
     def register(self, code: int, bits: int, fmt: str, **changes: Any) -> Operand:
         regs = max(1, bits // 32)
@@ -145,6 +175,8 @@ class _Fields:
             return replace(Operand("literal", 0, regs, bits, fmt, value=self.literal), **changes)
         if code < 128:
             return replace(Operand("s", code, regs, bits, fmt), **changes)
+        if code in _RESERVED:
+            raise ValueError(f"source encoding {code} is reserved")
         return replace(Operand("const", code, regs, bits, fmt), **changes)
 
     def inst(self, dst: tuple[Operand, ...], src: tuple[Operand, ...], **mods: int) -> Inst:
@@ -175,13 +207,7 @@ class _Fields:
     def first_source(self, **changes: Any) -> Operand:
         """src0, or with DPP the VGPR that the permutation reads."""
         if self.variant.startswith("DPP"):
-            info = self.raw.operands.get("src0")
-            return self.register(
-                self.fields["vsrc0"].offset,
-                info[1],
-                info[0].name.removeprefix("FMT_").removeprefix("NUM_"),
-                **changes,
-            )
+            return self.operand("src0", code=self.fields["vsrc0"].offset, **changes)
         return self.operand("src0", **changes)
 
 
@@ -235,7 +261,10 @@ def _vop2(f: _Fields) -> Inst:
 def _compare_target(f: _Fields) -> tuple[Operand, ...]:
     if f.name.startswith("v_cmpx_"):
         return (_EXEC,)
-    return (_VCC,) if f.encoding == "VOPC" else (f.operand("vdst"),)
+    if f.encoding == "VOPC":
+        return (_VCC,)
+    # With DPP the package calls this field a VGPR.
+    return (f.register(f.fields["vdst"].offset & 0xFF, 32, "M32"),)
 
 
 def _vopc(f: _Fields) -> Inst:
@@ -353,6 +382,8 @@ def _flat(f: _Fields) -> Inst:
         addr = _NONE
     atomic = "_atomic_" in f.name
     dst = (f.operand("vdst"),) if "vdst" in names and (not atomic or f.mod("glc")) else ()
+    if dst and "_cmpswap_" in f.name:  # the table gives the width of the data: new value and comparand
+        dst = (replace(dst[0], regs=dst[0].regs // 2, bits=dst[0].bits // 2),)
     data = (f.operand("data"),) if "data" in names else ()
     mods = {"offset": offset - 0x2000 if offset & 0x1000 else offset}
     mods |= {name: f.mod(name) for name in ("glc", "slc", "dlc")}

@@ -1,0 +1,145 @@
+"""Compiled kernels with their text and their decoded instructions side by side."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+from layoutprobe.assets import asset_dir
+from layoutprobe.codeobj.elf import load
+from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.isa.decode import decode_one
+from layoutprobe.isa.inst import Inst
+from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.probing.spec import load_spec
+from layoutprobe.toolchain.compile import compile_hip
+from oracle.asm_render import Fields, from_inst, from_text, message
+from oracle.asm_text import AsmInst, AsmKernel, parse_asm
+
+TARGET = "gfx1151"
+CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.hip"))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One instruction, as the compiler wrote it and as it was decoded."""
+
+    source: str
+    text: AsmInst
+    inst: Inst
+    expected: Fields
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """One compiled source: its code object, and every instruction of its text beside the decoded one."""
+
+    name: str
+    code: CodeObject
+    pairs: list[Pair]
+    nops: frozenset[int]
+    """Addresses of the `s_nop` that `.p2align` put in."""
+
+
+def probe_builds() -> Iterator[tuple[str, dict[str, int]]]:
+    """Every shipped probe, in every variant that its declaration allows."""
+    folder = asset_dir("probes")
+    for path in sorted(folder.rglob("*.toml")):
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        spec = load_spec(name)
+        variants: list[dict[str, int]] = [{}]
+        if "LDS_SCHEME" in spec.defines:
+            variants = [{"LDS_SCHEME": scheme.device_define} for scheme in SCHEMES.values()]
+        for define, values in spec.define_values.items():
+            variants = [v | {define: value} for v in variants for value in values.values()]
+        for define in set(spec.defines) - set(spec.define_values) - {"LDS_SCHEME"}:
+            variants = [v | {define: value} for v in variants for value in (0, 1)]
+        for variant in variants:
+            yield name, variant
+
+
+@cache
+def corpus() -> tuple[Listing, ...]:
+    """All kernels of the corpus and of the probes."""
+    listings = [listing(path.stem, path, {}) for path in CORPUS]
+    for name, defines in probe_builds():
+        spec = load_spec(name)
+        listings.append(listing(f"{name} {defines}", spec.source, defines, spec.include))
+    return tuple(listings)
+
+
+def listing(name: str, path: Path, defines: Mapping[str, int], include: Path | None = None) -> Listing:
+    """Compile, then decode linearly, in step with the text."""
+    folders = () if include is None else (include,)
+    compiled = compile_hip(path, target=TARGET, defines=defines, include_dirs=folders)
+    with io.BytesIO(compiled.data) as stream:
+        table = ELFFile(stream).get_section_by_name(".symtab")
+        symbols = {s.name: s["st_value"] for s in table.iter_symbols()}
+    code = load(compiled.data)
+    pairs: list[Pair] = []
+    nops: set[int] = set()
+    for function in parse_asm(compiled.assembly).values():
+        insts = in_step(code, function, symbols[function.name], nops)
+        pairs += compare_function(name, function, insts, symbols)
+    return Listing(name, code, pairs, frozenset(nops))
+
+
+def in_step(code: CodeObject, function: AsmKernel, pc: int, nops: set[int]) -> list[Inst]:
+    """One decoded instruction per line; alignment is the only thing that the text leaves out."""
+    insts = []
+    for line in function.insts:
+        while pc % (1 << line.align):
+            filler = decode_one(code_bytes(code, pc), pc)
+            assert filler.name == "s_nop"
+            nops.add(pc)
+            pc = filler.next_pc
+        inst = decode_one(code_bytes(code, pc), pc)
+        insts.append(inst)
+        pc = inst.next_pc
+    return insts
+
+
+def compare_function(
+    source: str, function: AsmKernel, insts: list[Inst], symbols: Mapping[str, int]
+) -> Iterator[Pair]:
+    end = insts[-1].next_pc if insts else 0
+    for line, inst in zip(function.insts, insts, strict=True):
+
+        def place(name: str, inst: Inst = inst) -> int:
+            if name in function.labels:
+                at = function.labels[name]
+                return insts[at].pc if at < len(insts) else end
+            if name.startswith("sendmsg("):
+                return message(name)
+            symbol, _, part = name.split("@")  # table@rel32@lo+4, relative to the literal itself
+            half, _, addend = part.partition("+")
+            value = symbols[symbol] + int(addend) - (inst.pc + 4)
+            return value >> 32 if half == "hi" else value
+
+        yield Pair(source, line, inst, from_text(line, inst.encoding, place))
+
+
+def code_bytes(code: CodeObject, pc: int) -> bytes:
+    segment = next(s for s in code.segments if s.executable and 0 <= pc - s.address < len(s.data))
+    return segment.data[pc - segment.address : pc - segment.address + 16]
+
+
+def all_pairs() -> list[Pair]:
+    return [pair for listed in corpus() for pair in listed.pairs]
+
+
+def differences(pairs: list[Pair], change: Callable[[Inst], Inst] = lambda inst: inst) -> list[str]:
+    """Every instruction whose decoded form does not say what the compiler wrote."""
+    found = []
+    for pair in pairs:
+        decoded = from_inst(change(pair.inst))
+        if decoded != pair.expected:
+            found.append(
+                f"{pair.source} line {pair.text.line}\n  compiler: {pair.expected}\n  decoder:  {decoded}"
+            )
+    return found
