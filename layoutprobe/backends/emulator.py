@@ -28,6 +28,7 @@ from layoutprobe.machine.launch import (
 )
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Region, address
+from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Program, build_program
 from layoutprobe.machine.scheduler import DEFAULT_BUDGET, Scheduler
 
@@ -37,14 +38,16 @@ class EmulatorBackend:
 
     name = "emulator"
 
-    def __init__(self, budget: int = DEFAULT_BUDGET) -> None:
+    def __init__(self, budget: int = DEFAULT_BUDGET, observer: Observer | None = None) -> None:
         """Make a backend.
 
         Args:
             budget: instructions that a launch may issue before the kernel counts as endless. An
                 instruction counts once for all waves that execute it together.
+            observer: watches the launches; may be changed between them.
         """
         self.budget = budget
+        self.observer = observer
         self._programs: dict[tuple[str, str], Program] = {}
 
     @property
@@ -78,6 +81,7 @@ class EmulatorBackend:
                     lds_size=lds_size,
                     scratch_size=kernel.descriptor.private_segment_size,
                     image=memory.image,
+                    observer=self.observer,
                 )
                 start = start_cohort(machine, kernel, launch.block, memory.kernarg)
                 budget -= Scheduler(machine, budget).run(start)

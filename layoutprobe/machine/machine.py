@@ -13,6 +13,7 @@ from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, Memory, Region
+from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 
@@ -45,11 +46,21 @@ class Machine:
         scratch_size: bytes of a lane.
         waves: which waves there are.
         image: arena offset at which code address 0 lies.
+        observer: who watches, if anybody.
     """
 
     def __init__(
-        self, program: Program, arena: Arena, waves: Waves, *, lds_size: int, scratch_size: int, image: int
+        self,
+        program: Program,
+        arena: Arena,
+        waves: Waves,
+        *,
+        lds_size: int,
+        scratch_size: int,
+        image: int,
+        observer: Observer | None = None,
     ) -> None:
+        self.observer = observer
         self.program = program
         self.arena = arena
         self.waves = waves

@@ -37,6 +37,8 @@ class Scheduler:
         Raises:
             ExecutionError: a fault of the kernel, or the budget is spent.
         """
+        if self.machine.observer is not None:
+            self.machine.observer.batch(self.machine)
         self.ready = [start]
         blocks = self.machine.program.blocks
         spent = 0
@@ -68,6 +70,8 @@ class Scheduler:
         return here[0] if len(here) == 1 else Cohort.join(here)
 
     def _execute(self, cohort: Cohort, block: Block) -> None:
+        if self.machine.observer is not None:
+            self.machine.observer.block(cohort, block)
         at = 0
         try:
             for at, execute in enumerate(block.body):  # noqa: B007  (read when an executor fails)
@@ -90,6 +94,8 @@ class Scheduler:
         if last is None:
             self.ready.append(cohort)
         elif last.name in ENDS:
+            if self.machine.observer is not None:
+                self.machine.observer.ended(cohort)
             groups = self.machine.waves.workgroup[cohort.waves]
             self.alive -= np.bincount(groups, minlength=self.alive.size)
             self._release()
@@ -135,6 +141,8 @@ class Scheduler:
         complete = (arrived == self.alive) & (self.alive > 0)
         if not complete.any():
             return
+        if self.machine.observer is not None:
+            self.machine.observer.barrier(self.machine, np.flatnonzero(complete))
         still: list[Cohort] = []
         for cohort in self.waiting:
             free = complete[groups[cohort.waves]]

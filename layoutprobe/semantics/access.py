@@ -13,7 +13,8 @@ import numpy as np
 
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.memory import BASE_ADDRESS, Memory, Region
+from layoutprobe.machine.memory import BASE_ADDRESS
+from layoutprobe.machine.observer import Place
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.operands import reader, register_mask, settle
 
@@ -48,23 +49,31 @@ WIDTHS = {
 """Suffix of the mnemonic -> width."""
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Where the lanes of one access point: a memory and checked byte offsets in it.
+def transfer(
+    c: Cohort,
+    inst: Inst,
+    place: Place | None,
+    width: Width,
+    data: Operand,
+    *,
+    load: bool,
+    first: int = 0,
+) -> None:
+    """Load into, or store from, the VGPRs of `data` from its register number `first` on.
 
-    Attributes:
-        memory: the memory.
-        offsets: int64 [wave, lane]; inactive lanes point at byte 0.
-        low_bits: bitwise or of the offsets.
-        mask: bool [wave, lane], lanes that access.
-        region: global memory: the one allocation that all lanes hit, if it is one.
+    Nothing happens where no lane is active (`place` is None).
     """
-
-    memory: Memory
-    offsets: Array
-    low_bits: int
-    mask: Array
-    region: Region | None = None
+    if place is None:
+        return
+    if not load:
+        refuse_readonly(c, inst, place)
+    observer = c.machine.observer
+    if observer is not None:
+        observer.access(c, inst, place, width.size, store=not load)
+    if load:
+        load_into(c, place, width, data, first)
+    else:
+        store_from(c, place, width, data, first)
 
 
 def load_into(c: Cohort, place: Place, width: Width, target: Operand, first: int = 0) -> None:
@@ -241,6 +250,8 @@ def global_place(c: Cohort, inst: Inst, offsets: Array, size: int, mask: Array |
 def refuse_readonly(c: Cohort, inst: Inst, place: Place) -> None:
     """A store may not hit code, constants or the kernel's arguments."""
     arena = c.machine.arena
+    if place.memory is not arena:
+        return
     hit = (
         [place.region]
         if place.region

@@ -10,10 +10,10 @@ import numpy as np
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.observer import Place
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats
 from layoutprobe.semantics.access import (
-    Place,
     global_place,
     lds_base,
     lds_place,
@@ -73,6 +73,12 @@ def _apply(place: Place, verb: str, kind: str, data: Array, compare: Array, *, r
     return old
 
 
+def notify(c: Cohort, inst: Inst, place: Place, size: int) -> None:
+    """Tell the observer, if there is one, of a read-modify-write."""
+    if c.machine.observer is not None:
+        c.machine.observer.access(c, inst, place, size, store=True)
+
+
 def _value(c: Cohort, operand: Operand, kind: str, first: int, mask: Array) -> Array:
     """A 32- or 64-bit value of the active lanes, from the operand's register number `first` on."""
     dtype = _DTYPES[kind]
@@ -101,6 +107,7 @@ def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
         place = lds_place(c, inst, lds_base(c, address(c.regs)), offset, size, size)
         if place is None:
             return
+        notify(c, inst, place, size)
         # DS_CMPSTORE: data0 is the new value, data1 the value to compare with.
         data = _value(c, inst.src[1], kind, 0, place.mask)
         compare = _value(c, inst.src[2], kind, 0, place.mask) if len(inst.src) > 2 else data
@@ -123,6 +130,7 @@ def _bind_global(verb: str, kind: str, inst: Inst) -> Executor:
         if place is None:
             return
         refuse_readonly(c, inst, place)
+        notify(c, inst, place, size)
         data = _value(c, inst.src[1], kind, 0, place.mask)
         compare = _value(c, inst.src[1], kind, size // 4, place.mask) if verb == "cmpswap" else data
         old = _apply(place, verb, kind, data, compare, returns=target is not None)

@@ -10,19 +10,17 @@ import numpy as np
 from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import BASE_ADDRESS
+from layoutprobe.machine.observer import Place
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import (
     WIDTHS,
     LdsBase,
-    Place,
     Width,
     global_place,
     lds_base,
     lds_place,
-    load_into,
-    refuse_readonly,
     scratch_place,
-    store_from,
+    transfer,
     undefined_guard,
     vector_address,
     write_loaded,
@@ -72,12 +70,10 @@ def _bind_lds(
         base: LdsBase = c.fragments[key]
         # All places are checked before any data moves.
         for i, place in enumerate([lds_place(c, inst, base, o, width.size, natural) for o in offsets]):
-            if place is None:
-                continue
             if load:
-                load_into(c, place, width, inst.dst[0], i * regs)
+                transfer(c, inst, place, width, inst.dst[0], load=True, first=i * regs)
             else:
-                store_from(c, place, width, inst.src[1 + i])
+                transfer(c, inst, place, width, inst.src[1 + i], load=False)
 
     return execute
 
@@ -113,24 +109,19 @@ def _register_lds() -> None:
 
 
 def _bind_global(width: Width, load: bool, inst: Inst) -> Executor:
+    data = inst.dst[0] if load else inst.src[1]
     offsets = vector_address(inst)
     guard = undefined_guard(inst, (inst.src[0], inst.src[-1]), "an address")
 
     def execute(c: Cohort) -> None:
         guard(c)
-        place = global_place(c, inst, offsets(c), width.size)
-        if place is None:
-            return
-        if load:
-            load_into(c, place, width, inst.dst[0])
-        else:
-            refuse_readonly(c, inst, place)
-            store_from(c, place, width, inst.src[1])
+        transfer(c, inst, global_place(c, inst, offsets(c), width.size), width, data, load=load)
 
     return execute
 
 
 def _bind_scratch(width: Width, load: bool, inst: Inst) -> Executor:
+    data = inst.dst[0] if load else inst.src[1]
     vaddr, saddr = inst.src[0], inst.src[-1]
     lanes = reader(vaddr, "i32") if vaddr.kind != "none" else None
     scalar = reader(saddr, "i32") if saddr.kind != "none" else None
@@ -144,18 +135,13 @@ def _bind_scratch(width: Width, load: bool, inst: Inst) -> Executor:
             at = at + lanes(c.regs)
         if scalar is not None:
             at = at + scalar(c.regs)
-        place = scratch_place(c, inst, at, width.size)
-        if place is None:
-            return
-        if load:
-            load_into(c, place, width, inst.dst[0])
-        else:
-            store_from(c, place, width, inst.src[1])
+        transfer(c, inst, scratch_place(c, inst, at, width.size), width, data, load=load)
 
     return execute
 
 
 def _bind_flat(width: Width, load: bool, inst: Inst) -> Executor:
+    data = inst.dst[0] if load else inst.src[1]
     address = vector_address(inst, relative_to=0)
     natural = 16 if width.size == 12 else width.size
     guard = undefined_guard(inst, (inst.src[0],), "an address")
@@ -177,12 +163,7 @@ def _bind_flat(width: Width, load: bool, inst: Inst) -> Executor:
     def execute(c: Cohort) -> None:
         guard(c)
         for place in places(c):
-            if place is None:
-                continue
-            if load:
-                load_into(c, place, width, inst.dst[0])
-            else:
-                store_from(c, place, width, inst.src[1])
+            transfer(c, inst, place, width, data, load=load)
 
     return execute
 
@@ -229,13 +210,7 @@ def _bind_buffer(width: Width, load: bool, inst: Inst) -> Executor:
                 write_loaded(c, data.index, zeros, width, c.shadow.u, c.shadow.h, c.exec & ~inside)
         offsets = address - np.uint64(BASE_ADDRESS)
         place = global_place(c, inst, offsets, width.size, c.exec if inside.all() else inside)
-        if place is None:
-            return
-        if load:
-            load_into(c, place, width, data)
-        else:
-            refuse_readonly(c, inst, place)
-            store_from(c, place, width, data)
+        transfer(c, inst, place, width, data, load=load)
 
     return execute
 

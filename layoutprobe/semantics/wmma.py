@@ -153,6 +153,14 @@ def _bind(form: Form, inst: Inst, earlier: Sequence[Inst]) -> Executor:
         touched |= register_mask(operand)
 
     def execute(c: Cohort) -> None:
+        observer = c.machine.observer
+        if observer is not None:
+            observer.matrix(c, inst)
+        multiply_add(c)
+        if observer is not None:
+            observer.matrix_done(c, inst)
+
+    def multiply_add(c: Cohort) -> None:
         held = c.fragments
         if not reuse_a:
             held[keep_a] = rows_of_a(c.regs.vgprs[a.index : a.index + a.regs], expand_a)
