@@ -23,6 +23,8 @@ class Finding:
         expected, observed: the element or value in words.
         hint: the next step.
         count: how many slots show it (one root cause is one finding).
+        came_from: where the wrong value came from: the load that wrote the register, the store that
+            wrote the LDS byte; "" where unknown.
     """
 
     check: str
@@ -32,6 +34,7 @@ class Finding:
     observed: str = ""
     hint: str = ""
     count: int = 1
+    came_from: str = ""
 
 
 @dataclass(frozen=True)
