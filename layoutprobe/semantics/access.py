@@ -67,13 +67,17 @@ def transfer(
         return
     if not load:
         refuse_readonly(c, inst, place)
-    observer = c.machine.observer
-    if observer is not None:
-        observer.access(c, inst, place, width.size, store=not load)
+    notify(c, inst, place, width.size, store=not load)
     if load:
         load_into(c, place, width, data, first)
     else:
         store_from(c, place, width, data, first)
+
+
+def notify(c: Cohort, inst: Inst, place: Place, size: int, *, store: bool = True) -> None:
+    """Tell the observer of an access, if there is one; a read-modify-write is a store."""
+    if c.machine.observer is not None:
+        c.machine.observer.access(c, inst, place, size, store=store)
 
 
 def load_into(c: Cohort, place: Place, width: Width, target: Operand, first: int = 0) -> None:
