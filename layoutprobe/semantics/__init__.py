@@ -7,6 +7,7 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     compare_ops,
     control,
     cross_lane,
+    division,
     float_ops,
     int_ops,
     memory_ops,

@@ -104,7 +104,7 @@ vop(
     "v_cvt_nearest_i32_f32",
     "i32",
     "f32",
-    lambda a: floats.saturate(np.floor(a.astype(np.float64) + 0.5), np.int32),
+    lambda a: floats.saturate(np.floor(a + np.float32(0.5)), np.int32),
 )
 vop("v_cvt_floor_i32_f32", "i32", "f32", lambda a: floats.saturate(np.floor(a), np.int32))
 for _i in range(4):
@@ -138,95 +138,8 @@ vop("v_cvt_pk_u16_f32", "u32", "f32 f32",
 
 def _cvt_pk_u8(a: Array, place: Array, old: Array) -> Array:
     shift = (place & np.uint32(3)) * np.uint32(8)
-    value = floats.saturate(a, np.uint8).astype(np.uint32)
+    value = floats.saturate(np.rint(a), np.uint8).astype(np.uint32)
     return (old & ~(np.uint32(0xFF) << shift)) | value << shift
 
 
 vop("v_cvt_pk_u8_f32", "u32", "f32 u32 u32", _cvt_pk_u8)
-
-# Division: v_div_scale, v_rcp, a chain of fma, v_div_fmas, v_div_fixup.
-
-
-def _biased(a: Array) -> Array:
-    """Biased exponent field."""
-    if a.dtype == np.float32:
-        return ((a.view(np.uint32) >> np.uint32(23)) & np.uint32(0xFF)).astype(np.int64)
-    return ((a.view(np.uint64) >> np.uint64(52)) & np.uint64(0x7FF)).astype(np.int64)
-
-
-def _subnormal(a: Array) -> Array:
-    result: Array = (np.abs(a) < np.finfo(a.dtype).tiny) & (a != 0)
-    return result
-
-
-def _div_scale(step: int, near_max: int, tiny: int) -> Compute:
-    """V_DIV_SCALE: scales numerator or denominator (source 0 is one of them) out of trouble."""
-
-    def compute(s0: Array, denominator: Array, numerator: Array) -> tuple[Array, Array]:
-        shape = np.broadcast_shapes(s0.shape, denominator.shape, numerator.shape)
-        s0, s1, s2 = (np.broadcast_to(x, shape) for x in (s0, denominator, numerator))
-        up, down = floats.ldexp(s0, np.array(step)), floats.ldexp(s0, np.array(-step))
-        is_denominator, is_numerator = s0 == s1, s0 == s2
-        quotient = s2 / s1
-        inverse = 1.0 / s1.astype(np.float64)
-        inverse_tiny = (
-            np.abs(inverse) < np.finfo(s0.dtype if s0.dtype == np.float64 else np.float64).tiny
-        ) & (inverse != 0)
-        zero = (s1 == 0) | (s2 == 0)
-        huge = _biased(s2) - _biased(s1) >= near_max
-        both = inverse_tiny & _subnormal(quotient)
-        cases = [zero, huge, _subnormal(s1), both, inverse_tiny, _subnormal(quotient), _biased(s2) <= tiny]
-        values = [
-            np.full(shape, np.nan, s0.dtype),
-            np.where(is_denominator, up, s0),
-            up,
-            np.where(is_denominator, up, s0),
-            down,
-            np.where(is_numerator, up, s0),
-            up,
-        ]
-        flags = [False, True, False, True, False, True, False]
-        return np.select(cases, values, s0), np.select(cases, [np.full(shape, f) for f in flags], False)
-
-    return compute
-
-
-def _div_fixup(dtype: Any, exponent_low: int, exponent_all: int) -> Compute:
-    """V_DIV_FIXUP: special cases of the quotient in source 0; denominator, numerator follow."""
-
-    def compute(quotient: Array, denominator: Array, numerator: Array) -> Array:
-        shape = np.broadcast_shapes(quotient.shape, denominator.shape, numerator.shape)
-        q, d, n = (np.broadcast_to(x, shape) for x in (quotient, denominator, numerator))
-        negative = np.signbit(d) ^ np.signbit(n)
-
-        def signed(value: Any) -> Array:
-            magnitude = np.broadcast_to(np.asarray(value, dtype), shape)
-            return np.where(negative, -magnitude, magnitude)
-
-        cases = [
-            np.isnan(n),
-            np.isnan(d),
-            ((d == 0) & (n == 0)) | (np.isinf(d) & np.isinf(n)),
-            (d == 0) | np.isinf(n),
-            np.isinf(d) | (n == 0),
-        ]
-        values = [n, d, np.full(shape, -np.nan, dtype), signed(np.inf), signed(0)]
-        if exponent_low:
-            underflow = _biased(n) - _biased(d) < exponent_low
-            overflow = _biased(d) == exponent_all
-            cases += [underflow, overflow]
-            values += [signed(0), signed(np.inf)]
-        return np.select(cases, values, signed(np.abs(q)))
-
-    return compute
-
-
-vop("v_div_scale_f32", "f32 mask", "f32 f32 f32", _div_scale(64, 96, 23))
-vop("v_div_scale_f64", "f64 mask", "f64 f64 f64", _div_scale(128, 768, 53))
-vop("v_div_fixup_f16", "f16", "f16 f16 f16", _div_fixup(np.float16, 0, 0))
-vop("v_div_fixup_f32", "f32", "f32 f32 f32", _div_fixup(np.float32, -150, 255))
-vop("v_div_fixup_f64", "f64", "f64 f64 f64", _div_fixup(np.float64, -1075, 2047))
-vop("v_div_fmas_f32", "f32", "f32 f32 f32 mask",
-    lambda a, b, c, m: floats.ldexp(floats.fma32(a, b, c), np.where(m, 32, 0)))  # fmt: skip
-vop("v_div_fmas_f64", "f64", "f64 f64 f64 mask",
-    lambda a, b, c, m: floats.ldexp(floats.fma64(a, b, c), np.where(m, 64, 0)))  # fmt: skip

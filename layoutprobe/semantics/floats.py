@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import inf, isfinite
+
 import numpy as np
 
 from layoutprobe.machine.registers import Array
 
-F32_BIAS = 127
+_UINT: dict[int, type[np.unsignedinteger]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+"""Unsigned type by bytes."""
 
 
 def fma32(a: Array, b: Array, c: Array) -> Array:
@@ -38,8 +42,13 @@ def add_to_odd(x: Array, y: Array) -> Array:
     return bits.view(np.float64)
 
 
-def fma64(a: Array, b: Array, c: Array) -> Array:
-    """f64 fused multiply-add, correct where no intermediate overflows or is subnormal."""
+def fma64(a: Array, b: Array, c: Array, scale: Array | int = 0) -> Array:
+    """f64 fused multiply-add, times 2**scale, rounded once (Boldo and Melquiond, as `fma32`).
+
+    Lanes in which an intermediate result overflows, or may be inexact because it is subnormal, are
+    computed again with fractions.
+    """
+    a, b, c, scale = np.broadcast_arrays(a, b, c, scale)
     product = a * b
     split = 134217729.0  # 2**27 + 1, Veltkamp
     ah = a * split - (a * split - a)
@@ -51,25 +60,56 @@ def fma64(a: Array, b: Array, c: Array) -> Array:
     vh = product + th
     vl = (product - (vh - (vh - product))) + (th - (vh - product))
     exact = vh + add_to_odd(np.asarray(tl), np.asarray(vl))
-    fine = np.isfinite(low) & np.isfinite(exact)
-    return np.where(fine, exact, product + c)
+    result = ldexp(exact, scale)
+    fine = np.isfinite(low) & np.isfinite(exact) & ((abs(product) > 1e-270) | (a == 0) | (b == 0))
+    fine &= (scale == 0) | (abs(result) > 1e-300)
+    for at in map(tuple, np.argwhere(~fine)):
+        result[at] = _fma64_exactly(float(a[at]), float(b[at]), float(c[at]), int(scale[at]))
+    return result
+
+
+def _fma64_exactly(a: float, b: float, c: float, scale: int) -> float:
+    if not (isfinite(a) and isfinite(b) and isfinite(c)):
+        return c if isfinite(a) and isfinite(b) else float(np.float64(a) * b + c)
+    total = (Fraction(a) * Fraction(b) + Fraction(c)) * Fraction(2) ** scale
+    if total == 0:  # of zeros the sign follows the sum's rule; exact cancellation gives +0
+        return 0.0 if a and b else a * b + c
+    try:
+        return float(total)
+    except OverflowError:
+        return inf if total > 0 else -inf
 
 
 def minimum(a: Array, b: Array) -> Array:
-    """The smaller number; a NaN loses, and -0 is below +0."""
-    smaller = np.fmin(a, b)
-    return np.where((a == 0) & (b == 0) & np.signbit(a), a, np.where((a == 0) & (b == 0), b, smaller))
+    """The smaller number; -0 is below +0, a quiet NaN loses, a signalling NaN gives NaN (IEEE mode)."""
+    # Equal numbers differ at most in the sign of zero: its or is the smaller one.
+    ties = (a.view(_UINT[a.itemsize]) | b.view(_UINT[b.itemsize])).view(a.dtype)
+    return _or_signalled(a, b, np.where(a == b, ties, np.fmin(a, b)))
 
 
 def maximum(a: Array, b: Array) -> Array:
-    """The larger number; a NaN loses, and +0 is above -0."""
-    larger = np.fmax(a, b)
-    return np.where((a == 0) & (b == 0) & np.signbit(a), b, np.where((a == 0) & (b == 0), a, larger))
+    """The larger number; +0 is above -0, a quiet NaN loses, a signalling NaN gives NaN (IEEE mode)."""
+    ties = (a.view(_UINT[a.itemsize]) & b.view(_UINT[b.itemsize])).view(a.dtype)
+    return _or_signalled(a, b, np.where(a == b, ties, np.fmax(a, b)))
+
+
+def _or_signalled(a: Array, b: Array, result: Array) -> Array:
+    if not np.isnan(a + b).any():
+        return result
+    return np.where(_signalling(a) | _signalling(b), a.dtype.type(np.nan), result)
+
+
+def _signalling(a: Array) -> Array:
+    uint = _UINT[a.itemsize]
+    quiet = uint(1) << uint({2: 9, 4: 22, 8: 51}[a.itemsize])
+    result: Array = np.isnan(a) & (a.view(uint) & quiet == 0)
+    return result
 
 
 def median(a: Array, b: Array, c: Array) -> Array:
-    """The middle of three; with a NaN the smallest, as V_MED3_F32 states."""
-    middle = maximum(minimum(a, b), minimum(maximum(a, b), c))
+    """The middle of three; with a NaN the smallest. Word for word V_MED3_F32, for the sign of zero."""
+    largest = maximum(maximum(a, b), c)
+    middle = np.where(largest == a, maximum(b, c), np.where(largest == b, maximum(a, c), maximum(a, b)))
     nan = np.isnan(a) | np.isnan(b) | np.isnan(c)
     return np.where(nan, minimum(minimum(a, b), c), middle)
 

@@ -31,8 +31,8 @@ def _swapped(function: Compute) -> Compute:
 # Moves and bit logic. They move undefined bits without spreading them.
 
 
-for _name, _kind in (("v_mov_b32", "u32"), ("v_mov_b16", "u16")):
-    vop(_name, _kind, _kind, np.positive, union)
+for _name, _kind, _bits in (("v_mov_b32", "u32", "b32"), ("v_mov_b16", "u16", "b16")):
+    vop(_name, _kind, _bits, np.positive, union)
 vop("v_not_b32", "u32", "u32", np.bitwise_not, union)
 vop("v_not_b16", "u16", "u16", np.bitwise_not, union)
 for _bits, _kind in (("b32", "u32"), ("b16", "u16")):
@@ -40,7 +40,7 @@ for _bits, _kind in (("b32", "u32"), ("b16", "u16")):
     vop(f"v_and_{_bits}", _kind, _two, np.bitwise_and, bitwise_and)
     vop(f"v_or_{_bits}", _kind, _two, np.bitwise_or, bitwise_or)
     vop(f"v_xor_{_bits}", _kind, _two, np.bitwise_xor, union)
-    vop(f"v_cndmask_{_bits}", _kind, f"{_two} mask", lambda a, b, m: np.where(m, b, a), select)
+    vop(f"v_cndmask_{_bits}", _kind, f"{_bits} {_bits} mask", lambda a, b, m: np.where(m, b, a), select)
 vop("v_xnor_b32", "u32", "u32 u32", lambda a, b: ~(a ^ b), union)
 vop("v_xor3_b32", "u32", "u32 u32 u32", lambda a, b, c: a ^ b ^ c, union)
 vop("v_or3_b32", "u32", "u32 u32 u32", lambda a, b, c: a | b | c, union)
@@ -59,7 +59,7 @@ def _byte(data: Array, selector: Array) -> Array:
 
 def _perm(high: Array, low: Array, selectors: Array) -> Array:
     first = int(selectors.flat[0])
-    if selectors.shape[-1] == 1 and (selectors == first).all() and not first & 0x08080808:
+    if selectors.shape[-1] == 1 and (selectors == first).all() and not first & 0xF8F8F8F8:
         return _perm_uniform(high, low, first)
     data = (high.astype(np.uint64) << np.uint64(32)) | low
     result = np.zeros(np.broadcast_shapes(data.shape, selectors.shape), np.uint64)
@@ -108,7 +108,7 @@ def _align(step: int, mask: int) -> Compute:
 
 
 for _name, _function in (("v_alignbit_b32", _align(1, 31)), ("v_alignbyte_b32", _align(8, 3))):
-    vop(_name, "u32", "u32 u32 u32", _function, transport(_function, (0, 1)))
+    vop(_name, "u32", "u32 u32 u16", _function, transport(_function, (0, 1)))
 
 
 # Shifts. The "rev" forms take the amount first.
@@ -148,14 +148,15 @@ def _bfe_u32(data: Array, offset: Array, width: Array) -> Array:
 
 
 def _bfe_i32(data: Array, offset: Array, width: Array) -> Array:
+    # The shift is arithmetic: a field that reaches beyond bit 31 is filled with the sign.
     bits = width & U(31)
-    field = _bfe_u32(data, offset, width)
+    field = (data >> (offset & U(31)).astype(np.int32)).view(np.uint32) & ((U(1) << bits) - U(1))
     sign = np.where(bits == 0, U(0), (field >> ((bits - U(1)) & U(31))) & U(1))
     return np.where(sign != 0, field | ~((U(1) << bits) - U(1)), field)
 
 
-for _name, _function in (("v_bfe_u32", _bfe_u32), ("v_bfe_i32", _bfe_i32)):
-    vop(_name, "u32", "u32 u32 u32", _function, transport(_function, (0,)))
+vop("v_bfe_u32", "u32", "u32 u32 u32", _bfe_u32, transport(_bfe_u32, (0,)))
+vop("v_bfe_i32", "u32", "i32 u32 u32", _bfe_i32, transport(_bfe_i32, (0,)))
 vop("v_bfm_b32", "u32", "u32 u32", lambda a, b: ((U(1) << (a & U(31))) - U(1)) << (b & U(31)))
 vop("v_lshl_or_b32", "u32", "u32 u32 u32", lambda a, b, c: (a << (b & U(31))) | c,
     transport(lambda a, b, c: (a << (b & U(31))) | c, (0, 2)))  # fmt: skip
@@ -243,8 +244,9 @@ vop("v_mul_hi_u32", "u32", "u32 u32",
 vop("v_mul_hi_i32", "i32", "i32 i32",
     lambda a, b: ((a.astype(np.int64) * b) >> np.int64(32)).astype(np.int32))  # fmt: skip
 vop("v_mul_lo_u16", "u16", "u16 u16", np.multiply, carry_upward)
-vop("v_mad_u16", "u16", "u16 u16 u16", lambda a, b, c: a * b + c, carry_upward)
-vop("v_mad_i16", "i16", "i16 i16 i16", lambda a, b, c: a * b + c, carry_upward)
+for _kind, _low, _high in _SUMS[2:]:
+    vop(f"v_mad_{_kind}", _kind, f"{_kind} {_kind} {_kind}", lambda a, b, c: a * b + c, carry_upward,
+        saturate=_saturating(_low, _high, lambda a, b, c: a * b + c))  # fmt: skip
 vop("v_mad_u32_u16", "u32", "u16 u16 u32", lambda a, b, c: a.astype(np.uint32) * b + c, carry_upward)
 vop("v_mad_i32_i16", "i32", "i16 i16 i32", lambda a, b, c: a.astype(np.int32) * b + c, carry_upward)
 
@@ -381,4 +383,4 @@ vop(
     "i32 i32",
     lambda a, b: _pack(np.clip(a, -32768, 32767), np.clip(b, -32768, 32767)),
 )
-vop("v_pack_b32_f16", "u32", "u16 u16", _pack, transport(_pack, (0, 1)))
+vop("v_pack_b32_f16", "u32", "b16 b16", _pack, transport(_pack, (0, 1)))

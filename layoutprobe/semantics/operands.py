@@ -2,7 +2,8 @@
 
 `reader` and `writer` are called once per instruction when a kernel is bound; what they return is
 called each time the instruction executes. Value types are named as in AMD's pseudocode: u32,
-i32, f32, u16, i16, f16, u64, i64, f64, and "mask" for one bit per lane (bool [wave, lane]).
+i32, f32, u16, i16, f16, u64, i64, f64. b32 and b16 are bits that take the float modifiers neg and abs
+(V_MOV, V_CNDMASK, V_PACK); "mask" is one bit per lane (bool [wave, lane]).
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ Writer = Callable[[Cohort, Array], None]
 
 DTYPES: dict[str, type[np.generic]] = {
     "u8": np.uint8, "u16": np.uint16, "i16": np.int16, "f16": np.float16, "u32": np.uint32, "i32": np.int32,
-    "f32": np.float32, "u64": np.uint64, "i64": np.int64, "f64": np.float64,
+    "f32": np.float32, "u64": np.uint64, "i64": np.int64, "f64": np.float64, "b16": np.uint16, "b32": np.uint32,
 }  # fmt: skip
-_WIDTH = {"u16": 16, "i16": 16, "f16": 16, "u32": 32, "i32": 32, "f32": 32, "u64": 64, "i64": 64, "f64": 64}
+_WIDTH = {name: np.dtype(dtype).itemsize * 8 for name, dtype in DTYPES.items()}
 _UINT: dict[int, type[np.unsignedinteger]] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 SHARED_APERTURE = 0x0001_0000
@@ -39,11 +40,14 @@ _FLOAT_CONSTANTS = {240: 0.5, 241: -0.5, 242: 1.0, 243: -1.0, 244: 2.0, 245: -2.
 def constant_bits(operand: Operand, width: int) -> int:
     """Bits of an inline constant or literal as a value of that width.
 
-    Integers are sign-extended. Floats take the format of the width. A literal of a 64-bit f64
-    operand gives the upper half (RDNA3 ISA guide, 4.3 "literal constants").
+    Inline integers are sign-extended. Floats take the format of the width. A literal gives the upper
+    half of an f64, is sign-extended to i64, and zero-extended to other 64-bit operands (RDNA3 ISA
+    guide, 4.3 "literal constants").
     """
     mask = (1 << width) - 1
     if operand.kind == "literal":
+        if width == 64 and operand.fmt == "I64":
+            return (operand.value ^ 0x80000000) - 0x80000000 & mask
         return operand.value << 32 if operand.fmt == "F64" else operand.value & mask
     code = operand.index
     if 128 <= code <= 192:
@@ -74,7 +78,7 @@ def reader(operand: Operand, kind: str, *, shadow: bool = False) -> Reader:
     """How to read an operand as values of a type.
 
     Args:
-        operand: the operand; neg and abs are applied to float types.
+        operand: the operand; neg and abs are applied to float types, b16 and b32.
         kind: type name.
         shadow: read undefined bits instead: constants give zeros, modifiers do nothing.
     """
@@ -86,37 +90,45 @@ def reader(operand: Operand, kind: str, *, shadow: bool = False) -> Reader:
     if shadow:
         return raw
     dtype = DTYPES[kind]
-    if kind.startswith("f") and (operand.neg or operand.abs):
-        return _modified(raw, _WIDTH[kind], operand, dtype)
-    if operand.kind == "v" and kind in ("u32", "i32", "f32"):
+    modify = sign_modifier(operand, kind)
+    if modify is not None:
+        return lambda r: modify(raw(r).view(dtype))
+    if operand.kind == "v" and kind in ("u32", "b32", "i32", "f32"):
         index = operand.index
-        return {"u32": lambda r: r.u[index], "i32": lambda r: r.i[index], "f32": lambda r: r.f[index]}[kind]
+        if kind in ("u32", "b32"):
+            return lambda r: r.u[index]
+        return (lambda r: r.i[index]) if kind == "i32" else (lambda r: r.f[index])
     return lambda r: raw(r).view(dtype)
 
 
-def _modified(raw: Reader, width: int, operand: Operand, dtype: type[np.generic]) -> Reader:
+def sign_modifier(operand: Operand, kind: str) -> Callable[[Array], Array] | None:
+    """What abs and then neg of the operand do to values of the type; None when they do nothing.
+
+    They work on the sign bit alone, so that a NaN keeps its payload.
+    """
+    if kind[0] not in "fb" or not (operand.neg or operand.abs):
+        return None
+    width, dtype = _WIDTH[kind], DTYPES[kind]
     uint = _UINT[width]
     sign = uint(1 << (width - 1))
-    clear = uint(~int(sign) & ((1 << width) - 1))
+    clear = uint((1 << (width - 1)) - 1)
 
-    def read(r: RegisterFile) -> Array:
-        value = raw(r)
+    def modify(value: Array) -> Array:
+        bits = value.view(uint)
         if operand.abs:
-            value = value & clear
-        if operand.neg:
-            value = value ^ sign
-        return value.view(dtype)
+            bits = bits & clear
+        return (bits ^ sign if operand.neg else bits).view(dtype)
 
-    return read
+    return modify
 
 
 def _constant_reader(operand: Operand, kind: str, shadow: bool) -> Reader:
     width = _WIDTH[kind]
     bits = 0 if shadow else constant_bits(operand, width)
     value = np.array([[bits]], _UINT[width]).view(DTYPES[kind])
-    if not shadow and kind.startswith("f"):
-        value = abs(value) if operand.abs else value
-        value = -value if operand.neg else value
+    modify = None if shadow else sign_modifier(operand, kind)
+    if modify is not None:
+        value = modify(value)
     return lambda r: value
 
 
@@ -124,7 +136,7 @@ def _raw_reader(operand: Operand, width: int) -> Reader:
     """Reads a register operand as unsigned values of the width."""
     index = operand.index
     if operand.kind == "const":  # SCC
-        return lambda r: r.su[SCC]
+        return lambda r: r.su[SCC].astype(_UINT[width], copy=False)
     if operand.kind == "none":
         raise ExecutionError("the instruction reads an operand that it does not have")
     if operand.kind == "v":

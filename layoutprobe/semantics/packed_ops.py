@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats
 from layoutprobe.semantics.definedness import any_undefined
 from layoutprobe.semantics.operands import DTYPES
-from layoutprobe.semantics.registry import Executor, register_binder
+from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_binder
 from layoutprobe.semantics.valu import Compute, Op, bind_valu, vop
 
 _LOW, _HIGH = np.uint32(0xFFFF), np.uint32(16)
@@ -126,13 +127,12 @@ def _bind_mix(result: str, inst: Inst) -> Executor:
     reads = [_mixed(operand) for operand in inst.src]
 
     def compute(*words: Array) -> Array:
-        a, b, c = (read(word) for read, word in zip(reads, words, strict=True))
-        if result == "f32":
-            return floats.fma32(a, b, c)
-        # One rounding from the exact sum to f16, as the f32 result is not visible.
-        exact = floats.add_to_odd(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
-        return exact.astype(np.float16)
+        total = floats.fma32(*(read(word) for read, word in zip(reads, words, strict=True)))
+        # The f16 forms round twice: the compiler makes them of an fma and a conversion.
+        return total if result == "f32" else total.astype(np.float16)
 
+    if inst.name == "v_fma_mixhi_f16":
+        inst = replace(inst, dst=(replace(inst.dst[0], hi=True),))
     return bind_valu(Op(inst.name, (result,), ("u32", "u32", "u32"), compute), inst)
 
 
@@ -157,17 +157,40 @@ def bf16_pair(word: Array) -> tuple[Array, Array]:
     return low, (word & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64)
 
 
-def _dot2(pair: Callable[[Array], tuple[Array, Array]]) -> Compute:
+Pair = Callable[[Array], tuple[Array, Array]]
+
+
+def _dot2(first: Pair, second: Pair) -> Compute:
     def compute(a: Array, b: Array, c: Array) -> Array:
-        (a0, a1), (b0, b1) = pair(a), pair(b)
+        (a0, a1), (b0, b1) = first(a), second(b)
         return floats.add_to_odd(a0 * b0 + a1 * b1, c.astype(np.float64)).astype(np.float32)
 
     return compute
 
 
-vop("v_dot2_f32_f16", "f32", "u32 u32 f32", _dot2(f16_pair))
-vop("v_dot2_f32_bf16", "f32", "u32 u32 f32", _dot2(bf16_pair))
-vop("v_dot2acc_f32_f16", "f32", "u32 u32", _dot2(f16_pair), implicit="f32")
+def _selected(pair: Pair, operand: Operand) -> Pair:
+    """The halves as op_sel, neg_lo and neg_hi of the operand make them."""
+    if not (operand.sel or not operand.sel_hi or operand.neg or operand.neg_hi):
+        return pair
+
+    def read(word: Array) -> tuple[Array, Array]:
+        halves = pair(word)
+        low, high = halves[operand.sel], halves[operand.sel_hi]
+        return -low if operand.neg else low, -high if operand.neg_hi else high
+
+    return read
+
+
+def _bind_dot2(pair: Pair, inst: Inst) -> Executor:
+    if inst.src[2].neg_hi:
+        raise UnsupportedFormError(f"{inst.name} with neg_hi on the addend")
+    compute = _dot2(_selected(pair, inst.src[0]), _selected(pair, inst.src[1]))
+    return bind_valu(Op(inst.name, ("f32",), ("u32", "u32", "f32"), compute), inst)
+
+
+register_binder("v_dot2_f32_f16", partial(_bind_dot2, f16_pair))
+register_binder("v_dot2_f32_bf16", partial(_bind_dot2, bf16_pair))
+vop("v_dot2acc_f32_f16", "f32", "u32 u32", _dot2(f16_pair, f16_pair), implicit="f32")
 
 
 def fields(word: Array, bits: int, signed: bool) -> list[Array]:

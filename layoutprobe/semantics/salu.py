@@ -275,9 +275,11 @@ def _bfe(width_bits: int, signed: bool) -> Callable[..., Any]:
         width = ((control >> U(16)) & U(0x7F)).astype(kind)
         width = np.minimum(width, kind(width_bits))
         ones = np.where(width >= 64, kind(2**64 - 1), (kind(1) << (width & kind(63))) - kind(1))
-        wide = data.astype(np.int64).view(kind) if signed else data.astype(kind)
         # A shift by 64 or more never happens: offset is below the register's width.
-        field = (wide >> offset) & ones
+        if signed:  # the shift is arithmetic: a field beyond the last bit is filled with the sign
+            field = (data.astype(np.int64) >> offset.astype(np.int64)).view(kind) & ones
+        else:
+            field = (data.astype(kind) >> offset) & ones
         if signed:
             sign = np.where(width == 0, kind(0), (field >> (np.maximum(width, kind(1)) - kind(1))) & kind(1))
             field = np.where(sign != 0, field | ~ones, field)

@@ -7,24 +7,25 @@ What an instruction computes stands in the tables of `int_ops`, `float_ops`, `co
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.registers import Array, RegisterFile
+from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.definedness import Rule, any_undefined
 from layoutprobe.semantics.dpp import LaneMap, lane_map
 from layoutprobe.semantics.operands import (
     DTYPES,
-    Reader,
     define,
     reader,
     register_mask,
+    sign_modifier,
     write_shadow,
     writer,
+    writes_exec,
 )
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction, register_binder
 
@@ -116,7 +117,13 @@ class Execution:
         if len(sources) != len(kinds):
             raise UnsupportedFormError(f"{inst.name} with {len(inst.src)} sources")
         self.lanes: LaneMap | None = lane_map(inst)
+        self.writes_exec = writes_exec(inst)
         self.readers = [reader(s, k) for s, k in zip(sources, kinds, strict=True)]
+        self.fetched: Callable[[Array], Array] | None = None
+        if self.lanes is not None:
+            # neg and abs act on what DPP fetched: a lane that reads zero sees -0 under neg.
+            self.fetched = sign_modifier(sources[0], kinds[0])
+            self.readers[0] = reader(replace(sources[0], neg=False, abs=False), kinds[0])
         self.shadow_readers = [reader(s, k, shadow=True) for s, k in zip(sources, kinds, strict=True)]
         self.writers = [writer(d, k) for d, k in zip(self.dst, op.results, strict=True)]
         self.touched = 0
@@ -147,6 +154,8 @@ class Execution:
         else:
             readable = self.lanes.readable(c)
             self.lanes.restricted(c, readable, lambda: self._execute(c, readable))
+            if self.writes_exec:  # V_CMPX: the lanes that were active before are not to be restored
+                c.refresh_exec()
 
     def _execute(self, c: Cohort, readable: Array | None) -> None:
         undefined = self.undefined(c, readable) if c.undef & self.touched else None
@@ -159,7 +168,7 @@ class Execution:
             c: the cohort.
             readable: with DPP, the lanes whose source may be read.
         """
-        out = self.compute(*self._sources(self.readers, c.regs, readable))
+        out = self.compute(*self._values(c, readable))
         results: Sequence[Array] = out if isinstance(out, tuple) else (out,)
         for change in self.post:
             results = (change(results[0]), *results[1:])
@@ -167,19 +176,28 @@ class Execution:
 
     def undefined(self, c: Cohort, readable: Array | None = None) -> Sequence[Array] | None:
         """Undefined bits of the results; None when all sources are defined."""
-        shadows = self._sources(self.shadow_readers, c.shadow, readable)
+        shadows = [read(c.shadow) for read in self.shadow_readers]
+        if self.lanes is not None and readable is not None:
+            shadows[0] = self.lanes.permute(shadows[0], readable)
         if not any(s.any() for s in shadows):
             return None
-        values = self._sources(self.readers, c.regs, readable)
-        return self.op.rule(values, shadows, [d.bits if k != "mask" else 1 for d, k in self._outputs()])
+        widths = [d.bits if k != "mask" else 1 for d, k in self._outputs()]
+        undefined = self.op.rule(self._values(c, readable), shadows, widths)
+        if self.writes_exec and (undefined[0] & c.exec).any():
+            raise c.machine.fault(
+                c, self.inst, "the set of active lanes depends on an undefined value", undefined[0] & c.exec
+            )
+        return undefined
 
     def _outputs(self) -> list[tuple[Operand, str]]:
         return list(zip(self.dst, self.op.results, strict=True))
 
-    def _sources(self, readers: list[Reader], registers: RegisterFile, readable: Array | None) -> list[Array]:
-        values = [read(registers) for read in readers]
+    def _values(self, c: Cohort, readable: Array | None) -> list[Array]:
+        values = [read(c.regs) for read in self.readers]
         if self.lanes is not None and readable is not None:
             values[0] = self.lanes.permute(values[0], readable)
+            if self.fetched is not None:
+                values[0] = self.fetched(values[0])
         return values
 
     def commit(self, c: Cohort, results: Sequence[Array], undefined: Sequence[Array] | None) -> None:
