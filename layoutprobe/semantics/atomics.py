@@ -4,11 +4,12 @@ order of wave and lane; the order on a card is unspecified."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.observer import Place
 from layoutprobe.machine.registers import Array
@@ -17,11 +18,12 @@ from layoutprobe.semantics.access import (
     global_place,
     lds_base,
     lds_place,
+    notify,
     refuse_readonly,
     undefined_guard,
     vector_address,
 )
-from layoutprobe.semantics.operands import define, join64, reader
+from layoutprobe.semantics.operands import join64, reader, settle
 from layoutprobe.semantics.registry import Executor, register_binder
 
 Update = Callable[[Array, Array, Array], Array]
@@ -48,51 +50,89 @@ _AT_ONCE: dict[str, np.ufunc] = {"add": np.add, "min": np.minimum, "max": np.max
 """Operations whose turns commute: without a returned value they need no turns."""
 _DTYPES = {"u32": np.uint32, "i32": np.int32, "b32": np.uint32, "f32": np.float32,
            "u64": np.uint64, "i64": np.int64, "b64": np.uint64}  # fmt: skip
+_BITS = {4: np.uint32, 8: np.uint64}
 
 
-def _apply(place: Place, verb: str, kind: str, data: Array, compare: Array, *, returns: bool) -> Array | None:
-    """Update memory; the old values of the lanes that take part, when asked for."""
+@dataclass(frozen=True, eq=False)
+class _Operands:
+    """What the lanes that take part bring: one entry per lane, in order of wave and lane.
+
+    Attributes:
+        data: the operand, of the operation's type.
+        compare: what cmpswap compares with; `data` for the others.
+        undefined: bool, an undefined bit is among them.
+    """
+
+    data: Array
+    compare: Array
+    undefined: Array
+
+
+def _operands(
+    c: Cohort, mask: Array, kind: str, data: tuple[Operand, int], compare: tuple[Operand, int]
+) -> _Operands:
+    """Values of the active lanes; an operand comes with the first of its registers that counts."""
+    places = [operand.index + first for operand, first in (data, compare)]
+    wide = np.dtype(_DTYPES[kind]).itemsize // 4
+    values = [_join(c.u, at, wide)[mask].view(_DTYPES[kind]) for at in places]
+    bad = np.zeros(values[0].shape, np.bool_)
+    registers = [at + j for at in places for j in range(wide)]
+    if any(c.undef >> VGPR0 + r & 1 for r in registers):
+        for register in registers:
+            bad |= c.shadow.u[register][mask] != 0
+    return _Operands(values[0], values[1], bad)
+
+
+def _join(registers: list[Array], index: int, wide: int) -> Array:
+    return join64(registers[index], registers[index + 1]) if wide == 2 else registers[index]
+
+
+def _apply(
+    place: Place, verb: str, kind: str, given: _Operands, *, returns: bool
+) -> tuple[Array, Array] | None:
+    """Update memory; the old values and their undefined bits, when asked for."""
     dtype = _DTYPES[kind]
     size = np.dtype(dtype).itemsize
     cells = place.memory.data.views[size].view(dtype)
     index = place.offsets[place.mask] // size
-    if place.memory.tracked and verb == "swap":
-        # Only an overwrite defines memory; what depends on the old value stays as undefined as it was.
-        place.memory.shadow.views[size][index] = 0
+    place.memory.tracked |= bool(given.undefined.any())
     if not returns and verb in _AT_ONCE and kind != "f32":
-        _AT_ONCE[verb].at(cells, index, data)
+        _AT_ONCE[verb].at(cells, index, given.data)
+        if place.memory.tracked:
+            _spoil(place.memory.shadow.views[size], index, given.undefined)
         return None
-    old = np.empty(index.shape, dtype)
+    old, old_bits = np.empty(index.shape, dtype), np.zeros(index.shape, _BITS[size])
     left = np.arange(index.size)
     while left.size:
         _, first = np.unique(index[left], return_index=True)
         turn = left[first]
-        old[turn] = cells[index[turn]]
-        cells[index[turn]] = _UPDATES[verb](old[turn], data[turn], compare[turn])
+        at = index[turn]
+        old[turn] = cells[at]
+        cells[at] = _UPDATES[verb](old[turn], given.data[turn], given.compare[turn])
+        if place.memory.tracked:
+            shadow = place.memory.shadow.views[size]
+            old_bits[turn] = shadow[at]
+            if verb == "swap":
+                shadow[at] = 0
+            _spoil(shadow, at, given.undefined[turn])
         left = np.delete(left, first)
-    return old
+    return old, old_bits
 
 
-def notify(c: Cohort, inst: Inst, place: Place, size: int) -> None:
-    """Tell the observer, if there is one, of a read-modify-write."""
-    if c.machine.observer is not None:
-        c.machine.observer.access(c, inst, place, size, store=True)
+def _spoil(shadow: Array, index: Array, undefined: Array) -> None:
+    """A result that depends on an undefined bit, of memory or of an operand, is undefined as a whole."""
+    bad = undefined | (shadow[index] != 0)
+    shadow[index[bad]] = np.iinfo(shadow.dtype).max
 
 
-def _value(c: Cohort, operand: Operand, kind: str, first: int, mask: Array) -> Array:
-    """A 32- or 64-bit value of the active lanes, from the operand's register number `first` on."""
-    dtype = _DTYPES[kind]
-    index = operand.index + first
-    if np.dtype(dtype).itemsize == 8:
-        return join64(c.u[index], c.u[index + 1])[mask].view(dtype)
-    return c.u[index][mask].view(dtype)
-
-
-def _return(c: Cohort, target: Operand, old: Array, mask: Array) -> None:
-    words = np.ascontiguousarray(old).view(np.uint32).reshape(old.size, -1)
-    for j in range(words.shape[1]):
-        c.u[target.index + j][mask] = words[:, j]
-    define(c, target)
+def _return(c: Cohort, target: Operand, old: tuple[Array, Array], mask: Array) -> None:
+    values, undefined = (np.ascontiguousarray(a).view(np.uint32).reshape(a.size, -1) for a in old)
+    for j in range(values.shape[1]):
+        register = target.index + j
+        c.u[register][mask] = values[:, j]
+        if c.undef >> VGPR0 + register & 1 or undefined[:, j].any():
+            c.shadow.u[register][mask] = undefined[:, j]
+            settle(c, VGPR0 + register)
 
 
 def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
@@ -109,9 +149,9 @@ def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
             return
         notify(c, inst, place, size)
         # DS_CMPSTORE: data0 is the new value, data1 the value to compare with.
-        data = _value(c, inst.src[1], kind, 0, place.mask)
-        compare = _value(c, inst.src[2], kind, 0, place.mask) if len(inst.src) > 2 else data
-        old = _apply(place, verb, kind, data, compare, returns=target is not None)
+        data, compare = (inst.src[1], 0), (inst.src[-1] if len(inst.src) > 2 else inst.src[1], 0)
+        given = _operands(c, place.mask, kind, data, compare)
+        old = _apply(place, verb, kind, given, returns=target is not None)
         if target is not None and old is not None:
             _return(c, target, old, place.mask)
 
@@ -122,6 +162,7 @@ def _bind_global(verb: str, kind: str, inst: Inst) -> Executor:
     address = vector_address(inst)
     size = np.dtype(_DTYPES[kind]).itemsize
     target = inst.dst[0] if inst.dst else None
+    comparand = size // 4 if verb == "cmpswap" else 0  # register of the data at which it starts
     guard = undefined_guard(inst, (inst.src[0], inst.src[-1]), "an address")
 
     def execute(c: Cohort) -> None:
@@ -131,9 +172,8 @@ def _bind_global(verb: str, kind: str, inst: Inst) -> Executor:
             return
         refuse_readonly(c, inst, place)
         notify(c, inst, place, size)
-        data = _value(c, inst.src[1], kind, 0, place.mask)
-        compare = _value(c, inst.src[1], kind, size // 4, place.mask) if verb == "cmpswap" else data
-        old = _apply(place, verb, kind, data, compare, returns=target is not None)
+        given = _operands(c, place.mask, kind, (inst.src[1], 0), (inst.src[1], comparand))
+        old = _apply(place, verb, kind, given, returns=target is not None)
         if target is not None and old is not None:
             _return(c, target, old, place.mask)
 
