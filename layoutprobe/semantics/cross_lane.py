@@ -9,7 +9,8 @@ import numpy as np
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array, RegisterFile
-from layoutprobe.semantics.operands import reader, register_mask, settle, write_shadow
+from layoutprobe.semantics.access import undefined_guard
+from layoutprobe.semantics.operands import reader, register_mask, settle, write_shadow, writer
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction
 
 _LANE = np.arange(32)
@@ -20,15 +21,17 @@ def _readlane(inst: Inst) -> Executor:
     source, target = inst.src[0], inst.dst[0]
     get, get_shadow = reader(source, "u32"), reader(source, "u32", shadow=True)
     lane_of = reader(inst.src[1], "u32") if len(inst.src) > 1 else None
+    write, guard = writer(target, "u32"), undefined_guard(inst, inst.src[1:], "a lane select")
     touched = register_mask(source) | register_mask(target)
 
     def execute(c: Cohort) -> None:
+        guard(c)
         lanes = c.exec.argmax(axis=1)[:, None] if lane_of is None else (lane_of(c.regs) & 31).astype(np.int64)
         lanes = np.broadcast_to(lanes, (len(c.waves), 1))
         values = np.broadcast_to(get(c.regs), c.exec.shape)
         undefined = np.broadcast_to(get_shadow(c.shadow), c.exec.shape) if c.undef & touched else None
         picked = np.take_along_axis(values, lanes, axis=1)
-        c.write_scalar(target.index, picked)
+        write(c, picked)
         if undefined is not None:
             write_shadow(c, target, "u32", np.take_along_axis(undefined, lanes, axis=1))
 
@@ -39,9 +42,11 @@ def _readlane(inst: Inst) -> Executor:
 def _writelane(inst: Inst) -> Executor:
     value, lane, target = inst.src[0], inst.src[1], inst.dst[0]
     get, get_shadow, lane_of = reader(value, "u32"), reader(value, "u32", shadow=True), reader(lane, "u32")
+    guard = undefined_guard(inst, (lane,), "a lane select")
     touched = register_mask(value) | register_mask(target)
 
     def execute(c: Cohort) -> None:
+        guard(c)
         waves = np.arange(len(c.waves))
         lanes = np.broadcast_to((lane_of(c.regs) & 31).astype(np.int64), (len(waves), 1))[:, 0]
         # EXEC plays no part: one lane is written whether it is active or not.
@@ -87,10 +92,12 @@ def _moving(
     """Each active lane takes the value of another lane; lanes that may not read get 0 or stay."""
     data = inst.src[-1] if inst.encoding == "DS" else inst.src[0]
     target = inst.dst[0]
+    guard = undefined_guard(inst, tuple(o for o in inst.src if o is not data), "a lane select")
     get, get_shadow = reader(data, "u32"), reader(data, "u32", shadow=True)
     touched = register_mask(data) | register_mask(target)
 
     def execute(c: Cohort) -> None:
+        guard(c)
         lanes = sources(c)
         readable = allowed(c, lanes)
         saved = c.exec, c.lanes, c.full

@@ -15,7 +15,7 @@ import numpy as np
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
-from layoutprobe.semantics.definedness import Rule, any_undefined
+from layoutprobe.semantics.definedness import Rule, any_undefined, carry_upward
 from layoutprobe.semantics.dpp import LaneMap, lane_map
 from layoutprobe.semantics.operands import (
     DTYPES,
@@ -130,6 +130,8 @@ class Execution:
         for operand in (*sources, *self.dst):
             self.touched |= register_mask(operand)
         self.compute, self.post = self._modified()
+        # Saturation looks at the whole sum: an undefined bit may change every bit.
+        self.rule = any_undefined if self.compute is op.saturate and op.rule is carry_upward else op.rule
 
     def _modified(self) -> tuple[Compute, list[Callable[[Array], Array]]]:
         """The computation, and what clamp and omod do to its result."""
@@ -182,7 +184,7 @@ class Execution:
         if not any(s.any() for s in shadows):
             return None
         widths = [d.bits if k != "mask" else 1 for d, k in self._outputs()]
-        undefined = self.op.rule(self._values(c, readable), shadows, widths)
+        undefined = self.rule(self._values(c, readable), shadows, widths)
         if self.writes_exec and (undefined[0] & c.exec).any():
             raise c.machine.fault(
                 c, self.inst, "the set of active lanes depends on an undefined value", undefined[0] & c.exec
