@@ -144,7 +144,8 @@ def _bind(form: Form, inst: Inst, earlier: Sequence[Inst]) -> Executor:
         if form.expand is None:
             raise UnsupportedFormError(inst.name)
         expand_a, expand_b = (_negated(form.expand, operand) for operand in (a, b))
-    keep_a, keep_b = ("A", a.index, a.neg, a.neg_hi), ("B", b.index, b.neg, b.neg_hi)
+    # Another form reads the same registers in another way.
+    keep_a, keep_b = ((role, inst.name, o.index, o.neg, o.neg_hi) for role, o in (("A", a), ("B", b)))
     reuse_a, reuse_b = _unchanged(a, 0, inst, earlier), _unchanged(b, 1, inst, earlier)
     upper = bool(inst.mods.get("opsel", 0) & 4)
     accumulate = _accumulator(form, inst, c_operand, d, upper)
