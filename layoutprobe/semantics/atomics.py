@@ -13,7 +13,6 @@ from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.observer import Place
 from layoutprobe.machine.registers import Array
-from layoutprobe.semantics import floats
 from layoutprobe.semantics.access import (
     global_place,
     lds_base,
@@ -42,8 +41,9 @@ _UPDATES: dict[str, Update] = {
     "inc": lambda old, data, _: np.where(old >= data, old.dtype.type(0), old + old.dtype.type(1)),
     "dec": lambda old, data, _: np.where((old == 0) | (old > data), data, old - old.dtype.type(1)),
     "cmpswap": lambda old, data, compare: np.where(old == compare, data, old),
-    "fmin": lambda old, data, _: floats.minimum(old, data),
-    "fmax": lambda old, data, _: floats.maximum(old, data),
+    # Plain comparisons, as AMD's text has them: a NaN in memory stays, a NaN operand changes nothing.
+    "fmin": lambda old, data, _: np.where(data < old, data, old),
+    "fmax": lambda old, data, _: np.where(data > old, data, old),
 }
 _AT_ONCE: dict[str, np.ufunc] = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
                                  "or": np.bitwise_or, "xor": np.bitwise_xor}  # fmt: skip

@@ -201,16 +201,24 @@ def _bind_buffer(width: Width, load: bool, inst: Inst) -> Executor:
         if ((high >> np.uint32(16)) & np.uint32(0x3FFF)).any():
             raise c.machine.fault(c, inst, "a structured buffer (stride not 0) is not supported", c.exec)
         at: Array = np.full((1, 1), offset) + (lanes(c.regs) if lanes is not None else 0)
-        inside = np.broadcast_to(at + width.size <= records.astype(np.int64), c.exec.shape) & c.exec
-        address = join64(low, high & np.uint32(0xFFFF)) + scalar(c.regs) + at.astype(np.uint64)
+        room = np.broadcast_to(records.astype(np.int64) - at, c.exec.shape)
+        offsets = join64(low, high & np.uint32(0xFFFF)) + scalar(c.regs) + at.astype(np.uint64)
+        offsets -= np.uint64(BASE_ADDRESS)
+        if width.size > 4 and ((room >= 4) & (room < width.size) & c.exec).any():
+            for j in range(width.size // 4):  # the range is checked dword by dword
+                part(c, offsets + np.uint64(4 * j), room - 4 * j, WIDTHS["b32"], j)
+        else:
+            part(c, offsets, room, width, 0)
+
+    def part(c: Cohort, offsets: Array, room: Array, size: Width, first: int) -> None:
+        inside = (room >= size.size) & c.exec
         if load and not inside.all():  # out of range reads give 0
-            zeros = np.zeros((1, 1, (width.size + 3) // 4), np.uint32)
-            write_loaded(c, data.index, zeros, width, c.regs.u, c.regs.h, c.exec & ~inside)
+            zeros = np.zeros((1, 1, (size.size + 3) // 4), np.uint32)
+            write_loaded(c, data.index + first, zeros, size, c.regs.u, c.regs.h, c.exec & ~inside)
             if c.undef & register_mask(data):
-                write_loaded(c, data.index, zeros, width, c.shadow.u, c.shadow.h, c.exec & ~inside)
-        offsets = address - np.uint64(BASE_ADDRESS)
-        place = global_place(c, inst, offsets, width.size, c.exec if inside.all() else inside)
-        transfer(c, inst, place, width, data, load=load)
+                write_loaded(c, data.index + first, zeros, size, c.shadow.u, c.shadow.h, c.exec & ~inside)
+        place = global_place(c, inst, offsets, size.size, c.exec if inside.all() else inside)
+        transfer(c, inst, place, size, data, load=load, first=first)
 
     return execute
 
