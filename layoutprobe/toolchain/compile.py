@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutprobe.errors import ToolchainError, UsageError
-from layoutprobe.toolchain import cache
+from layoutprobe.toolchain import cache, headers
 from layoutprobe.toolchain.find import INSTALL, Compiler, find_compiler, identity, run
 
 _DEFAULTS = ("-O3", "-g")
-_DEVICE_ONLY = ("--cuda-device-only", "-nogpulib", "-nogpuinc", "-fno-color-diagnostics")
+_DEVICE_ONLY = ("--cuda-device-only", "-fno-color-diagnostics")
+_WITHOUT_ROCM = ("-nogpulib", "-nogpuinc")
 # The object must not depend on where the source lies. Value names are how arguments get names.
 _REPRODUCIBLE = ("-fuse-cuid=none", "-ffile-compilation-dir=.", "-fno-discard-value-names")
 _TARGET = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(:[a-z0-9]+[+-])*")
@@ -58,7 +59,8 @@ def compile_hip(
         source: the file.
         target: processor, with features if any, as --offload-arch takes it.
         defines: macro -> value.
-        include_dirs: searched for headers, in this order.
+        include_dirs: searched for headers, in this order; behind them come ROCm's, or the
+            project's own (`toolchain.headers`).
         flags: go after the defaults -O3 -g, and so win over them. They can run programs of their
             choice (plugins): never pass on flags from an untrusted file.
         compiler: a found compiler, or the name of one; default: see `find_compiler`.
@@ -74,6 +76,8 @@ def compile_hip(
     for folder in include_dirs:
         full = folder.resolve()
         searched += [f"-I{full}", f"-fdebug-prefix-map={full}={full.name}"]
+    for folder in headers.include_dirs(chosen):
+        searched += ["-isystem", str(folder), f"-fdebug-prefix-map={folder}={folder.name}"]
     job = _Job(path, target, chosen, tuple(shown), tuple(searched))
     return job.cached() or job.compile()
 
@@ -149,15 +153,7 @@ class _Job:
         before = _read(self.source)
         with _scratch() as folder:
             output, listing = folder / "kernel.s", folder / "inputs.d"
-            arguments = (
-                *("-x", "hip", f"--offload-arch={self.target}", *_DEVICE_ONLY, *_REPRODUCIBLE),
-                # The driver's own -MD is not for device code.
-                *("-Xclang", "-dependency-file", "-Xclang", str(listing)),
-                *("-Xclang", "-sys-header-deps", "-Xclang", "-MT", "-Xclang", "kernel"),
-                *(*self.include_flags, *self.flags),
-                *("-S", "-o", str(output), "--", self.source.name),
-            )
-            _run("clang", (*self.compiler.command, *arguments), self.source.name, self.source.parent)
+            self._translate(output, listing)
             assembly = output.read_text("utf-8", "replace")
             inputs = _prerequisites(listing.read_text("utf-8", "surrogateescape"))
             machine = [f for f in self.flags if f.startswith("-m") and f != "-mllvm"]
@@ -165,6 +161,34 @@ class _Job:
         compiled = _compiled(data, assembly, self.compiler, self.target, self.flags, before)
         self._remember(compiled, inputs, before)
         return compiled
+
+    def _translate(self, output: Path, listing: Path) -> None:
+        """Source to assembly, and the list of files that were read.
+
+        ROCm's headers need its device libraries and a C++ library of the host, so they come in only
+        for a source that asks for them.
+        """
+        try:
+            self._clang(output, listing, _WITHOUT_ROCM)
+        except ToolchainError as refused:
+            diagnostics = refused.observed or ""
+            if headers.rocm_include(self.compiler) is None:
+                refused.hint = headers.explain(diagnostics) or refused.hint
+                raise
+            if not headers.needs_rocm(diagnostics):
+                raise
+            self._clang(output, listing, ())
+
+    def _clang(self, output: Path, listing: Path, rocm: tuple[str, ...]) -> None:
+        arguments = (
+            *("-x", "hip", f"--offload-arch={self.target}", *_DEVICE_ONLY, *rocm, *_REPRODUCIBLE),
+            # The driver's own -MD is not for device code.
+            *("-Xclang", "-dependency-file", "-Xclang", str(listing)),
+            *("-Xclang", "-sys-header-deps", "-Xclang", "-MT", "-Xclang", "kernel"),
+            *(*self.include_flags, *self.flags),
+            *("-S", "-o", str(output), "--", self.source.name),
+        )
+        _run("clang", (*self.compiler.command, *arguments), self.source.name, self.source.parent)
 
     def _remember(self, compiled: Compiled, inputs: list[str], before: bytes) -> None:
         try:

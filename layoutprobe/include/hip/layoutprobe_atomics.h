@@ -1,0 +1,38 @@
+// atomicAdd and its kin: relaxed, in the scope of the device, as in HIP. All return the old value.
+#pragma once
+#include <hip/layoutprobe_keywords.h>
+
+#define LAYOUTPROBE_ATOMIC(type, name, builtin)                                              \
+  LAYOUTPROBE_DEVICE type name(type* address, type value) {                                  \
+    return builtin(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);              \
+  }                                                                                          \
+  LAYOUTPROBE_DEVICE type name##_system(type* address, type value) {                         \
+    return builtin(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);             \
+  }
+
+#define LAYOUTPROBE_ATOMICS(type)                             \
+  LAYOUTPROBE_ATOMIC(type, atomicAdd, __hip_atomic_fetch_add) \
+  LAYOUTPROBE_ATOMIC(type, atomicSub, __hip_atomic_fetch_sub) \
+  LAYOUTPROBE_ATOMIC(type, atomicMax, __hip_atomic_fetch_max) \
+  LAYOUTPROBE_ATOMIC(type, atomicMin, __hip_atomic_fetch_min) \
+  LAYOUTPROBE_ATOMIC(type, atomicExch, __hip_atomic_exchange)
+
+#define LAYOUTPROBE_INTEGER_ATOMICS(type)                                                        \
+  LAYOUTPROBE_ATOMICS(type)                                                                      \
+  LAYOUTPROBE_ATOMIC(type, atomicAnd, __hip_atomic_fetch_and)                                    \
+  LAYOUTPROBE_ATOMIC(type, atomicOr, __hip_atomic_fetch_or)                                      \
+  LAYOUTPROBE_ATOMIC(type, atomicXor, __hip_atomic_fetch_xor)                                    \
+  LAYOUTPROBE_DEVICE type atomicCAS(type* address, type expected, type value) {                  \
+    __hip_atomic_compare_exchange_strong(address, &expected, value, __ATOMIC_RELAXED,            \
+                                         __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);            \
+    return expected;                                                                             \
+  }
+
+LAYOUTPROBE_INTEGER_ATOMICS(int)
+LAYOUTPROBE_INTEGER_ATOMICS(unsigned int)
+LAYOUTPROBE_INTEGER_ATOMICS(unsigned long long)
+LAYOUTPROBE_ATOMICS(float)
+LAYOUTPROBE_ATOMICS(double)
+#undef LAYOUTPROBE_INTEGER_ATOMICS
+#undef LAYOUTPROBE_ATOMICS
+#undef LAYOUTPROBE_ATOMIC
