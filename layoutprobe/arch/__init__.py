@@ -1,4 +1,8 @@
-"""The gfx targets that layoutprobe knows. No other room names one."""
+"""The gfx targets that layoutprobe knows. No other room names one.
+
+`ARCHES` are those whose kernels can be executed; `RESOURCES` has more, for what a code object alone
+tells.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ from difflib import get_close_matches
 
 from layoutprobe.arch.base import Arch, MatrixInstruction
 from layoutprobe.arch.gfx1151 import GFX1151
+from layoutprobe.arch.registers import RESOURCES, Resources, resources
+from layoutprobe.arch.waves import Occupancy, RegisterBudget, occupancy, register_budget
 from layoutprobe.errors import UsageError
 
 ARCHES = {arch.name: arch for arch in (GFX1151,)}
@@ -28,4 +34,17 @@ def find(name: str) -> Arch:
     )
 
 
-__all__ = ["ARCHES", "DEFAULT", "Arch", "MatrixInstruction", "find"]
+__all__ = [
+    "ARCHES",
+    "DEFAULT",
+    "RESOURCES",
+    "Arch",
+    "MatrixInstruction",
+    "Occupancy",
+    "RegisterBudget",
+    "Resources",
+    "find",
+    "occupancy",
+    "register_budget",
+    "resources",
+]
