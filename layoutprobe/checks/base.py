@@ -1,0 +1,244 @@
+"""What a check is, and everything that a check may know about a kernel.
+
+A check module defines `CHECK = Check(...)`; `layoutprobe.checks.CHECKS` lists them. A check gets a
+Subject, which is one kernel at one size, and asks it for runs. It never runs a kernel itself: the
+gate does, once for all checks that ask for the same.
+
+    def run(subject: Subject) -> CheckResult:
+        recorded = subject.plain()                 # raises RunStoppedError after a fault: the gate reports it
+        accesses = recorded.record(LdsAccesses)    # by the type of the record
+        return CHECK.holds("512 accesses of 3 sites", metrics={...})
+
+    CHECK = Check("swizzle", "LDS addresses ...", "...", run, observers=(LdsObserver,))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from numpy.typing import NDArray
+
+from layoutprobe.arch import Arch
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.errors import ProbeError
+from layoutprobe.isa.inst import Inst
+from layoutprobe.manifest.binding import Binding
+from layoutprobe.manifest.coding import Coding
+from layoutprobe.manifest.model import Contract, KernelCase, Sizes
+from layoutprobe.observe.base import Recorder
+from layoutprobe.report import Finding
+from layoutprobe.verdict import CheckResult, Status
+
+Record = TypeVar("Record")
+RecorderFactory = Callable[[], Recorder]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One law.
+
+    Attributes:
+        name: as the command line and manifests call it: "lds-safety".
+        law: what it tests, in one line.
+        explain: a paragraph: what it tests, how, what it cannot see, which evidence it rests on.
+        run: applies it to one kernel at one size. It may let RunStoppedError pass (the gate reports
+            the fault, see FAULT_LAWS), and raise any ProbeError (undecided).
+        observers: those whose records it reads from the plain run (`subject.plain()`); the plain
+            run is watched by the observers of all selected checks.
+        per_size: False for a check that reads the code object only: it runs once per kernel.
+    """
+
+    name: str
+    law: str
+    explain: str
+    run: Callable[[Subject], CheckResult]
+    observers: tuple[RecorderFactory, ...] = ()
+    per_size: bool = True
+
+    def holds(self, reason: str = "", *, metrics: Mapping[str, object] | None = None) -> CheckResult:
+        """The law holds; `reason` says what was covered."""
+        return CheckResult(self.name, self.law, "holds", (), reason, metrics or {})
+
+    def found(
+        self, findings: Iterable[Finding], reason: str = "", *, metrics: Mapping[str, object] | None = None
+    ) -> CheckResult:
+        """The law is broken, or holds where there is no finding."""
+        listed = tuple(findings)
+        status: Status = "finding" if listed else "holds"
+        return CheckResult(self.name, self.law, status, listed, reason, metrics or {})
+
+    def undecided(self, reason: str, *, metrics: Mapping[str, object] | None = None) -> CheckResult:
+        """It could not be decided, and why."""
+        return CheckResult(self.name, self.law, "undecided", (), reason, metrics or {})
+
+    def skipped(self, reason: str) -> CheckResult:
+        """The law does not apply to this kernel, and why."""
+        return CheckResult(self.name, self.law, "skipped", (), reason)
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """Which run of the kernel is wanted; equal specs are one run.
+
+    Attributes:
+        inputs: name of an input kind, see `layoutprobe.manifest.inputs`: "integers" (small, exact
+            in every dtype, no permutation survives), "normal" (standard normal), "zeros",
+            "code0", "code1"... (the digits of `subject.coding`).
+        observers: factories of the observers that watch it.
+        alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
+    """
+
+    inputs: str = "integers"
+    observers: tuple[RecorderFactory, ...] = ()
+    alpha: float | None = None
+    beta: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """One run.
+
+    Attributes:
+        spec: which.
+        inputs: argument -> logical tensor before the run, for buffers of role "in" and "inout"
+            whose contents were defined. bf16 comes as float32; padding is left out.
+        outputs: argument -> logical tensor after it, for roles "out" and "inout"; empty after a
+            fault.
+        undefined: argument -> set bits that are undefined (unsigned, shaped like the output);
+            only those that have any.
+        stray: argument -> bytes that the kernel changed and must not: in an input, or in the
+            padding of any buffer.
+        alpha, beta: factors of this run, under a Gemm contract.
+        records: what the observers saw.
+        fault: why the run stopped early, None where it came to its end. The records then hold
+            what was seen until there.
+    """
+
+    spec: RunSpec
+    inputs: Mapping[str, NDArray[Any]]
+    outputs: Mapping[str, NDArray[Any]]
+    undefined: Mapping[str, NDArray[Any]]
+    stray: Mapping[str, int]
+    alpha: float
+    beta: float
+    records: tuple[object, ...]
+    fault: ProbeError | None = None
+
+    def record(self, kind: type[Record]) -> Record:
+        """The record of that type; LookupError where no observer of this run makes one."""
+        for record in self.records:
+            if isinstance(record, kind):
+                return record
+        raise LookupError(f"no observer of this run makes a {kind.__name__}")
+
+
+class Runner(Protocol):
+    """Runs the kernel, and remembers."""
+
+    def __call__(self, spec: RunSpec) -> Recorded:
+        """The run of that spec; never raises for a fault of the kernel, which it records."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One kernel for one target at one size.
+
+    Attributes:
+        case: its entry in the manifest.
+        binding: grid, block, and where each element of each buffer lies. In faults and accesses
+            the allocation of argument X is the Region named "buffer X".
+        arch: facts of the target; None where `arch/` does not know it.
+        code, kernel: the code object.
+        insts: instructions by PC. Decoded when first asked for.
+        coding: the numbers that coded inputs carry.
+        runner: the gate's.
+        observers: of the plain run.
+        reference: the user's function of a Reference contract; None where the user did not allow
+            it to be loaded, or there is none.
+    """
+
+    case: KernelCase
+    binding: Binding
+    arch: Arch | None
+    code: CodeObject
+    kernel: Kernel
+    load_insts: Callable[[], Mapping[int, Inst]]
+    coding: Coding
+    runner: Runner
+    observers: tuple[RecorderFactory, ...] = ()
+    reference: Callable[..., Any] | None = field(default=None)
+
+    @property
+    def sizes(self) -> Sizes:
+        """Name -> value."""
+        return self.binding.sizes
+
+    @property
+    def contract(self) -> Contract:
+        """What the outputs are."""
+        return self.case.contract
+
+    @property
+    def insts(self) -> Mapping[int, Inst]:
+        """Instructions by PC."""
+        return self.load_insts()
+
+    def line(self, pc: int) -> str:
+        """ "file:line" of a PC, "" where unknown."""
+        return self.code.lines.find(pc) or ""
+
+    def run(self, spec: RunSpec, *, partial: bool = False) -> Recorded:
+        """A run of the kernel.
+
+        Args:
+            spec: which.
+            partial: give what was recorded also where the run stopped at a fault.
+
+        Raises:
+            RunStoppedError: the run stopped, and `partial` is False.
+        """
+        recorded = self.runner(spec)
+        if recorded.fault is not None and not partial:
+            raise RunStoppedError(recorded.fault)
+        return recorded
+
+    def plain(self, *, partial: bool = False) -> Recorded:
+        """The run on small integers, watched by the observers of all selected checks."""
+        return self.run(RunSpec("integers", self.observers), partial=partial)
+
+    def coded(self, *observers: RecorderFactory, partial: bool = False) -> tuple[Recorded, ...]:
+        """One run per digit of `coding`, low digit first."""
+        specs = [RunSpec(f"code{digit}", observers) for digit in range(self.coding.digits)]
+        return tuple(self.run(spec, partial=partial) for spec in specs)
+
+    def epilogue(self, *observers: RecorderFactory, partial: bool = False) -> Recorded:
+        """A run on zeros with alpha 1 and beta 0, for an observer that replaces accumulators."""
+        return self.run(RunSpec("zeros", observers, alpha=1.0, beta=0.0), partial=partial)
+
+
+class RunStoppedError(Exception):
+    """A run that a check needs stopped at a fault."""
+
+    def __init__(self, fault: ProbeError) -> None:
+        super().__init__(fault.what)
+        self.fault = fault
+
+
+FAULT_LAWS: Mapping[str, str] = {
+    "lds-bounds": "lds-safety",
+    "lds-alignment": "lds-safety",
+    "barrier": "races",
+    "global-store": "epilogue",
+    "global-load": "memory",
+    "read-only": "memory",
+    "scratch-bounds": "memory",
+    "alignment": "memory",
+    "undefined-address": "memory",
+    "undefined-control": "memory",
+    "trap": "memory",
+}
+"""Kind of an ExecutionError -> the check whose law it breaks. Other kinds decide nothing: the
+budget or the time is spent, or the emulator lacks something."""

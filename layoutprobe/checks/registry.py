@@ -1,0 +1,34 @@
+"""All checks of the gate, in the order in which reports show them."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from layoutprobe.checks.base import Check
+from layoutprobe.errors import UsageError
+
+# Order: operand-provenance, epilogue, numerics, swizzle, lds-safety, races, waits, memory,
+# bank-conflicts, resources.
+CHECKS: tuple[Check, ...] = ()
+
+
+def check_names() -> tuple[str, ...]:
+    """Names of all checks, in order."""
+    return tuple(check.name for check in CHECKS)
+
+
+def find_check(name: str) -> Check:
+    """The check of that name.
+
+    Raises:
+        UsageError: there is none; lists those there are.
+    """
+    for check in CHECKS:
+        if check.name == name:
+            return check
+    near = get_close_matches(name, check_names(), n=1)
+    raise UsageError(
+        f"no check named {name!r}",
+        expected="one of: " + ", ".join(check_names()),
+        hint=f"did you mean {near[0]}?" if near else None,
+    )

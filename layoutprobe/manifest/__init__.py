@@ -1,0 +1,1 @@
+"""`layoutprobe.toml`: what to build, launch and expect."""

@@ -1,0 +1,233 @@
+"""A kernel of the manifest at one size: expressions become numbers, tensors become storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import UsageError
+from layoutprobe.manifest.model import Argument, Expression, KernelCase, Sizes, size_title
+from layoutprobe.patterns.expression import evaluate
+
+MAX_BYTES = 512 << 20
+"""Bytes that the buffers of one launch may take together."""
+MAX_EXTENT = 1 << 31
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "f16": np.dtype(np.float16), "bf16": np.dtype(np.uint16), "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64), "i8": np.dtype(np.int8), "u8": np.dtype(np.uint8),
+    "i16": np.dtype(np.int16), "u16": np.dtype(np.uint16), "i32": np.dtype(np.int32),
+    "u32": np.dtype(np.uint32), "i64": np.dtype(np.int64), "u64": np.dtype(np.uint64),
+}  # fmt: skip
+"""dtype -> how numpy stores it; bf16 is kept as its bits."""
+
+FLOATS = ("f16", "bf16", "f32", "f64")
+
+
+@dataclass(frozen=True)
+class BoundBuffer:
+    """A buffer argument at one size.
+
+    Attributes:
+        argument: its declaration.
+        shape: extents of the logical tensor.
+        strides: elements from one index to the next, per axis.
+        size: elements of the allocation, padding included.
+    """
+
+    argument: Argument
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+
+    @property
+    def name(self) -> str:
+        """The argument's name."""
+        return self.argument.name
+
+    @property
+    def dtype(self) -> str:
+        """Element type, as the manifest names it."""
+        return self.argument.dtype
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return DTYPES[self.dtype].itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the allocation."""
+        return self.size * self.itemsize
+
+    @property
+    def padded(self) -> bool:
+        """True where the allocation has elements that belong to no index."""
+        return self.size != prod(self.shape)
+
+    def places(self) -> NDArray[np.int64]:
+        """Where each element of the tensor lies in the allocation, in elements."""
+        result = np.zeros(self.shape, np.int64)
+        for axis, (extent, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
+            steps = np.arange(extent, dtype=np.int64) * stride
+            result += steps.reshape([-1 if a == axis else 1 for a in range(len(self.shape))])
+        return result
+
+    def elements(self) -> NDArray[np.int64]:
+        """The inverse: flat logical index of each element of the allocation, -1 for padding.
+
+        `np.unravel_index(i, buffer.shape)` turns a flat index into (..., row, col).
+        """
+        result = np.full(self.size, -1, np.int64)
+        result[self.places().ravel()] = np.arange(prod(self.shape))
+        return result
+
+    def store(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The allocation's contents for a logical tensor of values; padding is poisoned."""
+        raw = np.full(self.nbytes, 0xFF, np.uint8).view(DTYPES[self.dtype])  # floats: NaN
+        raw[self.places()] = encode(values, self.dtype)
+        return raw
+
+    def load(self, raw: NDArray[Any]) -> NDArray[Any]:
+        """The logical tensor in an allocation's contents; bf16 comes as float32."""
+        return decode(raw[self.places()], self.dtype)
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A kernel of the manifest at one size.
+
+    Attributes:
+        case: the kernel.
+        sizes: the size.
+        grid, block: workgroups and work-items in x, y, z.
+        dynamic_lds: bytes.
+        buffers: by argument name, in order.
+    """
+
+    case: KernelCase
+    sizes: Sizes
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    dynamic_lds: int
+    buffers: Mapping[str, BoundBuffer]
+
+    @property
+    def title(self) -> str:
+        """ "M=128 N=128 K=64"."""
+        return size_title(self.sizes)
+
+
+def bind(case: KernelCase, sizes: Sizes) -> Binding:
+    """The kernel at one size.
+
+    Raises:
+        UsageError: an expression without a value, an extent out of range, axes that overlap, or
+            more than MAX_BYTES of buffers; names kernel, size and key.
+    """
+    value = _Evaluator(case, sizes)
+    x, y, z = (value(e, "grid", 1, (1 << 32) - 1) for e in case.grid)
+    u, v, w = (value(e, "block", 1, 1024) for e in case.block)
+    buffers = {a.name: _buffer(a, value) for a in case.arguments if a.is_buffer}
+    total = sum(b.nbytes for b in buffers.values())
+    if total > MAX_BYTES:
+        raise UsageError(
+            f"the buffers take {total} bytes",
+            where=value.where("sizes"),
+            expected=f"at most {MAX_BYTES}",
+            hint="check a smaller problem: what is right there is right for every multiple of the tile",
+        )
+    lds = value(case.dynamic_lds, "dynamic_lds", 0, 1 << 20)
+    return Binding(case, sizes, (x, y, z), (u, v, w), lds, buffers)
+
+
+class _Evaluator:
+    """Values of expressions at one size, with errors that say which key they come from."""
+
+    def __init__(self, case: KernelCase, sizes: Sizes) -> None:
+        self.case = case
+        self.sizes = sizes
+        self.names = {name: np.asarray(v, np.int64) for name, v in sizes.items()}
+
+    def where(self, key: str) -> dict[str, object]:
+        return {"kernel": self.case.name, "size": size_title(self.sizes), "key": key}
+
+    def __call__(self, expression: Expression, key: str, low: int, high: int) -> int:
+        try:
+            result = int(evaluate(expression.node, self.names))
+        except UsageError as error:
+            error.where = {**self.where(key), "expression": expression.text, **error.where}
+            raise
+        if not low <= result <= high:
+            raise UsageError(
+                f"{key} is out of range",
+                where={**self.where(key), "expression": expression.text},
+                expected=f"{low} to {high}",
+                observed=str(result),
+            )
+        return result
+
+
+def _buffer(argument: Argument, value: _Evaluator) -> BoundBuffer:
+    key = f"argument {argument.name}"
+    shape = tuple(value(e, f"{key}: shape", 1, MAX_EXTENT) for e in argument.shape)
+    if argument.strides:
+        strides = tuple(value(e, f"{key}: strides", 1, MAX_EXTENT) for e in argument.strides)
+    else:
+        strides = _ordered_strides(argument, shape, value)
+    _check_overlap(key, shape, strides, value)
+    size = max(extent * stride for extent, stride in zip(shape, strides, strict=True))
+    return BoundBuffer(argument, shape, strides, size)
+
+
+def _ordered_strides(argument: Argument, shape: tuple[int, ...], value: _Evaluator) -> tuple[int, ...]:
+    """Strides of the last two axes by order and leading dimension; the others are packed."""
+    rank = len(shape)
+    inner, outer = (rank - 1, rank - 2) if argument.order == "row" else (rank - 2, rank - 1)
+    if rank == 1:
+        return (1,)
+    lead = shape[inner]
+    if argument.ld is not None:
+        lead = value(argument.ld, f"argument {argument.name}: ld", shape[inner], MAX_EXTENT)
+    strides = [0] * rank
+    strides[inner], strides[outer] = 1, lead
+    step = lead * shape[outer]
+    for axis in reversed(range(rank - 2)):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
+def _check_overlap(key: str, shape: tuple[int, ...], strides: tuple[int, ...], value: _Evaluator) -> None:
+    reach = 0
+    for stride, extent in sorted(zip(strides, shape, strict=True)):
+        if extent > 1 and stride <= reach:
+            raise UsageError(
+                f"{key}: two indices share an element",
+                where=value.where(f"{key}: strides"),
+                expected="every stride larger than what the smaller ones reach",
+                observed=f"shape {list(shape)}, strides {list(strides)}",
+            )
+        reach += (extent - 1) * stride
+
+
+def encode(values: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """Numbers as a dtype stores them, rounded to nearest even."""
+    if dtype != "bf16":
+        return np.asarray(values).astype(DTYPES[dtype])
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    rounded = bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
+    quiet = bits >> np.uint32(16) | np.uint32(0x40)
+    return np.where(np.isnan(values), quiet, rounded >> np.uint32(16)).astype(np.uint16)
+
+
+def decode(raw: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """The numbers that a dtype stores; bf16 as float32."""
+    if dtype != "bf16":
+        return raw.copy()
+    return (raw.astype(np.uint32) << np.uint32(16)).view(np.float32)

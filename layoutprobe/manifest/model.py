@@ -1,0 +1,223 @@
+"""What a manifest says, as plain data. Extents, grids and values are expressions of the sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from layoutprobe.patterns.expression import Node
+
+Sizes: TypeAlias = Mapping[str, int]
+"""Name of a size -> its value: {"M": 128, "N": 128, "K": 64}."""
+
+Role = Literal["in", "out", "inout", "scalar", "null", "bytes"]
+Initial = Literal["undefined", "zero", "random"]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression of the sizes, with the text that it was written as."""
+
+    text: str
+    node: Node
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One kernel argument, in the order of the kernel's signature.
+
+    Attributes:
+        name: unique in the kernel.
+        role: a buffer ("in", "out", "inout"), a "scalar", a "null" pointer, or raw "bytes" of a
+            struct passed by value.
+        dtype: element type of a buffer, type of a scalar; "" otherwise.
+        shape: extents of the logical tensor, outermost first; empty where not a buffer.
+        strides: elements from one index to the next, per axis; empty where `order` says it all.
+        order: "row" where the last axis is contiguous, "col" where the last but one is.
+        ld: elements between two rows ("row") or two columns ("col"); None: no padding.
+        matrix: which matrix of the contract it is, "A", "B", "C" or "D"; "" for none.
+        initial: what an output or inout buffer holds before the launch.
+        values: exact contents, as an expression of the sizes and of the indices i0, i1...; None
+            where the gate chooses.
+        value: of a scalar: an expression of the sizes, a float, or "alpha" or "beta".
+        raw: of role "bytes".
+    """
+
+    name: str
+    role: Role
+    dtype: str = ""
+    shape: tuple[Expression, ...] = ()
+    strides: tuple[Expression, ...] = ()
+    order: Literal["row", "col"] = "row"
+    ld: Expression | None = None
+    matrix: str = ""
+    initial: Initial = "random"
+    values: Expression | None = None
+    value: Expression | float | str = 0.0
+    raw: bytes = b""
+
+    @property
+    def is_buffer(self) -> bool:
+        """True for arguments that point at global memory."""
+        return self.role in ("in", "out", "inout")
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """D = alpha * A @ B + beta * C; leading axes are a batch.
+
+    Attributes:
+        a, b: names of the buffers.
+        c: name of the buffer that is added; "" where nothing is. It may be the output itself.
+        d: name of the output.
+        alpha, beta: factors of the plain run.
+        split_k: D has a leading axis of partial products, whose sum is the product.
+    """
+
+    a: str
+    b: str
+    c: str
+    d: str
+    alpha: float = 1.0
+    beta: float = 0.0
+    split_k: bool = False
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A Python function of the user that computes the outputs from the inputs.
+
+    It is called with a mapping name -> array (floats as float64, integers as they are) of all
+    buffers that are read, and the sizes; it returns a mapping name -> array of outputs.
+
+    Attributes:
+        path: the Python file.
+        function: its name there.
+    """
+
+    path: Path
+    function: str
+
+
+@dataclass(frozen=True)
+class NoContract:
+    """Nothing is known about the values: only the safety checks apply."""
+
+
+Contract: TypeAlias = Gemm | Reference | NoContract
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the kernel may use; None means no limit.
+
+    Attributes:
+        vgprs, sgprs: registers of a wave.
+        lds: bytes of a workgroup, dynamic ones included.
+        scratch: bytes of a lane.
+        spills: VGPRs and SGPRs spilled.
+        occupancy: at least so many waves per SIMD.
+        bank_conflicts: at most so many LDS cycles per conflict-free cycle.
+        instructions: a launch that issues more counts as endless.
+        seconds: wall time of one launch on the emulator, after which nothing is decided.
+    """
+
+    vgprs: int | None = None
+    sgprs: int | None = None
+    lds: int | None = None
+    scratch: int | None = None
+    spills: int | None = None
+    occupancy: int | None = None
+    bank_conflicts: float | None = None
+    instructions: int | None = None
+    seconds: int = 120
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Largest error that numerics lets pass: |observed - expected| <= absolute + relative * |expected|.
+
+    None leaves the choice to the check, by dtype and depth of the sum.
+    """
+
+    absolute: float | None = None
+    relative: float | None = None
+
+
+@dataclass(frozen=True)
+class KernelCase:
+    """One [[kernel]] of a manifest.
+
+    Attributes:
+        name: as reports call it.
+        source: HIP source (.hip, .cpp, .cu), assembly (.s), or None.
+        code_object: a ready code object, or None; exactly one of the two is given.
+        symbol: name of the kernel in the code object; "" where it has only one.
+        flags: compiler flags, from the list of harmless ones.
+        defines: macro -> value.
+        include: directories searched for headers.
+        arches: targets to compile for; empty for a code object, which has its own.
+        grid, block: workgroups and work-items in x, y, z.
+        dynamic_lds: bytes of LDS beyond the static allocation.
+        arguments: in order.
+        contract: what the outputs are.
+        sizes: the problem sizes to run.
+        limits, tolerance: see there.
+        checks: names of the checks to run; empty for all.
+        skip: check -> why it is not to be run.
+        seed: of the random inputs.
+    """
+
+    name: str
+    source: Path | None
+    code_object: Path | None
+    symbol: str
+    flags: tuple[str, ...]
+    defines: Mapping[str, str]
+    include: tuple[Path, ...]
+    arches: tuple[str, ...]
+    grid: tuple[Expression, Expression, Expression]
+    block: tuple[Expression, Expression, Expression]
+    dynamic_lds: Expression
+    arguments: tuple[Argument, ...]
+    contract: Contract
+    sizes: tuple[Sizes, ...]
+    limits: Limits = field(default_factory=Limits)
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    checks: tuple[str, ...] = ()
+    skip: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+
+    @property
+    def file(self) -> Path:
+        """The source or the code object."""
+        found = self.source or self.code_object
+        assert found is not None
+        return found
+
+    def argument(self, name: str) -> Argument:
+        """The argument of that name; LookupError where there is none."""
+        for argument in self.arguments:
+            if argument.name == name:
+                return argument
+        raise LookupError(name)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A whole layoutprobe.toml.
+
+    Attributes:
+        path: the file; paths in it are relative to its directory.
+        kernels: in order, every name once.
+    """
+
+    path: Path
+    kernels: tuple[KernelCase, ...]
+
+
+def size_title(sizes: Sizes) -> str:
+    """ "M=128 N=128 K=64"."""
+    return " ".join(f"{name}={value}" for name, value in sizes.items())

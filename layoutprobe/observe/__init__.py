@@ -1,0 +1,1 @@
+"""Observers: what happened while a kernel ran, as records. An observer never judges."""
