@@ -169,18 +169,13 @@ def undefined_guard(inst: Inst, operands: Sequence[Operand], what: str) -> Calla
     return guard
 
 
-def masked(c: Cohort, offsets: Array) -> Array:
-    """Offsets with those of inactive lanes at 0."""
-    full = np.broadcast_to(offsets, c.exec.shape)
-    return full if c.full else np.where(c.exec, full, 0)
-
-
 @dataclass(frozen=True, eq=False)
 class LdsBase:
     """LDS addresses of one register, prepared for every access of a block that uses it.
 
     Attributes:
-        local: int64 [wave, lane], byte offsets in the workgroup's LDS; 0 in inactive lanes.
+        local: int64 [wave, lane], byte offsets in the workgroup's LDS; negative where a compiler
+            counts down from the instruction's offset. Inactive lanes repeat an active one.
         placed: the same in the memory of all workgroups.
         low_bits: bitwise or of `local`: its common alignment, and an upper bound.
     """
@@ -191,8 +186,16 @@ class LdsBase:
 
 
 def lds_base(c: Cohort, addresses: Array) -> LdsBase:
-    """Prepare LDS byte addresses (unsigned or int64 [wave, lane])."""
-    local = masked(c, addresses.astype(np.int64))
+    """Prepare LDS byte addresses: uint32 [wave, lane], or int64 that are final.
+
+    Base and offset add up modulo 2**32, so that a base is as good as a negative number:
+    clang makes `x[95 - i]` of -4 * i and `offset:380`.
+    """
+    signed = addresses.view(np.int32) if addresses.dtype == np.uint32 else addresses
+    local = np.broadcast_to(signed.astype(np.int64), c.exec.shape)
+    if not c.full:
+        active = local[c.exec]
+        local = np.where(c.exec, local, active[0] if active.size else 0)
     return LdsBase(local, local + c.lds_base, int(np.bitwise_or.reduce(local, axis=None)))
 
 
@@ -207,10 +210,11 @@ def lds_place(c: Cohort, inst: Inst, base: LdsBase, offset: int, size: int, natu
     low_bits = base.low_bits | offset
     # The bitwise or bounds the largest address: usually no further reduction is needed.
     if base.low_bits + offset + size > machine.lds_size or base.low_bits < 0:
-        beyond = ((base.local < 0) | (base.local + (offset + size) > machine.lds_size)) & c.exec
+        at = base.local + offset
+        beyond = ((at < 0) | (at + size > machine.lds_size)) & c.exec
         if beyond.any():
             raise machine.fault(c, inst, f"LDS access of {size} bytes beyond the allocation", beyond,
-                                address=base.local + offset, expected=f"byte addresses below {machine.lds_size}",
+                                address=at, expected=f"byte addresses below {machine.lds_size}",
                                 hint="check the LDS index, its stride, and dynamic LDS at launch")  # fmt: skip
     if low_bits & natural - 1:
         at = base.local + offset

@@ -40,7 +40,7 @@ k:
 .p2align 6
 .amdhsa_kernel k
   .amdhsa_user_sgpr_kernarg_segment_ptr 1
-  .amdhsa_user_sgpr_count 2
+  .amdhsa_user_sgpr_count {user}
   .amdhsa_kernarg_size {kernarg}
   .amdhsa_group_segment_fixed_size {lds}
   .amdhsa_private_segment_fixed_size {scratch}
@@ -75,22 +75,32 @@ _ARGUMENT = (
 )
 
 
-def assembled(body: str, *, pointers: int = 2, lds: int = 0, scratch: int = 0) -> CodeObject:
+def assembled(
+    body: str,
+    *,
+    pointers: int = 2,
+    lds: int = 0,
+    scratch: int = 0,
+    arguments: int | None = None,
+    prologue: str | None = None,
+    user_sgprs: int = 2,
+) -> CodeObject:
     """A kernel `k` of pointer arguments only.
 
     At its start pointer i is in s[4+2*i:5+2*i], the work-item id in v0, four times that in v1, and
-    the workgroup id in s2.
+    the workgroup id in s2; or what a `prologue` of your own makes of the initial state.
     """
+    arguments = pointers if arguments is None else arguments
     loads = [f"  s_load_b64 s[{4 + 2 * i}:{5 + 2 * i}], s[0:1], {8 * i:#x}" for i in range(pointers)]
-    prologue = "\n".join([*loads, "  s_waitcnt lgkmcnt(0)", "  v_lshlrev_b32_e32 v1, 2, v0"])
     source = _SCAFFOLD.format(
-        prologue=prologue,
+        prologue=prologue or "\n".join([*loads, "  s_waitcnt lgkmcnt(0)", "  v_lshlrev_b32_e32 v1, 2, v0"]),
         body=body,
-        kernarg=8 * pointers,
+        kernarg=8 * arguments,
         lds=lds,
         scratch=scratch,
         has_scratch=int(scratch > 0),
-        args="\n".join(_ARGUMENT.format(i, 8 * i) for i in range(pointers)),
+        user=user_sgprs,
+        args="\n".join(_ARGUMENT.format(i, 8 * i) for i in range(arguments)) or "      []",
     )
     return load(assemble(source, target=TARGET).data)
 
