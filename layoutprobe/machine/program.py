@@ -37,6 +37,7 @@ class Block:
         last: the branch, barrier or end after the body; None where the next block follows.
         next_pc: address after the block.
         length: instructions, no-ops included, for the budget.
+        listing: every instruction in order, no-ops and `last` included, for observers.
     """
 
     body: tuple[Executor, ...]
@@ -44,6 +45,7 @@ class Block:
     last: Inst | None
     next_pc: int
     length: int
+    listing: tuple[Inst, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +135,7 @@ def _block(start: int, insts: Mapping[int, Inst], leaders: set[int], bind: Bind)
     while True:
         inst = insts[pc]
         if inst.name in BRANCHES or inst.name in ENDS or inst.name == BARRIER:
-            return Block(tuple(body), tuple(kept), inst, inst.next_pc, len(passed) + 1)
+            return Block(tuple(body), tuple(kept), inst, inst.next_pc, len(passed) + 1, (*passed, inst))
         executor = bind(inst, passed)
         passed.append(inst)
         if executor is not None:
@@ -141,4 +143,4 @@ def _block(start: int, insts: Mapping[int, Inst], leaders: set[int], bind: Bind)
             kept.append(inst)
         pc = inst.next_pc
         if pc in leaders or pc not in insts:
-            return Block(tuple(body), tuple(kept), None, pc, len(passed))
+            return Block(tuple(body), tuple(kept), None, pc, len(passed), tuple(passed))
