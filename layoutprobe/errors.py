@@ -63,4 +63,26 @@ class CodeObjectError(ProbeError):
 
 
 class ExecutionError(ProbeError):
-    """The kernel did something that no correct kernel does, or that we cannot execute."""
+    """The kernel did something that no correct kernel does, or that we cannot execute.
+
+    Attributes:
+        kind: which of its errors it is: "lds-bounds", "lds-alignment", "global-load" and
+            "global-store" (outside every allocation), "read-only" (a store into code or
+            arguments), "scratch-bounds", "alignment", "undefined-address", "undefined-control" (a
+            branch, or the set of active lanes), "barrier", "trap"; or the limit that ended the
+            launch: "budget", "time". "" where the emulator cannot execute something: that is no
+            error of the kernel.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: Mapping[str, object] | None = None,
+        expected: str | None = None,
+        observed: str | None = None,
+        hint: str | None = None,
+        kind: str = "",
+    ) -> None:
+        super().__init__(what, where=where, expected=expected, observed=observed, hint=hint)
+        self.kind = kind

@@ -21,10 +21,12 @@ class Buffer:
         data: initial contents, C-contiguous; its size is the size of the allocation.
         undefined: the kernel gets memory whose contents nobody has set (`data` gives only the
             size and dtype), as from hipMalloc.
+        name: what faults and observers call it; "": the argument's name in the code object.
     """
 
     data: NDArray[Any]
     undefined: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,7 +119,7 @@ class EmulatorBackend:
 def _memory(launch: Launch, kernel: Kernel, buffers: list[Buffer]) -> GlobalMemory:
     """Global memory with the kernel arguments filled in."""
     names = [a.name or f"argument {i}" for i, a in enumerate(kernel.explicit_args)]
-    named = [n for n, a in zip(names, launch.args, strict=False) if isinstance(a, Buffer)]
+    named = [a.name or n for n, a in zip(names, launch.args, strict=False) if isinstance(a, Buffer)]
     plans = [
         GlobalBuffer(
             f"buffer {name}", b.data.nbytes, np.ascontiguousarray(b.data).view(np.uint8).ravel(), b.undefined

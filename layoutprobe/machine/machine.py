@@ -120,14 +120,15 @@ class Machine:
         address: Array | None = None,
         expected: str | None = None,
         hint: str | None = None,
+        kind: str = "",
     ) -> ExecutionError:
-        """The error for the first lane that is set in `bad`."""
+        """The error for the first lane that is set in `bad`; for `kind` see ExecutionError."""
         where = self.location(inst) | dict(self.lane_location(c, bad))
         observed = None
         if address is not None:
             first = np.broadcast_to(address, c.exec.shape)[np.broadcast_to(bad, c.exec.shape)][0]
             observed = f"byte address {int(first)}"
-        return ExecutionError(what, where=where, expected=expected, observed=observed, hint=hint)
+        return ExecutionError(what, where=where, expected=expected, observed=observed, hint=hint, kind=kind)
 
     def global_fault(self, c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -> ExecutionError:
         """The error for a global access that is in no allocation."""
@@ -139,6 +140,7 @@ class Machine:
             expected=f"an address inside {_span(region)}, the nearest allocation",
             observed=f"address {(BASE_ADDRESS + first) & 0xFFFF_FFFF_FFFF_FFFF:#x}: {_distance(region, first)}",
             hint="check the index computation and the bounds test on the path to this line",
+            kind="global-store" if "_store_" in inst.name or "_atomic_" in inst.name else "global-load",
         )
 
 

@@ -126,7 +126,8 @@ class Scheduler:
         if c.undef >> register & 1 and c.shadow.su[register].any():
             bad = np.broadcast_to(c.shadow.su[register] != 0, c.exec.shape)
             raise self.machine.fault(c, inst, "a branch depends on an undefined value", bad,
-                                     hint="initialise the value on every path that leads here")  # fmt: skip
+                                     hint="initialise the value on every path that leads here",
+                                     kind="undefined-control")  # fmt: skip
         value = c.su[register][:, 0] != 0
         return value if kind.endswith(("1", "nz")) else ~value
 
@@ -159,6 +160,7 @@ class Scheduler:
         return ExecutionError(
             "a barrier can never be passed",
             where={"kernel": self.machine.program.kernel.name, "PC": f"{self.waiting[0].pc:#x}"},
+            kind="barrier",
         )
 
     def _endless(self, block: Block) -> ExecutionError:
@@ -167,4 +169,5 @@ class Scheduler:
             f"the kernel did not end within {self.budget} instructions",
             where=where,
             hint="look for a loop whose exit condition never holds, or raise the budget",
+            kind="budget",
         )

@@ -164,7 +164,8 @@ def undefined_guard(inst: Inst, operands: Sequence[Operand], what: str) -> Calla
             bad = np.broadcast_to(bits != 0, c.exec.shape) & c.exec
             if bad.any():
                 raise c.machine.fault(c, inst, f"an undefined value is used as {what}", bad,
-                                      hint="initialise it on every path that leads here")  # fmt: skip
+                                      hint="initialise it on every path that leads here",
+                                      kind="undefined-address")  # fmt: skip
 
     return guard
 
@@ -215,14 +216,16 @@ def lds_place(c: Cohort, inst: Inst, base: LdsBase, offset: int, size: int, natu
         if beyond.any():
             raise machine.fault(c, inst, f"LDS access of {size} bytes beyond the allocation", beyond,
                                 address=at, expected=f"byte addresses below {machine.lds_size}",
-                                hint="check the LDS index, its stride, and dynamic LDS at launch")  # fmt: skip
+                                hint="check the LDS index, its stride, and dynamic LDS at launch",
+                                kind="lds-bounds")  # fmt: skip
     if low_bits & natural - 1:
         at = base.local + offset
         crooked = (at & natural - 1 != 0) & c.exec
         if crooked.any():
             raise machine.fault(c, inst, f"misaligned LDS access of {size} bytes", crooked, address=at,
                                 expected=f"a multiple of {natural}",
-                                hint="align the LDS row stride, or load narrower vectors")  # fmt: skip
+                                hint="align the LDS row stride, or load narrower vectors",
+                                kind="lds-alignment")  # fmt: skip
     if not c.full and not c.exec.any():
         return None
     return Place(machine.lds, base.placed + offset if offset else base.placed, low_bits, c.exec)
@@ -251,7 +254,8 @@ def global_place(c: Cohort, inst: Inst, offsets: Array, size: int, mask: Array |
         raise machine.global_fault(c, inst, at, size, outside & mask)
     low_bits = int(np.bitwise_or.reduce(at, axis=None)) if size > 1 else 0
     if low_bits & min(size, 8) - 1 and "atomic" in inst.name:
-        raise machine.fault(c, inst, f"misaligned atomic of {size} bytes", mask & (at & size - 1 != 0))
+        crooked = mask & (at & size - 1 != 0)
+        raise machine.fault(c, inst, f"misaligned atomic of {size} bytes", crooked, kind="alignment")
     return Place(machine.arena, at, low_bits, mask, region)
 
 
@@ -269,7 +273,8 @@ def refuse_readonly(c: Cohort, inst: Inst, place: Place) -> None:
         if region is not None and not region.writable:
             inside = (place.offsets >= region.start) & (place.offsets < region.end) & place.mask
             raise c.machine.fault(c, inst, f"store into {region.name}, which is read-only", inside,
-                                  hint="check the pointer that this line stores through")  # fmt: skip
+                                  hint="check the pointer that this line stores through",
+                                  kind="read-only")  # fmt: skip
 
 
 def scratch_place(
@@ -281,7 +286,8 @@ def scratch_place(
     beyond = ((offsets < 0) | (offsets + size > machine.scratch_size)) & mask
     if beyond.any():
         raise machine.fault(c, inst, f"scratch access of {size} bytes beyond the allocation", beyond,
-                            address=offsets, expected=f"offsets below {machine.scratch_size}")  # fmt: skip
+                            address=offsets, expected=f"offsets below {machine.scratch_size}",
+                            kind="scratch-bounds")  # fmt: skip
     if not mask.any():
         return None
     at = offsets + machine.scratch_base(c)

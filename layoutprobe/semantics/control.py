@@ -62,6 +62,7 @@ def _trap(inst: Inst) -> Executor:
             "the kernel traps",
             where=c.machine.location(inst),
             hint="__builtin_trap or a failed assertion was reached",
+            kind="trap",
         )
 
     return execute

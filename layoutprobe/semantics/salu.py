@@ -133,7 +133,9 @@ def _track(c: Cohort, target: Operand | None, kind: str, wrote_scc: bool, bad: l
 def refuse_undefined_exec(c: Cohort) -> None:
     """EXEC decides which lanes run: it may not depend on an undefined value."""
     if c.undef >> EXEC_LO & 1:
-        raise ExecutionError("the set of active lanes depends on an undefined value")
+        raise ExecutionError(
+            "the set of active lanes depends on an undefined value", kind="undefined-control"
+        )
 
 
 U = np.uint32
@@ -388,7 +390,9 @@ def _bind_saveexec(function: Callable[[Array, Array], Array], keep: bool, inst: 
 
     def execute(c: Cohort) -> None:
         if c.undef & source_mask and shadow(c.shadow).any():
-            raise ExecutionError("the set of active lanes depends on an undefined value")
+            raise ExecutionError(
+                "the set of active lanes depends on an undefined value", kind="undefined-control"
+            )
         before = c.su[EXEC_LO].copy()
         after = function(source(c.regs), before)
         c.write_scalar(target.index, before if keep else after)

@@ -187,7 +187,11 @@ class Execution:
         undefined = self.rule(self._values(c, readable), shadows, widths)
         if self.writes_exec and (undefined[0] & c.exec).any():
             raise c.machine.fault(
-                c, self.inst, "the set of active lanes depends on an undefined value", undefined[0] & c.exec
+                c,
+                self.inst,
+                "the set of active lanes depends on an undefined value",
+                undefined[0] & c.exec,
+                kind="undefined-control",
             )
         return undefined
 
