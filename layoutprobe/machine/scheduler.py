@@ -14,12 +14,14 @@ from layoutprobe.machine.registers import Array
 DEFAULT_BUDGET = 3_000_000
 """Instructions issued before a kernel counts as endless: some 10 s of a single wave, and hundreds
 of times what a GEMM of a thousand cubed needs."""
+PATIENCE = 10_000
+"""Blocks that one part of the waves may run while another is ready to."""
 
 
 class Scheduler:
     """Runs one batch of workgroups.
 
-    The runnable cohort with the lowest PC always goes first: in structured code every path to a
+    The runnable cohort with the lowest PC goes first: in structured code every path to a
     join has lower addresses than the join, so waves that parted meet again there.
     """
 
@@ -28,6 +30,7 @@ class Scheduler:
         self.budget = budget
         self.ready: list[Cohort] = []
         self.waiting: list[Cohort] = []
+        self.passed_over = 0
         groups = machine.waves.workgroup
         self.alive = np.bincount(groups, minlength=int(groups.max()) + 1 if groups.size else 0)
 
@@ -61,12 +64,19 @@ class Scheduler:
         return spent
 
     def _next(self) -> Cohort:
-        """Take the cohort with the lowest PC, joined with those that stand at the same one."""
+        """Take the cohort with the lowest PC, joined with those that stand at the same one.
+
+        A wave that spins on a flag must not for ever pass over the one that will set it: after
+        PATIENCE turns the highest PC goes first for as many.
+        """
         if len(self.ready) == 1:
+            self.passed_over = 0
             return self.ready.pop()
-        lowest = min(c.pc for c in self.ready)
-        here = [c for c in self.ready if c.pc == lowest]
-        self.ready = [c for c in self.ready if c.pc != lowest]
+        first = max if self.passed_over // PATIENCE % 2 else min
+        self.passed_over += 1
+        chosen = first(c.pc for c in self.ready)
+        here = [c for c in self.ready if c.pc == chosen]
+        self.ready = [c for c in self.ready if c.pc != chosen]
         return here[0] if len(here) == 1 else Cohort.join(here)
 
     def _execute(self, cohort: Cohort, block: Block) -> None:
