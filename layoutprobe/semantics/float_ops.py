@@ -53,6 +53,24 @@ for _kind in ("f16", "f32"):
     vop(f"v_minmax_{_kind}", _kind, _three, lambda a, b, c: floats.maximum(floats.minimum(a, b), c))
 
 
+# The legacy products of DirectX 9: zero times anything is zero.
+
+
+def _dx9(a: Array, b: Array, product: Array, otherwise: Array) -> Array:
+    return np.where((a == 0) | (b == 0), otherwise, product)
+
+
+vop("v_mul_dx9_zero_f32", "f32", "f32 f32", lambda a, b: _dx9(a, b, a * b, np.zeros(1, a.dtype)))
+vop("v_fma_dx9_zero_f32", "f32", "f32 f32 f32", lambda a, b, c: _dx9(a, b, floats.fma32(a, b, c), c))
+vop(
+    "v_fmac_dx9_zero_f32",
+    "f32",
+    "f32 f32",
+    lambda a, b, c: _dx9(a, b, floats.fma32(a, b, c), c),
+    implicit="f32",
+)
+
+
 def _from64(function: Compute) -> Compute:
     """Evaluate in f64 and round to the type of the source."""
     return lambda a: function(a.astype(np.float64)).astype(a.dtype)

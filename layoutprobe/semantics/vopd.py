@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.operands import register_mask
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, bind, instruction
 from layoutprobe.semantics.valu import OPS, Execution
@@ -35,12 +38,17 @@ def _at_once(inst: Inst) -> Executor:
     both = tuple(Execution(OPS[half.name], half) for half in inst.pair)
 
     def execute(c: Cohort) -> None:
-        undefined = [e.undefined(c) if c.undef & e.touched else None for e in both]
+        undefined = [_copied(e.undefined(c)) if c.undef & e.touched else None for e in both]
         results = [tuple(np.array(value) for value in e.results(c)) for e in both]
         for execution, values, bits in zip(both, results, undefined, strict=True):
             execution.commit(c, values, bits)
 
     return execute
+
+
+def _copied(undefined: Sequence[Array] | None) -> list[Array] | None:
+    """Undefined bits that may be views of registers which the first half is about to write."""
+    return None if undefined is None else [np.array(bits) for bits in undefined]
 
 
 def _source_mask(inst: Inst) -> int:

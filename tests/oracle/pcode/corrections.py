@@ -164,6 +164,10 @@ endfor""",
 
 
 _SWIZZLE = """
+declare tmp : 32'B[64];
+for i in 0 : 31 do
+tmp[i] = VGPR[i][ADDR]
+endfor;
 for i in 0 : 31 do
 if OFFSET.u32 >= 0xe000U then
 mask = OFFSET.u32[4 : 0].u32;
@@ -178,7 +182,7 @@ else
 source = ((i & OFFSET.u32[4 : 0]) | OFFSET.u32[9 : 5]) ^ OFFSET.u32[14 : 10]
 endif;
 if EXEC[i].u1 then
-VGPR[i][VDST] = EXEC[source].u1 ? VGPR[source][ADDR] : 0
+VGPR[i][VDST] = EXEC[source].u1 ? tmp[source] : 0
 endif
 endfor"""
 

@@ -1,0 +1,190 @@
+"""Forms of loads, stores and atomics, with registers that point into the memories of the bench."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.isa.inst import EXEC_LO, NULL, Inst
+from layoutprobe.machine.machine import Machine
+from oracle.encode import Encoding, encodings
+from oracle.forms import EXEC_MASKS, SCALAR_DESTINATIONS
+from oracle.harness import LANES, SCRATCH_BYTES, Image, buffer_address, make_machine
+from oracle.memory_reference import PRIVATE, SHARED
+
+ADDRESS, DATA0, DATA1, TARGET = 2, 4, 8, 12
+BASE, RESOURCE, SOFFSET = 4, 8, 12
+"""Registers: v2 (or v2:3) address, v4.. and v8.. data, v12.. destination; s4:5 base, s8:11 resource, s12 offset."""
+SLOT = 32
+WAVES = 2
+
+
+def size_of(name: str) -> int:
+    """Bytes of one access."""
+    found = re.findall(r"(?:u|i|b|f)(8|16|32|64|96|128|256|512)(?=_|$)", name)
+    return int(found[0]) // 8
+
+
+def is_atomic(name: str) -> bool:
+    """The instruction reads, changes and writes memory."""
+    return "load" not in name and not re.search(r"store_(b\d|d16|2addr)", name)
+
+
+def slots(rng: np.random.Generator, shared: bool, size: int = SLOT) -> NDArray[np.int64]:
+    """A slot per lane: all different, or few for lanes that shall collide. Int64 [wave, lane], bytes."""
+    count = WAVES * LANES
+    if shared:
+        return rng.integers(0, 5, (WAVES, LANES)) * size
+    order: NDArray[np.int64] = rng.permutation(count).reshape(WAVES, LANES)
+    return order * size
+
+
+def memory_forms(name: str, rng: np.random.Generator, each: int) -> Iterator[tuple[Inst, Image, Machine]]:
+    """Instructions with registers and a machine to run them on; `each` per encoding."""
+    for encoding in encodings(name).values():
+        for _ in range(each):
+            machine = random_machine(rng)
+            image = Image.random(rng, WAVES)
+            image.s[EXEC_LO] = rng.choice(np.array(EXEC_MASKS, np.uint32), WAVES)
+            _operands(name, image, rng)
+            yield _FORMS[encoding.name](encoding, name, image, machine, rng), image, machine
+
+
+def random_machine(rng: np.random.Generator) -> Machine:
+    """A machine whose memories hold random, defined bytes."""
+    machine = make_machine(WAVES)
+    for memory in (machine.lds, machine.arena, machine.scratch):
+        memory.data.bytes[:] = rng.integers(0, 256, memory.data.bytes.size, np.uint8)
+        memory.shadow.bytes[:] = 0
+        memory.tracked = False
+    if rng.integers(0, 2):  # numbers that an atomic compares: equal ones, and small ones
+        machine.lds.data.bytes[: 8 * SLOT] = 0
+        start = machine.arena.regions[0].start
+        machine.arena.data.bytes[start : start + 8 * SLOT] = 0
+    return machine
+
+
+def _operands(name: str, image: Image, rng: np.random.Generator) -> None:
+    """Data registers: for atomics often small, equal, or moderate floats."""
+    if not is_atomic(name):
+        return
+    if "f32" in name:
+        values = rng.standard_normal((8, WAVES, LANES)).astype(np.float32) * 2
+        image.v[DATA0 : DATA0 + 8] = values.view(np.uint32)
+    elif rng.integers(0, 2):
+        image.v[DATA0 : DATA0 + 8] = rng.integers(0, 3, (8, WAVES, LANES), np.uint32)
+
+
+def _lds(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
+    size, atomic = size_of(name), is_atomic(name)
+    values = {"addr": ADDRESS, "data0": DATA0, "data1": DATA1, "vdst": TARGET}
+    image.v[ADDRESS] = slots(rng, atomic) + 64
+    if "2addr" in name:
+        # Both places of a lane lie in its own slot, or 64 elements apart: lanes do not collide.
+        first = int(rng.integers(0, 100))
+        values |= {"offset0": first + int(rng.integers(0, 2))}
+        values["offset1"] = 2 * first + 1 - values["offset0"]
+        if "stride" in name:
+            image.v[ADDRESS] = slots(rng, False, size)
+    else:
+        natural = 16 if size == 12 else size
+        offset = int(rng.integers(0, 0x4000)) * natural & 0xFFFF
+        values |= {"offset0": offset & 255, "offset1": offset >> 8}
+        image.v[ADDRESS] += np.uint32(int(rng.integers(0, 2)) * natural)
+    return encoding.inst(**values)
+
+
+def _global(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
+    atomic = is_atomic(name)
+    values = {"addr": ADDRESS, "data": DATA0, "vdst": TARGET, "saddr": NULL, "glc": int(rng.integers(0, 2))}
+    offset = int(rng.integers(-4096, 4096)) & (~7 if atomic else ~0)
+    values["offset"] = offset & 0x1FFF
+    at = slots(rng, atomic) + (0 if atomic else rng.integers(0, 16, (WAVES, LANES)))
+    pointers = (buffer_address(machine) - offset + at).astype(np.uint64)
+    if rng.integers(0, 2):
+        values["saddr"] = BASE
+        step = np.uint64(rng.choice(np.array((0, 0x8000_0000, 0xF000_0000), np.uint64)))
+        base = int(pointers.min()) - int(step)
+        image.s[BASE], image.s[BASE + 1] = base & 0xFFFFFFFF, base >> 32
+        image.v[ADDRESS] = (pointers - np.uint64(base)).astype(np.uint32)
+    else:
+        image.v[ADDRESS] = pointers.astype(np.uint32)
+        image.v[ADDRESS + 1] = (pointers >> np.uint64(32)).astype(np.uint32)
+    return encoding.inst(**values)
+
+
+def _flat(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
+    size = size_of(name)
+    natural = 16 if size == 12 else size
+    offset = int(rng.integers(0, 3)) * 16
+    at = slots(rng, False)
+    pointers = (buffer_address(machine) + at).astype(np.uint64)
+    shared = (at + (SHARED << 48)).astype(np.uint64)
+    private = rng.integers(0, (SCRATCH_BYTES - 48) // natural, at.shape) * natural + (PRIVATE << 48)
+    memory = rng.integers(0, 3, at.shape) if rng.integers(0, 4) else np.zeros(at.shape, np.int64)
+    pointers = np.choose(memory, [pointers, shared, private.astype(np.uint64)])
+    image.v[ADDRESS] = pointers.astype(np.uint32)
+    image.v[ADDRESS + 1] = (pointers >> np.uint64(32)).astype(np.uint32)
+    return encoding.inst(addr=ADDRESS, data=DATA0, vdst=TARGET, saddr=NULL, offset=offset)
+
+
+def _scratch(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
+    values = {"addr": ADDRESS, "data": DATA0, "vdst": TARGET, "saddr": NULL, "sve": int(rng.integers(0, 2))}
+    size = size_of(name)
+    if rng.integers(0, 2):
+        values["saddr"] = SOFFSET
+    room = SCRATCH_BYTES - size
+    based = values["sve"] or values["saddr"] != NULL
+    offset = int(rng.integers(-20, 21) if based else rng.integers(0, room + 1))
+    values["offset"] = offset & 0x1FFF
+    at = rng.integers(0, room + 1, (WAVES, LANES)) - offset
+    scalar = rng.integers(-16, 17, WAVES) if values["saddr"] != NULL else np.zeros(WAVES, np.int64)
+    if values["sve"]:
+        image.v[ADDRESS] = (at - scalar[:, None]).astype(np.uint32)
+    elif values["saddr"] != NULL:
+        scalar = rng.integers(0, room + 1, WAVES) - offset
+    image.s[SOFFSET] = scalar.astype(np.uint32)
+    return encoding.inst(**values)
+
+
+def _buffer(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
+    values = {"vaddr": ADDRESS, "vdata": DATA0 if "store" in name else TARGET, "srsrc": RESOURCE // 4}
+    values |= {"soffset": SOFFSET if rng.integers(0, 2) else 128 + 4, "offset": int(rng.integers(0, 200))}
+    offen = int(rng.integers(0, 4) > 0) if "load" in name else 1
+    values["offen"] = offen
+    image.v[ADDRESS] = slots(rng, False) + rng.integers(0, 16, (WAVES, LANES))
+    base = buffer_address(machine)
+    image.s[RESOURCE], image.s[RESOURCE + 1] = base & 0xFFFFFFFF, base >> 32
+    image.s[RESOURCE + 2] = int(rng.choice((4096 - 40, 1200, 100)))
+    image.s[RESOURCE + 3] = 0x31004000
+    image.s[SOFFSET] = int(rng.integers(0, 40))  # the same for all waves, so that lanes do not collide
+    return encoding.inst(**values)
+
+
+def scalar_load(name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
+    """A scalar load; base or offset may have their two low bits set."""
+    encoding = encodings(name)["SMEM"]
+    size = size_of(name)
+    offset = int(rng.integers(-200, 200))
+    use = bool(rng.integers(0, 2))
+    extra = rng.integers(0, 64, WAVES) if use else np.zeros(WAVES, np.int64)
+    at = rng.integers(4, 4096 - size - 8, WAVES)
+    register = RESOURCE if "buffer" in name else BASE
+    image.s[SOFFSET] = extra
+    base = buffer_address(machine) + at - offset - extra
+    image.s[register], image.s[register + 1] = base & 0xFFFFFFFF, base >> 32
+    target = int(rng.choice((16, 20))) if size > 8 else int(rng.choice(SCALAR_DESTINATIONS[:3]))
+    soffset = SOFFSET if use else NULL
+    return encoding.inst(sdata=target, sbase=register // 2, soffset=soffset, offset=offset & 0x1FFFFF)
+
+
+_FORMS = {
+    "DS": _lds,
+    "GLOBAL": _global,
+    "FLAT": _flat,
+    "SCRATCH": _scratch,
+    "MUBUF": _buffer,
+}
