@@ -205,12 +205,9 @@ def _user_sgprs(kernel: Kernel, kernarg: int) -> Iterator[tuple[int, int]]:
         if bit == 3:
             yield at, kernarg & 0xFFFFFFFF
             yield at + 1, kernarg >> 32
-        elif bit in (1, 2):
-            raise ExecutionError(
-                "the kernel reads the dispatch or queue packet, which the emulator does not make",
-                where={"kernel": kernel.name},
-                hint="use code object version 5 (block sizes then come as hidden arguments)",
-            )
+        elif bit in (1, 2):  # the packet and the queue: null, see Machine.global_fault
+            yield at, 0
+            yield at + 1, 0
         elif bit == 6:
             yield at, kernel.descriptor.private_segment_size
         at += dwords

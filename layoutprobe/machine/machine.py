@@ -17,6 +17,13 @@ from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 
+_HOST_SERVICES = ("hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_heap_v1")
+"""Arguments that are null pointers here. Kernels compiled without optimisation have them and never
+use them, so that having them is no reason to refuse a kernel. The same holds for the packets."""
+_PACKETS = {1: "the dispatch packet", 2: "the queue"}
+"""Bit of the kernel code properties -> what its pointer leads to."""
+_NULL_PAGE = 4096
+
 
 @dataclass(frozen=True, eq=False)
 class Waves:
@@ -134,13 +141,28 @@ class Machine:
         """The error for a global access that is in no allocation."""
         first = int(np.broadcast_to(offsets, c.exec.shape)[np.broadcast_to(bad, c.exec.shape)][0])
         region = self.arena.nearest(first)
+        hint = "check the index computation and the bounds test on the path to this line"
+        if 0 <= BASE_ADDRESS + first < _NULL_PAGE:
+            hint = self._null_hint() or hint
         return ExecutionError(
             f"global access of {size} bytes outside every allocation",
             where=self.location(inst) | dict(self.lane_location(c, bad)),
             expected=f"an address inside {_span(region)}, the nearest allocation",
             observed=f"address {(BASE_ADDRESS + first) & 0xFFFF_FFFF_FFFF_FFFF:#x}: {_distance(region, first)}",
-            hint="check the index computation and the bounds test on the path to this line",
+            hint=hint,
             kind="global-store" if "_store_" in inst.name or "_atomic_" in inst.name else "global-load",
+        )
+
+    def _null_hint(self) -> str:
+        """What a null pointer may stand for in this kernel, "" for nothing."""
+        kernel = self.program.kernel
+        services = [a.kind for a in kernel.args if a.kind in _HOST_SERVICES]
+        packets = [name for bit, name in _PACKETS.items() if kernel.descriptor.properties >> bit & 1]
+        if not services + packets:
+            return ""
+        return (
+            f"this may be {', '.join(services + packets)}, which the emulator does not make: printf, assert "
+            "and malloc need a host; block sizes come as hidden arguments since code object version 5"
         )
 
 
