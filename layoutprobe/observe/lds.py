@@ -1,0 +1,350 @@
+"""LDS between barriers: races, cells that are stored twice, and barriers that waves meet apart.
+
+**Race.** Two different waves of a workgroup touch a common byte within one barrier interval, at
+least one of them writes, and not both are atomic. Nothing else orders waves, so the law holds or
+breaks whatever order the emulator happened to take: lock-step hides none. Per granule (4 bytes, or
+less where the kernel has narrower accesses) the last writer and the last two readers of different
+waves are kept, each with its interval. That suffices to see some race on a granule on which there
+is one: if the last writer before an access is another wave, that is a race; if it is the same
+wave, then the race with an earlier one was seen when that wave wrote.
+
+**Late.** An access that its wave had not waited for when it reached the barrier may take effect
+as late as the wait (the ISA adds no memory wait to s_barrier). It counts for the next interval too.
+
+**Collision.** Within one interval, two lanes store different values to one byte and nobody reads
+the first: one of the values is lost, so the map from elements to addresses is not injective.
+
+**Barriers apart.** Hardware counts any s_barrier, so waves that stand at different ones let each
+other go. Wave-specialised kernels do that on purpose. It is divergent where the waves that met at
+X and Y also executed a common one of the two, and passed different numbers of barriers in all:
+then one of them skipped a barrier that the other took. A wave that ended no longer counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.observer import Place
+from layoutprobe.machine.program import BARRIER, Block
+from layoutprobe.machine.registers import Array
+from layoutprobe.observe.barriers import ApartBarriers, BarrierWatch
+from layoutprobe.observe.base import Recorder
+from layoutprobe.observe.lds_access import granule_shift, is_atomic, stored_dwords
+from layoutprobe.observe.waits import CounterTracker
+from layoutprobe.observe.who import Who, who_is
+
+Stamps = NDArray[np.int64]
+
+# A stamp says who touched a granule and when. Fields from bit 0: lane, wave of the batch, site,
+# late, atomic, interval. A stamp of this interval is not less than `interval << _INTERVAL`.
+_WAVE, _SITE, _LATE, _ATOMIC, _INTERVAL = 5, 17, 35, 36, 37
+_LANE_MASK = 31
+_WAVE_MASK = (1 << _SITE) - (1 << _WAVE)
+_SITE_LIMIT = 1 << _LATE - _SITE
+_WHEN = -1 << _INTERVAL
+
+Kind = Literal["RAW", "WAR", "WAW"]
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One access of one lane.
+
+    Attributes:
+        inst: the instruction.
+        who: workgroup, wave and lane.
+    """
+
+    inst: Inst
+    who: Who
+
+
+@dataclass(eq=False)
+class Clash:
+    """Two accesses of one granule, in the order in which the emulator executed them.
+
+    Attributes:
+        kind: what the second did after the first: read after write (RAW), write after read (WAR),
+            write after write (WAW).
+        first, second: the first pair of lanes that showed it.
+        byte: LDS byte of the workgroup.
+        late: the first access happened before a barrier, but had not been waited for.
+        count: how many times lanes did this.
+    """
+
+    kind: Kind
+    first: Touch
+    second: Touch
+    byte: int
+    late: bool
+    count: int
+
+
+@dataclass(frozen=True)
+class LdsRecord:
+    """What happened in LDS.
+
+    Attributes:
+        races: between different waves; one per pair of instructions, kind and lateness.
+        collisions: two lanes of one wave, or one store instruction in two waves, stored different
+            values to one byte.
+        same_values: stores of different waves to one byte of values that are equal: no harm done.
+        apart: see ApartBarriers; those that are divergent.
+        barriers: how many times a workgroup passed a barrier.
+        stores, loads: sites of LDS stores (atomics included) and loads that were executed.
+        complete: False where the kernel was too large to follow to its end.
+    """
+
+    races: tuple[Clash, ...]
+    collisions: tuple[Clash, ...]
+    same_values: int
+    apart: tuple[ApartBarriers, ...]
+    barriers: int
+    stores: int
+    loads: int
+    complete: bool
+
+
+class LdsObserver(Recorder):
+    """Watches LDS accesses against the barriers."""
+
+    def __init__(self) -> None:
+        self._tracker = CounterTracker()
+        self._barriers = BarrierWatch()
+        self._sites: dict[int, int] = {}
+        self._insts: list[Inst] = []
+        self._clashes: dict[tuple[object, ...], Clash] = {}
+        self._kinds = {"store": 0, "load": 0}
+        self._same_values = 0
+        self._complete = True
+        self._shift = 2
+        self._machine: Machine | None = None
+        self._interval: Stamps = np.zeros(0, np.int64)  # [workgroup]
+        self._writer = self._reader = self._other = np.zeros(0, np.int64)  # [granule]
+
+    # The protocol.
+
+    def batch(self, machine: Machine) -> None:
+        """See Observer."""
+        self._tracker.batch(machine)
+        self._barriers.batch(machine)
+        self._machine = machine
+        insts = (inst for block in machine.program.blocks.values() for inst in block.listing)
+        self._shift = granule_shift(insts)
+        groups = int(machine.waves.workgroup.max(initial=-1)) + 1
+        self._interval = np.ones(groups, np.int64)
+        granules = machine.lds.data.bytes.size >> self._shift
+        self._writer, self._reader, self._other = (np.zeros(granules, np.int64) for _ in range(3))
+
+    def block(self, c: Cohort, block: Block) -> None:
+        """See Observer."""
+        self._tracker.block(c, block)
+        if block.last is not None and block.last.name == BARRIER:
+            self._barriers.arrived(c.waves, block.last)
+
+    def ended(self, c: Cohort) -> None:
+        """See Observer."""
+        self._barriers.ended(c.waves)
+
+    def barrier(self, machine: Machine, groups: NDArray[np.int64]) -> None:
+        """See Observer."""
+        released = self._barriers.released(groups)
+        for wave in self._tracker.busy_lds(released):
+            self._carry_over(machine, int(wave))
+        self._interval[groups] += 1
+
+    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+        """See Observer."""
+        if place.memory is not c.machine.lds or not self._complete:
+            return
+        stamps, cells = self._stamps(c, inst, store), place.offsets >> self._shift
+        width = size >> self._shift
+        if not (c.full and place.mask is c.exec):
+            stamps, cells = stamps[place.mask], cells[place.mask]
+        stamps, cells = stamps.reshape(-1, 1), cells.reshape(-1, 1)
+        if width > 1:
+            cells = cells + np.arange(width)
+            stamps = np.broadcast_to(stamps, cells.shape)
+        if store:
+            self._write(_Store(c, inst, place, size), stamps, cells)
+        else:
+            self._read(stamps, cells)
+
+    def record(self) -> LdsRecord:
+        """What happened so far."""
+        races = [c for c in self._clashes.values() if not _is_collision(c)]
+        return LdsRecord(
+            tuple(races),
+            tuple(c for c in self._clashes.values() if _is_collision(c)),
+            self._same_values,
+            self._barriers.divergent(),
+            self._barriers.passed_in_all,
+            self._kinds["store"],
+            self._kinds["load"],
+            self._complete and self._tracker.complete,
+        )
+
+    # Accesses.
+
+    def _stamps(self, c: Cohort, inst: Inst, store: bool) -> Stamps:
+        """int64 [wave, lane]: who, and when."""
+        site = self._sites.get(inst.pc)
+        if site is None:
+            site = self._sites[inst.pc] = len(self._insts)
+            self._insts.append(inst)
+            self._kinds["store" if store else "load"] += 1
+            self._complete = len(self._insts) < _SITE_LIMIT
+        atomic = int(store and is_atomic(inst))
+        of_wave = self._interval[c.machine.waves.workgroup[c.waves]] << _INTERVAL
+        of_wave += (c.waves << _WAVE) + (site << _SITE | atomic << _ATOMIC)
+        return of_wave[:, None] + np.arange(32)
+
+    def _read(self, me: Stamps, cells: Array) -> None:
+        floor = me & _WHEN
+        writer = self._writer[cells]
+        if (writer >= floor).any():
+            self._clash("RAW", (writer >= floor) & _differ(writer, me), writer, me, cells)
+        before = self._reader[cells]
+        self._reader[cells] = me
+        last = self._reader[cells]
+        # Any reader of this interval whose wave is not that of `last` will do as the other one.
+        waves = _differ(last, me)
+        if waves.any():
+            self._other[cells[waves]] = me[waves]
+        earlier = (before >= floor) & _differ(last, before)
+        if earlier.any():
+            self._other[cells[earlier]] = before[earlier]
+
+    def _write(self, store: _Store, me: Stamps, cells: Array) -> None:
+        floor = me & _WHEN
+        reader, other, before = self._reader[cells], self._other[cells], self._writer[cells]
+        for readers in (reader, other):
+            if (readers >= floor).any():
+                self._clash("WAR", (readers >= floor) & _differ(readers, me), readers, me, cells)
+        if (before >= floor).any():
+            atomic = (before & me) >> _ATOMIC & 1
+            twice = (before >= floor) & _differ(before, me) & (atomic == 0)
+            lost = (before >= floor) & ~_differ(before, me) & (reader < floor) & _lanes_differ(before, me)
+            if (twice | lost).any():
+                changes = store.changes(cells.shape[-1])
+                self._same_values += int((twice & ~changes).sum())
+                self._clash("WAW", (twice | lost) & changes, before, me, cells)
+        self._writer[cells] = me
+        last = self._writer[cells]
+        together = (_differ(last, me) | _lanes_differ(last, me)) & (me >> _ATOMIC & 1 == 0)
+        if together.any():
+            changes = store.unlike((last >> _WAVE & 0xFFF).astype(np.int64), (last & _LANE_MASK))
+            self._same_values += int((together & _differ(last, me) & ~changes).sum())
+            self._clash("WAW", together & changes, me, last, cells)
+
+    def _carry_over(self, machine: Machine, wave: int) -> None:
+        """Accesses of a wave that are outstanding at a barrier belong to the next interval too."""
+        sites = [self._sites[pc] for pc in self._tracker.outstanding_lds(wave) if pc in self._sites]
+        if not sites:
+            return
+        group = int(machine.waves.workgroup[wave])
+        start = int(machine.lds_base[wave, 0]) >> self._shift
+        cells = slice(start, start + (machine.lds_size >> self._shift))
+        now = int(self._interval[group])
+        for stamps in (self._writer, self._reader, self._other):
+            view = stamps[cells]
+            mine = (view >> _INTERVAL == now) & ((view & _WAVE_MASK) >> _WAVE == wave)
+            mine &= np.isin(view >> _SITE & _SITE_LIMIT - 1, sites)
+            view[mine] = (view[mine] & ~_WHEN) | (now + 1) << _INTERVAL | 1 << _LATE
+
+    def _clash(self, kind: Kind, which: Array, first: Stamps, second: Stamps, cells: Array) -> None:
+        """Note the marked pairs, each pair of instructions once."""
+        if not which.any():
+            return
+        a, b, at = first[which], np.broadcast_to(second, cells.shape)[which], cells[which]
+        pairs = (a >> _SITE & _SITE_LIMIT - 1) << 20 | (b >> _SITE & _SITE_LIMIT - 1) | (a >> _LATE & 1) << 40
+        for pair, place, count in zip(*np.unique(pairs, return_index=True, return_counts=True), strict=True):
+            found = self._describe(kind, int(a[place]), int(b[place]), int(at[place]), int(count))
+            key = (kind, int(pair), _is_collision(found))
+            known = self._clashes.setdefault(key, found)
+            if known is not found:
+                known.count += found.count
+
+    def _describe(self, kind: Kind, first: int, second: int, cell: int, count: int) -> Clash:
+        machine = self._machine
+        assert machine is not None
+
+        def touch(stamp: int) -> Touch:
+            wave = (stamp & _WAVE_MASK) >> _WAVE
+            inst = self._insts[stamp >> _SITE & _SITE_LIMIT - 1]
+            return Touch(inst, who_is(machine, wave, stamp & _LANE_MASK))
+
+        base = int(machine.lds_base[(first & _WAVE_MASK) >> _WAVE, 0])
+        byte = (cell << self._shift) - base
+        return Clash(kind, touch(first), touch(second), byte, bool(first >> _LATE & 1), count)
+
+
+def _differ(a: Stamps, b: Stamps) -> Array:
+    """Different waves. Waves of different workgroups never share a granule."""
+    return (a ^ b) & _WAVE_MASK != 0
+
+
+def _lanes_differ(a: Stamps, b: Stamps) -> Array:
+    return (a ^ b) & _LANE_MASK != 0
+
+
+def _is_collision(clash: Clash) -> bool:
+    """Not a matter of order between waves, but of addresses: no barrier would mend it."""
+    same_wave = (clash.first.who.workgroup, clash.first.who.wave) == (
+        clash.second.who.workgroup,
+        clash.second.who.wave,
+    )
+    return clash.kind == "WAW" and (same_wave or clash.first.inst.pc == clash.second.inst.pc)
+
+
+@dataclass(frozen=True, eq=False)
+class _Store:
+    """A store that is about to happen; its values are fetched only when two of them meet."""
+
+    c: Cohort
+    inst: Inst
+    place: Place
+    size: int
+
+    def changes(self, width: int) -> Array:
+        """Which granules will hold another value than now: bool [lane, granule]."""
+        if is_atomic(self.inst):
+            return np.ones((int(self.place.mask.sum()), width), np.bool_)
+        new = stored_dwords(self.c, self.inst, self.place, self.size)[self.place.mask]
+        place = self.place
+        now = place.memory.data.gather(place.offsets, self.size, place.low_bits)[place.mask]
+        return _per_granule(new != now, width)
+
+    def unlike(self, wave: Array, lane: Array) -> Array:
+        """Which granules get another value than the given wave and lane of this store bring."""
+        words = stored_dwords(self.c, self.inst, self.place, self.size)
+        position = np.zeros(int(self.c.waves.max()) + 1, np.int64)
+        position[self.c.waves] = np.arange(len(self.c.waves))
+        width = wave.shape[-1]
+        mine = words[self.place.mask]
+        columns = _columns(mine.shape[-1], width)
+        return mine[:, columns] != words[position[wave], lane, columns]
+
+
+def _columns(dwords: int, width: int) -> NDArray[np.int64]:
+    """Which dword each granule of an access lies in."""
+    return np.arange(width) * dwords // width
+
+
+def _per_granule(dwords: Array, width: int) -> Array:
+    """bool [lane, dword] -> [lane, granule]."""
+    return dwords[:, _columns(dwords.shape[-1], width)]
+
+
+def lds_used(record: LdsRecord) -> Iterator[str]:
+    """Words for what of LDS was used; empty where nothing was."""
+    if record.stores or record.loads:
+        yield f"{record.stores} stores and {record.loads} loads of LDS, {record.barriers} barriers passed"

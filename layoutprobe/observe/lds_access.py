@@ -1,0 +1,55 @@
+"""What the observers of LDS share: which accesses are to LDS, how fine, and what a store brings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.observer import Place
+
+_BITS = re.compile(r"_[biuf](\d+)")
+
+
+def is_atomic(inst: Inst) -> bool:
+    """A read-modify-write: no load and no store."""
+    return ("_load" not in inst.name and "_store_" not in inst.name) or "storexchg" in inst.name
+
+
+def granule_shift(insts: Iterable[Inst]) -> int:
+    """log2 of the largest power of two, up to 4 bytes, that divides every LDS access of a program.
+
+    LDS accesses are naturally aligned, or they fault: nothing is lost at that granularity.
+    """
+    shift = 2
+    for inst in insts:
+        if inst.encoding in ("DS", "FLAT") and (bits := _BITS.search(inst.name)):
+            shift = min(shift, {8: 0, 16: 1}.get(int(bits[1]), 2))
+    return shift
+
+
+def stored_dwords(c: Cohort, inst: Inst, place: Place, size: int) -> NDArray[np.uint32]:
+    """What a store is about to write: uint32 [wave, lane, dword], sub-dword values zero-extended."""
+    first = inst.src[_data_operand(c, inst, place)].index
+    count = (size + 3) // 4
+    words = np.stack([c.u[first + j] for j in range(count)], axis=-1)
+    if "d16_hi" in inst.name:
+        words >>= np.uint32(16)
+    if size < 4:
+        words &= np.uint32((1 << 8 * size) - 1)
+    return words
+
+
+def _data_operand(c: Cohort, inst: Inst, place: Place) -> int:
+    """Which source holds the data; the second of a 2addr store is told by its address."""
+    if "_2addr_" not in inst.name:
+        return 1
+    unit = (8 if inst.name.endswith("b64") else 4) * (64 if "stride64" in inst.name else 1)
+    second = inst.mods.get("offset1", 0) * unit
+    base = c.u[inst.src[0].index].astype(np.int64) + second
+    local = place.offsets - c.lds_base
+    return 2 if ((base - local) & 0xFFFF_FFFF)[place.mask].any() == 0 else 1

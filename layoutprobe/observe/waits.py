@@ -1,0 +1,260 @@
+"""Waits: is every register used only after a wait that guarantees its value?
+
+The emulator completes memory operations at once, so nothing of this shows in its results. Here the
+counters are interpreted abstractly, beside the execution: each wave carries the queues of its
+outstanding operations (`counters`), and every block that it executes takes them to the next. Waves
+in one state share the work: the transition of a block from a state is computed once and remembered,
+and what remains per block and cohort is a table look-up.
+
+What counts as a hazard:
+
+* an instruction reads a register that an outstanding load has still to write: it gets the old value
+  or the new one (RDNA3 ISA guide, "Data dependency resolution"). Addresses, store data, both
+  halves of a dual instruction and matrix operands are reads like any other;
+* an instruction writes such a register: the load will overwrite its result. Not a hazard is a load
+  of the same in-order kind, since it lands later: compilers fill a register from two D16 loads.
+
+Not hazards: overwriting the data or address registers of an outstanding store or load (hardware has
+read them when a later VALU instruction may write them), and ending with stores outstanding.
+Registers count as a whole, whichever lanes are active, as they do for compilers.
+
+After a hazard the queues go on as if the missing wait had been there, so that one missing wait is
+one hazard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import Block
+from layoutprobe.observe.base import Recorder
+from layoutprobe.observe.counters import (
+    Counter,
+    Operation,
+    Queues,
+    issue,
+    needed,
+    operation,
+    reads,
+    wait,
+    waits,
+    writes,
+)
+from layoutprobe.observe.who import Who, who_is
+
+MAX_STATES = 50_000
+"""Distinct states of the queues that are followed; real kernels have some hundreds."""
+
+
+@dataclass(eq=False)
+class Hazard:
+    """One use of a register before the wait that guarantees it.
+
+    Attributes:
+        inst: the instruction that comes too early.
+        writes: it overwrites the register, rather than reads it.
+        pending: outstanding loads that write registers of `inst`, the one issued last first.
+        register: one of them, as `isa.inst` numbers them.
+        counter: what should have been waited for.
+        allows: how many outstanding operations `inst` can bear.
+        outstanding: how many the counter had.
+        last_wait: the wait on this counter that came before it in its block, None where none did.
+        who: the first wave that did it.
+        waves: how often waves did it.
+    """
+
+    inst: Inst
+    writes: bool
+    pending: tuple[Inst, ...]
+    register: int
+    counter: Counter
+    allows: int
+    outstanding: int
+    last_wait: Inst | None
+    who: Who | None = None
+    waves: int = 0
+
+
+@dataclass(frozen=True)
+class WaitRecord:
+    """What the counters showed.
+
+    Attributes:
+        hazards: one per missing wait, in the order in which they happened.
+        operations: memory instructions executed, as sites.
+        loads: those of them that write registers.
+        waits: wait instructions executed, as sites.
+        complete: False where the kernel had more states than are followed.
+    """
+
+    hazards: tuple[Hazard, ...]
+    operations: int
+    loads: int
+    waits: int
+    complete: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """What a block does to a state: the next state, and the hazards on the way."""
+
+    state: int
+    hazards: tuple[Hazard, ...]
+
+
+class CounterTracker:
+    """The queues of every wave of a batch.
+
+    Attributes:
+        operations: memory instructions executed so far, by PC.
+        wait_sites: PCs of the waits executed so far.
+        hazards: see WaitRecord.
+        complete: see WaitRecord.
+    """
+
+    def __init__(self) -> None:
+        self.operations: dict[int, Operation] = {}
+        self.wait_sites: set[int] = set()
+        self.hazards: dict[tuple[int, Counter, bool], Hazard] = {}
+        self.complete = True
+        self._states: list[Queues] = [Queues()]
+        self._ids: dict[Queues, int] = {Queues(): 0}
+        self._steps: dict[tuple[Block, int], _Step] = {}
+        self._of_wave: NDArray[np.int32] = np.zeros(0, np.int32)
+        self._lds = True
+
+    def batch(self, machine: Machine) -> None:
+        """All waves start with nothing outstanding."""
+        self._of_wave = np.zeros(machine.waves.workgroup.size, np.int32)
+        self._lds = machine.lds_size > 0
+
+    def block(self, c: Cohort, block: Block) -> None:
+        """Take the waves of a cohort through a block."""
+        before = self._of_wave[c.waves]
+        first = int(before[0])
+        if (before == first).all():
+            self._of_wave[c.waves] = self._through(c, block, first, c.waves)
+            return
+        for state in np.unique(before):
+            waves = c.waves[before == state]
+            self._of_wave[waves] = self._through(c, block, int(state), waves)
+
+    def outstanding_lds(self, wave: int) -> frozenset[int]:
+        """PCs of the operations in a wave's lgkmcnt queue."""
+        return frozenset(self._states[self._of_wave[wave]].lgkmcnt)
+
+    def busy_lds(self, waves: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which of the waves have anything in their lgkmcnt queue."""
+        states = self._of_wave[waves]
+        busy = [s for s in np.unique(states) if self._states[s].lgkmcnt]
+        return waves[np.isin(states, busy)] if busy else waves[:0]
+
+    def _through(self, c: Cohort, block: Block, state: int, waves: NDArray[np.int64]) -> int:
+        step = self._steps.get((block, state))
+        if step is None:
+            if len(self._steps) >= MAX_STATES:
+                self.complete = False
+                return 0
+            step = self._steps[block, state] = self._interpret(block, self._states[state])
+        for hazard in step.hazards:
+            hazard.who = hazard.who or who_is(c.machine, int(waves[0]))
+            hazard.waves += len(waves)
+        return step.state
+
+    def _interpret(self, block: Block, queues: Queues) -> _Step:
+        walk = _Walk(queues, self.operations)
+        found: list[Hazard] = []
+        for inst in block.listing:
+            limits = waits(inst)
+            if limits:
+                self.wait_sites.add(inst.pc)
+                walk.wait(inst, limits)
+                continue
+            op = self.operations.get(inst.pc) or operation(inst, lds=self._lds)
+            for hazard in walk.hazards(inst, op):
+                key = (inst.pc, hazard.counter, hazard.writes)
+                found.append(self.hazards.setdefault(key, hazard))
+            if op is not None:
+                self.operations[inst.pc] = op
+                walk.queues = issue(walk.queues, op)
+        state = self._ids.setdefault(walk.queues, len(self._states))
+        if state == len(self._states):
+            self._states.append(walk.queues)
+        return _Step(state, tuple(found))
+
+
+@dataclass(eq=False)
+class _Walk:
+    """The queues on their way through a block."""
+
+    queues: Queues
+    ops: dict[int, Operation]
+    last_waits: dict[Counter, Inst] = field(default_factory=dict)
+
+    def wait(self, inst: Inst, limits: dict[Counter, int]) -> None:
+        for counter, left in limits.items():
+            self.queues = wait(self.queues, counter, left, self.ops)
+            self.last_waits[counter] = inst
+
+    def hazards(self, inst: Inst, op: Operation | None) -> Iterable[Hazard]:
+        """Hazards of an instruction; mends the queues as the missing wait would have."""
+        if not self.queues.vmcnt and not self.queues.lgkmcnt:
+            return
+        read, written = frozenset(reads(inst)), frozenset(writes(inst))
+        counters: tuple[Counter, ...] = ("vmcnt", "lgkmcnt")
+        for counter in counters:
+            hit = self._hit(counter, read, written, op)
+            if not hit:
+                continue
+            queue = self.queues.of(counter)
+            allows = min(needed(self.queues, counter, at, self.ops) for at, _ in hit)
+            pending = tuple(self.ops[queue[at]].inst for at, _ in reversed(hit))
+            register = hit[-1][1]
+            yield Hazard(inst, register not in read, pending, register, counter, allows, len(queue),
+                         self.last_waits.get(counter))  # fmt: skip
+            self.queues = wait(self.queues, counter, allows, self.ops)
+
+    def _hit(
+        self, counter: Counter, read: frozenset[int], written: frozenset[int], op: Operation | None
+    ) -> list[tuple[int, int]]:
+        """Places in a queue whose loads clash with these registers, each with one such register."""
+        found = []
+        for at, pc in enumerate(self.queues.of(counter)):
+            pending = self.ops[pc]
+            clash = pending.targets & read
+            lands_later = op is not None and op.ordered and op.counters == pending.counters
+            if not clash and not lands_later:
+                clash = pending.targets & written
+            if clash:
+                found.append((at, min(clash)))
+        return found
+
+
+class WaitObserver(Recorder):
+    """Watches for registers that are used too early."""
+
+    def __init__(self) -> None:
+        self.tracker = CounterTracker()
+
+    def batch(self, machine: Machine) -> None:
+        """See Observer."""
+        self.tracker.batch(machine)
+
+    def block(self, c: Cohort, block: Block) -> None:
+        """See Observer."""
+        self.tracker.block(c, block)
+
+    def record(self) -> WaitRecord:
+        """What the counters showed so far."""
+        tracker = self.tracker
+        ops = tracker.operations.values()
+        loads = sum(bool(op.targets) for op in ops)
+        return WaitRecord(tuple(tracker.hazards.values()), len(ops), loads, len(tracker.wait_sites),
+                          tracker.complete)  # fmt: skip

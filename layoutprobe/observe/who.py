@@ -1,0 +1,28 @@
+"""Which wave and lane it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutprobe.machine.machine import Machine
+
+
+@dataclass(frozen=True)
+class Who:
+    """A wave, or one lane of it.
+
+    Attributes:
+        workgroup: its id in x, y, z.
+        wave: position of the wave in its workgroup.
+        lane: None where all lanes are meant.
+    """
+
+    workgroup: tuple[int, int, int]
+    wave: int
+    lane: int | None = None
+
+
+def who_is(machine: Machine, wave: int, lane: int | None = None) -> Who:
+    """The wave with this number in the batch that runs."""
+    x, y, z = (int(i) for i in machine.waves.group_id[wave])
+    return Who((x, y, z), int(machine.waves.index[wave]), lane)
