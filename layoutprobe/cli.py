@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from layoutprobe import __version__
+from layoutprobe import __version__, occupancy_command
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.render import FORMATS, render
 from layoutprobe.render.files import writing
@@ -141,6 +141,8 @@ def parser() -> argparse.ArgumentParser:
     _add_probe_options(roundtrip)
     epilogue = _command(commands, "epilogue", "where each accumulator register is stored", _report)
     _add_probe_options(epilogue)
+    waves = _command(commands, "occupancy", occupancy_command.SUMMARY, occupancy_command.run)
+    occupancy_command.add_options(waves)
     _command(commands, "doctor", "what of compilers and devices is found here", _doctor)
     listing = _command(commands, "list", "names that options accept", _list)
     listing.add_argument("what", choices=["patterns", "schemes"], help="which names")

@@ -1,0 +1,65 @@
+"""`layoutprobe occupancy`: the answer in words and as JSON, and questions that have none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from layoutprobe.cli import main
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["occupancy", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_winograd_budget(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "--arch", "gfx942", "--vgprs", "128", "--agprs", "128")
+    assert code == 0
+    assert "2 of 8 waves per SIMD, limited by VGPRs" in out
+    code, out, _ = said(capsys, "--arch", "gfx942", "--waves", "4")
+    assert code == 0
+    assert "at most 128 VGPRs for each wave, AccVGPRs included" in out
+    assert "128 KiB per SIMD, 512 KiB per CU" in out
+
+
+def test_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--vgprs", "97", "--lds", "32768", "--workgroup", "256", "--format", "json")
+    found = json.loads(said(capsys, *options)[1])
+    assert found["waves"] == 8
+    assert found["limits"] == {"VGPRs": 12, "LDS and workgroup size": 8}
+    assert found["limited_by"] == ["LDS and workgroup size"]
+    wide = json.loads(said(capsys, "--vgprs", "97", "--wave", "64", "--format", "json")[1])
+    assert (wide["wave"], wide["waves"]) == (64, 7)
+    half = json.loads(said(capsys, "--vgprs", "1", "--workgroup", "1024", "--cu-mode", "--format", "json")[1])
+    assert (half["unit"], half["workgroups"]) == ("CU", 1)
+
+
+def test_a_launch_that_fails_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "none fits: the launch fails" in said(capsys, "--vgprs", "256", "--workgroup", "1024")[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "neither"),
+        (("--vgprs", "8", "--waves", "4"), "both"),
+        (("--vgprs", "257"), "257 VGPRs are impossible"),
+        (("--vgprs", "8", "--lds", "1024"), "the workgroup's size is needed"),
+        (("--vgprs", "8", "--arch", "gfx115"), "did you mean"),
+        (("--waves", "17"), "cannot hold 17 waves"),
+    ],
+)
+def test_questions_without_an_answer(
+    options: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = said(capsys, *options)
+    assert (code, out) == (2, "")
+    assert says in err
+
+
+@pytest.mark.parametrize("text", ["-1", "1e3", "٣", "9" * 40, "x"])
+def test_numbers_are_numbers(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, f"--vgprs={text}")[0] == 2
