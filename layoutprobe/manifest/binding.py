@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
-from layoutprobe.manifest.model import Argument, Expression, KernelCase, Sizes, size_title
+from layoutprobe.manifest.model import Argument, Expression, Gemm, KernelCase, Sizes, size_title
 from layoutprobe.patterns.expression import evaluate
 
-MAX_BYTES = 512 << 20
+MAX_BYTES = 128 << 20
 """Bytes that the buffers of one launch may take together."""
 MAX_EXTENT = 1 << 31
 
@@ -90,12 +90,17 @@ class BoundBuffer:
     def store(self, values: NDArray[Any]) -> NDArray[Any]:
         """The allocation's contents for a logical tensor of values; padding is poisoned."""
         raw = np.full(self.nbytes, 0xFF, np.uint8).view(DTYPES[self.dtype])  # floats: NaN
-        raw[self.places()] = encode(values, self.dtype)
+        self.view(raw)[...] = encode(values, self.dtype)
         return raw
 
     def load(self, raw: NDArray[Any]) -> NDArray[Any]:
         """The logical tensor in an allocation's contents; bf16 comes as float32."""
-        return decode(raw[self.places()], self.dtype)
+        return decode(self.view(raw), self.dtype)
+
+    def view(self, raw: NDArray[Any]) -> NDArray[Any]:
+        """The logical tensor inside an array of `size` items, as a view."""
+        steps = [stride * raw.itemsize for stride in self.strides]
+        return np.lib.stride_tricks.as_strided(raw, self.shape, steps)
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,7 @@ class Binding:
         grid, block: workgroups and work-items in x, y, z.
         dynamic_lds: bytes.
         buffers: by argument name, in order.
+        scalars: values by argument name; "alpha" and "beta" stand for the factors of the run.
     """
 
     case: KernelCase
@@ -116,6 +122,7 @@ class Binding:
     block: tuple[int, int, int]
     dynamic_lds: int
     buffers: Mapping[str, BoundBuffer]
+    scalars: Mapping[str, float | int | str]
 
     @property
     def title(self) -> str:
@@ -142,8 +149,22 @@ def bind(case: KernelCase, sizes: Sizes) -> Binding:
             expected=f"at most {MAX_BYTES}",
             hint="check a smaller problem: what is right there is right for every multiple of the tile",
         )
+    if isinstance(case.contract, Gemm):
+        _check_product(case.contract, buffers, value)
     lds = value(case.dynamic_lds, "dynamic_lds", 0, 1 << 20)
-    return Binding(case, sizes, (x, y, z), (u, v, w), lds, buffers)
+    scalars = {a.name: _scalar(a, value) for a in case.arguments if a.role == "scalar"}
+    return Binding(case, sizes, (x, y, z), (u, v, w), lds, buffers, scalars)
+
+
+def _scalar(argument: Argument, value: _Evaluator) -> float | int | str:
+    given = argument.value
+    if not isinstance(given, Expression):
+        return given
+    low, high = -(1 << 62), 1 << 62
+    if argument.dtype not in FLOATS:
+        info = np.iinfo(DTYPES[argument.dtype])
+        low, high = max(low, int(info.min)), min(high, int(info.max))
+    return value(given, f"argument {argument.name}: value", low, high)
 
 
 class _Evaluator:
@@ -216,6 +237,28 @@ def _check_overlap(key: str, shape: tuple[int, ...], strides: tuple[int, ...], v
         reach += (extent - 1) * stride
 
 
+def _check_product(contract: Gemm, buffers: Mapping[str, BoundBuffer], value: _Evaluator) -> None:
+    """A [..., M, K] @ B [..., K, N] must be D [..., M, N]; split-K puts one more axis in front."""
+    a, b, d = (buffers[name].shape for name in (contract.a, contract.b, contract.d))
+    partial = d[1:] if contract.split_k else d
+    fits = min(len(a), len(b), len(partial)) >= 2 and a[-1] == b[-2]
+    if fits:
+        try:
+            fits = partial == (*np.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])
+        except ValueError:
+            fits = False
+    if fits and contract.c and contract.c != contract.d:
+        fits = buffers[contract.c].shape == partial
+    if not fits:
+        raise UsageError(
+            "the shapes do not make a matrix product",
+            where=value.where("contract"),
+            expected="A [..., M, K], B [..., K, N], C and D [..., M, N]"
+            + (", D with the parts of K in front" if contract.split_k else ""),
+            observed=f"A {list(a)}, B {list(b)}, D {list(d)}",
+        )
+
+
 def encode(values: NDArray[Any], dtype: str) -> NDArray[Any]:
     """Numbers as a dtype stores them, rounded to nearest even."""
     if dtype != "bf16":
@@ -229,5 +272,5 @@ def encode(values: NDArray[Any], dtype: str) -> NDArray[Any]:
 def decode(raw: NDArray[Any], dtype: str) -> NDArray[Any]:
     """The numbers that a dtype stores; bf16 as float32."""
     if dtype != "bf16":
-        return raw.copy()
+        return np.ascontiguousarray(raw).copy()
     return (raw.astype(np.uint32) << np.uint32(16)).view(np.float32)

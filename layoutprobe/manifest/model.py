@@ -13,7 +13,7 @@ Sizes: TypeAlias = Mapping[str, int]
 """Name of a size -> its value: {"M": 128, "N": 128, "K": 64}."""
 
 Role = Literal["in", "out", "inout", "scalar", "null", "bytes"]
-Initial = Literal["undefined", "zero", "random"]
+Initial = Literal["auto", "undefined", "zero", "random"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Argument:
         order: "row" where the last axis is contiguous, "col" where the last but one is.
         ld: elements between two rows ("row") or two columns ("col"); None: no padding.
         matrix: which matrix of the contract it is, "A", "B", "C" or "D"; "" for none.
-        initial: what an output or inout buffer holds before the launch.
+        initial: what an output or inout buffer holds before the launch. "auto": an output is
+            undefined; an inout buffer is random, or undefined where the contract multiplies it by 0.
         values: exact contents, as an expression of the sizes and of the indices i0, i1...; None
             where the gate chooses.
         value: of a scalar: an expression of the sizes, a float, or "alpha" or "beta".
@@ -53,7 +54,7 @@ class Argument:
     order: Literal["row", "col"] = "row"
     ld: Expression | None = None
     matrix: str = ""
-    initial: Initial = "random"
+    initial: Initial = "auto"
     values: Expression | None = None
     value: Expression | float | str = 0.0
     raw: bytes = b""

@@ -1,0 +1,164 @@
+"""Reads the arguments and the contract of a manifest's kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from layoutprobe.manifest.binding import DTYPES
+from layoutprobe.manifest.model import (
+    Argument,
+    Contract,
+    Expression,
+    Gemm,
+    Initial,
+    NoContract,
+    Reference,
+    Role,
+)
+from layoutprobe.manifest.section import Section, is_number
+
+ROLES = ("in", "out", "inout", "scalar", "null", "bytes")
+ORDERS = ("row", "col")
+MATRICES = ("A", "B", "C", "D")
+INITIALS = ("undefined", "zero", "random")
+CONTRACTS = ("gemm", "reference", "none")
+FACTORS = ("alpha", "beta")
+_NAME = r"[A-Za-z_][A-Za-z0-9_.]{0,63}"
+_MAX_RANK = 6
+_MAX_BYTES = 4096
+_LARGEST_FACTOR = 1e30
+
+
+def read_arguments(kernel: Section, sizes: tuple[str, ...]) -> tuple[Argument, ...]:
+    """The [[kernel.argument]] tables.
+
+    Raises:
+        UsageError: see Section.
+    """
+    tables = kernel.tables("argument")
+    arguments = tuple(_argument(table, i, sizes) for i, table in enumerate(tables))
+    for table, argument in zip(tables, arguments, strict=True):
+        if sum(other.name == argument.name for other in arguments) > 1:
+            table.fail("name", "a name that no other argument of the kernel has")
+    return arguments
+
+
+def _argument(table: Section, index: int, sizes: tuple[str, ...]) -> Argument:
+    role = cast(Role, table.choice("role", ROLES))
+    name = table.text("name", "an identifier", _NAME, f"argument{index}")
+    if role == "null":
+        argument = Argument(name, role)
+    elif role == "bytes":
+        argument = Argument(name, role, raw=_raw(table))
+    elif role == "scalar":
+        dtype = table.choice("dtype", tuple(DTYPES))
+        argument = Argument(name, role, dtype, value=_value(table, dtype, sizes))
+    else:
+        argument = _buffer(table, name, role, sizes)
+    table.finish()
+    return argument
+
+
+def _raw(table: Section) -> bytes:
+    text = table.text("hex", "the bytes in hexadecimal, two digits each", r"\s*([0-9A-Fa-f]{2}\s*)+")
+    raw = bytes.fromhex(text)
+    if len(raw) > _MAX_BYTES:
+        table.fail("hex", f"at most {_MAX_BYTES} bytes")
+    return raw
+
+
+def _value(table: Section, dtype: str, sizes: tuple[str, ...]) -> Expression | float | str:
+    value = table.get("value")
+    floating = dtype in ("f16", "bf16", "f32", "f64")
+    if floating:
+        if value in FACTORS:
+            return str(value)
+        if is_number(value):
+            return float(value)
+    if isinstance(value, str) or type(value) is int:
+        if value in FACTORS and value not in sizes:
+            table.fail("value", "a float dtype for a factor, or a size of that name")
+        return table.parsed("value", value, sizes)
+    table.fail("value", "a number, an expression of the sizes, or (float dtypes) alpha or beta")
+
+
+def _buffer(table: Section, name: str, role: Role, sizes: tuple[str, ...]) -> Argument:
+    shape = table.expressions("shape", sizes, 1, _MAX_RANK)
+    strides: tuple[Expression, ...] = ()
+    if table.has("strides"):
+        strides = table.expressions("strides", sizes, len(shape), len(shape))
+        for key in ("order", "ld"):
+            if table.has(key):
+                table.fail(key, "no such key beside `strides`, which say it all")
+    order = table.choice("order", ORDERS, "row")
+    ld = table.expression("ld", sizes)
+    if len(shape) == 1 and (order == "col" or ld is not None):
+        table.fail("ld" if ld is not None else "order", "two axes or more")
+    initial = "auto"
+    if table.has("initial"):
+        if role == "in":
+            table.fail("initial", "no such key for an input; `values` gives exact contents")
+        initial = table.choice("initial", INITIALS)
+    values = table.expression("values", (*sizes, *(f"i{axis}" for axis in range(len(shape)))))
+    if values is not None and role == "out":
+        table.fail("values", "no such key for an output")
+    return Argument(
+        name=name,
+        role=role,
+        dtype=table.choice("dtype", tuple(DTYPES)),
+        shape=shape,
+        strides=strides,
+        order="col" if order == "col" else "row",
+        ld=ld,
+        matrix=table.choice("matrix", MATRICES, ""),
+        initial=cast(Initial, initial),
+        values=values,
+    )
+
+
+def read_contract(kernel: Section, arguments: tuple[Argument, ...], folder: Path) -> Contract:
+    """The [kernel.contract] table, with its matrices found among the arguments.
+
+    Raises:
+        UsageError: see Section.
+    """
+    if not kernel.has("contract"):
+        kernel.fail("contract", 'a table with kind = "gemm", "reference" or "none"')
+    table = kernel.table("contract")
+    kind = table.choice("kind", CONTRACTS)
+    contract: Contract
+    if kind == "gemm":
+        contract = _gemm(table, arguments)
+    elif kind == "reference":
+        contract = _reference(table, folder)
+    else:
+        contract = NoContract()
+    table.finish()
+    return contract
+
+
+def _reference(table: Section, folder: Path) -> Reference:
+    text = table.text("function", '"FILE.py:FUNCTION"', r"[^\0:]+\.py:[A-Za-z_]\w*")
+    path, _, function = text.rpartition(":")
+    return Reference(folder / path, function)
+
+
+def _gemm(table: Section, arguments: tuple[Argument, ...]) -> Gemm:
+    def only(matrix: str, roles: str) -> str:
+        found = [a.name for a in arguments if a.is_buffer and a.matrix == matrix and a.role in roles.split()]
+        if len(found) > 1:
+            table.fail("kind", f"one argument with matrix {matrix}; found {', '.join(found)}")
+        return found[0] if found else ""
+
+    a, b = only("A", "in"), only("B", "in")
+    c, d = only("C", "in inout"), only("D", "out inout") or only("C", "out inout")
+    for matrix, name, roles in (("A", a, "in"), ("B", b, "in"), ("D or C", d, "out or inout")):
+        if not name:
+            table.fail("kind", f"for gemm, an argument of role {roles} with matrix = {matrix}")
+    alpha = table.number("alpha", -_LARGEST_FACTOR, _LARGEST_FACTOR)
+    beta = table.number("beta", -_LARGEST_FACTOR, _LARGEST_FACTOR)
+    if beta and not c:
+        table.fail("beta", "an argument of role in or inout with matrix = C, which beta multiplies")
+    split_k = table.boolean("split_k", False)
+    return Gemm(a, b, c, d, 1.0 if alpha is None else alpha, beta or 0.0, split_k)

@@ -1,0 +1,122 @@
+"""What the buffers hold before a run: named kinds of inputs, one function each."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import UsageError
+from layoutprobe.manifest.binding import FLOATS, Binding, BoundBuffer
+from layoutprobe.manifest.coding import Coding
+from layoutprobe.manifest.model import Gemm
+from layoutprobe.patterns.expression import evaluate
+
+LARGEST_INTEGER = 9
+"""Of the kind "integers": products and sums of 2**17 of them are exact in f32, and a bf16 holds them."""
+
+Fill = Callable[[BoundBuffer, np.random.Generator], NDArray[Any]]
+
+
+def _integers(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    return random.integers(0, LARGEST_INTEGER + 1, buffer.shape)
+
+
+def _normal(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    if buffer.dtype not in FLOATS:
+        return _integers(buffer, random)
+    return random.standard_normal(buffer.shape)
+
+
+def _zeros(buffer: BoundBuffer, _: np.random.Generator) -> NDArray[Any]:
+    return np.zeros(buffer.shape)
+
+
+KINDS: Mapping[str, Fill] = {"integers": _integers, "normal": _normal, "zeros": _zeros}
+"""Kinds that need no coding; "code0", "code1"... are the digits of one."""
+
+
+def coding_of(binding: Binding) -> Coding:
+    """Numbers for all elements that a run on random inputs would fill."""
+    coded = {b.name: (b.dtype, b.shape) for b in binding.buffers.values() if is_coded(b)}
+    return Coding.of(coded)
+
+
+def is_coded(buffer: BoundBuffer) -> bool:
+    """True for buffers whose contents the gate chooses."""
+    argument = buffer.argument
+    if argument.role == "out" or argument.values is not None:
+        return False
+    return argument.role == "in" or argument.initial in ("auto", "random")
+
+
+def make_inputs(
+    binding: Binding, kind: str, *, beta: float, coding: Coding | None = None
+) -> dict[str, NDArray[Any] | None]:
+    """Logical tensors for all buffers; None where the memory is to be undefined.
+
+    Args:
+        binding: the kernel at one size.
+        kind: see KINDS.
+        beta: factor of the contract's C in this run: where it is 0, a C that is both read and
+            written is undefined unless the manifest says what it holds.
+        coding: for the kinds "code0"...
+
+    Raises:
+        UsageError: no such kind, or `values` without a value.
+    """
+    fill = _digit(kind, coding) if coding is not None and kind.startswith("code") else KINDS.get(kind)
+    if fill is None:
+        raise UsageError(f"no kind of inputs named {kind!r}", expected="one of: " + ", ".join(KINDS))
+    result: dict[str, NDArray[Any] | None] = {}
+    for buffer in binding.buffers.values():
+        random = np.random.default_rng([binding.case.seed, zlib.crc32(buffer.name.encode())])
+        if buffer.argument.values is not None:
+            result[buffer.name] = _given(buffer, binding)
+        elif _starts_undefined(buffer, binding, beta):
+            result[buffer.name] = None
+        elif buffer.argument.initial == "zero":
+            result[buffer.name] = np.zeros(buffer.shape)
+        else:
+            result[buffer.name] = fill(buffer, random)
+    return result
+
+
+def _starts_undefined(buffer: BoundBuffer, binding: Binding, beta: float) -> bool:
+    argument, contract = buffer.argument, binding.case.contract
+    if argument.role == "in" or argument.initial != "auto":
+        return argument.initial == "undefined"
+    scaled = isinstance(contract, Gemm) and contract.c == buffer.name
+    return argument.role == "out" or (scaled and beta == 0.0)
+
+
+def _digit(kind: str, coding: Coding) -> Fill | None:
+    digit = kind.removeprefix("code")
+    if not digit.isdecimal() or int(digit) >= coding.digits:
+        return None
+
+    def fill(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+        coded = buffer.name in coding.shapes
+        return coding.values(buffer.name, int(digit)) if coded else _integers(buffer, random)
+
+    return fill
+
+
+def _given(buffer: BoundBuffer, binding: Binding) -> NDArray[Any]:
+    """Contents that the manifest states, as an expression of sizes and indices."""
+    expression = buffer.argument.values
+    assert expression is not None
+    rank = len(buffer.shape)
+    names = {name: np.asarray(v, np.int64) for name, v in binding.sizes.items()}
+    for axis, extent in enumerate(buffer.shape):
+        shape = [extent if a == axis else 1 for a in range(rank)]
+        names[f"i{axis}"] = np.arange(extent, dtype=np.int64).reshape(shape)
+    try:
+        return np.broadcast_to(evaluate(expression.node, names), buffer.shape)
+    except UsageError as error:
+        key = f"argument {buffer.name}: values"
+        error.where = {"kernel": binding.case.name, "size": binding.title, "key": key, **error.where}
+        raise

@@ -1,0 +1,219 @@
+"""Reads layoutprobe.toml. docs/manifest.md describes the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from layoutprobe import arch
+from layoutprobe.errors import UsageError
+from layoutprobe.manifest.arguments import read_arguments, read_contract
+from layoutprobe.manifest.binding import bind
+from layoutprobe.manifest.flags import refused_flag
+from layoutprobe.manifest.model import Expression, KernelCase, Limits, Manifest, Sizes, Tolerance
+from layoutprobe.manifest.section import Section, load_toml, near
+from layoutprobe.patterns.expression import Number
+
+DEFAULT_NAME = "layoutprobe.toml"
+_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+/ -]{0,63}"
+_SYMBOL = r"[^\s\0]{1,1000}"
+_MAX_SIZES = 64
+_MAX_WORK = 20_000
+_LARGEST_SIZE = (1 << 31) - 1
+_ONE, _NONE = Expression("1", Number(1)), Expression("0", Number(0))
+
+
+def read_manifest(path: Path, *, checks: Collection[str] | None = None) -> Manifest:
+    """A manifest, with every expression parsed and evaluated once at every size.
+
+    Args:
+        path: the file.
+        checks: names that `checks` and `skip` may use; None accepts any.
+
+    Raises:
+        UsageError: whatever is wrong with it, with file, key and what is allowed.
+    """
+    top = Section(load_toml(path), path)
+    defaults = top.get("defaults")
+    if defaults is None:
+        defaults = {}
+    if not isinstance(defaults, dict) or "name" in defaults:
+        top.fail("defaults", "a table of keys that all kernels share, without `name`")
+    if not top.has("kernel"):
+        top.fail("kernel", "at least one [[kernel]] table", "`layoutprobe init KERNEL` writes one")
+    tables = top.tables("kernel", least=1)
+    top.finish()
+    kernels: list[KernelCase] = []
+    work = 0
+    for table in tables:
+        section = Section({k: table.get(k) for k in table}, path, table.name, defaults)
+        case = _kernel(section, path.parent, checks)
+        if any(case.name == known.name for known in kernels):
+            section.fail("name", "a name that no other kernel of the manifest has")
+        work += len(case.sizes) * (len(case.arguments) + 1)
+        if work > _MAX_WORK:
+            section.fail("sizes", f"sizes times arguments of all kernels together below {_MAX_WORK}")
+        for sizes in case.sizes:
+            _bound(case, sizes, path)
+        kernels.append(case)
+    return Manifest(path, tuple(kernels))
+
+
+def _bound(case: KernelCase, sizes: Sizes, path: Path) -> None:
+    try:
+        bind(case, sizes)
+    except UsageError as error:
+        error.where = {"file": path, **error.where}
+        raise
+
+
+def _kernel(table: Section, folder: Path, checks: Collection[str] | None) -> KernelCase:
+    name = table.text("name", "a name of up to 64 letters, digits and . _ + / -", _NAME)
+    source, code_object = _file(table, folder)
+    sizes = _sizes(table)
+    names = tuple(sizes[0])
+    arguments = read_arguments(table, names)
+    case = KernelCase(
+        name=name,
+        source=source,
+        code_object=code_object,
+        symbol=table.text("symbol", "the name of a kernel in the code object", _SYMBOL, ""),
+        flags=_flags(table),
+        defines=_defines(table),
+        include=tuple(folder / p for p in table.strings("include", "directories")),
+        arches=() if code_object else _arches(table),
+        grid=_extents(table, "grid", names),
+        block=_extents(table, "block", names),
+        dynamic_lds=table.expression("dynamic_lds", names) or _NONE,
+        arguments=arguments,
+        contract=read_contract(table, arguments, folder),
+        sizes=sizes,
+        limits=_limits(table.table("limits")),
+        tolerance=_tolerance(table.table("tolerance")),
+        checks=_check_names(table, checks),
+        skip=_skip(table.table("skip"), checks),
+        seed=table.integer("seed", 0, (1 << 63) - 1) or 0,
+    )
+    table.finish()
+    return case
+
+
+def _file(table: Section, folder: Path) -> tuple[Path | None, Path | None]:
+    source = table.text("source", "the path of a HIP source or of assembly", r"[^\0]+", "")
+    code_object = table.text("code_object", "the path of a code object", r"[^\0]+", "")
+    if bool(source) == bool(code_object):
+        key = "source" if not source else "code_object"
+        table.fail(key, "either `source` or `code_object`, and not both")
+    if code_object:
+        for key in ("flags", "defines", "include", "arch"):
+            if table.has(key) and table.key(key) != f"defaults.{key}":
+                table.fail(key, "no such key beside `code_object`: it is compiled already")
+            table.get(key)
+    return (folder / source if source else None), (folder / code_object if code_object else None)
+
+
+def _sizes(table: Section) -> tuple[Sizes, ...]:
+    value = table.get("sizes")
+    expected = f"a list of 1 to {_MAX_SIZES} tables, such as [{{ M = 128, N = 128, K = 64 }}]"
+    if not isinstance(value, list) or not 1 <= len(value) <= _MAX_SIZES:
+        table.fail("sizes", expected)
+    for size in value:
+        if not isinstance(size, dict) or not all(_is_size(k, v) for k, v in size.items()) or len(size) > 32:
+            table.fail("sizes", f"{expected}; names are identifiers, values 1 to {_LARGEST_SIZE}")
+        if set(size) != set(value[0]):
+            table.fail("sizes", f"the same names in every size: {', '.join(value[0])}")
+    return tuple({name: size[name] for name in value[0]} for size in value)
+
+
+def _is_size(name: str, value: Any) -> bool:
+    plain = name.isascii() and name.isidentifier() and len(name) <= 32
+    reserved = name in ("if", "else", "shuffle")
+    return plain and not reserved and type(value) is int and 1 <= value <= _LARGEST_SIZE
+
+
+def _extents(table: Section, key: str, names: tuple[str, ...]) -> tuple[Expression, Expression, Expression]:
+    given = [*table.expressions(key, names, 1, 3), _ONE, _ONE]
+    return given[0], given[1], given[2]
+
+
+def _flags(table: Section) -> tuple[str, ...]:
+    flags = table.strings("flags", "compiler flags")
+    refused = refused_flag(flags)
+    if refused is not None:
+        table.fail(
+            "flags",
+            f"flags for code generation, warnings and language; {refused[:80]!r} is none of them",
+            "use `include` and `defines`; a flag that loads or writes files is refused, as a manifest "
+            "may come from a stranger",
+        )
+    return flags
+
+
+def _defines(table: Section) -> dict[str, str]:
+    defines = table.table("defines")
+    result = {}
+    for name in defines:
+        value = defines.get(name)
+        good = type(value) in (int, str) and len(str(value)) <= 200 and "\0" not in str(value)
+        if not name.isidentifier() or not good:
+            defines.fail(name, "an identifier with a number or a text")
+        result[name] = str(value)
+    return result
+
+
+def _arches(table: Section) -> tuple[str, ...]:
+    value = table.get("arch")
+    if value is None:
+        return (arch.DEFAULT,)
+    targets = tuple(dict.fromkeys((*arch.ARCHES, *arch.RESOURCES)))
+    listed = table.strings("arch", "targets") if isinstance(value, list) else (value,)
+    for name in listed:
+        if not isinstance(name, str) or name not in targets:
+            table.fail("arch", "one or more of " + ", ".join(targets), near(name, targets))
+    if not listed or len(set(listed)) != len(listed):
+        table.fail("arch", "every target once")
+    return listed
+
+
+def _limits(table: Section) -> Limits:
+    most = 1 << 20
+    limits = Limits(
+        vgprs=table.integer("vgprs", 0, most),
+        sgprs=table.integer("sgprs", 0, most),
+        lds=table.integer("lds", 0, most),
+        scratch=table.integer("scratch", 0, 1 << 30),
+        spills=table.integer("spills", 0, most),
+        occupancy=table.integer("occupancy", 1, 32),
+        bank_conflicts=table.number("bank_conflicts", 1, 1024),
+        instructions=table.integer("instructions", 1, 1 << 32),
+        seconds=table.integer("seconds", 1, 3600) or Limits.seconds,
+    )
+    table.finish()
+    return limits
+
+
+def _tolerance(table: Section) -> Tolerance:
+    tolerance = Tolerance(table.number("absolute", 0, 1e30), table.number("relative", 0, 1e6))
+    table.finish()
+    return tolerance
+
+
+def _check_names(table: Section, known: Collection[str] | None) -> tuple[str, ...]:
+    names = table.strings("checks", "names of checks")
+    for name in names:
+        if known is not None and name not in known:
+            table.fail("checks", "some of " + ", ".join(known))
+    if table.has("checks") and not names:
+        table.fail("checks", "at least one check; leave the key out for all")
+    return names
+
+
+def _skip(table: Section, known: Collection[str] | None) -> dict[str, str]:
+    skip = {}
+    for name in list(table):
+        if known is not None and name not in known:
+            table.get(name)
+            table.fail(name, "a check: one of " + ", ".join(known))
+        skip[name] = table.text(name, "why the check is not to be run", r"(?s)\s*\S.*")
+    return skip
