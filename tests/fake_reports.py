@@ -64,8 +64,8 @@ def dump(loaded: Layout | None = None, needed: Layout | None = None) -> LayoutRe
     needed = needed or {"A": right_a, "B": right_b, "D": right_d}[loaded.matrix]()
     wrong = (loaded.row != needed.row) | (loaded.col != needed.col)
     rows, cols = loaded.shape
-    counts = loaded.multiplicity()
-    seen = counts[counts > 0]
+    held = loaded.row != HOLE
+    _, counts = np.unique(np.stack([loaded.row[held], loaded.col[held]]), axis=1, return_counts=True)
     readers = np.broadcast_to(axes(loaded.waves, loaded.fields)[1] // 16, loaded.row.shape).astype(np.int32)
     findings: tuple[Finding, ...] = ()
     if wrong.any():
@@ -105,7 +105,7 @@ def dump(loaded: Layout | None = None, needed: Layout | None = None) -> LayoutRe
         needed_form="A[16*wave + lane % 16][2*vgpr + half]",
         convention="M and N as in the store of D; K ascends with the VGPR and the half",
         ambiguity="equal modulo a joint K permutation of A and B",
-        coverage=Coverage(rows * cols, len(seen), (int(seen.min()), int(seen.max()))),
+        coverage=Coverage(rows * cols, len(counts), (int(counts.min()), int(counts.max()))),
         findings=findings,
         evidence=(EMULATED,),
         toolchain={"compiler": "clang 22.1.8", "digest": "ab" * 32},

@@ -12,12 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.fit import Fit, affine_conditions, fit_sum, fit_xor
-from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.layout import FIELD_NAMES, HOLE, Layout
 from layoutprobe.layouts.swizzle import SCHEMES
-
-FIELD_NAMES = {32: "", 16: "half", 8: "byte", 4: "nibble"}
-"""What a field of a VGPR is called, by its width in bits."""
-
 
 @dataclass(frozen=True)
 class _Bit:
@@ -48,12 +44,13 @@ def _matrix_of(extents: tuple[int, ...], where: NDArray[np.bool_]) -> NDArray[np
 def explain(layout: Layout) -> str:
     """A formula for the element in every slot, or "" where no simple one reproduces the table.
 
-    Slots that hold nothing must be describable too: `... where lane / 16 = lane % 2`.
+    Slots that hold nothing must be describable too: `... where lane / 16 = lane % 2`. Where elements
+    were not identified there is nothing to explain.
     """
     names = ("wave", "lane", "vgpr", FIELD_NAMES.get(layout.field_bits, "field") or "field")
     extents = layout.row.shape
     held = ~layout.holes
-    if not held.any():
+    if not held.any() or not layout.identified:
         return ""
     bits, matrix = _bits_of(names, extents), _matrix_of(extents, held)
     axes = []
@@ -73,12 +70,18 @@ def explain(layout: Layout) -> str:
     return f"{layout.matrix}[{axes[0]}][{axes[1]}]{condition}"
 
 
-def explain_lds(row: NDArray[np.int32], col: NDArray[np.int32], shape: tuple[int, int]) -> str:
+def explain_lds(
+    row: NDArray[np.int32],
+    col: NDArray[np.int32],
+    shape: tuple[int, int],
+    names: tuple[str, str] = ("row", "col"),
+) -> str:
     """What scheme an LDS map follows, or "" where none reproduces it exactly.
 
     Args:
         row, col: element in every half, in address order; HOLE where none was stored.
-        shape: rows and columns of the tile.
+        shape: rows and columns of the tile as it lies in LDS.
+        names: what the matrix calls them.
     """
     index = np.arange(row.size)
     for scheme in SCHEMES.values():
@@ -86,11 +89,11 @@ def explain_lds(row: NDArray[np.int32], col: NDArray[np.int32], shape: tuple[int
             continue
         want_row, want_col = scheme.inverse(index, shape)
         if np.array_equal(want_row, row) and np.array_equal(want_col, col):
-            return f"{scheme.name}: {(scheme.__doc__ or '').split('`')[1]}"
+            return f"{scheme.name}: {scheme.formula(shape, *names)}"
     held = row != HOLE
     if not held.any() or np.unique(row[held].astype(np.int64) * shape[1] + col[held]).size != held.sum():
         return ""
-    bits = _bits_of(("row", "col"), shape)
+    bits = _bits_of(names, shape)
     grid = np.zeros(shape, np.bool_)
     grid[row[held], col[held]] = True
     place = np.zeros(shape, np.int64)

@@ -14,15 +14,21 @@ from numpy.typing import NDArray
 HOLE = -1
 """Row and column of a slot that holds no element of the matrix."""
 
+UNKNOWN = -2
+"""A coordinate that the observation leaves open: the slot holds one of several elements."""
 
-@dataclass(frozen=True, eq=False)
+FIELD_NAMES = {32: "", 16: "half", 8: "byte", 4: "nibble"}
+"""What a field of a VGPR is called, by its width in bits."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Layout:
     """Element held by every slot of one operand.
 
     Attributes:
         matrix: "A", "B", "C" or "D".
         shape: (rows, cols) of the logical tile: A is M x K, B is K x N, C and D are M x N.
-        row: int32, axes [wave, lane, vgpr, field]; row of the element in the slot, or HOLE.
+        row: int32, axes [wave, lane, vgpr, field]; row of the element in the slot, HOLE or UNKNOWN.
         col: int32, same axes.
         field_bits: width of one field in bits (32, 16, 8 or 4). Field f of a VGPR is
             bits [f*field_bits, (f+1)*field_bits).
@@ -63,12 +69,30 @@ class Layout:
         """True where a slot holds no element."""
         return np.asarray(self.row == HOLE)
 
-    def multiplicity(self) -> NDArray[np.int32]:
-        """How many slots hold each element: int32 [rows, cols]."""
-        held = ~self.holes
-        index = self.row[held].astype(np.int64) * self.shape[1] + self.col[held]
-        counts = np.bincount(index, minlength=self.shape[0] * self.shape[1])
-        return counts.astype(np.int32).reshape(self.shape)
+    @property
+    def identified(self) -> bool:
+        """Whether the element of every slot that holds one is known."""
+        return not bool(((self.row == UNKNOWN) | (self.col == UNKNOWN)).any())
+
+    def element(self, slot: tuple[int, ...]) -> str:
+        """The element of a slot in words: "A[3][6]", "A[3][?]", "no element of A"."""
+        row, col = int(self.row[slot]), int(self.col[slot])
+        if row == HOLE:
+            return f"no element of {self.matrix}"
+        return f"{self.matrix}[{'?' if row == UNKNOWN else row}][{'?' if col == UNKNOWN else col}]"
+
+    def place(self, slot: tuple[int, ...]) -> dict[str, object]:
+        """A slot by the names of its axes, in the order of a finding."""
+        wave, lane, vgpr, field = (int(x) for x in slot)
+        where: dict[str, object] = {"wave": wave, "lane": lane, "vgpr": vgpr}
+        if name := FIELD_NAMES.get(self.field_bits, "field"):
+            where[name] = ("low", "high")[field] if self.fields == 2 else field
+        return where
+
+    def __repr__(self) -> str:
+        rows, cols = self.shape
+        extents = f"{self.waves} waves x {self.lanes} lanes x {self.vgprs} VGPRs x {self.fields} fields"
+        return f"<Layout of {self.matrix} ({rows} x {cols}) in {extents}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Layout):

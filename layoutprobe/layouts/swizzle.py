@@ -33,13 +33,11 @@ class Scheme(Protocol):
     Attributes:
         name: as the user writes it.
         summary: one line.
-        involution: whether, in every row, column -> place within the row is its own inverse.
         device_define: value of -DLDS_SCHEME for the probe kernels.
     """
 
     name: str
     summary: str
-    involution: bool
     device_define: int
 
     def refusal(self, shape: Shape) -> str:
@@ -58,13 +56,16 @@ class Scheme(Protocol):
         """(row, col) held by each half, or (HOLE, HOLE) for padding and beyond the tile."""
         ...
 
+    def formula(self, shape: Shape, row: str = "row", col: str = "col") -> str:
+        """`index` in words, for a tile of this shape: "row*24 + col"; "/" rounds down."""
+        ...
+
 
 class _RowMajor:
     """Rows at a fixed stride; subclasses say where a column goes within its row."""
 
     name: str
     summary: str
-    involution = True
     device_define: int
 
     def refusal(self, shape: Shape) -> str:
@@ -99,6 +100,10 @@ class _RowMajor:
         held = (row >= 0) & (row < rows) & (place < cols)
         col = self.unplace(row, np.where(held, place, 0), cols)
         return np.where(held, row, HOLE), np.where(held, col, HOLE)
+
+    def formula(self, shape: Shape, row: str = "row", col: str = "col") -> str:
+        """`index` in words, for a tile of this shape; "/" rounds down."""
+        return f"{row}*{self.stride(shape[1])} + {col}"
 
 
 class Plain(_RowMajor):
@@ -138,6 +143,10 @@ class Xor(_RowMajor):
         """Where (row, col) lies within its row."""
         return col ^ ((row & 1) * GROUP)
 
+    def formula(self, shape: Shape, row: str = "row", col: str = "col") -> str:
+        """`index` in words, for a tile of this shape; "/" rounds down."""
+        return f"{row}*{shape[1]} + (({col}/{GROUP}) ^ ({row}%2))*{GROUP} + {col}%{GROUP}"
+
 
 class XorVector(_RowMajor):
     """`row*cols + ((col/8) ^ ((row >> s) & (cols/8 - 1)))*8 + col%8`, s = log2(max(1, 64/cols)).
@@ -147,7 +156,7 @@ class XorVector(_RowMajor):
     """
 
     name = "xor-vector"
-    summary = "16-byte chunks XORed with the number of bank sweeps before the row"
+    summary = "groups of 8 halves XORed with row/(64/columns): rows that share banks use different groups"
     device_define = 3
 
     def refusal(self, shape: Shape) -> str:
@@ -159,8 +168,19 @@ class XorVector(_RowMajor):
 
     def place(self, row: Index, col: Index, cols: int) -> Index:
         """Where (row, col) lies within its row."""
-        shift = max(1, BANK_SWEEP // cols).bit_length() - 1
+        shift = self._sweep(cols).bit_length() - 1
         return col ^ (((row >> shift) & (cols // GROUP - 1)) * GROUP)
+
+    def formula(self, shape: Shape, row: str = "row", col: str = "col") -> str:
+        """`index` in words, for a tile of this shape; "/" rounds down."""
+        sweep, groups = self._sweep(shape[1]), shape[1] // GROUP
+        which = row if sweep == 1 else f"{row}/{sweep}"
+        return f"{row}*{shape[1]} + (({col}/{GROUP}) ^ ({which}%{groups}))*{GROUP} + {col}%{GROUP}"
+
+    @staticmethod
+    def _sweep(cols: int) -> int:
+        """Rows after which the banks repeat."""
+        return max(1, BANK_SWEEP // cols)
 
 
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in (Plain(), Padded(), Xor(), XorVector())}

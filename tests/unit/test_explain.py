@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.layouts.explain import explain, explain_lds
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.layouts.replication import describe, lane_groups
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.patterns.expression import evaluate, parse
 
@@ -132,16 +131,3 @@ def test_lds_strides_without_a_scheme() -> None:
     held = place % 20 < 16
     row, col = (np.where(held, axis, HOLE).astype(np.int32) for axis in np.divmod(place, 20))
     assert explain_lds(row, col, (32, 16)) == "index = 20*row + col"
-
-
-def test_replication() -> None:
-    table = layout("A", LANE % 16, 2 * VGPR + FIELD)
-    assert lane_groups(table) == [(lane, lane + 16) for lane in range(16)]
-    assert describe(table) == "lanes l and l+16 hold the same elements"
-    quarter = layout("A", LANE % 8, 2 * VGPR + FIELD)
-    assert describe(quarter) == "lanes l, l+8, l+16 and l+24 hold the same elements"
-    assert describe(layout("A", LANE, 2 * VGPR + FIELD)) == "no two lanes hold the same elements"
-    lower = layout("A", LANE % 16, 2 * VGPR + FIELD, held=LANE < 16)
-    assert describe(lower) == "no two lanes hold the same elements; lanes 16-31 hold none"
-    uneven = layout("A", np.where(LANE == 1, 0, LANE), 2 * VGPR + FIELD)
-    assert describe(uneven) == "some lanes hold the same elements: 0, 1"
