@@ -41,6 +41,8 @@ def _readlane(inst: Inst) -> Executor:
 @instruction("v_writelane_b32")
 def _writelane(inst: Inst) -> Executor:
     value, lane, target = inst.src[0], inst.src[1], inst.dst[0]
+    if value.kind == "v" or lane.kind == "v":
+        raise UnsupportedFormError(f"{inst.name} of a VGPR")
     get, get_shadow, lane_of = reader(value, "u32"), reader(value, "u32", shadow=True), reader(lane, "u32")
     guard = undefined_guard(inst, (lane,), "a lane select")
     touched = register_mask(value) | register_mask(target)
