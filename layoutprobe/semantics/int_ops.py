@@ -363,8 +363,15 @@ vop("v_lerp_u8", "u32", "u32 u32 u32", _lerp_u8)
 
 # Widening and packing of integers.
 
-vop("v_cvt_i32_i16", "i32", "i16", lambda a: a.astype(np.int32))
-vop("v_cvt_u32_u16", "u32", "u16", lambda a: a.astype(np.uint32))
+for _name, _to, _from, _wide in (
+    ("v_cvt_i32_i16", "i32", "i16", np.int32),
+    ("v_cvt_u32_u16", "u32", "u16", np.uint32),
+):
+
+    def _widen(a: Array, dtype: type[np.generic] = _wide) -> Array:
+        return a.astype(dtype)
+
+    vop(_name, _to, _from, _widen, transport(_widen, (0,)))
 
 
 def _pack(low: Array, high: Array) -> Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -80,7 +81,7 @@ def reader(operand: Operand, kind: str, *, shadow: bool = False) -> Reader:
     Args:
         operand: the operand; neg and abs are applied to float types, b16 and b32.
         kind: type name.
-        shadow: read undefined bits instead: constants give zeros, modifiers do nothing.
+        shadow: read undefined bits instead: constants give zeros.
     """
     if kind == "mask":
         return _mask_reader(operand)
@@ -88,7 +89,9 @@ def reader(operand: Operand, kind: str, *, shadow: bool = False) -> Reader:
         return _constant_reader(operand, kind, shadow)
     raw = _raw_reader(operand, _WIDTH[kind])
     if shadow:
-        return raw
+        # abs defines the sign.
+        clear = sign_modifier(replace(operand, neg=False), kind)
+        return raw if clear is None else lambda r: clear(raw(r).view(DTYPES[kind])).view(_UINT[_WIDTH[kind]])
     dtype = DTYPES[kind]
     modify = sign_modifier(operand, kind)
     if modify is not None:

@@ -40,6 +40,14 @@ SELECTORS = (0x07060504, 0x03020100, 0x0C0B0A09, 0x080D0F0C, 0x00040105, 0xFF102
 """Byte selectors of V_PERM."""
 
 
+DOUBLE_ROUNDING = {
+    "f16": (0x3C01, 0x3E00, 0x8001),
+    "f32": (0x3F800001, 0x3FC00000, 0x80000001),
+    "f64": (0x3FF0000000000001, 0x3FF8000000000000, 0x8000000000000001),
+}
+"""Sources of an fma: the product is a tie, the addend is too small for any wider format and decides it."""
+
+
 def patterns(fmt: str, bits: int) -> tuple[int, ...]:
     """Edge values of a number format as AMD's tables name it, as raw bits."""
     if fmt in ("F16", "F32", "F64"):

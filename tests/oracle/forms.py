@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 
 from layoutprobe.isa.inst import EXEC_LO, NULL, VCC_LO, Inst, Operand
-from oracle.edges import draw, patterns
+from oracle.edges import DOUBLE_ROUNDING, draw, patterns
 from oracle.encode import DPP8, DPP8_FI, DPP16, LITERAL, Encoding, encodings
 from oracle.harness import LANES, Image
 from oracle.operands import FLOAT_MODIFIERS, saturating, width_of
@@ -257,6 +257,9 @@ def edge_images(inst: Inst, rng: np.random.Generator, limit: int) -> Image:
     tuples = list(product(*pools))
     if len(tuples) > limit:
         tuples = [tuples[i] for i in sorted(rng.choice(len(tuples), limit, replace=False))]
+    hard = DOUBLE_ROUNDING.get(inst.name[-3:])
+    if hard and len(sources) == 3:
+        tuples[1] = hard  # lane 1 is on
     waves = -(-len(tuples) // LANES)
     image = Image.random(rng, waves)
     table = np.array((tuples * 2)[: waves * LANES], np.uint64).reshape(waves, LANES, len(sources))

@@ -30,7 +30,7 @@ def size_of(name: str) -> int:
 
 def is_atomic(name: str) -> bool:
     """The instruction reads, changes and writes memory."""
-    return "load" not in name and not re.search(r"store_(b\d|d16|2addr)", name)
+    return "load" not in name and not re.search(r"(?<!cmp)store_(b\d|d16|2addr)", name)
 
 
 def slots(rng: np.random.Generator, shared: bool, size: int = SLOT) -> NDArray[np.int64]:

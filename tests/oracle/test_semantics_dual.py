@@ -32,7 +32,8 @@ class Half:
     dst: int
 
 
-def _dual(x: Half, y: Half, literal: int = 0) -> Inst:
+def make_dual(x: Half, y: Half, literal: int = 0) -> Inst:
+    """The decoded pair."""
     assert (x.dst ^ y.dst) & 1, "the destinations are of different parity"
     word = 0b110010 << 26 | x.op.value << 22 | y.op.value << 17
     word |= x.src0 | x.src1 << 9 | x.dst << 56 | (y.dst >> 1) << 49 | y.src0 << 32 | y.src1 << 41
@@ -57,7 +58,7 @@ def _name(op: VOPDOp) -> str:
 @pytest.mark.parametrize("y", Y_OPS, ids=_name)
 def test_every_pair(x: VOPDOp, y: VOPDOp) -> None:
     salt = x.value * 32 + y.value
-    inst = _dual(Half(x, 256 + 1, 2, 8), Half(y, 256 + 3, 4, 9), 0x3FA00000)
+    inst = make_dual(Half(x, 256 + 1, 2, 8), Half(y, 256 + 3, 4, 9), 0x3FA00000)
     if UNKNOWN in (_name(x), _name(y)):
         with pytest.raises(semantics.UnsupportedFormError):
             semantics.bind(inst)
@@ -65,16 +66,16 @@ def test_every_pair(x: VOPDOp, y: VOPDOp) -> None:
     image = _fill(inst, salt)
     check_vector(inst, image, execute(inst, image))
     # Each half overwrites what the other reads, and its own addend where it has one.
-    crossed = _dual(Half(x, 256 + 3, 2, 2), Half(y, 256 + 2, 3, 3), 0x3FA00000)
+    crossed = make_dual(Half(x, 256 + 3, 2, 2), Half(y, 256 + 2, 3, 3), 0x3FA00000)
     check_vector(crossed, image, execute(crossed, image))
     for first, second in ((2, 3), (6, 7)):  # one direction only
-        feeding = _dual(Half(x, 256 + 6, 7, first), Half(y, 256 + 2, 5, second), 0x40200000)
+        feeding = make_dual(Half(x, 256 + 6, 7, first), Half(y, 256 + 2, 5, second), 0x40200000)
         check_vector(feeding, image, execute(feeding, image))
 
 
 def test_a_full_swap() -> None:
     mov = VOPDOp.V_DUAL_MOV_B32
-    inst = _dual(Half(mov, 256 + 3, 0, 2), Half(mov, 256 + 2, 0, 3))
+    inst = make_dual(Half(mov, 256 + 3, 0, 2), Half(mov, 256 + 2, 0, 3))
     image = _fill(inst, 0)
     image.s[EXEC_LO] = 0xFFFFFFFF
     seen = execute(inst, image).image.v
@@ -84,7 +85,7 @@ def test_a_full_swap() -> None:
 
 def test_a_swap_exchanges_undefined_bits_too() -> None:
     mov = VOPDOp.V_DUAL_MOV_B32
-    inst = _dual(Half(mov, 256 + 3, 0, 2), Half(mov, 256 + 2, 0, 3))
+    inst = make_dual(Half(mov, 256 + 3, 0, 2), Half(mov, 256 + 2, 0, 3))
     image = _fill(inst, 0)
     image.s[EXEC_LO] = 0xFFFF0000
     shadow = Image.zeros(image.waves)
@@ -98,7 +99,7 @@ def test_a_swap_exchanges_undefined_bits_too() -> None:
 @pytest.mark.parametrize("constant", [242, 255, 4])
 def test_constants_literals_and_scalars(constant: int) -> None:
     add, mul = VOPDOp.V_DUAL_ADD_F32, VOPDOp.V_DUAL_MUL_F32
-    inst = _dual(Half(add, constant, 2, 8), Half(mul, constant, 4, 9), 0xC1234567)
+    inst = make_dual(Half(add, constant, 2, 8), Half(mul, constant, 4, 9), 0xC1234567)
     image = _fill(inst, constant)
     image.s[4] = 0x42280000
     check_vector(inst, image, execute(inst, image))
