@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch import Arch
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.errors import ProbeError
+from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.manifest.binding import Binding
 from layoutprobe.manifest.coding import Coding
@@ -44,7 +44,7 @@ class Check:
         law: what it tests, in one line.
         explain: a paragraph: what it tests, how, what it cannot see, which evidence it rests on.
         run: applies it to one kernel at one size. It may let RunStoppedError pass (the gate reports
-            the fault, see FAULT_LAWS), and raise any ProbeError (undecided).
+            the fault, see FAULT_LAWS), and raise UndecidedError or any ProbeError.
         observers: those whose records it reads from the plain run (`subject.plain()`); the plain
             run is watched by the observers of all selected checks.
         per_size: False for a check that reads the code object only: it runs once per kernel.
@@ -124,7 +124,7 @@ class Recorded:
     alpha: float
     beta: float
     records: tuple[object, ...]
-    fault: ProbeError | None = None
+    fault: ExecutionError | None = None
 
     def record(self, kind: type[Record]) -> Record:
         """The record of that type; LookupError where no observer of this run makes one."""
@@ -219,10 +219,14 @@ class Subject:
         return self.run(RunSpec("zeros", observers, alpha=1.0, beta=0.0), partial=partial)
 
 
+class UndecidedError(Exception):
+    """A check cannot decide; the text says why. The same as returning `CHECK.undecided(text)`."""
+
+
 class RunStoppedError(Exception):
     """A run that a check needs stopped at a fault."""
 
-    def __init__(self, fault: ProbeError) -> None:
+    def __init__(self, fault: ExecutionError) -> None:
         super().__init__(fault.what)
         self.fault = fault
 

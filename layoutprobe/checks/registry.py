@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from layoutprobe.checks import memory, resources
 from layoutprobe.checks.base import Check
 from layoutprobe.errors import UsageError
 
 # Order: operand-provenance, epilogue, numerics, swizzle, lds-safety, races, waits, memory,
 # bank-conflicts, resources.
-CHECKS: tuple[Check, ...] = ()
+CHECKS: tuple[Check, ...] = (
+    memory.CHECK,
+    resources.CHECK,
+)
 
 
 def check_names() -> tuple[str, ...]:

@@ -1,0 +1,48 @@
+"""Law: a kernel stays inside its buffers, changes outputs only, and comes to its end.
+
+Most of it is enforced while the kernel runs; the gate turns such a fault into a finding of this
+check (see FAULT_LAWS). What is left to look at afterwards is memory that may not change.
+"""
+
+from __future__ import annotations
+
+from layoutprobe.checks.base import Check, Subject
+from layoutprobe.report import Finding
+from layoutprobe.verdict import CheckResult
+
+NAME = "memory"
+LAW = "every access lies inside a buffer, inputs and padding stay as they were, no address or branch is undefined"
+EXPLAIN = """\
+While the kernel runs, every global and scratch access must lie wholly inside one allocation (the
+allocations have guards between them), no store may hit code or kernel arguments, and no address,
+branch or set of active lanes may depend on a value that was never defined. Afterwards every input
+and all padding between rows (a leading dimension larger than the row) must be unchanged; padding of
+float inputs is NaN, so that a kernel that reads it into its result is found by numerics.
+It cannot see a wrong access that stays inside a buffer, nor a store of the value that was there
+already. Evidence: emulated, on the sizes of the manifest. A store outside every buffer counts as a
+finding of `epilogue`, an LDS access out of bounds as one of `lds-safety`."""
+
+
+def run(subject: Subject) -> CheckResult:
+    """Apply the law to the plain run."""
+    recorded = subject.plain()
+    findings = []
+    for name, changed in recorded.stray.items():
+        kept = (
+            "it is an input" if subject.case.argument(name).role == "in" else "they are padding between rows"
+        )
+        findings.append(
+            Finding(
+                NAME,
+                f"the kernel changes {changed} bytes of {name} that it must not: {kept}",
+                {"kernel": subject.kernel.name, "argument": name},
+                expected="every byte as before the launch",
+                observed=f"{changed} bytes differ",
+                hint="check the row stride and the bounds of the stores into this buffer",
+            )
+        )
+    count = len(subject.binding.buffers)
+    return CHECK.found(findings, "" if findings else f"{count} buffers with guards around them")
+
+
+CHECK = Check(NAME, LAW, EXPLAIN, run)

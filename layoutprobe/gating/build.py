@@ -1,0 +1,111 @@
+"""From a manifest's kernel to a code object that fits its declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from layoutprobe import arch
+from layoutprobe.arch import Arch
+from layoutprobe.codeobj.elf import load
+from layoutprobe.codeobj.model import Argument as MetadataArgument
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.errors import UsageError
+from layoutprobe.manifest.binding import DTYPES
+from layoutprobe.manifest.files import ASSEMBLY, read_code_object
+from layoutprobe.manifest.model import Argument, KernelCase
+
+POINTER_BYTES = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A kernel ready to be launched.
+
+    Attributes:
+        code, kernel: the code object.
+        arch: facts of its target; None where it cannot be emulated.
+        toolchain: compiler, flags, digests.
+    """
+
+    code: CodeObject
+    kernel: Kernel
+    arch: Arch | None
+    toolchain: Mapping[str, str]
+
+
+def build(case: KernelCase, target: str) -> Built:
+    """Compile (through the cache) or load a kernel, and hold it against its declared arguments.
+
+    Args:
+        case: the kernel.
+        target: what to compile for; ignored for a code object.
+
+    Raises:
+        UsageError: no such file or kernel, or arguments that differ from the manifest's.
+        ToolchainError: it does not compile.
+        CodeObjectError: the file is no code object.
+    """
+    data, toolchain = _bytes(case, target)
+    code = load(data)
+    kernel = code.kernel(case.symbol or None)
+    match_arguments(case, kernel)
+    return Built(code, kernel, arch.ARCHES.get(code.target), toolchain)
+
+
+def _bytes(case: KernelCase, target: str) -> tuple[bytes, Mapping[str, str]]:
+    if case.code_object is not None:
+        data, digest = read_code_object(case.code_object)
+        return data, {"code_object": digest}
+    from layoutprobe.toolchain.compile import assemble, compile_hip
+
+    source = case.file
+    if source.suffix.lower() in ASSEMBLY:
+        compiled = assemble(source, target=target, flags=case.flags)
+    else:
+        compiled = compile_hip(
+            source, target=target, defines=case.defines, include_dirs=case.include, flags=case.flags
+        )
+    return compiled.data, compiled.toolchain
+
+
+def match_arguments(case: KernelCase, kernel: Kernel) -> None:
+    """The compiler's metadata must agree with the manifest in number, size and kind of arguments.
+
+    Raises:
+        UsageError: they differ; shows both lists.
+    """
+    found = kernel.explicit_args
+    fits = len(found) == len(case.arguments) and all(
+        _fits(a, m) for a, m in zip(case.arguments, found, strict=True)
+    )
+    if not fits:
+        raise UsageError(
+            "the manifest's arguments are not the kernel's",
+            where={"kernel": case.name, "symbol": kernel.name},
+            expected="as compiled: " + (", ".join(_compiled(a, i) for i, a in enumerate(found)) or "none"),
+            observed="in the manifest: " + (", ".join(map(_declared, case.arguments)) or "none"),
+            hint="`layoutprobe init CODE_OBJECT` writes the arguments of a code object",
+        )
+
+
+def size_of(argument: Argument) -> int:
+    """Bytes that an argument takes in the kernarg segment."""
+    if argument.role == "scalar":
+        return DTYPES[argument.dtype].itemsize
+    return len(argument.raw) if argument.role == "bytes" else POINTER_BYTES
+
+
+def _fits(argument: Argument, found: MetadataArgument) -> bool:
+    pointer = argument.is_buffer or argument.role == "null"
+    return size_of(argument) == found.size and (pointer or found.kind == "by_value")
+
+
+def _compiled(argument: MetadataArgument, index: int) -> str:
+    name = argument.name or f"argument {index}"
+    kind = "pointer" if argument.kind == "global_buffer" else argument.kind.replace("_", " ")
+    return f"{name}: {kind} of {argument.size} bytes"
+
+
+def _declared(argument: Argument) -> str:
+    return f"{argument.name}: {argument.role} {argument.dtype}".rstrip() + f", {size_of(argument)} bytes"
