@@ -73,12 +73,12 @@ def _one(name: str, encoding: str, address: int, **fields: int) -> None:
     rng = generator(name)
     machine, image = random_machine(rng), Image.random(rng, WAVES)
     image.s[EXEC_LO] = 1
-    image.v[ADDRESS], image.v[ADDRESS + 1] = address & 0xFFFFFFFF, address >> 32
+    pointer = address
     values = {"addr": ADDRESS, "vdst": TARGET, **fields}
     if encoding == "GLOBAL":
         values |= {"saddr": 124}
-        pointer = buffer_address(machine) + address
-        image.v[ADDRESS], image.v[ADDRESS + 1] = pointer & 0xFFFFFFFF, pointer >> 32
+        pointer += buffer_address(machine)
+    image.v[ADDRESS], image.v[ADDRESS + 1] = pointer & 0xFFFFFFFF, pointer >> 32
     execute(encodings(name)[encoding].inst(**values), image, machine=machine)
 
 
