@@ -1,0 +1,159 @@
+"""Law: LDS accesses cost at most as many cycles per conflict-free cycle as the manifest allows.
+
+Conflicts are a cost, not an error: without a limit the law holds, and the figures are what counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutprobe.arch.lds import LdsModel, lds_model
+from layoutprobe.checks.banks_model import alternatives, as_rows, cycles
+from layoutprobe.checks.base import Check, Subject
+from layoutprobe.checks.places import site, where
+from layoutprobe.errors import UsageError
+from layoutprobe.observe.banks import BankObserver, BankRecord, BankSite
+from layoutprobe.observe.who import Who
+from layoutprobe.report import Finding
+from layoutprobe.verdict import CheckResult
+
+NAME = "bank-conflicts"
+SHOWN = 5
+"""Worst sites that the metrics list."""
+
+EXPLAIN = """\
+LDS has 32 banks of one dword. An access of a wave is served in phases (b128: four of 8 lanes, b64: two
+of 16, narrower: all 32 at once); in a phase, lanes that ask for different dwords of one bank wait for
+each other, and lanes that ask for the same dword do not. From the addresses that the kernel really
+used follow the cycles of every access, and the factor over one cycle per phase, worst instructions
+first. A 2addr instruction makes two accesses. For loads whose lanes step through the rows of a tile,
+the same rows are laid out without padding, with 8 halves of padding, and with an XOR of 16-byte groups,
+so that the schemes can be compared. Broken only where the kernel's factor exceeds `bank_conflicts` of
+the manifest's limits. Which lanes are served together was measured on a relative of this target, not
+on it; for stores it is an assumption. Atomics, which take turns for other reasons, are left out, and so
+is everything that overlaps with other work. Evidence: modelled."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the accesses of one site cost.
+
+    Attributes:
+        site: the accesses.
+        accesses: how many waves made one.
+        total, ideal: cycles of all of them, and without conflicts.
+        worst: cycles of the worst one, `worst_ideal` without conflicts, and who made it.
+    """
+
+    site: BankSite
+    accesses: int
+    total: int
+    ideal: int
+    worst: int
+    worst_ideal: int
+    who: Who
+
+    @property
+    def factor(self) -> float:
+        """Cycles per conflict-free cycle."""
+        return self.total / self.ideal if self.ideal else 1.0
+
+
+def run(subject: Subject) -> CheckResult:
+    """See EXPLAIN."""
+    record = subject.plain().record(BankRecord)
+    if not record.sites:
+        return CHECK.skipped("the kernel uses no LDS")
+    try:
+        model = lds_model(subject.code.target)
+    except UsageError as error:
+        return CHECK.undecided(error.what)
+    costs = sorted((_cost(s, model) for s in record.sites), key=lambda c: (c.ideal - c.total, c.site.inst.pc))
+    total, ideal = (sum(getattr(c, name) for c in costs) for name in ("total", "ideal"))
+    factor = total / ideal
+    metrics: dict[str, object] = {
+        "LDS cycles": total,
+        "conflict-free cycles": ideal,
+        "conflict factor": round(factor, 3),
+        **dict(_worst(subject, costs)),
+        **dict(_what_if(subject, costs, model)),
+    }
+    if record.dropped:
+        metrics["accesses not modelled"] = record.dropped
+    limit = subject.case.limits.bank_conflicts
+    findings = [] if limit is None or factor <= limit else [_finding(subject, costs[0], factor, limit)]
+    return CHECK.found(findings, model.evidence, metrics=metrics)
+
+
+def _cost(at: BankSite, model: LdsModel) -> Cost:
+    total, ideal = cycles(at.patterns, at.size, model, store=at.store)
+    worst = int(np.argmax(total - ideal))
+    return Cost(
+        at,
+        int(at.counts.sum()),
+        int(total @ at.counts),
+        int(ideal @ at.counts),
+        int(total[worst]),
+        int(ideal[worst]),
+        at.who[worst],
+    )
+
+
+def _worst(subject: Subject, costs: Sequence[Cost]) -> Iterator[tuple[str, str]]:
+    bad = [c for c in costs if c.total > c.ideal]
+    for rank, cost in enumerate(bad[:SHOWN], 1):
+        yield (
+            f"worst site {rank}",
+            f"{site(subject, cost.site.inst)}: {cost.factor:.2f}x, up to {cost.worst} cycles instead of "
+            f"{cost.worst_ideal}, {cost.accesses} accesses",
+        )
+    if len(bad) > SHOWN:
+        yield "more sites with conflicts", str(len(bad) - SHOWN)
+
+
+def _what_if(subject: Subject, costs: Sequence[Cost], model: LdsModel) -> Iterator[tuple[str, str]]:
+    """The fragment loads under other schemes, one row per kind of tile, worst site first."""
+    shown: set[tuple[int, int]] = set()
+    for cost in costs:
+        at = cost.site
+        if at.store or at.size < 8:
+            continue
+        pattern = at.patterns[int(np.argmax(at.counts))]
+        rows = as_rows(pattern)
+        if rows is None or (rows.stride, at.size) in shown:
+            continue
+        shown.add((rows.stride, at.size))
+        now, ideal = cycles(pattern[None], at.size, model, store=False)
+        parts = [f"as is {int(now[0])}"]
+        for name, other in alternatives(rows).items():
+            parts.append(f"{name} {int(cycles(other, at.size, model, store=False)[0][0])}")
+        yield (
+            f"cycles of {site(subject, at.inst)}, row stride {rows.stride} bytes",
+            ", ".join(parts) + f" (without conflicts {int(ideal[0])}; rows of {rows.width} bytes)",
+        )
+
+
+def _finding(subject: Subject, worst: Cost, factor: float, limit: float) -> Finding:
+    return Finding(
+        NAME,
+        f"LDS accesses take {factor:.2f} times their conflict-free cycles; the worst is "
+        f"{site(subject, worst.site.inst)}",
+        where(subject, worst.site.inst, worst.who),
+        expected=f"at most {limit:g} (limit bank_conflicts)",
+        observed=f"{worst.factor:.2f} for this instruction: up to {worst.worst} cycles instead of "
+        f"{worst.worst_ideal}",
+        hint="pad the rows by 16 bytes, or XOR the 16-byte groups with the row: see the metrics",
+        count=worst.accesses,
+    )
+
+
+CHECK = Check(
+    NAME,
+    "LDS accesses take at most `bank_conflicts` cycles per conflict-free cycle",
+    EXPLAIN,
+    run,
+    observers=(BankObserver,),
+)

@@ -1,0 +1,96 @@
+"""Law: what is read from LDS was stored before, as far as it matters, and no access leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutprobe.checks.base import Check, Recorded, Subject
+from layoutprobe.checks.places import site, where
+from layoutprobe.observe.undefined import UndefinedLoad, UndefinedObserver, UndefinedRecord, UndefinedUse
+from layoutprobe.report import Finding
+from layoutprobe.verdict import CheckResult
+
+NAME = "lds-safety"
+
+EXPLAIN = """\
+LDS starts undefined in every workgroup, bit by bit. Copying an undefined value is legal, as in
+memcheck: the last tile of a ragged problem may hold rows that nobody stored and nobody needs. What
+counts is an undefined value from LDS that reaches the output, most often through a matrix operand; one
+finding is made per source line that loads such values, with the byte and what of LDS had been stored.
+One that reaches an address or a branch stops the run, and is reported as `memory`.
+An LDS access out of bounds or off its alignment stops the run and is a finding of this check. On a
+card, reads out of bounds give 0 and writes are dropped, silently.
+Seen is what was executed at this size. Evidence: emulated."""
+
+
+def run(subject: Subject) -> CheckResult:
+    """See EXPLAIN."""
+    recorded = subject.plain()
+    record = recorded.record(UndefinedRecord)
+    if not subject.kernel.descriptor.group_segment_size and not subject.binding.dynamic_lds:
+        return CHECK.skipped("the kernel uses no LDS")
+    metrics = {
+        "LDS loads": record.lds_loads,
+        "loads of undefined bits": len(record.loads),
+        "matrix operands with undefined bits": len(record.operands),
+    }
+    findings = _findings(subject, recorded, record)
+    reason = "all that was loaded had been stored"
+    if record.loads:
+        reason = "undefined bits were loaded, and none of them reached the output"
+    return CHECK.found(findings, "" if findings else reason, metrics=metrics)
+
+
+def _findings(subject: Subject, recorded: Recorded, record: UndefinedRecord) -> list[Finding]:
+    """One per source line whose loads brought undefined bits that came out."""
+    if not record.loads or not record.stores or not recorded.undefined:
+        return []
+    used = {use.load.pc for use in (*record.operands, *record.stores) if use.load is not None}
+    guilty = [load for load in record.loads if load.inst.pc in used] or list(record.loads)
+    by_line: dict[str, list[UndefinedLoad]] = {}
+    for load in guilty:
+        by_line.setdefault(subject.line(load.inst.pc) or f"{load.inst.pc:#x}", []).append(load)
+    return [_finding(subject, recorded, record, loads) for loads in by_line.values()]
+
+
+def _finding(
+    subject: Subject, recorded: Recorded, record: UndefinedRecord, loads: Sequence[UndefinedLoad]
+) -> Finding:
+    load = loads[0]
+    sites = {one.inst.pc for one in loads}
+    use = next((u for u in record.operands if u.load is not None and u.load.pc in sites), None)
+    outputs = ", ".join(
+        f"{(bits != 0).sum()} elements of {name}" for name, bits in recorded.undefined.items()
+    )
+    return Finding(
+        NAME,
+        f"{load.inst.name} reads LDS that was never stored, and the value reaches the output",
+        where(subject, load.inst, load.who) | {"LDS byte": load.byte} | _operand(use),
+        expected="a store to every byte before it is read",
+        observed=f"{_neighbours(load)}; undefined: {outputs}",
+        hint="look for the store that should have filled this byte: its bounds test, its stride, the "
+        "threads that take part; fill the tail of a ragged tile with zeros",
+        count=sum(one.count for one in loads),
+        came_from=site(subject, load.inst) + (f", then {site(subject, use.inst)}" if use else ""),
+    )
+
+
+def _operand(use: UndefinedUse | None) -> dict[str, object]:
+    return {"matrix": use.role, "VGPR": use.vgpr} if use else {}
+
+
+def _neighbours(load: UndefinedLoad) -> str:
+    if load.below is None and load.above is None:
+        return "nothing of LDS had been stored"
+    below = f"up to byte {load.below}" if load.below is not None else ""
+    above = f"from byte {load.above} on" if load.above is not None else ""
+    return "around it, LDS had been stored " + " and ".join(filter(None, (below, above)))
+
+
+CHECK = Check(
+    NAME,
+    "what is read from LDS and matters was stored before, and no access leaves LDS",
+    EXPLAIN,
+    run,
+    observers=(UndefinedObserver,),
+)

@@ -1,0 +1,141 @@
+"""Law: waves of a workgroup that touch one LDS byte, one of them writing, have a barrier between.
+
+One missing barrier shows as a race between every store and every load around its place. Such pairs
+are one finding.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from layoutprobe.checks.base import Check, Subject
+from layoutprobe.checks.places import site, where
+from layoutprobe.observe.barriers import ApartBarriers
+from layoutprobe.observe.lds import Clash, Kind, LdsObserver, LdsRecord
+from layoutprobe.report import Finding
+from layoutprobe.verdict import CheckResult
+
+NAME = "races"
+
+EXPLAIN = """\
+A race: two different waves of a workgroup touch a common LDS byte within one barrier interval, at
+least one of them writes, and not both accesses are atomic. It is found from the intervals between
+barriers and not from the order in which the emulator ran the waves, so a result that happens to be
+right hides none: read after write (a barrier is missing between store and load), write after read
+(the tile is overwritten while another wave may still read it), write after write. Stores of equal
+values to one byte harm nobody, and are only counted. Stores of one instruction from several waves to
+one byte are a matter of addresses, and reported by `swizzle`.
+Divergent barriers are found here too: waves that let each other go from different s_barrier
+instructions, one of which both executed, and that passed different numbers of barriers in all. A wave
+that has ended no longer counts, as on the hardware, and a barrier under a partial EXEC counts once for
+its wave. Wave-specialised kernels, whose waves meet at barriers of their own in equal numbers, are
+right. Seen is what was executed: a race on a path that this size does not take stays unseen. Races in
+global memory are not looked for. An access that was not waited for before the barrier is reported by
+`waits`. Evidence: emulated."""
+
+_WORDS: dict[Kind, tuple[str, str]] = {
+    "RAW": ("reads what another wave writes", "read after write"),
+    "WAR": ("overwrites what another wave reads", "write after read"),
+    "WAW": ("overwrites what another wave writes", "write after write"),
+}
+
+
+def run(subject: Subject) -> CheckResult:
+    """See EXPLAIN."""
+    record = subject.plain().record(LdsRecord)
+    if not record.stores and not record.loads:
+        return CHECK.skipped("the kernel uses no LDS")
+    races = [c for c in record.races if not c.late]
+    if record.apart:  # the races that follow from it are no findings of their own
+        findings = [_divergent(subject, apart, len(races)) for apart in record.apart]
+    else:
+        findings = [_race(subject, clashes) for clashes in missing_barriers(subject, races)]
+    metrics = {
+        "LDS stores": record.stores,
+        "LDS loads": record.loads,
+        "barriers passed": record.barriers,
+        "stores of equal values by two waves": record.same_values,
+    }
+    if not record.complete and not findings:
+        return CHECK.undecided("the kernel executes more LDS accesses than are followed", metrics=metrics)
+    waves = -(-prod(subject.binding.block) // subject.kernel.wavefront_size)
+    reason = f"{waves} waves a workgroup" if waves > 1 else "one wave a workgroup: nobody to race with"
+    return CHECK.found(findings, reason, metrics=metrics)
+
+
+def missing_barriers(subject: Subject, races: Iterable[Clash]) -> list[list[Clash]]:
+    """Races in groups that share a missing barrier, in the order in which they happened.
+
+    Two races of a kind belong together where their code lies in the same stretches between
+    barriers: compilers mix the stores and loads that no barrier holds apart. They also do where
+    they come from the same source lines: unrolled and specialised copies of one loop.
+    """
+    barriers = sorted(pc for pc, inst in subject.insts.items() if inst.name == "s_barrier")
+    groups: dict[object, list[Clash]] = {}
+    for race in races:
+        first, second = race.first.inst.pc, race.second.inst.pc
+        keys: list[object] = [
+            (race.kind, first < second, bisect(barriers, first), bisect(barriers, second)),
+            (race.kind, first < second, subject.line(first) or first, subject.line(second) or second),
+        ]
+        known = {id(groups[key]): groups[key] for key in keys if key in groups}
+        merged = [race_ for group in known.values() for race_ in group] + [race]
+        for key in [*keys, *(key for key, group in groups.items() if id(group) in known)]:
+            groups[key] = merged
+    return list({id(group): group for group in groups.values()}.values())
+
+
+def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
+    """One missing barrier, shown by the pair that is closest to it."""
+    shown = min(clashes, key=lambda c: abs(c.second.inst.pc - c.first.inst.pc))
+    first, second = shown.first, shown.second
+    verb, name = _WORDS[shown.kind]
+    loop = first.inst.pc >= second.inst.pc
+    place = where(subject, second.inst, second.who) | {"LDS byte": shown.byte}
+    between = f"{site(subject, first.inst)} and {site(subject, second.inst)}"
+    return Finding(
+        NAME,
+        f"wave {second.who.wave} {verb} (wave {first.who.wave}) with no barrier between: {name}",
+        place,
+        expected=f"a barrier between {between}" + (" of the next pass of the loop" if loop else ""),
+        observed=f"both in one barrier interval; {len(clashes)} pair(s) of instructions",
+        hint=_hint(shown.kind, loop),
+        count=sum(c.count for c in clashes),
+        came_from=f"{site(subject, first.inst)}, wave {first.who.wave}, lane {first.who.lane}",
+    )
+
+
+def _hint(kind: Kind, loop: bool) -> str:
+    if kind == "RAW":
+        return "__syncthreads() after the stores to the tile and before the first load from it"
+    if kind == "WAR":
+        end = "at the end of the loop body, or a second LDS buffer" if loop else "before these stores"
+        return f"__syncthreads() after the last load from the tile: {end}"
+    return "give the waves different bytes, or put __syncthreads() between the stores"
+
+
+def _divergent(subject: Subject, apart: ApartBarriers, races: int) -> Finding:
+    a, b = apart.passed
+    follow = f"; {races} pair(s) of instructions race" if races else ""
+    return Finding(
+        NAME,
+        f"divergent barrier: wave {apart.waiting.wave} and wave {apart.elsewhere.wave} let each other go "
+        "from different barriers",
+        where(subject, apart.here, apart.waiting) | {"other wave": apart.elsewhere.wave},
+        expected="every wave of the workgroup passes the same barriers",
+        observed=f"wave {apart.waiting.wave} at {site(subject, apart.here)}, wave {apart.elsewhere.wave} at "
+        f"{site(subject, apart.there)}; they passed {a} and {b} barriers in all{follow}",
+        hint="move the barrier out of code that only some waves execute",
+        count=apart.groups,
+    )
+
+
+CHECK = Check(
+    NAME,
+    "waves that touch one LDS byte, one of them writing, have a barrier between",
+    EXPLAIN,
+    run,
+    observers=(LdsObserver,),
+)
