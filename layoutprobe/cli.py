@@ -7,17 +7,15 @@ Whatever is heavy (numpy, the compiler, rich) is imported by the command that ne
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from layoutprobe import __version__, occupancy_command
+from layoutprobe import __version__, check_command, init_command, occupancy_command
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.render import FORMATS, render
-from layoutprobe.render.files import writing
-from layoutprobe.render.text import printable
+from layoutprobe.terminal import drop_stdout, emit, flush, say
 
 if TYPE_CHECKING:
     from layoutprobe.report import LayoutReport
@@ -43,6 +41,7 @@ examples:
   layoutprobe dump --matrix A --lds xor       which element sits in which lane, VGPR and half
   layoutprobe roundtrip --lds padded          what LDS itself holds, byte by byte
   layoutprobe epilogue                        where each accumulator register is stored
+  layoutprobe check                           your own kernels, as layoutprobe.toml declares them
   layoutprobe doctor                          which compiler and devices are found here
   layoutprobe list patterns                   coded matrices to probe with
 """,
@@ -79,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(argv)
     except KeyboardInterrupt:
-        _say("layoutprobe: interrupted")
+        say("layoutprobe: interrupted")
         return INTERRUPTED
 
 
@@ -89,20 +88,20 @@ def _run(argv: Sequence[str] | None) -> int:
         command: Callable[[argparse.Namespace], int] = arguments.run
         return command(arguments)
     except SystemExit as ended:  # argparse: --help, --version, wrong usage
-        _flush()
+        flush()
         return ended.code if isinstance(ended.code, int) else 2
     except ProbeError as error:
-        _say(f"layoutprobe: {error}")
+        say(f"layoutprobe: {error}")
         return error.exit_code
     except BrokenPipeError:  # from a list; reports handle it themselves, with their own exit code
-        _drop_stdout()
+        drop_stdout()
         return 0
     except Exception as error:
         if os.environ.get(DEBUG):
             import traceback
 
             traceback.print_exc()
-        _say(f"layoutprobe: {_unexpected(error)}")
+        say(f"layoutprobe: {_unexpected(error)}")
         return 2
 
 
@@ -141,11 +140,17 @@ def parser() -> argparse.ArgumentParser:
     _add_probe_options(roundtrip)
     epilogue = _command(commands, "epilogue", "where each accumulator register is stored", _report)
     _add_probe_options(epilogue)
+    check = _command(commands, "check", check_command.SUMMARY, check_command.run)
+    check_command.add_options(check)
+    init = _command(commands, "init", init_command.SUMMARY, init_command.run)
+    init_command.add_options(init)
+    explain = _command(commands, "explain", check_command.EXPLAIN_SUMMARY, check_command.explain)
+    check_command.add_explain_options(explain)
     waves = _command(commands, "occupancy", occupancy_command.SUMMARY, occupancy_command.run)
     occupancy_command.add_options(waves)
     _command(commands, "doctor", "what of compilers and devices is found here", _doctor)
     listing = _command(commands, "list", "names that options accept", _list)
-    listing.add_argument("what", choices=["patterns", "schemes"], help="which names")
+    listing.add_argument("what", choices=["patterns", "schemes", "checks"], help="which names")
     return top
 
 
@@ -250,28 +255,13 @@ def _emit(report: LayoutReport, arguments: argparse.Namespace) -> None:
     def write(stream: TextIO) -> None:
         render(report, format, stream, wave=arguments.wave, lanes=arguments.lanes, vgprs=arguments.vgprs)
 
-    if arguments.output not in (None, "-"):
-        with writing(arguments.output) as stream:
-            write(stream)
+    def outcome() -> str:
         from layoutprobe.render.words import verdict
 
-        outcome = verdict(report)
-        _say(f"{arguments.output}: {outcome.word.upper()} ({outcome.basis}): {outcome.sentence}")
-        return
-    if sys.stdout is None:
-        raise UsageError("standard output is closed", hint="name a file with --output")
-    if format != "table":
-        _as_utf8(sys.stdout)
-    # The verdict stands, whether or not the reader (`| head -1`) stays to the end: a broken pipe
-    # is no reason to change the exit code.
-    try:
-        write(sys.stdout)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_stdout()
-    except OSError as error:
-        _drop_stdout()
-        raise UsageError("the report cannot be written", observed=str(error)) from error
+        found = verdict(report)
+        return f"{found.word.upper()} ({found.basis}): {found.sentence}"
+
+    emit(write, arguments.output, for_people=format == "table", outcome=outcome)
 
 
 def _doctor(_: argparse.Namespace) -> int:
@@ -295,38 +285,14 @@ def _list(arguments: argparse.Namespace) -> int:
 
         found = [load_pattern(name) for name in pattern_names()]
         items = [Item(p.name, p.summary, note=p.expression) for p in found]
+    elif arguments.what == "checks":
+        from layoutprobe.checks.registry import CHECKS
+
+        items = [Item(check.name, check.law) for check in CHECKS]
     else:
         from layoutprobe.layouts.swizzle import SCHEMES
 
         items = [Item(s.name, s.summary) for s in SCHEMES.values()]
     write_list(items, sys.stdout)
-    _flush()
+    flush()
     return 0
-
-
-def _say(text: str) -> None:
-    """One message on stderr; where even that is closed, the exit code has to do."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        print(printable(text, sys.stderr.encoding), file=sys.stderr)
-
-
-def _as_utf8(stream: TextIO) -> None:
-    """Files for programs are UTF-8 whatever the locale says."""
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(encoding="utf-8")
-
-
-def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_stdout()
-
-
-def _drop_stdout() -> None:
-    """Nobody reads any more: what is still buffered goes nowhere, and Python exits in silence."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.checks import memory
 from layoutprobe.checks.base import FAULT_LAWS, Check, RunStoppedError, Subject, UndecidedError
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
 from layoutprobe.gating.build import Built, build
@@ -180,13 +181,15 @@ def with_faults(
     """Results with every fault of the kernel as a finding of the check whose law it breaks.
 
     An undefined address or branch is a consequence: it is no finding of its own where another check
-    has found what led to it. A fault whose check is not among the results stays what it is for the
-    others, a reason not to decide.
+    has found what led to it. Where the check of a fault was not asked for or does not apply, `memory`
+    reports it; without that, too, it is a reason for the others not to decide.
     """
     merged = dict(results)
     explained = any(result.findings for result in results.values())
     for fault in faults:
         law = FAULT_LAWS.get(fault.kind)
+        if law is not None and (law not in merged or merged[law].status == "skipped"):
+            law = memory.NAME
         if law not in merged or (fault.kind.startswith("undefined") and explained):
             continue
         owner = merged[law]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,8 +10,8 @@ from typing import TextIO
 
 from rich.text import Text
 
-from layoutprobe.render.cells import ASCII, UNICODE
 from layoutprobe.render.console import PlainConsole
+from layoutprobe.render.page import glyphs_for
 from layoutprobe.render.text import printable
 
 
@@ -34,7 +35,7 @@ class Item:
 def write_list(items: Iterable[Item], stream: TextIO) -> None:
     """Write items with their texts wrapped beside their names."""
     console = PlainConsole(stream)
-    glyphs = UNICODE if console.encoding.lower().startswith("utf") else ASCII
+    glyphs = glyphs_for(console)
     entries = list(items)
     left = min(max((len(item.name) for item in entries), default=0), 24)
     for item in entries:
@@ -54,3 +55,14 @@ def write_list(items: Iterable[Item], stream: TextIO) -> None:
         )
         for line in body[1:]:
             console.print(Text(indent + line), soft_wrap=True)
+
+
+def write_text(name: str, summary: str, body: str, stream: TextIO) -> None:
+    """Write a heading, a sentence and paragraphs, wrapped to the terminal."""
+    console = PlainConsole(stream)
+    console.print(Text(printable(name, console.encoding), "bold"), soft_wrap=True)
+    for paragraph in (summary, *re.split(r"\n\s*\n", body.strip())):
+        joined = " ".join(printable(paragraph, console.encoding).split())
+        for line in textwrap.wrap(joined, min(max(console.width - 2, 20), 100)):
+            console.print(Text(f"  {line}"), soft_wrap=True)
+        console.print()

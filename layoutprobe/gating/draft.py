@@ -1,0 +1,204 @@
+"""A manifest to fill in, written from what a code object's metadata says.
+
+Metadata knows how many arguments there are, their sizes and mostly their names. It knows no shapes,
+no dtypes and no grid: those are guessed from customary names and marked FILL IN.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from layoutprobe import arch
+from layoutprobe.codeobj.elf import load
+from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
+from layoutprobe.errors import UsageError
+from layoutprobe.manifest.files import ASSEMBLY, is_code_object, read_code_object
+
+HEADER = """\
+# What `layoutprobe check` builds, launches and expects; docs/manifest.md describes every key.
+# Written by `layoutprobe init` from the code object's metadata. Metadata knows no shapes, dtypes
+# and grids: what is marked FILL IN is a guess.
+"""
+_MATRICES = {"a": ("A", ("M", "K")), "b": ("B", ("K", "N")), "c": ("C", ("M", "N")), "d": ("D", ("M", "N"))}
+_POINTER_NAME = re.compile(r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matrix|grid))?", re.IGNORECASE)
+_SIZES = ("M", "N", "K")
+_MAX_KERNELS = 64
+
+
+def draft(
+    source: Path,
+    *,
+    folder: Path,
+    symbols: Sequence[str] = (),
+    include: Sequence[Path] = (),
+    target: str | None = None,
+) -> tuple[str, tuple[Kernel, ...]]:
+    """The text of a manifest, and the kernels in it.
+
+    Args:
+        source: HIP source, assembly or code object.
+        folder: directory where the manifest will lie; paths in it are relative to that.
+        symbols: kernels to put in; empty for all.
+        include: directories of headers.
+        target: what to compile a source for; the default target where None.
+
+    Raises:
+        UsageError: no such file or kernel.
+        ToolchainError: it does not compile.
+        CodeObjectError: it is no code object.
+    """
+    code = _code(source, include, target)
+    kernels = tuple(code.kernel(name) for name in symbols) or tuple(code.kernels.values())
+    if not 1 <= len(kernels) <= _MAX_KERNELS:
+        raise UsageError(
+            f"{source} has {len(kernels)} kernels",
+            expected=f"1 to {_MAX_KERNELS}",
+            hint="choose with --kernel",
+        )
+    names = _unique([_name(kernel) for kernel in kernels])
+    shared = list(_origin(source, folder, include, target))
+    tables = [
+        "\n".join(_kernel(kernel, name, shared, len(kernels) > 1 or len(code.kernels) > 1))
+        for kernel, name in zip(kernels, names, strict=True)
+    ]
+    return "\n".join((HEADER, *tables)) + "\n", kernels
+
+
+def _code(source: Path, include: Sequence[Path], target: str | None) -> CodeObject:
+    if not source.is_file():
+        raise UsageError("there is no such file", where={"file": source})
+    if is_code_object(source):
+        return load(read_code_object(source)[0])
+    from layoutprobe.toolchain.compile import assemble, compile_hip
+
+    chosen = target or arch.DEFAULT
+    if source.suffix.lower() in ASSEMBLY:
+        return load(assemble(source, target=chosen).data)
+    return load(compile_hip(source, target=chosen, include_dirs=include).data)
+
+
+def _origin(source: Path, folder: Path, include: Sequence[Path], target: str | None) -> Iterator[str]:
+    def relative(path: Path) -> str:
+        return _text(Path(os.path.relpath(str(path), str(folder))).as_posix())
+
+    if is_code_object(source):
+        yield f"code_object = {relative(source)}"
+        return
+    yield f"source = {relative(source)}"
+    if include:
+        yield f"include = [{', '.join(relative(path) for path in include)}]"
+    yield f"arch = [{_text(target or arch.DEFAULT)}]"
+
+
+def _kernel(kernel: Kernel, name: str, shared: Sequence[str], several: bool) -> Iterator[str]:
+    arguments = [_guess(a, i, kernel) for i, a in enumerate(kernel.explicit_args)]
+    matrices = {guess.matrix for guess in arguments}
+    gemm = {"A", "B"} <= matrices and bool({"C", "D"} & matrices)
+    yield "[[kernel]]"
+    yield f"name = {_text(name)}"
+    yield from shared
+    if several:
+        yield f"symbol = {_text(kernel.name)}"
+    block = min(kernel.max_workgroup_size, 1024)
+    yield f"block = [{block}]  # FILL IN: the kernel was compiled for at most {kernel.max_workgroup_size}"
+    if gemm:
+        yield 'grid = ["(N + 127) / 128", "(M + 127) / 128"]  # FILL IN: workgroups in x, y, z'
+    else:
+        yield "grid = [1]  # FILL IN: workgroups in x, y, z, as expressions of the sizes"
+    yield "sizes = [{ M = 128, N = 128, K = 64 }]  # FILL IN: also ragged ones, such as M = 200"
+    if gemm:
+        yield 'contract = { kind = "gemm" }  # D = alpha * A @ B + beta * C'
+    else:
+        yield 'contract = { kind = "none" }  # FILL IN: "gemm", or "reference" with a Python function'
+    for guess in arguments:
+        yield ""
+        yield from guess.lines()
+
+
+class _Guess:
+    """One argument: what metadata says, and what its name suggests."""
+
+    def __init__(self, argument: Argument, name: str, *, null: bool) -> None:
+        self.argument = argument
+        self.name = name
+        self.null = null
+        found = _POINTER_NAME.fullmatch(name) if self.is_pointer else None
+        nothing: tuple[str, tuple[str, ...]] = ("", ())
+        self.matrix, self.shape = _MATRICES[found[1].lower()] if found else nothing
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.argument.kind == "global_buffer"
+
+    def lines(self) -> Iterator[str]:
+        kind = re.sub(r"\W+", " ", self.argument.kind)[:40]
+        yield f"[[kernel.argument]]  # offset {self.argument.offset}, {self.argument.size} bytes, {kind}"
+        yield f"name = {_text(self.name)}"
+        if self.null:
+            yield 'role = "null"  # a guess: Triton passes two null pointers last'
+        elif self.is_pointer:
+            yield from self._buffer()
+        elif self.argument.size in (1, 2, 4, 8):
+            yield from self._scalar()
+        else:
+            yield 'role = "bytes"'
+            yield f'hex = "{"00" * self.argument.size}"  # FILL IN: a struct passed by value'
+
+    def _buffer(self) -> Iterator[str]:
+        access = {"read_only": "in", "write_only": "out"}.get(self.argument.access)
+        role = access or ("out" if self.matrix in ("C", "D") else "in")
+        yield f'role = "{role}"' + ("" if access else "  # FILL IN: in, out or inout")
+        dtype = "f32" if self.matrix in ("C", "D") else "f16"
+        yield f'dtype = "{dtype}"  # FILL IN'
+        shape = ", ".join(_text(extent) for extent in self.shape) or '"M * N"'
+        yield f"shape = [{shape}]" + ("" if self.shape else "  # FILL IN")
+        if self.matrix:
+            yield f'matrix = "{self.matrix}"'
+
+    def _scalar(self) -> Iterator[str]:
+        size, lower = self.argument.size, self.name.lower()
+        factor = {"alpha": "alpha", "beta": "beta"}.get(lower)
+        yield 'role = "scalar"'
+        if factor and size in (2, 4, 8):
+            yield f'dtype = "{ {2: "f16", 4: "f32", 8: "f64"}[size] }"'
+            yield f'value = "{factor}"'
+            return
+        yield f'dtype = "i{8 * size}"' + ("" if self.name in _SIZES else "  # FILL IN")
+        if self.name in _SIZES:
+            yield f'value = "{self.name}"'
+        else:
+            yield "value = 1  # FILL IN: a number, or an expression of the sizes"
+
+
+def _guess(argument: Argument, index: int, kernel: Kernel) -> _Guess:
+    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", argument.name)
+    taken = [a.name for a in kernel.explicit_args[:index]]
+    name = argument.name if plain and argument.name not in taken else f"argument{index}"
+    last = kernel.explicit_args[-2:]
+    nameless = not any(a.name for a in kernel.explicit_args) and len(kernel.explicit_args) > 2
+    null = nameless and argument in last and all(a.kind == "global_buffer" for a in last)
+    return _Guess(argument, name, null=null)
+
+
+def _name(kernel: Kernel) -> str:
+    """A name that a manifest accepts, as like the symbol as can be."""
+    text = re.sub(r"[^A-Za-z0-9_.+-]+", "_", kernel.name)[:60].lstrip(".+-")
+    return text or "kernel"
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
+    return result
+
+
+def _text(value: str) -> str:
+    """A TOML basic string: JSON's escapes are TOML's, but for DEL."""
+    return json.dumps(value).replace("\x7f", "\\u007f")
