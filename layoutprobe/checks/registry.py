@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from layoutprobe.checks import memory, resources
+from layoutprobe.checks import bank_conflicts, lds_safety, memory, races, resources, waits
 from layoutprobe.checks.base import Check
 from layoutprobe.errors import UsageError
 
 # Order: operand-provenance, epilogue, numerics, swizzle, lds-safety, races, waits, memory,
 # bank-conflicts, resources.
 CHECKS: tuple[Check, ...] = (
+    lds_safety.CHECK,
+    races.CHECK,
+    waits.CHECK,
     memory.CHECK,
+    bank_conflicts.CHECK,
     resources.CHECK,
 )
 
