@@ -46,13 +46,17 @@ STYLE = f"""
 
 def page(view: View) -> str:
     """A whole HTML document."""
-    title = safe(words.title(view.report))
+    return document(words.title(view.report), fragment(view))
+
+
+def document(title: str, body: str) -> str:
+    """A whole HTML document around a body that brings its own style."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title}</title>\n<style>body {{ margin: 0; background: Canvas; }}</style>\n"
-        f"</head>\n<body>\n{fragment(view)}</body>\n</html>\n"
+        f"<title>{safe(title)}</title>\n<style>body {{ margin: 0; background: Canvas; }}</style>\n"
+        f"</head>\n<body>\n{body}</body>\n</html>\n"
     )
 
 
@@ -71,23 +75,24 @@ def _fragment(view: View) -> Iterator[str]:
     )
     for number, found in enumerate(report.findings, 1):
         yield f'<h2 class="finding">Finding {number} of {len(report.findings)}: {safe(found.check)}</h2>\n'
-        yield f"<p>{safe(found.what)}</p>\n{_definitions(words.finding(found))}"
-    yield _definitions(words.setup(report))
-    yield _definitions(words.forms(report), code=True)
+        yield f"<p>{safe(found.what)}</p>\n{definitions(words.finding(found))}"
+    yield definitions(words.setup(report))
+    yield definitions(words.forms(report), code=True)
     yield f'<div class="scroll">{picture(view, header=False)}</div>\n'
-    yield _definitions(words.details(view))
+    yield definitions(words.details(view))
     yield from _table(view)
     if report.lds_map is not None:
-        yield "<h2>LDS in address order</h2>\n" + _definitions(
+        yield "<h2>LDS in address order</h2>\n" + definitions(
             lds_lines(report.lds_map, report.matrix), code=True
         )
     if report.toolchain:
         built = [(name, str(value)) for name, value in report.toolchain.items()]
-        yield "<h2>Toolchain</h2>\n" + _definitions(built, code=True)
+        yield "<h2>Toolchain</h2>\n" + definitions(built, code=True)
     yield "</section>\n"
 
 
-def _definitions(pairs: Iterable[tuple[str, str]], code: bool = False) -> str:
+def definitions(pairs: Iterable[tuple[str, str]], code: bool = False) -> str:
+    """Labels and texts as a <dl>."""
     before, after = ("<code>", "</code>") if code else ("", "")
     rows = (f"<dt>{safe(label)}</dt><dd>{before}{safe(text)}{after}</dd>\n" for label, text in pairs)
     return f"<dl>\n{''.join(rows)}</dl>\n"

@@ -14,7 +14,7 @@ from layoutprobe import __version__
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.render import words
 from layoutprobe.render.view import View
-from layoutprobe.report import LayoutReport, LdsMap
+from layoutprobe.report import Finding, LayoutReport, LdsMap
 
 SCHEMA = "layoutprobe.report/1"
 
@@ -53,7 +53,7 @@ def _head(view: View) -> dict[str, Any]:
         "convention": report.convention or None,
         "ambiguity": report.ambiguity or None,
         "coverage": _coverage(report),
-        "findings": _findings(report),
+        "findings": [finding(found) for found in report.findings],
         "lds_map": None if report.lds_map is None else _lds(report.lds_map),
         "layout": {
             "rows": report.loaded.shape[0],
@@ -79,22 +79,21 @@ def _coverage(report: LayoutReport) -> dict[str, Any]:
     }
 
 
-def _findings(report: LayoutReport) -> list[dict[str, Any]]:
-    return [
-        {
-            "check": found.check,
-            "what": found.what,
-            "where": {name: _plain(value) for name, value in found.where.items()},
-            "expected": found.expected or None,
-            "observed": found.observed or None,
-            "next": found.hint or None,
-            "count": found.count,
-        }
-        for found in report.findings
-    ]
+def finding(found: Finding) -> dict[str, Any]:
+    """A finding, as every JSON report has it."""
+    return {
+        "check": found.check,
+        "what": found.what,
+        "where": {name: plain(value) for name, value in found.where.items()},
+        "expected": found.expected or None,
+        "observed": found.observed or None,
+        "came_from": found.came_from or None,
+        "next": found.hint or None,
+        "count": found.count,
+    }
 
 
-def _plain(value: object) -> int | str:
+def plain(value: object) -> int | str:
     """A place as JSON knows it: numpy's integers become numbers, all else text."""
     return int(value) if hasattr(value, "__index__") else str(value)
 

@@ -6,23 +6,19 @@ columns do not fit the width, they are dealt into blocks below each other.
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
 from layoutprobe.render import words
-from layoutprobe.render.cells import ASCII, UNICODE, Glyphs, number_list
+from layoutprobe.render.cells import Glyphs, number_list
 from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.grid import Grid, Row, grid, legend, marks_of, merged_example, notation
 from layoutprobe.render.lds import lds_lines
-from layoutprobe.render.text import printable
+from layoutprobe.render.page import Page, glyphs_for, print_lines
 from layoutprobe.render.view import Mark, View
-
-LABEL = 11
-"""Columns of the label in front of a sentence."""
 
 MARK_STYLES = {
     Mark.NONE: "",
@@ -31,7 +27,6 @@ MARK_STYLES = {
     Mark.HOLE: "yellow",
     Mark.MISMATCH: "bold red",
 }
-VERDICT_STYLES = {"holds": "bold green", "finding": "bold red", "undecided": "bold yellow"}
 MERGED_STYLE = "cyan"
 NEEDED_STYLE = "green"
 
@@ -43,10 +38,7 @@ def write(view: View, stream: TextIO) -> None:
 
 def show(view: View, console: Console) -> None:
     """Write the report to a rich console."""
-    glyphs = UNICODE if console.encoding.lower().startswith("utf") else ASCII
-    for line in lines(view, console.width, console.encoding, glyphs):
-        # soft_wrap: lines are ready; rich may neither fold nor crop them.
-        console.print(line, soft_wrap=True)
+    print_lines(lines(view, console.width, console.encoding, glyphs_for(console)), console)
 
 
 def lines(view: View, width: int, encoding: str, glyphs: Glyphs) -> Iterator[Text]:
@@ -82,41 +74,12 @@ def lines(view: View, width: int, encoding: str, glyphs: Glyphs) -> Iterator[Tex
     yield from page.verdict(view)
 
 
-class _Page:
-    """A width, an encoding and a set of characters, and lines that respect them."""
-
-    def __init__(self, width: int, encoding: str, glyphs: Glyphs) -> None:
-        self.width = width
-        self.encoding = encoding
-        self.glyphs = glyphs
-
-    def wrap(self, text: str, width: int) -> list[str]:
-        """Lines of a sentence; a single word that is too long stays whole."""
-        clean = printable(text, self.encoding)
-        folded: list[str] = []
-        for paragraph in clean.splitlines():
-            folded += textwrap.wrap(
-                paragraph, max(width, 12), break_long_words=False, break_on_hyphens=False
-            ) or [""]
-        return folded or [""]
-
-    def paragraph(self, text: str, style: str = "", indent: str = "") -> Iterator[Text]:
-        for line in self.wrap(text, self.width - len(indent)):
-            yield Text(indent + line, style=style)
-
-    def pairs(self, pairs: Iterable[tuple[str, str]], style: str = "") -> Iterator[Text]:
-        """Label and sentence, the sentence wrapped beside its label."""
-        for label, sentence in pairs:
-            for i, line in enumerate(self.wrap(sentence, self.width - LABEL)):
-                left = f"{label if i == 0 else '':<{LABEL - 1}} "
-                yield Text.assemble((left, "bold"), (line, style))
+class _Page(Page):
+    """A page with the table of a wave on it."""
 
     def verdict(self, view: View) -> Iterator[Text]:
         outcome = words.verdict(view.report)
-        glyphs = self.glyphs
-        sign = {"holds": glyphs.good, "finding": glyphs.bad, "undecided": glyphs.unsure}[outcome.word]
-        text = f"{sign} {outcome.word.upper()} ({outcome.basis}): {outcome.sentence}"
-        yield from self.pairs([("verdict", text)], VERDICT_STYLES[outcome.word])
+        yield from self.outcome(outcome.word, outcome.sentence, outcome.basis)
 
     def table(self, view: View, position: int) -> Iterator[Text]:
         """The lane x VGPR table of one wave with its legend."""

@@ -204,6 +204,7 @@ def finding(found: Finding) -> Lines:
         ("where", ", ".join(f"{name} {value}" for name, value in found.where.items())),
         ("expected", found.expected),
         ("observed", found.observed),
+        ("from", found.came_from),
         ("slots", f"{found.count} show it" if found.count > 1 else ""),
         ("next", found.hint),
     ]
