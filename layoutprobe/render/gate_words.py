@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from layoutprobe.capture.capture import Evidence
 from layoutprobe.render.words import Verdict, plural
 from layoutprobe.report import Finding
 from layoutprobe.verdict import GateReport, KernelVerdict
@@ -61,7 +60,7 @@ def kernel_title(verdict: KernelVerdict) -> str:
 
 def outcome(verdict: KernelVerdict) -> Verdict:
     """The outcome of one kernel in a word and a sentence."""
-    return Verdict(WORDS[verdict.exit_code], _sentence(verdict), basis(verdict.evidence))
+    return Verdict(WORDS[verdict.exit_code], _sentence(verdict), basis([verdict]))
 
 
 def _sentence(verdict: KernelVerdict) -> str:
@@ -77,8 +76,7 @@ def _sentence(verdict: KernelVerdict) -> str:
 
 def gate_outcome(report: GateReport) -> Verdict:
     """The outcome of the whole gate in a word and a sentence."""
-    evidence = [e for verdict in report.verdicts for e in verdict.evidence]
-    return Verdict(WORDS[report.exit_code], _gate_sentence(report), basis(evidence))
+    return Verdict(WORDS[report.exit_code], _gate_sentence(report), basis(report.verdicts))
 
 
 def _gate_sentence(report: GateReport) -> str:
@@ -99,9 +97,10 @@ def _gate_sentence(report: GateReport) -> str:
     return "; ".join(parts)
 
 
-def basis(evidence: Iterable[Evidence]) -> str:
+def basis(verdicts: Iterable[KernelVerdict]) -> str:
     """The kinds of evidence; a verdict never travels without."""
-    return ", ".join(dict.fromkeys(found.kind for found in evidence)) or "nothing was executed"
+    kinds = dict.fromkeys(found.kind for verdict in verdicts for found in verdict.evidence)
+    return ", ".join(kinds) or "nothing was executed"
 
 
 def open_questions(verdict: KernelVerdict) -> Iterator[Open]:

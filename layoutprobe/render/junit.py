@@ -60,7 +60,7 @@ def _properties(verdict: KernelVerdict) -> Iterator[tuple[str, str]]:
     yield "symbol", verdict.symbol
     yield "target", verdict.target
     yield "source", verdict.source
-    yield "evidence", gate_words.basis(verdict.evidence)
+    yield "evidence", gate_words.basis([verdict])
     for size in verdict.sizes:
         yield "size", size
     for key, value in verdict.toolchain.items():
