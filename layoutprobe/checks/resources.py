@@ -200,7 +200,7 @@ def metrics(used: Used) -> dict[str, object]:
     found = used.occupancy
     if found is not None:
         figures["waves per SIMD"] = found.waves
-        figures["of at most"] = found.max_waves
+        figures["waves at most"] = found.max_waves
         if found.limited_by:
             figures["limited by"] = " and ".join(found.limited_by)
     return figures

@@ -117,7 +117,7 @@ def _fragment(report: GateReport) -> Iterator[str]:
     if report.verdicts:
         yield from _matrix(report)
     for number, verdict in enumerate(report.verdicts, 1):
-        yield from _kernel(report, verdict, number)
+        yield from _kernel(verdict, number)
     yield "</main>\n"
 
 
@@ -139,7 +139,7 @@ def _matrix(report: GateReport) -> Iterator[str]:
     yield "</tbody></table></div>\n"
 
 
-def _kernel(report: GateReport, verdict: KernelVerdict, number: int) -> Iterator[str]:
+def _kernel(verdict: KernelVerdict, number: int) -> Iterator[str]:
     outcome = gate_words.outcome(verdict)
     shown = "" if outcome.word == "holds" else " open"
     yield f'<details id="kernel-{number}"{shown}><summary>{_sign(outcome.word)}'
@@ -157,7 +157,7 @@ def _kernel(report: GateReport, verdict: KernelVerdict, number: int) -> Iterator
         if not question.check:
             yield f'<div class="card undecided"><h3>undecided</h3><p>{safe(question.reason)}</p></div>\n'
     for at, found in enumerate(verdict.findings, 1):
-        yield _finding(report, verdict, found, f"Finding {at} of {len(verdict.findings)}: {found.check}")
+        yield _finding(verdict, found, f"Finding {at} of {len(verdict.findings)}: {found.check}")
     if verdict.results:
         yield f"<h3>Checks</h3>\n<ul>\n{''.join(map(_check, verdict.results))}</ul>\n"
     if verdict.toolchain:
@@ -183,8 +183,8 @@ def _figures(figures: Iterable[tuple[str, object]]) -> str:
     return f'<div class="figures">{shown}</div>' if shown else ""
 
 
-def _finding(report: GateReport, verdict: KernelVerdict, found: Finding, heading: str) -> str:
-    place = safe(str(gate_words.place(report, verdict, found)))
+def _finding(verdict: KernelVerdict, found: Finding, heading: str) -> str:
+    place = safe(str(gate_words.place(verdict, found)))
     return (
         f'<div class="card finding"><span class="place">{place}</span><h3>{safe(heading)}</h3>\n'
         f"<p>{safe(found.what)}</p>\n{definitions(words.finding(found), code=True)}</div>\n"

@@ -33,11 +33,11 @@ def document(report: GateReport) -> dict[str, Any]:
         "verdict": outcome.word,
         "summary": outcome.sentence,
         "exit_code": report.exit_code,
-        "kernels": [_kernel(report, verdict) for verdict in report.verdicts],
+        "kernels": [_kernel(verdict) for verdict in report.verdicts],
     }
 
 
-def _kernel(report: GateReport, verdict: KernelVerdict) -> dict[str, Any]:
+def _kernel(verdict: KernelVerdict) -> dict[str, Any]:
     outcome = gate_words.outcome(verdict)
     return {
         "name": verdict.name,
@@ -53,23 +53,23 @@ def _kernel(report: GateReport, verdict: KernelVerdict) -> dict[str, Any]:
         "seconds": round(verdict.seconds, 3),
         "evidence": [{"kind": e.kind, "source": e.source, "digest": e.digest} for e in verdict.evidence],
         "toolchain": dict(verdict.toolchain),
-        "checks": [_check(report, verdict, result) for result in verdict.results],
+        "checks": [_check(verdict, result) for result in verdict.results],
     }
 
 
-def _check(report: GateReport, verdict: KernelVerdict, result: CheckResult) -> dict[str, Any]:
+def _check(verdict: KernelVerdict, result: CheckResult) -> dict[str, Any]:
     return {
         "check": result.check,
         "law": result.law,
         "status": result.status,
         "reason": result.reason or None,
         "metrics": {name: _figure(value) for name, value in result.metrics.items()},
-        "findings": [_finding(report, verdict, found) for found in result.findings],
+        "findings": [_finding(verdict, found) for found in result.findings],
     }
 
 
-def _finding(report: GateReport, verdict: KernelVerdict, found: Finding) -> dict[str, Any]:
-    place = gate_words.place(report, verdict, found)
+def _finding(verdict: KernelVerdict, found: Finding) -> dict[str, Any]:
+    place = gate_words.place(verdict, found)
     return {**finding(found), "place": {"file": place.file, "line": place.line}}
 
 

@@ -48,7 +48,7 @@ def lines(report: GateReport, width: int, encoding: str, glyphs: Glyphs) -> Iter
     yield from page.outcome(outcome.word, outcome.sentence, outcome.basis)
     for verdict in report.verdicts:
         yield Text()
-        yield from page.kernel(report, verdict)
+        yield from page.kernel(verdict)
     if report.verdicts:
         yield Text()
         yield from page.outcome(outcome.word, outcome.sentence, outcome.basis)
@@ -57,7 +57,7 @@ def lines(report: GateReport, width: int, encoding: str, glyphs: Glyphs) -> Iter
 class _Page(Page):
     """A page with kernels, checks and findings on it."""
 
-    def kernel(self, report: GateReport, verdict: KernelVerdict) -> Iterator[Text]:
+    def kernel(self, verdict: KernelVerdict) -> Iterator[Text]:
         outcome = gate_words.outcome(verdict)
         heading = f"{self.sign(outcome.word)} {gate_words.kernel_title(verdict)}: {outcome.sentence}"
         yield from self.paragraph(heading, VERDICT_STYLES[outcome.word])
@@ -76,7 +76,7 @@ class _Page(Page):
                 yield from self.panel([question.reason], [], "undecided")
         for number, found in enumerate(verdict.findings, 1):
             yield Text()
-            place = gate_words.place(report, verdict, found)
+            place = gate_words.place(verdict, found)
             heading = f"finding {number} of {len(verdict.findings)}: {found.check}, {place}"
             yield from self.finding(heading, found)
 

@@ -115,13 +115,12 @@ def open_questions(verdict: KernelVerdict) -> Iterator[Open]:
         yield Open("", "no check applied to this kernel, so nothing is known about it")
 
 
-def place(report: GateReport, verdict: KernelVerdict, found: Finding | None = None) -> Place:
+def place(verdict: KernelVerdict, found: Finding | None = None) -> Place:
     """The file and line of a finding; of a kernel where there is no finding or it names no line.
 
     Line tables name files as the compiler was given them: relative to the source's own directory.
     """
-    folder = os.path.dirname(report.manifest)
-    source = shown(os.path.join(folder, verdict.source))
+    source = shown(verdict.source)
     for value in () if found is None else found.where.values():
         match = _PLACE.fullmatch(str(value))
         if match is None:
@@ -129,7 +128,7 @@ def place(report: GateReport, verdict: KernelVerdict, found: Finding | None = No
         file, line = match["file"], int(match["line"])
         if PurePosixPath(file).name == PurePosixPath(verdict.source).name:
             return Place(source, line)
-        return Place(shown(os.path.join(folder, os.path.dirname(verdict.source), file)), line)
+        return Place(shown(os.path.join(os.path.dirname(verdict.source), file)), line)
     return Place(source, None)
 
 

@@ -27,13 +27,13 @@ def commands(report: GateReport) -> Iterator[str]:
         kernel = gate_words.kernel_title(verdict)
         for found in verdict.findings:
             said = [found.what, *(f"{label}: {text}" for label, text in words.finding(found))]
-            place = gate_words.place(report, verdict, found)
+            place = gate_words.place(verdict, found)
             yield command("error", place, f"{found.check}: {kernel}", "\n".join(said))
     for verdict in report.verdicts:
         kernel = gate_words.kernel_title(verdict)
         for question in gate_words.open_questions(verdict):
             name = f"{question.check} undecided" if question.check else "undecided"
-            yield command("warning", gate_words.place(report, verdict), f"{name}: {kernel}", question.reason)
+            yield command("warning", gate_words.place(verdict), f"{name}: {kernel}", question.reason)
     outcome = gate_words.gate_outcome(report)
     kind = {"holds": "notice", "finding": "error", "undecided": "warning"}[outcome.word]
     text = f"{outcome.word.upper()} ({outcome.basis}): {outcome.sentence}"

@@ -24,7 +24,7 @@ def write(report: GateReport, stream: TextIO) -> None:
     """Write one <testsuites> document."""
     root = ET.Element("testsuites", {"name": clean(gate_words.title(report))})
     for verdict in report.verdicts:
-        root.append(_suite(report, verdict))
+        root.append(_suite(verdict))
     if not report.verdicts:
         suite = ET.SubElement(root, "testsuite", {"name": clean(report.manifest)})
         _error(_case(suite, "gate", clean(report.manifest)), "no kernel was checked")
@@ -41,7 +41,7 @@ def clean(text: str) -> str:
     return printable(text).replace("\r", "")
 
 
-def _suite(report: GateReport, verdict: KernelVerdict) -> ET.Element:
+def _suite(verdict: KernelVerdict) -> ET.Element:
     name = clean(gate_words.kernel_title(verdict))
     suite = ET.Element("testsuite", {"name": name, "time": f"{verdict.seconds:.3f}"})
     properties = ET.SubElement(suite, "properties")
@@ -51,7 +51,7 @@ def _suite(report: GateReport, verdict: KernelVerdict) -> ET.Element:
         if not question.check:
             _error(_case(suite, KERNEL_CASE, name), question.reason)
     for result in verdict.results:
-        _fill(_case(suite, clean(result.check), name), report, verdict, result)
+        _fill(_case(suite, clean(result.check), name), verdict, result)
     _count(suite)
     return suite
 
@@ -71,10 +71,10 @@ def _case(suite: ET.Element, name: str, kernel: str) -> ET.Element:
     return ET.SubElement(suite, "testcase", {"name": name, "classname": kernel, "time": "0.000"})
 
 
-def _fill(case: ET.Element, report: GateReport, verdict: KernelVerdict, result: CheckResult) -> None:
+def _fill(case: ET.Element, verdict: KernelVerdict, result: CheckResult) -> None:
     if result.findings:
         first = result.findings[0]
-        place = gate_words.place(report, verdict, first)
+        place = gate_words.place(verdict, first)
         case.set("file", clean(place.file))
         if place.line is not None:
             case.set("line", str(place.line))
@@ -82,7 +82,7 @@ def _fill(case: ET.Element, report: GateReport, verdict: KernelVerdict, result: 
         failure = ET.SubElement(
             case, "failure", {"message": clean(first.what + more), "type": clean(result.check)}
         )
-        failure.text = clean("\n\n".join(_in_full(report, verdict, found) for found in result.findings))
+        failure.text = clean("\n\n".join(_in_full(verdict, found) for found in result.findings))
     elif result.status == "undecided":
         _error(case, result.reason or "no reason was given")
     elif result.status == "skipped":
@@ -92,8 +92,8 @@ def _fill(case: ET.Element, report: GateReport, verdict: KernelVerdict, result: 
     ET.SubElement(case, "system-out").text = "\n".join(said)
 
 
-def _in_full(report: GateReport, verdict: KernelVerdict, found: Finding) -> str:
-    lines = [f"{gate_words.place(report, verdict, found)}: {found.what}"]
+def _in_full(verdict: KernelVerdict, found: Finding) -> str:
+    lines = [f"{gate_words.place(verdict, found)}: {found.what}"]
     lines += [f"{label + ':':<10}{text}" for label, text in words.finding(found)]
     return "\n".join(lines)
 

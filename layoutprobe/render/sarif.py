@@ -39,7 +39,7 @@ def log(report: GateReport) -> dict[str, Any]:
     laws = {KERNEL_RULE: KERNEL_LAW}
     laws |= {result.check: result.law for verdict in report.verdicts for result in verdict.results}
     index = {name: i for i, name in enumerate(laws)}
-    results = [result for verdict in report.verdicts for result in _results(report, verdict, index)]
+    results = [result for verdict in report.verdicts for result in _results(verdict, index)]
     if not report.verdicts:
         unread = Open("", gate_words.gate_outcome(report).sentence)
         results.append(_open(unread, "", Place(gate_words.shown(report.manifest), None), index))
@@ -72,14 +72,14 @@ def _help(name: str, law: str) -> str:
     return f"{law}.\n\n`layoutprobe explain {name}` says how it is tested, and what it cannot see."
 
 
-def _results(report: GateReport, verdict: KernelVerdict, index: dict[str, int]) -> list[dict[str, Any]]:
+def _results(verdict: KernelVerdict, index: dict[str, int]) -> list[dict[str, Any]]:
     results = []
     kernel = gate_words.kernel_title(verdict)
     for result in verdict.results:
         for found in result.findings:
-            place = gate_words.place(report, verdict, found)
+            place = gate_words.place(verdict, found)
             results.append(_finding(found, result.check, verdict, place, index))
-    whole = gate_words.place(report, verdict)
+    whole = gate_words.place(verdict)
     results += [_open(question, kernel, whole, index) for question in gate_words.open_questions(verdict)]
     return results
 

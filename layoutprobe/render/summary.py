@@ -71,14 +71,14 @@ def _findings(report: GateReport) -> Iterator[str]:
         yield "### Findings"
         yield ""
     for verdict, found in listed[:MOST_FINDINGS]:
-        yield from _finding(report, verdict, found)
+        yield from _finding(verdict, found)
     if len(listed) > MOST_FINDINGS:
         yield f"{words.plural(len(listed) - MOST_FINDINGS, 'finding')} more, not shown here."
         yield ""
 
 
-def _finding(report: GateReport, verdict: KernelVerdict, found: Finding) -> Iterator[str]:
-    place = gate_words.place(report, verdict, found)
+def _finding(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
+    place = gate_words.place(verdict, found)
     yield f"**{safe(gate_words.kernel_title(verdict))}, {safe(found.check)}, {safe(str(place))}**"
     yield ""
     yield safe(found.what)
