@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
+import pytest
+
 from oracle import families
+from oracle.decisions import DECISIONS, Decision
 from oracle.encode import encodings
 from oracle.pcode import supported
 
@@ -28,3 +32,8 @@ def test_the_oracle_speaks_about_all_that_computes_or_moves() -> None:
 
 def test_every_compared_mnemonic_can_be_encoded() -> None:
     assert [n for n in families.NAMES if n != "v_dual" and not encodings(n)] == []
+
+
+@pytest.mark.parametrize("decision", DECISIONS, ids=lambda d: d.mnemonics)
+def test_every_decision_is_about_something(decision: Decision) -> None:
+    assert [n for n in families.NAMES if re.fullmatch(decision.mnemonics, n)]
