@@ -107,6 +107,42 @@ def bitwise_or(values: Sequence[Array], shadows: Sequence[Array], widths: Sequen
     return [(sa & sb) | (sa & ~b) | (~a & sb)]
 
 
+def and_or(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    """(a & b) | c."""
+    masked = bitwise_and(values[:2], shadows[:2], widths)[0]
+    return bitwise_or((values[0] & values[1], values[2]), (masked, shadows[2]), widths)
+
+
+def or3(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+    """a | b | c."""
+    first = bitwise_or(values[:2], shadows[:2], widths)[0]
+    return bitwise_or((values[0] | values[1], values[2]), (first, shadows[2]), widths)
+
+
+def reading(*masks: int) -> Rule:
+    """For operations that read only these bits of their sources: a byte, the half that op_sel names."""
+
+    def rule(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+        return any_undefined(
+            values, [s & s.dtype.type(m) for s, m in zip(shadows, masks, strict=True)], widths
+        )
+
+    return rule
+
+
+def second_inverted(rule: Rule) -> Rule:
+    """The rule of an operation that inverts its second source first: a & ~b, a | ~b.
+
+    Compilers clear the bits of the active lanes out of a mask that nobody has set yet
+    (s_and_not1_b32 s7, s7, exec_lo): the 1s of b define the result.
+    """
+
+    def inverted(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+        return rule((values[0], ~values[1]), shadows, widths)
+
+    return inverted
+
+
 def select(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
     """cndmask: the chosen source's bits, or all where the choice is undefined."""
     chosen = np.where(values[2], shadows[1], shadows[0])

@@ -8,10 +8,12 @@ import numpy as np
 
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.definedness import (
+    and_or,
     bit_insert,
     bitwise_and,
     bitwise_or,
     carry_upward,
+    or3,
     select,
     transport,
     union,
@@ -43,8 +45,8 @@ for _bits, _kind in (("b32", "u32"), ("b16", "u16")):
     vop(f"v_cndmask_{_bits}", _kind, f"{_bits} {_bits} mask", lambda a, b, m: np.where(m, b, a), select)
 vop("v_xnor_b32", "u32", "u32 u32", lambda a, b: ~(a ^ b), union)
 vop("v_xor3_b32", "u32", "u32 u32 u32", lambda a, b, c: a ^ b ^ c, union)
-vop("v_or3_b32", "u32", "u32 u32 u32", lambda a, b, c: a | b | c, union)
-vop("v_and_or_b32", "u32", "u32 u32 u32", lambda a, b, c: (a & b) | c, union)
+vop("v_or3_b32", "u32", "u32 u32 u32", lambda a, b, c: a | b | c, or3)
+vop("v_and_or_b32", "u32", "u32 u32 u32", lambda a, b, c: (a & b) | c, and_or)
 vop("v_bfi_b32", "u32", "u32 u32 u32", lambda m, a, b: (m & a) | (~m & b), bit_insert)
 
 

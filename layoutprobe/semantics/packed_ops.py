@@ -12,7 +12,7 @@ import numpy as np
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats
-from layoutprobe.semantics.definedness import any_undefined
+from layoutprobe.semantics.definedness import any_undefined, reading
 from layoutprobe.semantics.operands import DTYPES
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_binder
 from layoutprobe.semantics.valu import Compute, Op, bind_valu, vop
@@ -133,7 +133,8 @@ def _bind_mix(result: str, inst: Inst) -> Executor:
 
     if inst.name == "v_fma_mixhi_f16":
         inst = replace(inst, dst=(replace(inst.dst[0], hi=True),))
-    return bind_valu(Op(inst.name, (result,), ("u32", "u32", "u32"), compute), inst)
+    masks = [(0xFFFF0000 if o.sel else 0xFFFF) if o.sel_hi else 0xFFFFFFFF for o in inst.src]
+    return bind_valu(Op(inst.name, (result,), ("u32", "u32", "u32"), compute, reading(*masks)), inst)
 
 
 register_binder("v_fma_mix_f32", partial(_bind_mix, "f32"))

@@ -20,6 +20,7 @@ from layoutprobe.semantics.definedness import (
     bitwise_and,
     bitwise_or,
     carry_upward,
+    second_inverted,
     select,
     transport,
     union,
@@ -155,8 +156,8 @@ for _bits, _kind, _signed, _mask in (("b32", "u32", "i32", 31), ("b64", "u64", "
     sop(f"s_nand_{_bits}", _kind, _two, lambda a, b: ~(a & b), bitwise_and, "nonzero")
     sop(f"s_nor_{_bits}", _kind, _two, lambda a, b: ~(a | b), bitwise_or, "nonzero")
     sop(f"s_xnor_{_bits}", _kind, _two, lambda a, b: ~(a ^ b), union, "nonzero")
-    sop(f"s_and_not1_{_bits}", _kind, _two, lambda a, b: a & ~b, union, "nonzero")
-    sop(f"s_or_not1_{_bits}", _kind, _two, lambda a, b: a | ~b, union, "nonzero")
+    sop(f"s_and_not1_{_bits}", _kind, _two, lambda a, b: a & ~b, second_inverted(bitwise_and), "nonzero")
+    sop(f"s_or_not1_{_bits}", _kind, _two, lambda a, b: a | ~b, second_inverted(bitwise_or), "nonzero")
     sop(f"s_cselect_{_bits}", _kind, _two, lambda a, b, f: np.where(f, a, b),
         lambda v, s, w: select([v[1], v[0], v[2]], [s[1], s[0], s[2]], w), "read")  # fmt: skip
     for _verb, _dtype, _ufunc in (("lshl", _kind, np.left_shift), ("lshr", _kind, np.right_shift)):
@@ -179,8 +180,16 @@ def _cmov(a: Array, old: Array, flag: Array) -> Array:
 sop("s_cmov_b32", "u32", "u32 u32", _cmov, scc="read")
 sop("s_cmov_b64", "u64", "u64 u64", _cmov, scc="read")
 sop("s_abs_i32", "u32", "i32", lambda a: np.abs(a).view(np.uint32), scc="nonzero")
-sop("s_sext_i32_i8", "i32", "u32", lambda a: (a.view(np.int32) << np.int32(24)) >> np.int32(24))
-sop("s_sext_i32_i16", "i32", "u32", lambda a: (a.view(np.int32) << np.int32(16)) >> np.int32(16))
+
+
+def _sign_extended(bits: int) -> Callable[[Array], Array]:
+    shift = np.int32(32 - bits)
+    return lambda a: (a.view(np.int32) << shift) >> shift
+
+
+for _width in (8, 16):
+    _extend = _sign_extended(_width)
+    sop(f"s_sext_i32_i{_width}", "i32", "u32", _extend, transport(_extend, (0,)))
 sop("s_brev_b32", "u32", "u32", reverse_bits)
 sop("s_brev_b64", "u64", "u64", lambda a: _pairwise(a, reverse_bits, swap=True))
 sop("s_clz_i32_u32", "u32", "u32", leading_zeros)

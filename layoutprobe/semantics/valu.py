@@ -82,7 +82,8 @@ def bind_valu(op: Op, inst: Inst) -> Executor:
     """Executor of one VALU instruction."""
     execution = Execution(op, inst)
     plain = execution.lanes is None and not execution.post
-    if plain and isinstance(op.compute, np.ufunc) and op.results[0] in ("u32", "i32", "f32"):
+    # `execution.compute`, not `op.compute`: clamp saturates.
+    if plain and isinstance(execution.compute, np.ufunc) and op.results[0] in ("u32", "i32", "f32"):
         return _bind_ufunc(execution)
     return execution
 
@@ -90,7 +91,7 @@ def bind_valu(op: Op, inst: Inst) -> Executor:
 def _bind_ufunc(execution: Execution) -> Executor:
     """The fast path: one ufunc straight into the destination register."""
     op, touched = execution.op, execution.touched
-    compute, get = op.compute, execution.readers
+    compute, get = execution.compute, execution.readers
     index = execution.dst[0].index
     column = {"u32": "u", "i32": "i", "f32": "f"}[op.results[0]]
     first, second = get[0], get[1] if len(get) > 1 else None
