@@ -11,7 +11,9 @@ from pathlib import Path
 
 from layoutprobe.toolchain.find import Compiler
 
-_OWN = Path(__file__).resolve().parent.parent / "include"
+OWN = Path(__file__).resolve().parent.parent / "include"
+"""The project's own headers."""
+
 _LEVELS = 5  # of <root>/lib/llvm/bin/clang, the deepest that ROCm puts its compiler
 _UNKNOWN_NAME = re.compile(
     r"error: (?:use of undeclared identifier|unknown type name|no template named|no type named|"
@@ -41,8 +43,8 @@ def include_dirs(compiler: Compiler) -> tuple[Path, ...]:
     executable = Path(compiler.command[0])
     builtin = executable.parent / "lib" / "include"
     if executable.name.removesuffix(".exe") == "zig" and (builtin / "stddef.h").is_file():
-        return (_OWN, builtin)
-    return (_OWN,)
+        return (OWN, builtin)
+    return (OWN,)
 
 
 def needs_rocm(diagnostics: str) -> bool:
@@ -61,7 +63,7 @@ def explain(diagnostics: str) -> str:
         return ""  # a header that is there to say so
     if missing := _UNKNOWN_FILE.search(diagnostics):
         if _AMD_FILE.match(missing[1]):
-            have = ", ".join(f"<hip/{p.name}>" for p in sorted((_OWN / "hip").glob("hip_*.h")) if _usable(p))
+            have = ", ".join(f"<hip/{p.name}>" for p in sorted((OWN / "hip").glob("hip_*.h")) if _usable(p))
             return (
                 f"layoutprobe's own headers have no <{missing[1]}>; they have {have}. "
                 "Install ROCm, or give the directory of that header as an include path"

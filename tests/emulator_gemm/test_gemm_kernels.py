@@ -115,10 +115,6 @@ def test_beta_zero_does_not_read_c(name: str) -> None:
     """NaN * 0 is NaN, so a kernel that reads C all the same shows it."""
     a, b, c = integers(64, 64, 16)
     launch = make_launch(KERNELS[name], KERNELS[name].build(), a, b, np.full_like(c, np.nan), 1.0, 0.0)
-    args = [Buffer(x.data) if isinstance(x, Buffer) else x for x in launch.args]
-    result = BACKEND.run(
-        Launch(launch.code, launch.kernel, launch.grid, launch.block, args, launch.dynamic_lds)
-    )
     expected = product(transpose_tiles(a) if KERNELS[name].buggy else a, b)
     assert np.array_equal(written_over(launch), expected)
 
@@ -131,12 +127,7 @@ def test_nothing_is_written_behind_c(name: str, beta: float) -> None:
     a, b, c = integers(m, n, k)
     behind = np.full((60, n), -7.0, np.float32)
     launch = make_launch(CORRECT[name], CORRECT[name].build(), a, b, np.vstack([c, behind]), 1.0, beta)
-    args = [Buffer(x.data) if isinstance(x, Buffer) else x for x in launch.args]
-    result = BACKEND.run(
-        Launch(launch.code, launch.kernel, launch.grid, launch.block, args, launch.dynamic_lds)
-    )
-    written = result.buffers[2]
-    assert written is not None
+    written = written_over(launch)
     assert np.array_equal(written[:m], product(a, b) + beta * c)
     assert np.array_equal(written[m:], behind)
 
