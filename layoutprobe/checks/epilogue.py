@@ -1,0 +1,211 @@
+"""Law: every element of C is written exactly once, from the lane and register that hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.checks.base import Check, Subject, UndecidedError
+from layoutprobe.checks.blame import culprits
+from layoutprobe.checks.held import place_of
+from layoutprobe.checks.operand_provenance import culprit_finding
+from layoutprobe.checks.places import where
+from layoutprobe.checks.provenance import Analysis, NoProductError, analysis_of, require_product
+from layoutprobe.checks.words import region
+from layoutprobe.manifest.binding import BoundBuffer
+from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores, touched
+from layoutprobe.report import Finding
+from layoutprobe.solver.product import NOWHERE
+from layoutprobe.verdict import CheckResult
+
+NAME = "epilogue"
+LAW = "every element of C is written exactly once, from the accumulator that holds it, and nothing else is written"
+EXPLAIN = """\
+Every store to global memory is counted: each element of C must be hit by exactly one store (or by
+atomics that add parts of it), and no store may hit an input or the padding between rows of C. Then a
+run replaces every D by numbers of its slots: the number that arrives in C[m][n] names the wave, lane
+and VGPR that it came from, and that must be the slot in which the instruction's operands put row m of
+A and column n of B. Numbers survive moves, conversion to 16 bits, and addition of several
+accumulators; where an epilogue computes more (a quantisation, an activation that is no identity on
+small integers), it is undecided which slot an element came from, but not how often it was written.
+It cannot see values: a missing beta * C is found by numerics. Evidence: emulated."""
+
+Counts = NDArray[np.int64]
+
+
+def run(subject: Subject) -> CheckResult:
+    """Apply the law to the plain run's stores and to coded accumulators."""
+    try:
+        contract = require_product(subject)
+    except NoProductError as reason:
+        return CHECK.skipped(str(reason))
+    stores = subject.plain().record(Stores)
+    findings = list(_store_findings(subject, stores, contract.d))
+    covered = f"{prod(subject.binding.buffers[contract.d].shape)} elements written once"
+    if not stores.complete:
+        return CHECK.found(findings) if findings else CHECK.undecided("there are too many stores to count")
+    try:
+        analysis = analysis_of(subject)
+    except NoProductError as reason:
+        return CHECK.found(findings, f"{covered}; {reason}, so there are no slots to follow")
+    except UndecidedError as reason:
+        return CHECK.found(findings) if findings else CHECK.undecided(f"{covered}; {reason}")
+    if not any("never" in finding.what for finding in findings) or _misplaced(analysis):
+        findings = [*_slot_findings(subject, analysis), *findings]
+    if findings:
+        return CHECK.found(findings)
+    if analysis.foreign:
+        return CHECK.undecided(
+            f"{covered}, but {analysis.foreign} hold no accumulator's value as it was: "
+            "the kernel computes on its results before it stores them"
+        )
+    if lost := _untraced(analysis):
+        return CHECK.undecided(f"{covered}, but {lost}")
+    return CHECK.holds(covered + ("; several accumulators are added up" if analysis.summed else ""))
+
+
+# How often
+
+
+def _store_findings(subject: Subject, stores: Stores, output: str) -> Iterator[Finding]:
+    buffer = subject.binding.buffers[output]
+    allocation = stores.allocation(f"buffer {output}")
+    if allocation is None:
+        return
+    plain, atomic = (_per_element(stores, allocation, buffer, atomic=kind) for kind in (False, True))
+    element = buffer.elements()
+    inside = element >= 0
+    yield from _never(subject, buffer, inside & (plain == 0) & (atomic == 0))
+    yield from _twice(subject, stores, allocation, buffer, inside & (plain > 1), plain)
+    yield from _stray(subject, stores, allocation, buffer, ~inside & ((plain > 0) | (atomic > 0)))
+    for name, other in subject.binding.buffers.items():
+        placed = stores.allocation(f"buffer {name}")
+        if name == output or placed is None or other.argument.role != "in":
+            continue
+        hit = sum(_per_element(stores, placed, other, atomic=kind) for kind in (False, True))
+        if np.any(hit):
+            at = int(np.flatnonzero(hit)[0])
+            yield Finding(
+                NAME,
+                f"the kernel stores into {name}, which is an input",
+                _writers(subject, stores, placed, other, at)[0] | {"argument": name},
+                hint="are two pointers of the kernel exchanged?",
+                count=int(np.count_nonzero(hit)),
+            )
+
+
+def _per_element(stores: Stores, allocation: Allocation, buffer: BoundBuffer, *, atomic: bool) -> Counts:
+    """How often each element of the allocation was stored to (its most stored byte): [element]."""
+    count = touched(stores, allocation, atomic=atomic)[: buffer.nbytes]
+    return np.asarray(count.reshape(-1, buffer.itemsize).max(axis=1))
+
+
+def _never(subject: Subject, buffer: BoundBuffer, mask: NDArray[np.bool_]) -> Iterator[Finding]:
+    if not mask.any():
+        return
+    tensor = buffer.view(mask)
+    index = np.argwhere(tensor)[0]
+    yield Finding(
+        NAME,
+        f"elements of C are never written: {region(tensor)}",
+        {"kernel": subject.kernel.name, "element": "C" + "".join(f"[{int(i)}]" for i in index)},
+        expected="one store",
+        observed="none",
+        hint="check the grid, the tile offsets, and the bounds tests of the epilogue",
+        count=int(tensor.sum()),
+    )
+
+
+def _twice(
+    subject: Subject,
+    stores: Stores,
+    allocation: Allocation,
+    buffer: BoundBuffer,
+    mask: NDArray[np.bool_],
+    count: Counts,
+) -> Iterator[Finding]:
+    if not mask.any():
+        return
+    at = int(np.flatnonzero(mask)[0])
+    first, *others = _writers(subject, stores, allocation, buffer, at)
+    other = others[0] if others else first
+    index = np.unravel_index(int(buffer.elements()[at]), buffer.shape)
+    yield Finding(
+        NAME,
+        f"elements of C are written more than once: {region(buffer.view(mask))}",
+        other | {"element": "C" + "".join(f"[{int(i)}]" for i in index)},
+        expected="one store",
+        observed=f"{int(count[at])} stores; another is by "
+        + ", ".join(
+            f"{key} {first[key]}" for key in ("line", "PC", "workgroup", "wave", "lane") if key in first
+        ),
+        hint="do two waves or workgroups own the same tile, or do both half-waves store the same rows?",
+        count=int(mask.sum()),
+    )
+
+
+def _stray(
+    subject: Subject,
+    stores: Stores,
+    allocation: Allocation,
+    buffer: BoundBuffer,
+    mask: NDArray[np.bool_],
+) -> Iterator[Finding]:
+    if not mask.any():
+        return
+    at = int(np.flatnonzero(mask)[0])
+    yield Finding(
+        NAME,
+        f"the kernel stores into the padding between rows of {buffer.name}",
+        _writers(subject, stores, allocation, buffer, at)[0] | {"byte": at * buffer.itemsize},
+        hint="a row of C ends before the leading dimension does: test the column against N",
+        count=int(mask.sum()),
+    )
+
+
+def _writers(
+    subject: Subject, stores: Stores, allocation: Allocation, buffer: BoundBuffer, at: int
+) -> list[dict[str, object]]:
+    """Who stored to an element of an allocation: instruction, workgroup, wave and lane, in order."""
+    byte = allocation.start + at * buffer.itemsize
+    return [
+        _writer(subject, stores, store, int(hit))
+        for store in stores.stores
+        for hit in np.flatnonzero((store.offset <= byte) & (byte < store.offset + store.size))
+    ]
+
+
+def _writer(subject: Subject, stores: Stores, store: Store, hit: int) -> dict[str, object]:
+    place = where(subject, store.inst, None) | place_of(stores.waves, int(store.wave[hit]))
+    return place | {"lane": int(store.lane[hit])}
+
+
+# From where
+
+
+def _misplaced(analysis: Analysis) -> bool:
+    """Some accumulator is stored to another element than its operands say."""
+    return any(judged.judgement.broken.any() for judged in analysis.judged)
+
+
+def _slot_findings(subject: Subject, analysis: Analysis) -> Iterator[Finding]:
+    seen = set()
+    for judged in analysis.judged:
+        for culprit in culprits(judged, analysis.problem):
+            if culprit.matrix == "D" and culprit.diagnosis.name not in seen:
+                seen.add(culprit.diagnosis.name)
+                yield culprit_finding(subject, analysis, culprit, NAME)
+
+
+def _untraced(analysis: Analysis) -> str:
+    """Why some elements of C cannot be traced to a slot, "" where all can."""
+    stored = sum(int((judged.targets.m != NOWHERE).sum()) for judged in analysis.judged)
+    if analysis.lost:
+        return "the operands of some matrix instructions cannot be followed, and so not what they add up to"
+    return "" if stored else "no accumulator reaches C"
+
+
+CHECK = Check(NAME, LAW, EXPLAIN, run, observers=(StoreRecorder,))

@@ -1,0 +1,249 @@
+"""Law: the outputs are what the contract says, up to rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.checks.base import Check, Recorded, RunSpec, Subject
+from layoutprobe.checks.wrongness import Product, error_metrics, where_wrong, words_for
+from layoutprobe.interactions import is_matrix
+from layoutprobe.manifest.model import Gemm, Reference, Tolerance
+from layoutprobe.observe.accumulators import result_type
+from layoutprobe.report import Finding
+from layoutprobe.verdict import CheckResult
+
+NAME = "numerics"
+LAW = "the outputs are what the contract computes in float64, up to the rounding of their types"
+EXPLAIN = """\
+The kernel runs on small non-negative integers, on which no permutation of elements goes unseen: where
+all partial sums are integers that the types hold, the result must be equal to the bit. It runs again
+on standard normal numbers, and each element may differ from the float64 result by
+  (K + 8) * u * (|alpha| * |A| @ |B| + |beta * C|)  +  e * |C|  +  the smallest subnormal of C
+where u is 2^-23 for f32 accumulators (twice the unit roundoff, as matrix units may truncate), 2^-11
+for f16 and 2^-8 for bf16 accumulators, and e is half a unit in the last place of C. A [tolerance] of
+the manifest replaces this. Undefined output elements are wrong. A Python reference is compared with
+absolute + relative * |expected|, by default 1e-5 for f32, 1e-3 for f16, 1e-2 for bf16.
+It cannot see faults that other sizes or values would show. Evidence: emulated; sums are rounded once
+per instruction here, where a card rounds in steps of two products."""
+
+Doubles = NDArray[np.float64]
+
+_HALF_ULP = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
+_SUBNORMAL = {"f16": 2.0**-24, "bf16": 2.0**-133, "f32": 2.0**-149, "f64": 0.0}
+_ACCUMULATOR = {"f16": 2.0**-11, "bf16": 2.0**-8}
+_F32 = 2.0**-23
+_REFERENCE = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-5, "f64": 1e-10}
+_EXACT = {"f16": 2.0**11, "bf16": 2.0**8, "f32": 2.0**24, "f64": 2.0**53}
+_SHORT = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One output of one run beside what it should be.
+
+    Attributes:
+        name: of the output.
+        inputs: kind of the run's inputs.
+        observed, expected: float64.
+        undefined: bool, elements with bits that nobody has set.
+        bound: largest error allowed, per element or for all.
+        product: what was computed, where it is a product.
+    """
+
+    name: str
+    inputs: str
+    observed: Doubles
+    expected: Doubles
+    undefined: NDArray[np.bool_]
+    bound: Doubles | float
+    product: Product | None = None
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Elements that are off by more than the bound, or undefined."""
+        with np.errstate(invalid="ignore"):
+            near = np.abs(self.observed - self.expected) <= self.bound
+        same = (self.observed == self.expected) | (np.isnan(self.observed) & np.isnan(self.expected))
+        return np.asarray(~(near | same) | self.undefined)
+
+
+def run(subject: Subject) -> CheckResult:
+    """Apply the law to the runs on integers and on normal numbers."""
+    contract = subject.contract
+    if isinstance(contract, Gemm):
+        compared = list(_products(subject, contract))
+    elif isinstance(contract, Reference):
+        if subject.reference is None:
+            return CHECK.undecided("the Python reference was not loaded: allow it to run")
+        compared = list(_references(subject))
+    else:
+        return CHECK.skipped("the contract says nothing about values")
+    metrics: dict[str, object] = {}
+    for c in compared:
+        absolute, relative = error_metrics(c.observed, c.expected)
+        metrics[f"{c.name}, {c.inputs}: wrong"] = f"{100 * c.wrong.mean():.3g} %"
+        metrics[f"{c.name}, {c.inputs}: max abs error"] = f"{absolute:.3g}"
+        metrics[f"{c.name}, {c.inputs}: max error / max |{c.name}|"] = f"{relative:.3g}"
+    findings = _findings(subject, compared)
+    kinds = " and ".join(dict.fromkeys(c.inputs for c in compared))
+    return CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
+
+
+# What it should be
+
+
+def _products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
+    for kind in ("integers", "normal"):
+        recorded = subject.plain() if kind == "integers" else subject.run(RunSpec(kind))
+        product = product_of(recorded, contract)
+        observed = np.asarray(recorded.outputs[contract.d], np.float64)
+        undefined = _undefined(recorded, contract.d)
+        if contract.split_k:
+            observed, undefined = observed.sum(axis=0), np.asarray(undefined.any(axis=0))
+        dtype = subject.binding.buffers[contract.d].dtype
+        expected = product.value()
+        bound = tolerated(product, expected, dtype, accumulators(subject), subject.case.tolerance)
+        shown = rounded(expected, dtype)
+        yield Comparison("C", kind, observed, shown, np.asarray(undefined), bound, product)
+
+
+def product_of(recorded: Recorded, contract: Gemm) -> Product:
+    """The contract's product on the inputs of a run."""
+    a, b = (np.asarray(recorded.inputs[name], np.float64) for name in (contract.a, contract.b))
+    added = recorded.inputs.get(contract.c) if contract.c else None
+    c = None if added is None else np.asarray(added, np.float64)
+    return Product(a, b, c, recorded.alpha, recorded.beta)
+
+
+def accumulators(subject: Subject) -> tuple[str, ...]:
+    """Types in which the kernel's matrix instructions accumulate."""
+    return tuple(sorted({result_type(i) for i in subject.insts.values() if is_matrix(i)}))
+
+
+def tolerated(
+    product: Product, expected: Doubles, dtype: str, kinds: tuple[str, ...], given: Tolerance
+) -> Doubles | float:
+    """Largest error of each element; see EXPLAIN.
+
+    Args:
+        product, expected: the product and its value.
+        dtype: of the output.
+        kinds: accumulator types.
+        given: the manifest's, which goes before.
+    """
+    if given.absolute is not None or given.relative is not None:
+        return np.asarray((given.absolute or 0.0) + (given.relative or 0.0) * np.abs(expected))
+    terms, added = product.magnitude()
+    if _is_exact(product, terms + added, dtype, kinds):
+        return 0.0
+    if dtype not in _HALF_ULP:
+        return 0.5
+    unit = max((_ACCUMULATOR.get(kind, _F32) for kind in kinds), default=_F32)
+    depth = product.a.shape[-1]
+    sums = (depth + 8) * unit * terms + (depth + 8) * _F32 * added
+    return np.asarray(sums + _HALF_ULP[dtype] * np.abs(expected) + _SUBNORMAL[dtype])
+
+
+def _is_exact(product: Product, magnitude: Doubles, dtype: str, kinds: tuple[str, ...]) -> bool:
+    """All partial results are integers that every type on the way holds."""
+    limit = min(_EXACT.get(kind, 2.0**31) for kind in (dtype, *(kinds or ("f32",))))
+    parts = [product.a, product.b, np.asarray([product.alpha, product.beta])]
+    parts += [] if product.c is None else [product.c]
+    whole = all(bool((part == np.rint(part)).all()) for part in parts)
+    return whole and float(magnitude.max(initial=0.0)) <= limit
+
+
+def rounded(values: Doubles, dtype: str) -> Doubles:
+    """Values as an output of that type holds them at best."""
+    with np.errstate(over="ignore"):
+        if dtype in ("f16", "f32"):
+            return values.astype(np.float16 if dtype == "f16" else np.float32).astype(np.float64)
+        if dtype == "bf16":
+            bits = values.astype(np.float32).view(np.uint32)
+            bits = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) & np.uint32(0xFFFF0000)
+            return bits.view(np.float32).astype(np.float64)
+    return values
+
+
+def _references(subject: Subject) -> Iterator[Comparison]:
+    assert subject.reference is not None
+    for kind in ("integers", "normal"):
+        recorded = subject.plain() if kind == "integers" else subject.run(RunSpec(kind))
+        inputs = {name: _for_reference(values) for name, values in recorded.inputs.items()}
+        expected = subject.reference(inputs, dict(subject.sizes))
+        yield from _beside(subject, recorded, kind, expected)
+
+
+def _for_reference(values: NDArray[Any]) -> NDArray[Any]:
+    floating = np.issubdtype(values.dtype, np.floating)
+    return values.astype(np.float64) if floating else values.copy()
+
+
+def _beside(
+    subject: Subject, recorded: Recorded, kind: str, expected: Mapping[str, Any]
+) -> Iterator[Comparison]:
+    for name, values in expected.items():
+        if name not in recorded.outputs:
+            continue
+        dtype = subject.binding.buffers[name].dtype
+        observed = np.asarray(recorded.outputs[name], np.float64)
+        wanted = np.broadcast_to(np.asarray(values, np.float64), observed.shape)
+        given, usual = subject.case.tolerance, _REFERENCE.get(dtype, 0.0)
+        absolute = usual if given.absolute is None else given.absolute
+        relative = usual if given.relative is None else given.relative
+        bound = absolute + relative * np.abs(wanted)
+        yield Comparison(name, kind, observed, rounded(wanted, dtype), _undefined(recorded, name), bound)
+
+
+def _undefined(recorded: Recorded, name: str) -> NDArray[np.bool_]:
+    bits = recorded.undefined.get(name)
+    shape = recorded.outputs[name].shape
+    return np.zeros(shape, np.bool_) if bits is None else np.asarray(bits != 0)
+
+
+# What is wrong
+
+
+def _findings(subject: Subject, compared: list[Comparison]) -> list[Finding]:
+    """One finding per output, from the first run that shows it."""
+    found: dict[str, Finding] = {}
+    for c in compared:
+        if c.name not in found and c.wrong.any():
+            found[c.name] = _finding(subject, c)
+    return list(found.values())
+
+
+def _finding(subject: Subject, c: Comparison) -> Finding:
+    wrong = c.wrong
+    index = tuple(int(i) for i in np.argwhere(wrong)[0])
+    absolute, relative = error_metrics(c.observed, c.expected)
+    if c.undefined.all():
+        pattern = "no element is ever given a defined value"
+    elif c.undefined[wrong].all():
+        pattern = f"the wrong elements were never given a defined value: {where_wrong(wrong)}"
+    elif c.product is not None:
+        pattern = words_for(c.product, c.observed, wrong, c.bound)
+    else:
+        pattern = where_wrong(wrong)
+    at = c.name + "".join(f"[{i}]" for i in index)
+    seen = "undefined" if c.undefined[index] else f"{c.observed[index]:.{_SHORT}g}"
+    return Finding(
+        NAME,
+        f"{c.name} is wrong on {_KINDS[c.inputs]}: {pattern}",
+        {"kernel": subject.kernel.name, "element": at},
+        expected=f"{c.expected[index]:.{_SHORT}g}",
+        observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong, max abs error {absolute:.3g}, "
+        f"{100 * relative:.3g} % of the largest element",
+        hint="operand-provenance and epilogue say which instruction, lane and register are at fault",
+        count=int(wrong.sum()),
+    )
+
+
+_KINDS = {"integers": "small integers", "normal": "normal numbers"}
+
+CHECK = Check(NAME, LAW, EXPLAIN, run)

@@ -1,0 +1,25 @@
+"""How findings name rows, columns and k."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def spans(numbers: NDArray[np.int64]) -> str:
+    """ "16-31, 48-63"; no more than three spans."""
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    parts = [f"{p[0]}-{p[-1]}" if p.size > 1 else f"{p[0]}" for p in np.split(numbers, breaks)]
+    return ", ".join(parts[:3]) + (f" and {len(parts) - 3} more" if len(parts) > 3 else "")
+
+
+def region(mask: NDArray[np.bool_]) -> str:
+    """Which elements of a matrix (or batch of them) are meant: rows, columns, or how many."""
+    flat = np.any(mask.reshape(-1, *mask.shape[-2:]), axis=0) if mask.ndim > 1 else mask[None]
+    rows, cols = np.flatnonzero(flat.any(axis=1)), np.flatnonzero(flat.any(axis=0))
+    count = f"{int(mask.sum())} of {mask.size}"
+    if rows.size * cols.size != flat.sum() or (rows.size, cols.size) == flat.shape:
+        return count
+    parts = [f"rows {spans(rows)}"] if rows.size < flat.shape[0] else []
+    parts += [f"columns {spans(cols)}"] if cols.size < flat.shape[1] else []
+    return f"{' of '.join(parts)} ({count})"

@@ -1,0 +1,238 @@
+"""Accumulators that carry numbers: where does each slot of D end up, and which products share one?
+
+After every matrix instruction, D is replaced by numbers that name its slots. A kernel may move them
+between registers, feed them to the next matrix instruction as C, and store them; what arrives tells
+where it came from. Instructions whose C already holds the numbers of an earlier D accumulate into
+the same *chain* and get the same numbers again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.observe.base import Recorder
+from layoutprobe.observe.matrix import SLOTS, Ints, WaveCounter, WaveTable, Words
+
+FROM_ZERO, FROM_OTHER = 0, 1
+"""What C held where a chain begins: zeros, or anything else that is no chain."""
+
+MAX_CHAINS = 1 << 20
+_INLINE_ZERO = 128
+_VGPRS, _LANES = 8, 32
+_SCRAMBLE = 1_000_003  # prime: coprime to every base that is not a multiple of it
+
+
+@dataclass(frozen=True)
+class SlotCodes:
+    """How slots are numbered, and how numbers are spread over several runs.
+
+    Attributes:
+        base: digits are 1..base; the largest integer that every register and output keeps exactly.
+        digits: digits of a number, and runs that they take.
+    """
+
+    base: int
+    digits: int
+
+    @classmethod
+    def for_slots(cls, slots: int, base: int) -> SlotCodes:
+        """As many digits as so many slots need."""
+        digits = 1
+        while base**digits < slots:
+            digits += 1
+        return cls(base, digits)
+
+    @property
+    def capacity(self) -> int:
+        """Slots that have numbers."""
+        return int(min(self.base**self.digits, 1 << 62))
+
+    def digit(self, slot: Ints, place: int) -> Ints:
+        """Digit of each slot: 1..base.
+
+        With several digits the numbers are scrambled, so that every digit alone already varies
+        within a chain; otherwise the high ones could not tell two chains apart.
+        """
+        number = slot if self.digits == 1 else slot * _SCRAMBLE % self.capacity
+        return np.asarray(number // self.base**place % self.base + 1)
+
+    def slot(self, digits: list[NDArray[np.float64]]) -> Ints:
+        """Slots from their digits, low digit first; -1 where they are none."""
+        good = np.ones(digits[0].shape, np.bool_)
+        number = np.zeros(digits[0].shape, np.int64)
+        for place, held in enumerate(digits):
+            good &= (held >= 1) & (held <= self.base) & (held == np.floor(held))
+            number += (np.where(good, held, 1).astype(np.int64) - 1) * self.base**place
+        if self.digits > 1:
+            inverse = pow(_SCRAMBLE, -1, self.capacity)
+            wide = number.astype(object) if self.capacity >= 1 << 31 else number  # no overflow
+            number = np.asarray(wide * inverse % self.capacity, np.int64)
+        return np.where(good, number, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """One instruction, executed by several waves together, and the chain that each adds to.
+
+    Attributes:
+        inst: the instruction.
+        wave, turn: int64 [wave], as in an Execution.
+        chain: int64 [wave], numbered over the launch.
+    """
+
+    inst: Inst
+    wave: Ints
+    turn: Ints
+    chain: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """What was accumulated where. Slot v * 32 + lane of chain c has the number 256 * c + slot.
+
+    Attributes:
+        waves: all waves of the launch.
+        links: in the order of execution.
+        wave: int64 [chain].
+        start: int8 [chain], FROM_ZERO or FROM_OTHER.
+        complete: False where there were more chains than numbers.
+    """
+
+    waves: WaveTable
+    links: tuple[Link, ...]
+    wave: Ints
+    start: NDArray[np.int8]
+    complete: bool
+
+
+@dataclass(frozen=True)
+class AccumulatorCoding:
+    """Makes the coders of one digit; equal ones make equal coders."""
+
+    codes: SlotCodes
+    place: int = 0
+
+    def __call__(self) -> Recorder:
+        """A coder for one launch."""
+        return AccumulatorCoder(self.codes, self.place)
+
+
+class AccumulatorCoder(WaveCounter):
+    """Replaces D by the numbers of its slots. Unlike other observers, it changes the run."""
+
+    def __init__(self, codes: SlotCodes, place: int = 0) -> None:
+        super().__init__()
+        self._codes = codes
+        self._place = place
+        self._links: list[Link] = []
+        self._wave: list[Ints] = []
+        self._start: list[NDArray[np.int8]] = []
+        self._count = 0
+        self._complete = True
+        # Chain that was last written to each block of registers, [wave, first register + 256 * half].
+        self._held = np.zeros((0, 512), np.int64)
+        self._chain = np.zeros(0, np.int64)
+
+    def batch(self, machine: Machine) -> None:
+        """See Observer."""
+        super().batch(machine)
+        fresh = np.full((machine.waves.index.size, 512), -1, np.int64)
+        self._held = fresh  # of this batch: waves of earlier ones have ended
+
+    def matrix(self, c: Cohort, inst: Inst) -> None:
+        """See Observer."""
+        wave, turn = self.numbered(c)
+        chain, zero = self._chain_of_c(c, inst)
+        new = chain < 0
+        count = int(new.sum())
+        chain[new] = self._count + np.arange(count)
+        self._count += count
+        self._wave.append(wave[new])
+        self._start.append(np.where(zero[new], FROM_ZERO, FROM_OTHER).astype(np.int8))
+        if self._count * SLOTS > self._codes.capacity or self._count > MAX_CHAINS:
+            self._complete = False
+            chain %= min(MAX_CHAINS, self._codes.capacity // SLOTS)
+        self._chain = chain
+        self._links.append(Link(inst, wave, turn, chain))
+
+    def matrix_done(self, c: Cohort, inst: Inst) -> None:
+        """See Observer."""
+        at, (mask, _) = inst.dst[0].index, _written(inst)
+        registers = c.regs.vgprs[at : at + _VGPRS]
+        registers &= ~mask
+        registers |= self._words(self._chain, inst)
+        c.shadow.vgprs[at : at + _VGPRS] &= ~mask
+        self._held[c.waves, at + _half(inst)] = self._chain
+
+    def record(self) -> Chains:
+        """See Recorder."""
+        wave = np.concatenate([np.zeros(0, np.int64), *self._wave])
+        start = np.concatenate([np.zeros(0, np.int8), *self._start])
+        return Chains(self.waves(), tuple(self._links), wave, start, self._complete)
+
+    def _chain_of_c(self, c: Cohort, inst: Inst) -> tuple[Ints, NDArray[np.bool_]]:
+        """Chain whose numbers C holds, slot for slot, or -1; and whether C is zero."""
+        source = inst.src[2]
+        none = np.full(c.waves.size, -1, np.int64)
+        if source.kind != "v":
+            return none, np.full(none.size, source.index == _INLINE_ZERO)
+        mask, _ = _written(inst)
+        content = c.regs.vgprs[source.index : source.index + _VGPRS] & mask
+        held = self._held[c.waves]
+        found = self._confirm(content, held[:, source.index + _half(inst)], inst)
+        if (found < 0).any():
+            # Perhaps the kernel moved them: look for their first number among all of the wave's chains.
+            for block in np.flatnonzero((held >= 0).any(axis=0)):
+                lost = found < 0
+                if not lost.any():
+                    break
+                found[lost] = self._confirm(content[:, lost], held[lost, block], inst)
+        return found, np.asarray(~content.any(axis=(0, 2)))
+
+    def _confirm(self, content: Words, chain: Ints, inst: Inst) -> Ints:
+        """The chain where all its numbers are in their places, else -1."""
+        likely = chain >= 0
+        result = np.full(chain.size, -1, np.int64)
+        if likely.any():
+            equal = (content[:, likely] == self._words(chain[likely], inst)).all(axis=(0, 2))
+            result[likely] = np.where(equal, chain[likely], -1)
+        return result
+
+    def _words(self, chain: Ints, inst: Inst) -> Words:
+        """Registers of D that hold the numbers of chains: uint32 [vgpr, wave, lane]."""
+        _, (result, shift) = _written(inst)
+        slot = np.arange(SLOTS, dtype=np.int64).reshape(_VGPRS, 1, _LANES)
+        number = self._codes.digit(chain[None, :, None] * SLOTS + slot, self._place)
+        if result == "i32":
+            return number.astype(np.uint32)
+        if result == "f32":
+            return number.astype(np.float32).view(np.uint32)
+        if result == "f16":
+            bits = number.astype(np.float16).view(np.uint16).astype(np.uint32)
+        else:
+            bits = number.astype(np.float32).view(np.uint32) >> np.uint32(16)
+        return np.asarray(bits << np.uint32(shift))
+
+
+def result_type(inst: Inst) -> str:
+    """Element type of D: "f32", "i32", "f16" or "bf16", as the mnemonic has it."""
+    return inst.name.split("_")[2]
+
+
+def _half(inst: Inst) -> int:
+    return 256 if inst.mods.get("opsel", 0) & 4 and result_type(inst) in ("f16", "bf16") else 0
+
+
+def _written(inst: Inst) -> tuple[np.uint32, tuple[str, int]]:
+    """Bits of a register of D that the instruction writes; its type, and the lowest such bit."""
+    result = result_type(inst)
+    if result in ("f32", "i32"):
+        return np.uint32(0xFFFFFFFF), (result, 0)
+    upper = bool(_half(inst))
+    return np.uint32(0xFFFF0000 if upper else 0x0000FFFF), (result, 16 if upper else 0)

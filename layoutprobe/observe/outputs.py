@@ -1,0 +1,116 @@
+"""Stores to global memory: which bytes, by which instruction, wave and lane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.observer import Place
+from layoutprobe.observe.matrix import Ints, WaveCounter, WaveTable
+
+STORE_LIMIT = 1 << 24
+"""Lanes' stores that are kept."""
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """One allocation: its name, and its bytes [start, end) of the arena."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """One store, executed by several lanes together.
+
+    Attributes:
+        inst: the instruction; an atomic one counts as a store.
+        wave: int64 [store], launch-wide number of the wave.
+        lane: int64 [store].
+        offset: int64 [store], first byte in the arena.
+        size: bytes of each.
+    """
+
+    inst: Inst
+    wave: Ints
+    lane: Ints
+    offset: Ints
+    size: int
+
+    @property
+    def atomic(self) -> bool:
+        """A read-modify-write: several of them may rightly meet at one address."""
+        return "atomic" in self.inst.name
+
+
+@dataclass(frozen=True, eq=False)
+class Stores:
+    """All stores of a launch to global memory.
+
+    Attributes:
+        waves: all waves of the launch.
+        allocations: where buffers lie.
+        stores: in the order of execution.
+        complete: False where there were more than were kept.
+    """
+
+    waves: WaveTable
+    allocations: tuple[Allocation, ...]
+    stores: tuple[Store, ...]
+    complete: bool
+
+    def allocation(self, name: str) -> Allocation | None:
+        """The allocation of that name."""
+        return next((a for a in self.allocations if a.name == name), None)
+
+
+class StoreRecorder(WaveCounter):
+    """Keeps every store to global memory."""
+
+    def __init__(self, limit: int = STORE_LIMIT) -> None:
+        super().__init__()
+        self._left = limit
+        self._stores: list[Store] = []
+        self._allocations: tuple[Allocation, ...] = ()
+
+    def batch(self, machine: Machine) -> None:
+        """See Observer."""
+        super().batch(machine)
+        self._allocations = tuple(Allocation(r.name, r.start, r.end) for r in machine.arena.regions)
+
+    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+        """See Observer."""
+        if not store or place.memory is not c.machine.arena:
+            return
+        position, lane = np.nonzero(np.broadcast_to(place.mask, place.offsets.shape))
+        self._left -= position.size
+        if self._left >= 0:
+            offset = place.offsets[position, lane].astype(np.int64)
+            wave = self.number(c)[position]
+            self._stores.append(Store(inst, wave, lane.astype(np.int64), offset, size))
+
+    def record(self) -> Stores:
+        """See Recorder."""
+        return Stores(self.waves(), self._allocations, tuple(self._stores), self._left >= 0)
+
+
+def touched(stores: Stores, allocation: Allocation, *, atomic: bool) -> NDArray[np.int64]:
+    """How often each byte of an allocation was stored to, by atomics or by all others: [byte]."""
+    size = allocation.end - allocation.start
+    count = np.zeros(size, np.int64)
+    widths = {s.size for s in stores.stores}
+    for width in widths:
+        first = [s.offset for s in stores.stores if s.size == width and s.atomic == atomic]
+        at = np.concatenate([np.zeros(0, np.int64), *first]) - allocation.start
+        at = at[(at >= 0) & (at < size)]
+        hits = np.bincount(at, minlength=size + width)
+        for byte in range(width):
+            count[byte:] += hits[: size - byte]
+    return count

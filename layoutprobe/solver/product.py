@@ -1,0 +1,215 @@
+"""The law of a whole matrix product, over every matrix instruction that a kernel executed.
+
+An instruction adds, into the slot of D that is stored to C[m][n], products of slots of A and B that
+meet. Each must be A[m][k] * B[k][n] with one k, and over all instructions of one accumulator every
+k must occur exactly once. Zeros are allowed where the product vanishes anyway: kernels pad ragged
+tiles with them. Nothing here depends on the order in which a kernel walks over rows, columns or k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import UsageError
+from layoutprobe.solver.interaction import Interaction
+
+Ints = NDArray[np.int64]
+Coordinates = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+
+ZERO, UNKNOWN, UNDEFINED, FOREIGN = -1, -2, -3, -4
+"""Coordinates of a slot that holds no element of its matrix: a zero; a value that is no code; bits
+that nobody has set; an element of another matrix."""
+NOWHERE = -1
+"""Coordinate of a slot of D that is stored nowhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """Which slots meet: the instruction as blocks of outputs that share their copies of A and B.
+
+    Slots are numbered lane, VGPR, field, last fastest; k has the names of the convention.
+
+    Attributes:
+        rows, cols: conventional row and column of every line: int64 [block, line].
+        a: int64 [block, row, k], slots of A.
+        b: int64 [block, col, k], slots of B.
+        d: int64 [block, row, col], slots of D.
+    """
+
+    rows: Ints
+    cols: Ints
+    a: Ints
+    b: Ints
+    d: Ints
+
+
+def geometry(instruction: Interaction) -> Geometry:
+    """The blocks of an instruction.
+
+    Raises:
+        UsageError: its blocks have different extents.
+    """
+    met, (m, n, k) = instruction.meetings, instruction.shape
+    d, a = instruction.needed["D"], instruction.needed["A"]
+    row, col, depth = d.row.ravel()[met.d], d.col.ravel()[met.d], a.col.ravel()[met.a]
+    a_of, b_of = np.zeros((m, n, k), np.int64), np.zeros((m, n, k), np.int64)
+    a_of[row, col, depth], b_of[row, col, depth] = met.a, met.b
+    d_of = np.zeros((m, n), np.int64)
+    d_of[row, col] = met.d
+    # Rows that meet the same slots of B belong together, and so do columns that meet the same of A.
+    row_groups = _groups(b_of.reshape(m, -1))
+    col_groups = _groups(a_of.transpose(1, 0, 2).reshape(n, -1))
+    if len({len(g) for g in row_groups}) > 1 or len({len(g) for g in col_groups}) > 1:
+        raise UsageError("The instruction's blocks have different extents")
+    pairs = [(rows, cols) for rows in row_groups for cols in col_groups]
+    return Geometry(
+        rows=np.stack([rows for rows, _ in pairs]),
+        cols=np.stack([cols for _, cols in pairs]),
+        a=np.stack([a_of[rows, cols[0]] for rows, cols in pairs]),
+        b=np.stack([b_of[rows[0], cols] for rows, cols in pairs]),
+        d=np.stack([d_of[np.ix_(rows, cols)] for rows, cols in pairs]),
+    )
+
+
+def _groups(keys: Ints) -> list[Ints]:
+    """Positions of equal rows of a table, each group ascending."""
+    _, group = np.unique(keys, axis=0, return_inverse=True)
+    return [np.flatnonzero(group.ravel() == g) for g in range(int(group.max()) + 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """What the live slots held in every execution, in the geometry's order.
+
+    Attributes:
+        chain: int64 [execution], accumulator chain that it adds to.
+        a_row, a_k: int32 [execution, block, row, k]; ZERO, UNKNOWN, UNDEFINED or FOREIGN where the
+            slot holds no element of A.
+        b_col, b_k: int32 [execution, block, col, k].
+    """
+
+    chain: Ints
+    a_row: Coordinates
+    a_k: Coordinates
+    b_col: Coordinates
+    b_k: Coordinates
+
+    def select(self, which: Mask | Ints) -> Factors:
+        """Some of the executions."""
+        return Factors(
+            self.chain[which], self.a_row[which], self.a_k[which], self.b_col[which], self.b_k[which]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """Where the outputs of every chain go.
+
+    Attributes:
+        m, n: int32 [chain, block, row, col], element of C that the slot is stored to; NOWHERE.
+    """
+
+    m: Coordinates
+    n: Coordinates
+
+    @property
+    def stored(self) -> Mask:
+        """Slots that are stored."""
+        return np.asarray(self.m != NOWHERE)
+
+    def row(self) -> Coordinates:
+        """m of each line, NOWHERE where none of it is stored: int32 [chain, block, row]."""
+        return np.asarray(self.m.max(axis=3))
+
+    def col(self) -> Coordinates:
+        """n of each line: int32 [chain, block, col]."""
+        return np.asarray(self.n.max(axis=2))
+
+    def irregular(self) -> NDArray[np.bool_]:
+        """Chains of which one line of D is spread over several rows or columns of C: [chain]."""
+        stored = self.stored
+        bad = stored & ((self.m != self.row()[..., None]) | (self.n != self.col()[:, :, None, :]))
+        return np.asarray(bad.any(axis=(1, 2, 3)))
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Where the law is broken.
+
+    Attributes:
+        a_bad: bool [execution, block, row, k]: A holds another row than D asks for, or no element
+            where one is missed.
+        b_bad: bool [execution, block, col, k].
+        k_bad: bool [execution, k]: slots that meet hold different k.
+        counted: int32 [chain, K]: how often each k was added.
+    """
+
+    a_bad: Mask
+    b_bad: Mask
+    k_bad: Mask
+    counted: NDArray[np.int32]
+
+    @property
+    def broken(self) -> NDArray[np.bool_]:
+        """Executions that break the law by themselves: [execution]."""
+        return np.asarray(
+            self.a_bad.any(axis=(1, 2, 3)) | self.b_bad.any(axis=(1, 2, 3)) | self.k_bad.any(axis=1)
+        )
+
+
+def judge(factors: Factors, targets: Targets, depth: int) -> Judgement:
+    """Hold every execution against the outputs that it adds to.
+
+    Args:
+        factors: what the slots held.
+        targets: where the chains are stored.
+        depth: K of the product.
+    """
+    chain = factors.chain
+    row, col = targets.row()[chain], targets.col()[chain]
+    a_live, b_live = (row != NOWHERE)[..., None], (col != NOWHERE)[..., None]
+    a_zero, b_zero = factors.a_row == ZERO, factors.b_col == ZERO
+    a_there, b_there = a_live & ~a_zero, b_live & ~b_zero
+    # Per block and k: does any live slot of the partner hold something?
+    a_any, b_any = a_there.any(axis=2, keepdims=True), b_there.any(axis=2, keepdims=True)
+    a_bad = a_there & b_any & (factors.a_row != row[..., None])
+    b_bad = b_there & a_any & (factors.b_col != col[..., None])
+    # A zero among elements misses a product, unless no partner is there.
+    a_bad |= a_live & a_zero & a_any & b_any
+    b_bad |= b_live & b_zero & b_any & a_any
+    a_low, a_high = _range(factors.a_k, a_there)
+    b_low, b_high = _range(factors.b_k, b_there)
+    full = a_any[:, :, 0] & b_any[:, :, 0]
+    k_bad = full & ((a_low != a_high) | (b_low != b_high) | (a_low != b_low))
+    # The blocks of an instruction are halves of one product: their k agree, too.
+    k = np.where(full & ~k_bad, a_low, -1).max(axis=1)
+    k_bad |= full & ~k_bad & (a_low != k[:, None])
+    good = (k >= 0) & (k < depth) & ~k_bad.any(axis=1)
+    term = (chain[:, None] * depth + k)[good]
+    counted = np.bincount(term, minlength=len(targets.m) * depth).reshape(-1, depth)
+    return Judgement(a_bad, b_bad, np.asarray(k_bad.any(axis=1)), counted.astype(np.int32))
+
+
+def _range(k: Coordinates, there: Mask) -> tuple[Coordinates, Coordinates]:
+    """Smallest and largest k over the slots that are there: [execution, block, k]."""
+    big = np.int32(np.iinfo(np.int32).max)
+    return np.where(there, k, big).min(axis=2), np.where(there, k, -big).max(axis=2)
+
+
+def origin_of(held: Coordinates, named: Ints, counts: Mask) -> tuple[int, bool]:
+    """Offset of held coordinates from conventional ones: the commonest, and whether all have it.
+
+    Args:
+        held: coordinates.
+        named: the convention's, broadcast to the same shape.
+        counts: slots that count; those without an element do not.
+    """
+    use = counts & (held >= 0)
+    if not use.any():
+        return 0, True
+    values, times = np.unique((held - named)[use], return_counts=True)
+    return int(values[times.argmax()]), values.size == 1
