@@ -69,13 +69,16 @@ def _reasons(results: Sequence[Sized]) -> str:
 
 
 def _metrics(results: Sequence[Sized]) -> dict[str, object]:
-    """Figures that all sizes share as they are, others with their size."""
+    """Figures: numbers that differ stand side by side in the order of the sizes; of anything else the
+    last size's counts."""
     metrics: dict[str, object] = {}
-    names = dict.fromkeys(name for _, result in results for name in result.metrics)
-    for name in names:
-        values = [(size, result.metrics[name]) for size, result in results if name in result.metrics]
-        if all(value == values[0][1] for _, value in values):
-            metrics[name] = values[0][1]
-        else:
-            metrics.update({f"{name} ({size})": value for size, value in values})
+    for name in dict.fromkeys(name for _, result in results for name in result.metrics):
+        values = [result.metrics[name] for _, result in results if name in result.metrics]
+        differ = any(value != values[0] for value in values)
+        numbers = all(isinstance(value, int | float) for value in values)
+        metrics[name] = " / ".join(map(_figure, values)) if differ and numbers else values[-1]
     return metrics
+
+
+def _figure(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
