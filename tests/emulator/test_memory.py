@@ -241,3 +241,30 @@ def test_a_returning_atomic_leaves_inactive_lanes_alone(body: str, inactive: int
     if "add" in body:
         assert got[4:16].tolist() == [sum(range(4, lane)) for lane in range(4, 16)]
         assert "ds" in body or data[0] == sum(range(4, 16))
+
+
+# LDS at addresses that are not natural: ordinary source, which clang reads with one wide access.
+# It takes for granted (feature unaligned-access-mode, on for amdhsa) that any byte address will do.
+
+
+@pytest.mark.xfail(reason="the emulator asks for natural alignment of LDS accesses", strict=True)
+@pytest.mark.parametrize("step", [9, 10, 13])
+def test_eight_halves_at_any_even_address(step: int) -> None:
+    """x[step * i + 0..7] of 16-bit elements is one ds_load_b128 at an address divisible by 2."""
+    data = words(11, 256)
+    got = run("halves", data, fresh(64), np.int32(step), block=(64,))[1]
+    stored = (data[np.arange(1024) & 255] + np.arange(1024)) & 0xFFFF
+    wanted = np.zeros(64, np.int64)
+    for j in range(8):
+        wanted = wanted * 3 + stored[step * np.arange(64) + j] & MASK
+    assert np.array_equal(got, wanted)
+
+
+@pytest.mark.xfail(reason="the emulator asks for natural alignment of LDS accesses", strict=True)
+def test_packed_structs() -> None:
+    """A 64-bit member at offset 6 of a struct of 14 bytes."""
+    data = words(12, 64)
+    got = run("packed", data, fresh(64), block=(64,))[1]
+    x = data[np.arange(64) ^ 1].astype(object)
+    wanted = [((v & 0xFFFF) + v * 3 + (v * 0x100000001 >> 16)) & MASK for v in x]
+    assert got.tolist() == wanted
