@@ -1,0 +1,284 @@
+"""Gate reports for people: terminal, job summary, page. Everything is there, and nothing dangerous is."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import fake_gates
+import pytest
+from rich.cells import cell_len
+
+from layoutprobe.render.cells import ASCII, UNICODE
+from layoutprobe.render.console import PlainConsole
+from layoutprobe.render.gate_table import lines, show
+from layoutprobe.render.summary import MOST_FINDINGS, SIGNS, safe
+from layoutprobe.render.verdicts import render_gate
+from layoutprobe.verdict import GateReport
+
+everywhere = pytest.mark.parametrize("name", fake_gates.ALL)
+WORDS = ("HOLDS", "FINDING", "UNDECIDED")
+SHOWN = {"holds": "✓", "finding": "✗", "undecided": "?", "skipped": "–"}
+
+
+def text_of(report: GateReport, format: str) -> str:
+    stream = io.StringIO()
+    render_gate(report, format, stream)
+    return stream.getvalue()
+
+
+def table(report: GateReport, width: int = 80, encoding: str = "utf-8") -> list[str]:
+    glyphs = UNICODE if encoding == "utf-8" else ASCII
+    return [line.plain for line in lines(report, width, encoding, glyphs)]
+
+
+def flat(text: str) -> str:
+    return " ".join(re.sub(r"[│|]", " ", text).split())
+
+
+# Terminal
+
+
+@everywhere
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_lines_fit_and_can_be_written(name: str, width: int, encoding: str) -> None:
+    for line in table(fake_gates.ALL[name](), width, encoding):
+        line.encode(encoding)
+        assert line == line.rstrip()
+        assert all(c.isprintable() for c in line)
+        # A line that is longer holds one word that cannot be broken, beside its label or check.
+        longest = max((cell_len(word) for word in line.split()), default=0)
+        assert cell_len(line) <= width or longest > width - 32 or name == "hostile"
+
+
+@everywhere
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_verdict_comes_first_and_last(name: str, width: int) -> None:
+    report = fake_gates.ALL[name]()
+    text = flat("\n".join(table(report, width)))
+    word = WORDS[report.exit_code]
+    verdicts = re.findall(r"verdict [✓✗?] ([A-Z]+) \(", text)
+    assert verdicts == [word] * (2 if report.verdicts else 1)
+    assert table(report, width)[-1].startswith(("verdict", " ")) or not report.verdicts
+
+
+@everywhere
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_every_check_has_a_line_with_its_sign(name: str, width: int) -> None:
+    if name == "hostile":
+        return
+    report = fake_gates.ALL[name]()
+    printed = [line.split() for line in table(report, width)]
+    expected = [
+        [SHOWN[result.status], result.check] for verdict in report.verdicts for result in verdict.results
+    ]
+    assert [words[:2] for words in printed if len(words) > 1 and words[1] in fake_gates.LAWS] == expected
+
+
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("name", ["with-line", "without-line", "several-targets", "mixed"])
+def test_findings_are_told_in_full(name: str, width: int) -> None:
+    report = fake_gates.ALL[name]()
+    text = flat("\n".join(table(report, width)))
+    for verdict in report.verdicts:
+        for found in verdict.findings:
+            for part in (found.what, found.expected, found.observed, found.hint, found.came_from):
+                assert flat(part) in text
+            for key, value in found.where.items():
+                assert f"{key} {value}" in text
+
+
+@pytest.mark.parametrize("name", ["undecided", "nothing-applied", "error", "mixed"])
+def test_reasons_are_told(name: str) -> None:
+    report = fake_gates.ALL[name]()
+    text = flat("\n".join(table(report)))
+    for verdict in report.verdicts:
+        assert flat(verdict.error) in text
+        for result in verdict.results:
+            assert flat(result.reason) in text
+    assert ("nothing is known about it" in text) == (name == "nothing-applied")
+
+
+def test_figures_are_shown() -> None:
+    text = flat("\n".join(table(fake_gates.green())))
+    assert "VGPRs 96, SGPRs 30, LDS bytes 16384, spills 0, waves per SIMD 16" in text
+    assert "largest error 0, allowed 0.05" in text
+
+
+def coloured(**options: object) -> str:
+    stream = io.StringIO()
+    show(fake_gates.mixed(), PlainConsole(stream, width=80, **options))
+    return stream.getvalue()
+
+
+def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    plain = coloured()
+    assert "\x1b" not in plain
+    bright = coloured(force_terminal=True, color_system="standard")
+    assert "\x1b[1;31m" in bright
+    assert "\x1b[1;32m" in bright
+    assert re.sub(r"\x1b\[[0-9;]*m", "", bright) == plain
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", coloured(force_terminal=True, color_system="standard"))
+
+
+def test_hostile_text_reaches_no_terminal() -> None:
+    text = text_of(fake_gates.hostile(), "table")
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e\ufffe]", text)
+
+
+# Job summary
+
+
+def rendered(markdown: str) -> str:
+    """What a reader sees of escaped text."""
+    return html.unescape(markdown)
+
+
+@everywhere
+def test_summary_shows_verdict_findings_and_reasons(name: str) -> None:
+    report = fake_gates.ALL[name]()
+    text = text_of(report, "summary")
+    assert text.startswith(f"## {SIGNS[('holds', 'finding', 'undecided')[report.exit_code]]} ")
+    assert f"**{WORDS[report.exit_code]}**" in text
+    for verdict in report.verdicts:
+        for found in verdict.findings:
+            assert safe(found.what) in text
+            assert safe(found.hint) in text
+        for result in verdict.results:
+            assert result.status != "undecided" or safe(result.reason) in text
+        assert safe(verdict.error) in text
+
+
+@everywhere
+def test_summary_table_is_a_grid(name: str) -> None:
+    report = fake_gates.ALL[name]()
+    rows = [line.split("|") for line in text_of(report, "summary").splitlines() if line.startswith("|")]
+    assert len({len(row) for row in rows}) <= 1
+    assert len(rows) == (2 + len(report.verdicts) if report.verdicts else 0)
+    if name == "mixed":
+        checks = [cell.strip() for cell in rows[0][4:-1]]
+        for row, verdict in zip(rows[2:], report.verdicts, strict=True):
+            status = {result.check: SIGNS[result.status] for result in verdict.results}
+            assert [cell.strip() for cell in row[4:-1]] == [status.get(check, "") for check in checks]
+
+
+def test_summary_keeps_hostile_text_as_text() -> None:
+    text = text_of(fake_gates.hostile(), "summary")
+    assert not re.search(r"[<>`*@\[\]](?![^\n]*\*\*)", text.replace("**", ""))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", text)
+    for line in text.splitlines():
+        assert re.match(r"(#{2,3} |\*\*|\||- |[✅❌❔➖&])|$", line), line
+
+
+@pytest.mark.parametrize(
+    "text", ["# h", "- x", "+ x", "1. x", "1) x", "--- ", "===", "> q", "~~~", "www.x.y"]
+)
+def test_summary_text_begins_nothing(text: str) -> None:
+    assert not re.match(r"[#>~]|[-+*=]|\d[.)]|www\.", safe(text))
+    assert rendered(safe(text)) == text.strip()
+
+
+def test_summary_stays_small() -> None:
+    many = tuple(replace(fake_gates.TRANSPOSED, what=f"{i} " + "x" * 5000) for i in range(300))
+    report = fake_gates.report(fake_gates.kernel("k", fake_gates.found("operand-provenance", *many)))
+    text = text_of(report, "summary")
+    assert len(text.encode()) < 1 << 20
+    assert f"{300 - MOST_FINDINGS} findings more" in text
+
+
+# Page
+
+
+class Structure(HTMLParser):
+    """Collects tags, checks that they nest, and keeps what the reader sees."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        self.attributes += attrs
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+
+def page(report: GateReport) -> Structure:
+    structure = Structure()
+    structure.feed(text_of(report, "html"))
+    structure.close()
+    return structure
+
+
+@everywhere
+def test_page_nests_and_brings_everything_along(name: str) -> None:
+    report = fake_gates.ALL[name]()
+    structure = page(report)
+    assert structure.open == []
+    assert not structure.seen & {"script", "link", "img", "iframe", "object"}
+    assert not [key for key, _ in structure.attributes if key.startswith("on") or key in ("src", "style")]
+    targets = [value for key, value in structure.attributes if key == "href"]
+    ids = [value for key, value in structure.attributes if key == "id"]
+    assert targets == [f"#{name}" for name in ids]
+    text = text_of(report, "html")
+    assert "@import" not in text
+    assert "url(" not in text
+    assert not re.search(r"https?://(?!x\.invalid)", text)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text)
+    assert f'class="verdict {WORDS[report.exit_code].lower()}"' in text
+
+
+@everywhere
+def test_page_shows_everything(name: str) -> None:
+    if name == "hostile":
+        return
+    report = fake_gates.ALL[name]()
+    text = " ".join("".join(page(report).text).split())
+    for verdict in report.verdicts:
+        assert " ".join(verdict.error.split()) in text
+        for found in verdict.findings:
+            for part in (found.what, found.expected, found.observed, found.hint, found.came_from):
+                assert part in text
+        for result in verdict.results:
+            assert result.law in text
+            assert result.reason in text
+            assert result.check in text
+
+
+def test_page_opens_what_needs_a_reader() -> None:
+    text = text_of(fake_gates.mixed(), "html")
+    opened = re.findall(r'<details id="kernel-\d+"( open)?>', text)
+    assert [bool(mark) for mark in opened] == [v.exit_code != 0 for v in fake_gates.mixed().verdicts]
+
+
+def test_page_matrix_is_the_results() -> None:
+    report = fake_gates.mixed()
+    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", text_of(report, "html"))
+    for row, verdict in zip(rows, report.verdicts, strict=True):
+        cells = [re.sub("<.*?>", "", cell) for cell in re.findall("<td>.*?</td>", row)]
+        status = {result.check: SHOWN[result.status] for result in verdict.results}
+        assert cells[1:] == [status.get(check, "") for check in fake_gates.LAWS]
+        assert cells[0] == "✓✗?"[verdict.exit_code]
+
+
+def test_page_keeps_hostile_text_as_text() -> None:
+    structure = page(fake_gates.hostile())
+    assert "script" not in structure.seen
+    assert any('<script>alert("x")</script>' in text for text in structure.text)
