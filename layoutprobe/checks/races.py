@@ -25,7 +25,7 @@ least one of them writes, and not both accesses are atomic. It is found from the
 barriers and not from the order in which the emulator ran the waves, so a result that happens to be
 right hides none: read after write (a barrier is missing between store and load), write after read
 (the tile is overwritten while another wave may still read it), write after write. Stores of equal
-values to one byte harm nobody, and are only counted. Stores of one instruction from several waves to
+values to one byte, or to a byte that nobody reads, harm nobody, and are only counted. Stores of one instruction from several waves to
 one byte are a matter of addresses, and reported by `swizzle`.
 Divergent barriers are found here too: waves that let each other go from different s_barrier
 instructions, one of which both executed, and that passed different numbers of barriers in all. A wave
@@ -56,7 +56,7 @@ def run(subject: Subject) -> CheckResult:
         "LDS stores": record.stores,
         "LDS loads": record.loads,
         "barriers passed": record.barriers,
-        "stores of equal values by two waves": record.same_values,
+        "harmless double stores": record.harmless,
     }
     if not record.complete and not findings:
         return CHECK.undecided("the kernel executes more LDS accesses than are followed", metrics=metrics)

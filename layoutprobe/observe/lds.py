@@ -11,8 +11,9 @@ wave, then the race with an earlier one was seen when that wave wrote.
 **Late.** An access that its wave had not waited for when it reached the barrier may take effect
 as late as the wait (the ISA adds no memory wait to s_barrier). It counts for the next interval too.
 
-**Collision.** Within one interval, two lanes store different values to one byte and nobody reads
-the first: one of the values is lost, so the map from elements to addresses is not injective.
+**Collision.** Within one interval, two lanes store different values to one byte, nobody reads the
+first, and somebody reads what came of it: one of the values is lost, so the map from elements to
+addresses is not injective. A byte that nobody reads afterwards is a dump for lanes without work.
 
 **Barriers apart.** Hardware counts any s_barrier, so waves that stand at different ones let each
 other go. Wave-specialised kernels do that on purpose. It is divergent where the waves that met at
@@ -22,7 +23,6 @@ then one of them skipped a barrier that the other took. A wave that ended no lon
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -78,6 +78,7 @@ class Clash:
         byte: LDS byte of the workgroup.
         late: the first access happened before a barrier, but had not been waited for.
         count: how many times lanes did this.
+        read: of WAW: somebody read the byte afterwards.
     """
 
     kind: Kind
@@ -86,6 +87,7 @@ class Clash:
     byte: int
     late: bool
     count: int
+    read: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ class LdsRecord:
         races: between different waves; one per pair of instructions, kind and lateness.
         collisions: two lanes of one wave, or one store instruction in two waves, stored different
             values to one byte.
-        same_values: stores of different waves to one byte of values that are equal: no harm done.
+        harmless: stores of different waves to one byte of values that are equal, and pairs of stores
+            to one byte that nobody reads afterwards.
         apart: see ApartBarriers; those that are divergent.
         barriers: how many times a workgroup passed a barrier.
         stores, loads: sites of LDS stores (atomics included) and loads that were executed.
@@ -105,7 +108,7 @@ class LdsRecord:
 
     races: tuple[Clash, ...]
     collisions: tuple[Clash, ...]
-    same_values: int
+    harmless: int
     apart: tuple[ApartBarriers, ...]
     barriers: int
     stores: int
@@ -123,7 +126,9 @@ class LdsObserver(Recorder):
         self._insts: list[Inst] = []
         self._clashes: dict[tuple[object, ...], Clash] = {}
         self._kinds = {"store": 0, "load": 0}
-        self._same_values = 0
+        self._harmless = 0
+        self._overwrites: list[Clash] = []  # of kind WAW
+        self._suspect: NDArray[np.int32] = np.zeros(0, np.int32)  # [granule] 1 + place in it
         self._complete = True
         self._shift = 2
         self._machine: Machine | None = None
@@ -143,6 +148,7 @@ class LdsObserver(Recorder):
         self._interval = np.ones(groups, np.int64)
         granules = machine.lds.data.bytes.size >> self._shift
         self._writer, self._reader, self._other = (np.zeros(granules, np.int64) for _ in range(3))
+        self._suspect = np.zeros(granules, np.int32)
 
     def block(self, c: Cohort, block: Block) -> None:
         """See Observer."""
@@ -180,11 +186,12 @@ class LdsObserver(Recorder):
 
     def record(self) -> LdsRecord:
         """What happened so far."""
-        races = [c for c in self._clashes.values() if not _is_collision(c)]
+        matters = [c for c in self._clashes.values() if c.kind != "WAW" or c.read]
+        unread = len(self._clashes) - len(matters)
         return LdsRecord(
-            tuple(races),
-            tuple(c for c in self._clashes.values() if _is_collision(c)),
-            self._same_values,
+            tuple(c for c in matters if not _is_collision(c)),
+            tuple(c for c in matters if _is_collision(c)),
+            self._harmless + unread,
             self._barriers.divergent(),
             self._barriers.passed_in_all,
             self._kinds["store"],
@@ -209,6 +216,10 @@ class LdsObserver(Recorder):
 
     def _read(self, me: Stamps, cells: Array) -> None:
         floor = me & _WHEN
+        if self._overwrites:
+            for number in np.unique(self._suspect[cells]):
+                if number:
+                    self._overwrites[number - 1].read = True
         writer = self._writer[cells]
         if (writer >= floor).any():
             self._clash("RAW", (writer >= floor) & _differ(writer, me), writer, me, cells)
@@ -225,6 +236,8 @@ class LdsObserver(Recorder):
 
     def _write(self, store: _Store, me: Stamps, cells: Array) -> None:
         floor = me & _WHEN
+        if self._overwrites:
+            self._suspect[cells] = 0
         reader, other, before = self._reader[cells], self._other[cells], self._writer[cells]
         for readers in (reader, other):
             if (readers >= floor).any():
@@ -235,14 +248,14 @@ class LdsObserver(Recorder):
             lost = (before >= floor) & ~_differ(before, me) & (reader < floor) & _lanes_differ(before, me)
             if (twice | lost).any():
                 changes = store.changes(cells.shape[-1])
-                self._same_values += int((twice & ~changes).sum())
+                self._harmless += int((twice & ~changes).sum())
                 self._clash("WAW", (twice | lost) & changes, before, me, cells)
         self._writer[cells] = me
         last = self._writer[cells]
         together = (_differ(last, me) | _lanes_differ(last, me)) & (me >> _ATOMIC & 1 == 0)
         if together.any():
             changes = store.unlike((last >> _WAVE & 0xFFF).astype(np.int64), (last & _LANE_MASK))
-            self._same_values += int((together & _differ(last, me) & ~changes).sum())
+            self._harmless += int((together & _differ(last, me) & ~changes).sum())
             self._clash("WAW", together & changes, me, last, cells)
 
     def _carry_over(self, machine: Machine, wave: int) -> None:
@@ -272,6 +285,10 @@ class LdsObserver(Recorder):
             known = self._clashes.setdefault(key, found)
             if known is not found:
                 known.count += found.count
+            elif kind == "WAW":
+                self._overwrites.append(known)
+            if kind == "WAW":
+                self._suspect[at[pairs == pair]] = 1 + self._overwrites.index(known)
 
     def _describe(self, kind: Kind, first: int, second: int, cell: int, count: int) -> Clash:
         machine = self._machine
@@ -342,9 +359,3 @@ def _columns(dwords: int, width: int) -> NDArray[np.int64]:
 def _per_granule(dwords: Array, width: int) -> Array:
     """bool [lane, dword] -> [lane, granule]."""
     return dwords[:, _columns(dwords.shape[-1], width)]
-
-
-def lds_used(record: LdsRecord) -> Iterator[str]:
-    """Words for what of LDS was used; empty where nothing was."""
-    if record.stores or record.loads:
-        yield f"{record.stores} stores and {record.loads} loads of LDS, {record.barriers} barriers passed"

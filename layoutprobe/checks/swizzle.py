@@ -1,0 +1,164 @@
+"""Law: elements lie in LDS injectively, and loads look for each where its store put it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from layoutprobe.checks.base import Check, Subject
+from layoutprobe.checks.blame import Culprit, culprits
+from layoutprobe.checks.operand_provenance import culprit_finding, letter
+from layoutprobe.checks.origins import chains_of, in_words, lds_byte
+from layoutprobe.checks.places import site, where
+from layoutprobe.checks.provenance import Analysis, NoProductError, analysis_of
+from layoutprobe.checks.tile_maps import TileMap, tile_maps
+from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
+from layoutprobe.observe.origin import Target
+from layoutprobe.observe.tiles import TileObserver
+from layoutprobe.report import Finding
+from layoutprobe.verdict import CheckResult
+
+NAME = "swizzle"
+
+EXPLAIN = """\
+A tile in LDS is written through one address function and read through another; padding and XOR
+swizzles change both. Two things must hold. The map from elements to addresses is injective: within one
+barrier interval no byte that was stored is overwritten by another lane with another value before
+anybody read it, and then read (judged among stores of one source line; other pairs are the business of `races`). And
+the two functions agree: what a matrix operand gets out of LDS is the element that it needs, as far as
+operand-provenance can follow it; where a swizzle or a row stride stands on one side only, or an operand
+that is loaded as it is holds elements for which no other cause is known, the load looked in a wrong
+place of the tile, and the finding names the byte it read and the byte where the element lies.
+The metrics show how each tile lies in LDS (from runs in which every element carries a number of its
+own), with padding and the closed form where one is found; for the first workgroup only. Without a
+matrix product in the contract, which element a load should find is not known, and only injectivity is
+judged. Evidence: emulated."""
+
+SHOWN = 2
+"""Tiles of one buffer that the metrics describe."""
+_LAWS = ("lds-one-sided", "lds-stride")
+"""Diagnoses that mean addresses in LDS."""
+
+
+def run(subject: Subject) -> CheckResult:
+    """See EXPLAIN."""
+    record = subject.plain().record(LdsRecord)
+    if not record.stores or not record.loads:
+        return CHECK.skipped("the kernel keeps nothing in LDS")
+    findings = list(_collisions(subject, record))
+    try:
+        analysis = analysis_of(subject)
+    except NoProductError as why:
+        if findings:
+            return CHECK.found(findings)
+        return CHECK.skipped(f"{why}, so what a load should find is not known; no two lanes collide in LDS")
+    tiles = list(tile_maps(subject, subject.coded(TileObserver)))
+    if not findings:
+        findings += _disagreements(subject, analysis, tiles)
+    metrics = _maps(tiles)
+    if not findings and analysis.lost:
+        return CHECK.undecided("operands are computed, and cannot be followed through LDS", metrics=metrics)
+    reason = "" if findings else "stores and loads agree on where each element lies"
+    if reason and any(judged.judgement.broken.any() for judged in analysis.judged):
+        reason = "no fault of LDS addresses, but operands are wrong: see operand-provenance"
+    return CHECK.found(findings, reason, metrics=metrics)
+
+
+def _maps(tiles: Sequence[TileMap]) -> dict[str, object]:
+    """How tiles lie in LDS; each buffer's first few that differ in more than their place."""
+    shown: dict[str, list[str]] = {}
+    for tile in tiles:
+        listed = shown.setdefault(tile.buffer, [])
+        if len(listed) < SHOWN and tile.words() not in listed:
+            listed.append(tile.words())
+    return {f"{buffer} in LDS": "; then ".join(listed) for buffer, listed in shown.items()}
+
+
+def _collisions(subject: Subject, record: LdsRecord) -> Iterator[Finding]:
+    """One per source line."""
+    by_line: dict[str, list[Clash]] = {}
+    for clash in record.collisions:
+        lines = [
+            subject.line(touch.inst.pc) or site(subject, touch.inst) for touch in (clash.first, clash.second)
+        ]
+        if lines[0] == lines[1]:
+            by_line.setdefault(lines[0], []).append(clash)
+    for clashes in by_line.values():
+        first, second = clashes[0].first, clashes[0].second
+        yield Finding(
+            NAME,
+            "two lanes store different values to one LDS byte, and one of them is lost: the address function "
+            "is not injective",
+            where(subject, second.inst, second.who) | {"LDS byte": clashes[0].byte},
+            expected="an address of its own for every element of the tile",
+            observed=f"wave {first.who.wave}, lane {first.who.lane} and wave {second.who.wave}, lane "
+            f"{second.who.lane} store to it in one barrier interval",
+            hint="a swizzle must permute the columns of a row; check masks, shifts and the row stride",
+            count=sum(clash.count for clash in clashes),
+            came_from=site(subject, first.inst),
+        )
+
+
+def _disagreements(subject: Subject, analysis: Analysis, tiles: Sequence[TileMap]) -> list[Finding]:
+    """Operands that got a wrong element because the load looked in a wrong place."""
+    found: dict[tuple[str, str], Finding] = {}
+    for judged in analysis.judged:
+        for culprit in culprits(judged, analysis.problem):
+            if culprit.matrix not in "AB" or culprit.diagnosis.name not in (*_LAWS, "unexplained"):
+                continue
+            finding = _disagreement(subject, analysis, culprit, tiles)
+            if finding is not None:
+                key = (culprit.matrix, culprit.diagnosis.name)
+                known = found.get(key)
+                found[key] = replace(known, count=known.count + finding.count) if known else finding
+    return list(found.values())
+
+
+def _disagreement(
+    subject: Subject, analysis: Analysis, culprit: Culprit, tiles: Sequence[TileMap]
+) -> Finding | None:
+    """None where the operand did not come through LDS, or something else may be at fault.
+
+    Without a diagnosis the addresses are only to blame where the operand is what LDS returned.
+    """
+    form = culprit.judged.group.form
+    position, lane, vgpr, field = culprit.slot
+    at = int(culprit.executions[position])
+    inst = form.insts[int(form.pc[at])]
+    operand = inst.src["AB".index(culprit.matrix)]
+    bits = form.instruction.needed[culprit.matrix].field_bits
+    target = Target(
+        int(form.wave[at]), int(form.turn[at]), operand.index + vgpr, lane, field if bits == 16 else None
+    )
+    chain = chains_of(subject, [target]).get(target, ())
+    byte = lds_byte(chain)
+    if byte is None or (culprit.diagnosis.name not in _LAWS and chain[0].lds_byte is None):
+        return None
+    base = culprit_finding(subject, analysis, culprit, NAME)
+    byte += field * bits // 8
+    name = letter(culprit.judged.group, culprit.matrix)
+    contract = analysis.problem.contract
+    wanted = culprit.need[::-1] if culprit.judged.group.swapped else culprit.need
+    stored = _stored_at(tiles, contract.a if name == "A" else contract.b, wanted)
+    return replace(
+        base,
+        what=f"loads and stores of {name} do not agree on where elements lie in LDS: {base.what}",
+        where={**base.where, "LDS byte": byte},
+        expected=base.expected + (f", which lies at byte {stored}" if stored is not None else ""),
+        observed=base.observed + f", read from byte {byte}",
+        came_from=in_words(subject, chain),
+    )
+
+
+def _stored_at(tiles: Sequence[TileMap], buffer: str, element: tuple[int, int]) -> int | None:
+    places = (tile.byte_of(*element) for tile in tiles if tile.buffer == buffer)
+    return next((place for place in places if place is not None), None)
+
+
+CHECK = Check(
+    NAME,
+    "elements lie in LDS injectively, and loads look for each where its store put it",
+    EXPLAIN,
+    run,
+    observers=(LdsObserver,),
+)

@@ -1,0 +1,276 @@
+"""Where a value came from: back from a matrix operand to the load that brought it, through LDS to
+the store, and to the load that the stored value came from.
+
+For use when a finding needs it: the kernel runs once more with the slots in question as targets.
+What every wave executed is kept as a tree of blocks (waves share the path that they share), and
+followed backwards afterwards; of LDS, the last store to every granule is kept, and what the loads
+of the targets' waves read.
+
+Backwards, the last instruction that wrote a register is taken for its origin, whichever lanes were
+active, and an arithmetic instruction leads on through the first of its VGPR sources that leads to a
+load: exact for moves and packing, a guess where lanes diverge or values are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.isa.inst import VGPR0, Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.observer import Place
+from layoutprobe.machine.program import Block
+from layoutprobe.observe.lds_access import granule_shift
+from layoutprobe.observe.matrix import WaveCounter
+from layoutprobe.observe.who import Who, who_is
+
+Ints = NDArray[np.int64]
+
+MAX_NODES = 1 << 21
+MAX_LDS_LOADS = 1 << 16
+_DEPTH = 12
+"""Instructions between an operand and its load that are followed."""
+_FANOUT = 64
+"""Instructions that are looked at in all for one stretch of a chain."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A slot of a matrix operand.
+
+    Attributes:
+        wave: number of the wave in the launch (see observe.matrix).
+        turn: which of the wave's matrix instructions.
+        vgpr, lane: the register and lane.
+        half: 0 low, 1 high; None: the whole register.
+    """
+
+    wave: int
+    turn: int
+    vgpr: int
+    lane: int
+    half: int | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction that a value passed through, and the lane in which it did.
+
+    Attributes:
+        inst: the instruction.
+        who: wave and lane.
+        lds_byte: of LDS loads and stores: first byte that this lane accessed.
+    """
+
+    inst: Inst
+    who: Who
+    lds_byte: int | None = None
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Chains of the targets that were reached.
+
+    Attributes:
+        chains: target -> steps, from the operand back to the first load.
+        complete: False where the kernel was too long to follow to its end.
+    """
+
+    chains: dict[Target, tuple[Step, ...]]
+    complete: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Store:
+    """An LDS store of several waves: where each stood on its path."""
+
+    inst: Inst
+    waves: Ints
+    nodes: Ints
+    local: Ints  # [wave, lane]
+
+
+@dataclass(frozen=True, eq=False)
+class _Load:
+    """What one wave's LDS load read: first bytes, and stamps of who had stored each granule."""
+
+    local: Ints  # [lane]
+    stamps: Ints  # [lane, granule]
+
+
+class OriginObserver(WaveCounter):
+    """Follows the targets of one launch."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        super().__init__()
+        self._wanted: dict[tuple[int, int], list[Target]] = {}
+        for target in targets:
+            self._wanted.setdefault((target.wave, target.turn), []).append(target)
+        self._wave_numbers = np.array(sorted({wave for wave, _ in self._wanted}), np.int64)
+        self._chains: dict[Target, tuple[Step, ...]] = {}
+        self._complete = True
+
+    def batch(self, machine: Machine) -> None:
+        """See Observer."""
+        super().batch(machine)
+        self._machine = machine
+        insts = (inst for block in machine.program.blocks.values() for inst in block.listing)
+        self._shift = granule_shift(insts)
+        self._parents: list[int] = [-1]
+        self._blocks: list[Block | None] = [None]
+        self._node = np.zeros(machine.waves.index.size, np.int64)
+        self._writer = np.full(machine.lds.data.bytes.size >> self._shift, -1, np.int64)
+        self._stores: list[_Store] = []
+        self._loads: dict[tuple[int, int], list[_Load]] = {}  # (node, PC)
+        last = self._first + machine.waves.index.size
+        mine = self._wave_numbers[(self._wave_numbers >= self._first) & (self._wave_numbers < last)]
+        self._followed = np.zeros(machine.waves.index.size, np.bool_)
+        self._followed[mine - self._first] = True
+
+    def block(self, c: Cohort, block: Block) -> None:
+        """See Observer."""
+        if len(self._parents) > MAX_NODES:
+            self._complete = False
+            return
+        before = self._node[c.waves]
+        for node in np.unique(before):
+            self._node[c.waves[before == node]] = len(self._parents)
+            self._parents.append(int(node))
+            self._blocks.append(block)
+
+    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+        """See Observer."""
+        if place.memory is not c.machine.lds:
+            return
+        local = place.offsets - c.lds_base
+        cells = (place.offsets >> self._shift)[..., None] + np.arange(max(1, size >> self._shift))
+        if store:
+            stamps = len(self._stores) << 20 | np.arange(len(c.waves))[:, None] << 5 | np.arange(32)
+            self._stores.append(_Store(inst, c.waves.copy(), self._node[c.waves], local))
+            self._writer[cells[place.mask]] = stamps[place.mask][:, None]
+            return
+        for position in np.flatnonzero(self._followed[c.waves]):
+            if len(self._loads) > MAX_LDS_LOADS:
+                self._complete = False
+                return
+            read = _Load(local[position].copy(), self._writer[cells[position]])
+            self._loads.setdefault((int(self._node[c.waves[position]]), inst.pc), []).append(read)
+
+    def matrix(self, c: Cohort, inst: Inst) -> None:
+        """See Observer."""
+        wave, turn = self.numbered(c)
+        for position in np.flatnonzero(self._followed[c.waves]):
+            for target in self._wanted.get((int(wave[position]), int(turn[position])), ()):
+                here = int(c.waves[position])
+                start = _Position(int(self._node[here]), inst.pc, here, target.lane)
+                self._chains[target] = tuple(self._follow(start, VGPR0 + target.vgpr, target.half))
+
+    def record(self) -> Origins:
+        """The chains found so far."""
+        return Origins(dict(self._chains), self._complete)
+
+    # Backwards.
+
+    def _follow(self, at: _Position, register: int, half: int | None) -> Iterator[Step]:
+        for _ in range(4):  # through LDS at most so often
+            stretch = self._to_load(at, register, half, _DEPTH, [_FANOUT])
+            if stretch is None:
+                return
+            *passed, (node, load, target) = stretch
+            yield from (Step(inst, self._who(at)) for _, inst, _ in passed)
+            read = self._what_was_read(at, node, load, target)
+            yield Step(load, self._who(at), read[0] if read else None)
+            if read is None or read[1] < 0:
+                return
+            store = self._stores[read[1] >> 20]
+            position, lane = read[1] >> 5 & 0x7FFF, read[1] & 31
+            at = _Position(int(store.nodes[position]), store.inst.pc, int(store.waves[position]), lane)
+            yield Step(store.inst, self._who(at), int(store.local[position, lane]))
+            offset = read[0] - int(store.local[position, lane])
+            data = store.inst.src[1]
+            register, half = VGPR0 + data.index + max(offset, 0) // 4, None
+
+    def _who(self, at: _Position) -> Who:
+        return who_is(self._machine, at.wave, at.lane)
+
+    def _to_load(
+        self, at: _Position, register: int, half: int | None, depth: int, budget: list[int]
+    ) -> list[tuple[int, Inst, int]] | None:
+        """Writers from a register back to a load: (node, instruction, register), the load last."""
+        budget[0] -= 1
+        found = self._writer_of(at, register, half)
+        if found is None or budget[0] < 0:
+            return None
+        node, inst = found
+        if _is_load(inst):
+            return [(node, inst, register)]
+        if depth == 0:
+            return None
+        for source in _sources(inst, register):
+            before = _Position(node, inst.pc, at.wave, at.lane)
+            rest = self._to_load(before, source, None, depth - 1, budget)
+            if rest is not None:
+                return [(node, inst, register), *rest]
+        return None
+
+    def _writer_of(self, at: _Position, register: int, half: int | None) -> tuple[int, Inst] | None:
+        """The last instruction before a position that wrote a register, and its node."""
+        node, limit = at.node, at.pc
+        while node > 0:
+            block = self._blocks[node]
+            assert block is not None
+            for inst in reversed(block.listing):
+                if limit is not None and inst.pc >= limit:
+                    continue
+                if _writes(inst, register) and not _other_half(inst, half):
+                    return node, inst
+            node, limit = self._parents[node], None
+        return None
+
+    def _what_was_read(self, at: _Position, node: int, load: Inst, register: int) -> tuple[int, int] | None:
+        """LDS byte that a load took a register from, and the stamp of its store (-1: none)."""
+        reads = self._loads.get((node, load.pc))
+        if not reads or load.encoding != "DS":
+            return None
+        first = register - VGPR0 - load.dst[0].index
+        each = load.dst[0].regs // len(reads) if len(reads) > 1 else load.dst[0].regs
+        read = reads[min(first // max(each, 1), len(reads) - 1)]
+        dword = first % max(each, 1)
+        granule = min(dword << 2 >> self._shift, read.stamps.shape[1] - 1)
+        return int(read.local[at.lane]) + 4 * dword, int(read.stamps[at.lane, granule])
+
+
+@dataclass(frozen=True)
+class _Position:
+    """Just before an instruction (`pc`) of a block on a wave's path."""
+
+    node: int
+    pc: int | None
+    wave: int
+    lane: int
+
+
+def _is_load(inst: Inst) -> bool:
+    return inst.encoding in ("DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF", "SMEM")
+
+
+def _writes(inst: Inst, register: int) -> bool:
+    return any(register in o.registers() for half in inst.pair or (inst,) for o in half.dst)
+
+
+def _other_half(inst: Inst, half: int | None) -> bool:
+    """A D16 load that fills the half that is not asked for."""
+    return half is not None and "d16" in inst.name and ("d16_hi" in inst.name) != bool(half)
+
+
+def _sources(inst: Inst, register: int) -> Iterator[int]:
+    """VGPRs that the instruction computed a register from."""
+    for half in inst.pair or (inst,):
+        if any(register in o.registers() for o in half.dst):
+            for operand in half.src:
+                if operand.kind == "v":
+                    yield from operand.registers()
