@@ -1,0 +1,426 @@
+"""The gate on small kernels: what is launched, recorded, and said when something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.checks.base import Check, Recorded, RunSpec, Subject
+from layoutprobe.checks.memory import CHECK as MEMORY
+from layoutprobe.errors import UsageError
+from layoutprobe.gate import check
+from layoutprobe.gating.build import build
+from layoutprobe.gating.runner import KernelRunner
+from layoutprobe.gating.session import check_kernel
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.manifest.binding import bind
+from layoutprobe.manifest.inputs import coding_of
+from layoutprobe.manifest.model import KernelCase
+from layoutprobe.manifest.read import read_manifest
+from layoutprobe.observe.base import Recorder
+from layoutprobe.verdict import CheckResult, KernelVerdict
+
+SOURCE = """\
+typedef _Float16 half;
+#define KERNEL extern "C" __attribute__((global)) void
+#define ID __builtin_amdgcn_workitem_id_x()
+#define GROUP __builtin_amdgcn_workgroup_id_x()
+
+struct Pair { int scale; int offset; int more[2]; };
+
+// y[row][col] = scale * x[row][col] + offset; x column-major, y padded rows.
+KERNEL affine(const half* x, float* y, int* nothing, Pair p, float alpha, int M, int N, int ldx, int ldy) {
+  const int row = GROUP, col = ID;
+  if (col < N) y[row * ldy + col] = alpha * (p.scale * (float)x[col * ldx + row] + p.offset + (nothing != nullptr));
+}
+KERNEL store_far(int* y, int n) { y[ID + n] = 1; }
+KERNEL load_far(const int* x, int* y, int n) { y[ID] = x[ID + n]; }
+KERNEL endless(int* y) { while (*(volatile int*)y != 3) *(volatile int*)y = 1; }
+KERNEL traps(int* y) { if (y[0] < 100) __builtin_trap(); y[0] = 1; }
+KERNEL forgets(int* y) { if (ID % 2) y[ID] = 7; }
+KERNEL writes_input(int* x, int* y) { y[ID] = x[ID]; if (ID == 3) x[ID] += 1; }
+KERNEL undefined_address(int* y, int* z) { z[y[ID] & 31] = 1; }
+"""
+
+AFFINE = """\
+[[kernel]]
+name = "affine"
+source = "k.hip"
+symbol = "affine"
+grid = "M"
+block = 64
+sizes = [{ M = 5, N = 37 }]
+contract = { kind = "gemm" }
+argument = [
+  { name = "x", role = "in", dtype = "f16", shape = ["M", "N"], order = "col", ld = "M + 2" },
+  { name = "y", role = "out", dtype = "f32", shape = ["M", "N"], ld = "N + 5" },
+  { role = "null" },
+  { name = "p", role = "bytes", hex = "03000000 fbffffff 0000000000000000" },
+  { name = "alpha", role = "scalar", dtype = "f32", value = "alpha" },
+  { name = "M", role = "scalar", dtype = "i32", value = "M" },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+  { name = "ldx", role = "scalar", dtype = "i32", value = "M + 2" },
+  { name = "ldy", role = "scalar", dtype = "i32", value = "N + 5" },
+]
+"""
+ONE = """\
+[[kernel]]
+name = "{name}"
+source = "k.hip"
+symbol = "{name}"
+grid = 1
+block = 32
+sizes = [{{ n = 32 }}]
+contract = {{ kind = "none" }}
+argument = [{arguments}]
+"""
+Y = '{ name = "y", role = "out", dtype = "i32", shape = ["n"] }'
+X = '{ name = "x", role = "in", dtype = "i32", shape = ["n"] }'
+N = '{ name = "n", role = "scalar", dtype = "i32", value = "n" }'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "k.hip").write_text(SOURCE, "utf-8")
+    return tmp_path
+
+
+def case_of(folder: Path, text: str) -> KernelCase:
+    path = folder / "layoutprobe.toml"
+    path.write_text(text, "utf-8")
+    return read_manifest(path).kernels[0]
+
+
+def affine(folder: Path) -> KernelCase:
+    text = AFFINE.replace('contract = { kind = "gemm" }', 'contract = { kind = "none" }')
+    return case_of(folder, text)
+
+
+def runner_of(case: KernelCase) -> KernelRunner:
+    binding = bind(case, case.sizes[0])
+    return KernelRunner(build(case, case.arches[0]), binding, coding_of(binding), EmulatorBackend())
+
+
+def verdict_of(
+    folder: Path, name: str, *arguments: str, checks: tuple[Check, ...] = (MEMORY,)
+) -> KernelVerdict:
+    case = case_of(folder, ONE.format(name=name, arguments=", ".join(arguments)))
+    return check_kernel(case, case.arches[0], checks)
+
+
+# Runs.
+
+
+def expected(recorded: Recorded, alpha: float = 1.0) -> Mapping[tuple[int, int], float]:
+    x = recorded.inputs["x"]
+    return {(r, c): alpha * (3 * float(x[r, c]) - 5) for r in range(5) for c in range(37)}
+
+
+@pytest.mark.parametrize("kind", ["integers", "normal", "zeros", "code0"])
+def test_what_goes_in_and_comes_out(folder: Path, kind: str) -> None:
+    """Order, leading dimensions, a null pointer, a struct by value and a factor, all in one kernel."""
+    recorded = runner_of(affine(folder))(RunSpec(kind))
+    assert recorded.fault is None
+    assert recorded.stray == {}
+    assert set(recorded.inputs) == {"x"}
+    assert recorded.undefined == {}
+    y = recorded.outputs["y"]
+    assert y.shape == (5, 37)
+    for (row, col), value in expected(recorded).items():
+        assert y[row, col] == pytest.approx(value, rel=1e-6)
+    assert kind == "zeros" or len(np.unique(y)) > 5
+
+
+def test_equal_runs_are_one_run(folder: Path) -> None:
+    runner = runner_of(affine(folder))
+    first = runner(RunSpec("integers"))
+    assert runner(RunSpec("integers")) is first
+    assert runner(RunSpec("normal")) is not first
+    with pytest.raises(ValueError, match="read-only"):
+        first.outputs["y"][0, 0] = 1
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Stores seen."""
+
+    stores: int
+
+
+class Counter(Recorder):
+    """Counts store instructions that execute."""
+
+    def __init__(self) -> None:
+        self.stores = 0
+
+    def access(self, c: Cohort, inst: Any, place: Any, size: int, *, store: bool) -> None:
+        self.stores += store
+
+    def record(self) -> Counted:
+        return Counted(self.stores)
+
+
+def test_observers_are_asked_for_their_records(folder: Path) -> None:
+    recorded = runner_of(affine(folder))(RunSpec("integers", (Counter,)))
+    assert recorded.record(Counted).stores >= 1
+    with pytest.raises(LookupError, match="makes a str"):
+        recorded.record(str)
+
+
+def test_records_survive_a_fault(folder: Path) -> None:
+    case = case_of(folder, ONE.format(name="store_far", arguments=f"{Y}, {N}"))
+    recorded = runner_of(case)(RunSpec("integers", (Counter,)))
+    assert recorded.fault is not None
+    assert recorded.fault.kind == "global-store"
+    assert recorded.record(Counted) == Counted(0), "the store that faults is never executed"
+    assert recorded.outputs == {}
+
+
+# The whole gate.
+
+
+def test_a_correct_kernel_holds(folder: Path) -> None:
+    case = affine(folder)
+    verdict = check_kernel(case, case.arches[0], [MEMORY])
+    assert verdict.error == ""
+    assert [r.status for r in verdict.results] == ["holds"]
+    assert (verdict.symbol, verdict.target, verdict.sizes) == ("affine", "gfx1151", ("M=5 N=37",))
+    assert [e.kind for e in verdict.evidence] == ["emulated"]
+    assert len(verdict.toolchain["code_object"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "what", "line"),
+    [
+        ("store_far", (Y, N), "outside every allocation", "k.hip:13"),
+        ("load_far", (X, Y, N), "outside every allocation", "k.hip:14"),
+        ("traps", (Y.replace('"out"', '"inout"'),), "traps", "k.hip:16"),
+        ("undefined_address", (Y, Y.replace('"y"', '"z"')), "an undefined value is used as", "k.hip:19"),
+    ],
+)
+def test_a_fault_is_a_finding_with_its_line(
+    folder: Path, name: str, arguments: tuple[str, ...], what: str, line: str
+) -> None:
+    verdict = verdict_of(folder, name, *arguments)
+    (found,) = verdict.findings
+    assert what in found.what
+    assert str(found.where["line"]).endswith(line)
+    assert found.where["size"] == "n=32"
+    assert verdict.exit_code == 1
+
+
+def test_allocations_are_called_as_the_manifest_calls_them(folder: Path) -> None:
+    renamed = Y.replace('"y"', '"result"')
+    (found,) = verdict_of(folder, "store_far", renamed, N).findings
+    assert "buffer result (128 bytes)" in found.expected
+    assert "0 bytes past its end" in found.observed
+
+
+def test_a_changed_input_is_a_finding(folder: Path) -> None:
+    (found,) = verdict_of(folder, "writes_input", X, Y).findings
+    assert found.what == "the kernel changes 1 bytes of x that it must not: it is an input"
+
+
+def test_written_padding_is_a_finding(folder: Path) -> None:
+    """The kernel is told rows of 37 elements, and the manifest says 33: 4 columns are padding."""
+    text = AFFINE.replace('"gemm"', '"none"').replace(
+        'shape = ["M", "N"], ld = "N + 5"', 'shape = ["M", "N - 4"], ld = "N + 5"'
+    )
+    case = case_of(folder, text)
+    (found,) = check_kernel(case, case.arches[0], [MEMORY]).findings
+    assert found.what == "the kernel changes 80 bytes of y that it must not: they are padding between rows"
+
+
+def test_what_is_never_written_stays_undefined(folder: Path) -> None:
+    case = case_of(folder, ONE.format(name="forgets", arguments=Y))
+    recorded = runner_of(case)(RunSpec("integers"))
+    mask = recorded.undefined["y"]
+    assert [bool(m) for m in mask] == [i % 2 == 0 for i in range(32)]
+    assert (recorded.outputs["y"][1::2] == 7).all()
+
+
+@pytest.mark.parametrize("limit", ["instructions = 1000", "seconds = 1"])
+def test_an_endless_kernel_is_undecided_and_bounded(folder: Path, limit: str) -> None:
+    inout = Y.replace('"out"', '"inout"')
+    text = ONE.format(name="endless", arguments=inout).replace(
+        "block = 32", f"block = 32\nlimits = {{ {limit} }}"
+    )
+    case = case_of(folder, text)
+    verdict = check_kernel(case, case.arches[0], [MEMORY])
+    assert verdict.exit_code == 2
+    assert "did not end within" in verdict.results[0].reason
+    assert "k.hip:15" in verdict.results[0].reason
+
+
+def test_factors_are_those_of_the_run(folder: Path) -> None:
+    """alpha reaches the kernel; a beta that the kernel does not take stays that of the contract."""
+    text = """\
+[[kernel]]
+name = "affine"
+source = "k.hip"
+symbol = "affine"
+grid = "M"
+block = 64
+sizes = [{ M = 5, N = 37 }]
+contract = { kind = "gemm", alpha = 3, beta = 0 }
+argument = [
+  { name = "x", role = "in", dtype = "f16", shape = ["M", "N"], order = "col", matrix = "A" },
+  { name = "y", role = "out", dtype = "f32", shape = ["M", "N"], matrix = "D" },
+  { name = "b", role = "in", dtype = "f16", shape = ["N", "N"], matrix = "B" },
+  { role = "bytes", hex = "03000000 fbffffff 0000000000000000" },
+  { role = "scalar", dtype = "f32", value = "alpha" },
+  { role = "scalar", dtype = "i32", value = "M" },
+  { role = "scalar", dtype = "i32", value = "N" },
+  { role = "scalar", dtype = "i32", value = "M" },
+  { role = "scalar", dtype = "i32", value = "N" },
+]
+"""
+    runner = runner_of(case_of(folder, text))
+    plain, changed = runner(RunSpec("integers")), runner(RunSpec("integers", alpha=0.5, beta=4.0))
+    assert (plain.alpha, plain.beta, changed.alpha, changed.beta) == (3.0, 0.0, 0.5, 0.0)
+    for (row, col), value in expected(plain).items():  # here b is no null pointer, which adds 1
+        assert plain.outputs["y"][row, col] == 3 * (value + 1)
+        assert changed.outputs["y"][row, col] == 0.5 * (value + 1)
+
+
+# What stops the work.
+
+
+def test_arguments_that_are_not_the_kernels(folder: Path) -> None:
+    verdict = verdict_of(folder, "load_far", X, Y)
+    assert verdict.exit_code == 2
+    assert "the manifest's arguments are not the kernel's" in verdict.error
+    assert "n: by value of 4 bytes" in verdict.error
+    assert "x: in i32, 8 bytes" in verdict.error
+    assert [r.status for r in verdict.results] == []
+
+
+def test_a_kernel_that_does_not_compile(folder: Path) -> None:
+    (folder / "k.hip").write_text("this is no program", "utf-8")
+    verdict = verdict_of(folder, "store_far", Y, N)
+    assert verdict.exit_code == 2
+    assert "refused k.hip" in verdict.error
+
+
+@pytest.mark.parametrize("data", [b"", b"\x7fELF", b"text", b"\x7fELF" + b"\xff" * 500])
+def test_a_hostile_code_object(folder: Path, data: bytes) -> None:
+    (folder / "k.co").write_bytes(data)
+    text = ONE.format(name="k", arguments=Y).replace('source = "k.hip"', 'code_object = "k.co"')
+    case = case_of(folder, text)
+    verdict = check_kernel(case, "", [MEMORY])
+    assert verdict.error
+    assert verdict.exit_code == 2
+
+
+def test_a_gigabyte_grid_ends_in_words(folder: Path) -> None:
+    text = ONE.format(name="store_far", arguments=f"{Y}, {N}").replace(
+        "grid = 1", "grid = [65535, 65535, 65535]"
+    )
+    case = case_of(folder, text)
+    verdict = check_kernel(case, case.arches[0], [MEMORY])
+    assert verdict.exit_code == 2
+    assert "workgroups" in verdict.error
+
+
+def test_a_bug_in_a_check_leaves_the_others_their_verdict(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LAYOUTPROBE_DEBUG", raising=False)
+
+    def broken(_: Subject) -> CheckResult:
+        raise IndexError("oh")
+
+    case = affine(folder)
+    verdict = check_kernel(case, case.arches[0], [replace(MEMORY, name="broken", run=broken), MEMORY])
+    assert [r.status for r in verdict.results] == ["undecided", "holds"]
+    assert "a bug in layoutprobe" in verdict.results[0].reason
+
+
+def test_a_check_that_saw_a_part_only_is_not_green(folder: Path) -> None:
+    def careless(subject: Subject) -> CheckResult:
+        subject.plain(partial=True)
+        return partial.holds("looked")
+
+    partial = Check("partial", "law", "words", careless)
+    verdict = verdict_of(folder, "store_far", Y, N, checks=(partial, MEMORY))
+    assert [r.status for r in verdict.results] == ["undecided", "finding"]
+
+
+def test_a_skipped_check_says_so(folder: Path) -> None:
+    text = ONE.format(name="store_far", arguments=f"{Y}, {N}") + 'skip = { memory = "known" }\n'
+    case = case_of(folder, text)
+    verdict = check_kernel(case, case.arches[0], [MEMORY])
+    assert [(r.status, r.reason) for r in verdict.results] == [("skipped", "the manifest skips it: known")]
+    assert verdict.exit_code == 2, "nothing was checked"
+
+
+def test_nothing_is_run_that_no_check_needs(folder: Path) -> None:
+    def lazy(subject: Subject) -> CheckResult:
+        return check_.holds()
+
+    check_ = Check("lazy", "law", "words", lazy, observers=(Counter,))
+    verdict = verdict_of(folder, "endless", Y, checks=(check_,))
+    assert [r.status for r in verdict.results] == ["holds"]
+
+
+def test_names_that_do_not_exist(folder: Path) -> None:
+    case_of(folder, AFFINE.replace('"gemm"', '"none"'))
+    path = folder / "layoutprobe.toml"
+    with pytest.raises(UsageError, match="no kernel named 'afine'") as caught:
+        check(path, kernels=["afine"])
+    assert caught.value.hint == "did you mean affine?"
+    with pytest.raises(UsageError, match="no check named 'memry'"):
+        check(path, checks=["memry"])
+
+
+def test_processes_give_the_same_verdicts(folder: Path) -> None:
+    text = AFFINE.replace('"gemm"', '"none"') + ONE.format(name="store_far", arguments=f"{Y}, {N}")
+    case_of(folder, text)
+    path = folder / "layoutprobe.toml"
+    told: list[tuple[str, int, int]] = []
+    serial = check(path, checks=["memory"])
+    parallel = check(path, checks=["memory"], jobs=2, progress=lambda *step: told.append(step))
+    strip = [replace(v, seconds=0.0) for v in serial.verdicts]
+    assert [replace(v, seconds=0.0) for v in parallel.verdicts] == strip
+    assert (serial.exit_code, parallel.exit_code) == (1, 1)
+    assert told == [("affine", 1, 2), ("store_far", 2, 2)]
+
+
+# A Python reference.
+
+
+def test_a_reference_is_loaded_only_when_allowed(folder: Path) -> None:
+    (folder / "r.py").write_text(
+        "def f(inputs, sizes):\n    return {'y': inputs['x'] + sizes['n']}\n", "utf-8"
+    )
+    seen: list[Any] = []
+
+    def look(subject: Subject) -> CheckResult:
+        seen.append(subject.reference)
+        return looking.holds()
+
+    looking = Check("looking", "law", "words", look)
+    text = ONE.format(name="load_far", arguments=f"{X}, {Y}, {N}")
+    case = case_of(folder, text.replace('{ kind = "none" }', '{ kind = "reference", function = "r.py:f" }'))
+    check_kernel(case, case.arches[0], [looking])
+    check_kernel(case, case.arches[0], [looking], allow_reference=True)
+    assert seen[0] is None
+    assert seen[1]({"x": 3}, {"n": 4}) == {"y": 7}
+
+
+@pytest.mark.parametrize("text", ["def g(): pass", "raise OSError('no')", "f = 3", None])
+def test_a_reference_that_cannot_be_had(folder: Path, text: str | None) -> None:
+    if text is not None:
+        (folder / "r.py").write_text(text, "utf-8")
+    manifest = ONE.format(name="load_far", arguments=f"{X}, {Y}, {N}")
+    case = case_of(
+        folder, manifest.replace('{ kind = "none" }', '{ kind = "reference", function = "r.py:f" }')
+    )
+    verdict = check_kernel(case, case.arches[0], [MEMORY], allow_reference=True)
+    assert "Python reference" in verdict.error

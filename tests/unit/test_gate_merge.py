@@ -1,0 +1,143 @@
+"""Results of several sizes as one, and faults as findings of the law that they break."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutprobe.checks.base import FAULT_LAWS, Check, Subject
+from layoutprobe.checks.registry import CHECKS
+from layoutprobe.errors import ExecutionError
+from layoutprobe.gating.merge import merge
+from layoutprobe.gating.session import with_faults
+from layoutprobe.report import Finding
+from layoutprobe.verdict import CheckResult, Status
+
+
+def _never(_: Subject) -> CheckResult:
+    raise AssertionError
+
+
+CHECK = Check("memory", "a law", "words", _never)
+EPILOGUE = Check("epilogue", "another", "words", _never)
+
+
+def finding(what: str, pc: str = "0x10", **where: object) -> Finding:
+    return Finding("memory", what, {"PC": pc, **where})
+
+
+# Sizes.
+
+
+def test_one_cause_at_three_sizes_is_one_finding() -> None:
+    results = [
+        ("M=1", CHECK.found([finding("3 bytes of C change")])),
+        ("M=2", CHECK.found([finding("17 bytes of C change")])),
+        ("M=3", CHECK.found([finding("17 bytes of C change"), finding("3 bytes of C change", pc="0x20")])),
+    ]
+    merged = merge(results)
+    assert merged.status == "finding"
+    assert [(f.what, f.where["PC"], f.where["size"], f.count) for f in merged.findings] == [
+        ("3 bytes of C change", "0x10", "M=1 and 2 more", 3),
+        ("3 bytes of C change", "0x20", "M=3", 1),
+    ]
+
+
+def test_different_words_are_different_causes() -> None:
+    merged = merge([("a", CHECK.found([finding("C changes")])), ("b", CHECK.found([finding("A changes")]))])
+    assert [f.what for f in merged.findings] == ["C changes", "A changes"]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        (("holds", "holds"), "holds"),
+        (("holds", "skipped"), "holds"),
+        (("skipped", "skipped"), "skipped"),
+        (("holds", "undecided"), "undecided"),
+        (("undecided", "finding"), "finding"),
+        (("skipped", "undecided"), "undecided"),
+    ],
+)
+def test_silence_is_never_green(statuses: tuple[Status, ...], expected: Status) -> None:
+    for order in (statuses, statuses[::-1]):
+        results = [(f"M={i}", CheckResult("memory", "", status)) for i, status in enumerate(order)]
+        assert merge(results).status == expected
+
+
+def test_reasons_are_those_of_the_status_that_counts() -> None:
+    results = [
+        ("M=1", CHECK.holds("fine")),
+        ("M=2", CHECK.undecided("no time")),
+        ("M=3", CHECK.undecided("?")),
+    ]
+    assert merge(results).reason == "M=2: no time; M=3: ?"
+    assert merge([("M=1", CHECK.holds("same")), ("M=2", CHECK.holds("same"))]).reason == "same"
+
+
+def test_figures_stand_side_by_side() -> None:
+    merged = merge(
+        [
+            ("M=1", CHECK.holds(metrics={"cycles": 4, "error": 0.25, "same": 7, "worst": "a"})),
+            ("M=2", CHECK.holds(metrics={"cycles": 8, "error": 1e-9, "same": 7, "worst": "b"})),
+        ]
+    )
+    assert merged.metrics == {"cycles": "4 / 8", "error": "0.25 / 1e-09", "same": 7, "worst": "b"}
+
+
+# Faults.
+
+
+def fault(kind: str, what: str = "wrong", pc: str = "0x40") -> ExecutionError:
+    return ExecutionError(what, where={"PC": pc}, kind=kind, expected="e", observed="o", hint="h")
+
+
+def test_a_fault_is_a_finding_of_its_law_only() -> None:
+    results = {"memory": CHECK.undecided("stopped"), "epilogue": EPILOGUE.undecided("stopped")}
+    merged = with_faults(results, [fault("global-store")])
+    assert merged["memory"] == results["memory"]
+    assert merged["epilogue"].status == "finding"
+    (found,) = merged["epilogue"].findings
+    assert (found.check, found.what, found.expected, found.observed, found.hint) == (
+        "epilogue",
+        "wrong",
+        "e",
+        "o",
+        "h",
+    )
+
+
+@pytest.mark.parametrize("epilogue", [None, "skipped"])
+def test_memory_stands_in_for_a_check_that_does_not_run(epilogue: str | None) -> None:
+    results = {"memory": CHECK.undecided("stopped")}
+    if epilogue:
+        results["epilogue"] = EPILOGUE.skipped("no product")
+    merged = with_faults(results, [fault("global-store")])
+    assert merged["memory"].status == "finding"
+    assert epilogue is None or merged["epilogue"].status == "skipped"
+
+
+@pytest.mark.parametrize("kind", ["budget", "time", ""])
+def test_limits_and_gaps_of_the_emulator_are_no_findings(kind: str) -> None:
+    results = {"memory": CHECK.undecided("stopped")}
+    assert with_faults(results, [fault(kind)]) == results
+
+
+def test_a_consequence_is_no_finding_of_its_own() -> None:
+    """An undefined address after an uninitialised read that was found already."""
+    cause = EPILOGUE.found([Finding("epilogue", "cause", {"PC": "0x4"})])
+    results = {"memory": CHECK.undecided("stopped"), "epilogue": cause}
+    assert with_faults(results, [fault("undefined-address")]) == results
+    assert with_faults({**results, "epilogue": EPILOGUE.holds()}, [fault("undefined-address")])[
+        "memory"
+    ].findings
+    assert with_faults(results, [fault("scratch-bounds")])["memory"].findings
+
+
+def test_what_a_check_found_at_the_same_instruction_is_not_repeated() -> None:
+    results = {"memory": CHECK.found([finding("better words", pc="0x40")])}
+    merged = with_faults(results, [fault("trap"), fault("trap", pc="0x44")])
+    assert [f.what for f in merged["memory"].findings] == ["better words", "wrong"]
+
+
+def test_every_law_of_a_fault_has_a_check() -> None:
+    assert set(FAULT_LAWS.values()) <= {check.name for check in CHECKS}
