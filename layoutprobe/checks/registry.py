@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from layoutprobe.checks import bank_conflicts, lds_safety, memory, races, resources, waits
+from layoutprobe.checks import (
+    bank_conflicts,
+    epilogue,
+    lds_safety,
+    memory,
+    numerics,
+    operand_provenance,
+    races,
+    resources,
+    swizzle,
+    waits,
+)
 from layoutprobe.checks.base import Check
 from layoutprobe.errors import UsageError
 
-# Order: operand-provenance, epilogue, numerics, swizzle, lds-safety, races, waits, memory,
-# bank-conflicts, resources.
 CHECKS: tuple[Check, ...] = (
+    operand_provenance.CHECK,
+    epilogue.CHECK,
+    numerics.CHECK,
+    swizzle.CHECK,
     lds_safety.CHECK,
     races.CHECK,
     waits.CHECK,
