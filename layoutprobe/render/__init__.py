@@ -25,6 +25,7 @@ def render(
     wave: int | None = None,
     lanes: Iterable[int] | None = None,
     vgprs: Iterable[int] | None = None,
+    whole_lds: bool = False,
 ) -> None:
     """Write a report to a text stream.
 
@@ -35,6 +36,7 @@ def render(
         wave: show this wave only. By default json and csv carry every wave; the others show the
             first wave with a mismatch, or wave 0.
         lanes, vgprs: show these only; all by default.
+        whole_lds: table: every line of LDS, however many there are.
 
     Raises:
         UsageError: unknown format, or a wave, lane or VGPR that the report does not have.
@@ -43,7 +45,8 @@ def render(
 
     if format not in FORMATS:
         raise UsageError(f"no format named {format!r}", expected="one of: " + ", ".join(FORMATS))
-    view = select(report, wave=wave, lanes=lanes, vgprs=vgprs, every_wave=format in ("json", "csv"))
+    every_wave = format in ("json", "csv")
+    view = select(report, wave=wave, lanes=lanes, vgprs=vgprs, every_wave=every_wave, whole_lds=whole_lds)
     if format == "table":
         from layoutprobe.render import table
 

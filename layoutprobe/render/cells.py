@@ -1,7 +1,8 @@
 """How one register is written down: `3,6/7`, `!0,3/1,3`, `·`.
 
-The notation has to let 16 lanes x 8 VGPRs x 2 halves stand in 80 columns. Elements are
-row,col; a slash parts the low half from the high half; what both have in common is written once.
+A coordinate that the patterns leave open is a question mark. The notation has to let 16 lanes
+x 8 VGPRs x 2 halves stand in 80 columns. Elements are row,col; a slash parts the low half from the
+high half; what both have in common is written once.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutprobe.layouts.layout import HOLE
+from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.render.view import Mark
 
 
@@ -59,14 +60,26 @@ def _elements(rows: Sequence[int], cols: Sequence[int], signs: Sequence[str], gl
     if not any(signs):
         if set(rows) == {HOLE}:
             return glyphs.hole
+        if set(rows) == set(cols) == {UNKNOWN}:
+            return "?"
         if len(rows) > 1 and HOLE not in rows and len(set(rows)) == 1:
-            return f"{rows[0]},{_joined(cols)}"
+            return f"{_number(rows[0])},{_joined(cols)}"
         if len(rows) > 1 and HOLE not in rows and len(set(cols)) == 1:
-            return f"{_joined(rows)},{cols[0]}"
+            return f"{_joined(rows)},{_number(cols[0])}"
     return "/".join(
-        sign + (glyphs.hole if row == HOLE else f"{row},{col}")
-        for row, col, sign in zip(rows, cols, signs, strict=True)
+        sign + element(row, col, glyphs) for row, col, sign in zip(rows, cols, signs, strict=True)
     )
+
+
+def element(row: int, col: int, glyphs: Glyphs) -> str:
+    """ "3,6", "3,?" where the column is not known, "?" where nothing is, a hole's sign."""
+    if row == HOLE:
+        return glyphs.hole
+    return "?" if row == col == UNKNOWN else f"{_number(row)},{_number(col)}"
+
+
+def _number(number: int) -> str:
+    return "?" if number == UNKNOWN else str(number)
 
 
 def _joined(numbers: Sequence[int]) -> str:
@@ -74,7 +87,7 @@ def _joined(numbers: Sequence[int]) -> str:
     first = numbers[0]
     if len(numbers) > 2 and list(numbers) == list(range(first, first + len(numbers))):
         return f"{first}..{numbers[-1]}"
-    return "/".join(map(str, numbers))
+    return "/".join(map(_number, numbers))
 
 
 def explain(matrix: str, rows: Sequence[int], cols: Sequence[int], bits: int, text: str) -> str:

@@ -8,7 +8,7 @@ from typing import TextIO
 from layoutprobe.render import gate_words, words
 from layoutprobe.render.gate_table import says_of
 from layoutprobe.render.html import definitions, document
-from layoutprobe.render.svg import MONO, SANS, safe
+from layoutprobe.render.svg_text import MONO, SANS, safe
 from layoutprobe.report import Finding
 from layoutprobe.verdict import CheckResult, GateReport, KernelVerdict
 

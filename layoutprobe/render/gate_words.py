@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from layoutprobe.render import words
 from layoutprobe.render.words import Verdict, plural
 from layoutprobe.report import Finding
 from layoutprobe.verdict import GateReport, KernelVerdict
@@ -130,6 +131,12 @@ def place(verdict: KernelVerdict, found: Finding | None = None) -> Place:
             return Place(source, line)
         return Place(shown(os.path.join(os.path.dirname(verdict.source), file)), line)
     return Place(source, None)
+
+
+def in_full(verdict: KernelVerdict, found: Finding) -> str:
+    """A finding in plain lines: place and diagnosis, then a line per label."""
+    lines = [f"{place(verdict, found)}: {found.what}"]
+    return "\n".join([*lines, *(f"{label + ':':<10}{text}" for label, text in words.finding(found))])
 
 
 def shown(path: str) -> str:

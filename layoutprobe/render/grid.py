@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from layoutprobe.layouts.layout import HOLE
 from layoutprobe.render.cells import Glyphs, cell, explain, number_list
 from layoutprobe.render.groups import LaneGroup, lane_groups
 from layoutprobe.render.view import Mark, View
+from layoutprobe.report import LayoutReport
 
 EDGE = 3
 """Columns of the bar between the lane and the registers."""
@@ -113,7 +113,7 @@ def _labels(view: View, group: LaneGroup) -> list[str]:
 
 def notation(view: View, wave: int, glyphs: Glyphs) -> str:
     """How to read a cell, with one of this very table as the example; "" where all are holes."""
-    whole = (view.row[wave] != HOLE).all(axis=-1)
+    whole = ((view.row[wave] >= 0) & (view.col[wave] >= 0)).all(axis=-1)
     plain = whole & (view.marks[wave] == Mark.NONE).all(axis=-1)
     # An example from the middle shows row and column apart; 0,0 would explain nothing.
     for candidates in (plain, whole):
@@ -126,18 +126,29 @@ def notation(view: View, wave: int, glyphs: Glyphs) -> str:
     return ""
 
 
-def legend(marks: Iterable[Mark], glyphs: Glyphs) -> list[tuple[str, str, Mark]]:
+def legend(marks: Iterable[Mark], glyphs: Glyphs, report: LayoutReport) -> list[tuple[str, str, Mark]]:
     """(sign, meaning, mark) of those marks, the gravest first."""
+    below = "" if report.needed is None else "; the line below says what"
     meanings = {
-        Mark.MISMATCH: (
-            "!",
-            "the register holds something else than the instruction needs; the line below says what",
-        ),
+        Mark.MISMATCH: ("!", wrong_slot(report) + below),
         Mark.HOLE: (glyphs.hole, "no element of the matrix"),
+        Mark.UNKNOWN: ("?", "the patterns leave open which element; what they tell is shown"),
         Mark.DEAD: ("~", "dead copy: no output depends on it (on a card: unmeasured)"),
         Mark.COPY: ("=", "stray copy: the element also sits in another register or half of this wave"),
     }
     return [(*meanings[mark], mark) for mark in sorted(set(marks) - {Mark.NONE}, reverse=True)]
+
+
+def wrong_slot(report: LayoutReport) -> str:
+    """What a mismatch is in this report."""
+    if report.needed is None:
+        return "the register holds something else than the probe asked LDS for"
+    if report.matrix in "CD":
+        return "the register is stored to another element than the one that it holds"
+    return "the register holds something else than the instruction needs"
+
+
+FIRST_REGISTER = "v0 is the operand's first register, whatever its number in the kernel"
 
 
 def marks_of(grid: Grid) -> set[Mark]:

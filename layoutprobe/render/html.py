@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from layoutprobe.render import words
 from layoutprobe.render.cells import UNICODE, Glyphs
-from layoutprobe.render.grid import Row, grid, legend, marks_of, notation
+from layoutprobe.render.grid import FIRST_REGISTER, Row, grid, legend, marks_of, notation
 from layoutprobe.render.lds import lds_lines
-from layoutprobe.render.svg import MONO, SANS, picture, safe
+from layoutprobe.render.svg import picture
+from layoutprobe.render.svg_text import MONO, SANS, safe
 from layoutprobe.render.view import Mark, View
 
 STYLE = f"""
@@ -37,7 +38,7 @@ STYLE = f"""
   border-bottom: 1px solid var(--line); background: transparent; color: var(--ink); }}
 .layoutprobe th {{ color: var(--soft); font-weight: 600; }}
 .layoutprobe td.mismatch {{ color: var(--bad); font-weight: 700; }}
-.layoutprobe td.hole {{ color: var(--unsure); }}
+.layoutprobe td.hole, .layoutprobe td.unknown {{ color: var(--unsure); }}
 .layoutprobe td.dead {{ color: var(--soft); text-decoration: line-through; }}
 .layoutprobe td.copy, .layoutprobe th.merged {{ color: var(--copy); }}
 .layoutprobe tr.needs td, .layoutprobe tr.needs th {{ color: var(--good); }}
@@ -83,7 +84,7 @@ def _fragment(view: View) -> Iterator[str]:
     yield from _table(view)
     if report.lds_map is not None:
         yield "<h2>LDS in address order</h2>\n" + definitions(
-            lds_lines(report.lds_map, report.matrix), code=True
+            lds_lines(report.lds_map, report.matrix, None), code=True
         )
     if report.toolchain:
         built = [(name, str(value)) for name, value in report.toolchain.items()]
@@ -103,8 +104,8 @@ def _table(view: View) -> Iterator[str]:
     table = grid(view, 0, glyphs)
     yield f"<details><summary>Wave {view.waves[0]} as a table</summary>\n"
     reading = notation(view, 0, glyphs)
-    notes = [reading] if reading else []
-    notes += [f"{sign} {text}" for sign, text, _ in legend(marks_of(table), glyphs)]
+    notes = [f"{reading}; {FIRST_REGISTER}"] if reading else []
+    notes += [f"{sign} {text}" for sign, text, _ in legend(marks_of(table), glyphs, view.report)]
     yield "".join(f"<p>{safe(note)}</p>\n" for note in notes)
     yield '<div class="scroll"><table>\n<thead><tr><th scope="col">lane</th>'
     yield "".join(f'<th scope="col">{name}</th>' for name in table.headings) + "</tr></thead>\n<tbody>\n"

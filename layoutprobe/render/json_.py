@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from layoutprobe import __version__
-from layoutprobe.layouts.layout import HOLE
+from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.render import words
 from layoutprobe.render.view import View
 from layoutprobe.report import Finding, LayoutReport, LdsMap
@@ -46,6 +46,7 @@ def _head(view: View) -> dict[str, Any]:
         "matrix": report.matrix,
         "dtype": report.dtype,
         "lds": report.lds or None,
+        "lds_index": report.lds_form or None,
         "tile": dict(zip("mnk", report.tile, strict=True)),
         "patterns": list(report.patterns),
         "toolchain": dict(report.toolchain),
@@ -67,8 +68,10 @@ def _head(view: View) -> dict[str, Any]:
     }
 
 
-def _coverage(report: LayoutReport) -> dict[str, Any]:
+def _coverage(report: LayoutReport) -> dict[str, Any] | None:
     found = report.coverage
+    if found is None:
+        return None
     return {
         "elements": found.elements,
         "seen": found.seen,
@@ -103,8 +106,9 @@ def _lds(cells: LdsMap) -> dict[str, Any]:
     return {"cell_bytes": cells.cell_bytes, "cells": [_element(row, col) for row, col in elements]}
 
 
-def _element(row: int, col: int) -> list[int] | None:
-    return None if row == HOLE else [row, col]
+def _element(row: int, col: int) -> list[int | None] | None:
+    """None without an element; a coordinate that is not known is None."""
+    return None if row == HOLE else [None if axis == UNKNOWN else axis for axis in (row, col)]
 
 
 def slots(view: View) -> Iterator[dict[str, Any]]:

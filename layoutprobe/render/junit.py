@@ -11,9 +11,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from typing import TextIO
 
-from layoutprobe.render import gate_words, words
+from layoutprobe.render import gate_words
 from layoutprobe.render.text import printable
-from layoutprobe.report import Finding
 from layoutprobe.verdict import CheckResult, GateReport, KernelVerdict
 
 KERNEL_CASE = "kernel"
@@ -82,7 +81,7 @@ def _fill(case: ET.Element, verdict: KernelVerdict, result: CheckResult) -> None
         failure = ET.SubElement(
             case, "failure", {"message": clean(first.what + more), "type": clean(result.check)}
         )
-        failure.text = clean("\n\n".join(_in_full(verdict, found) for found in result.findings))
+        failure.text = clean("\n\n".join(gate_words.in_full(verdict, found) for found in result.findings))
     elif result.status == "undecided":
         _error(case, result.reason or "no reason was given")
     elif result.status == "skipped":
@@ -90,12 +89,6 @@ def _fill(case: ET.Element, verdict: KernelVerdict, result: CheckResult) -> None
     said = [clean(text) for text in (result.law, result.reason) if text]
     said += [clean(f"{name}: {value}") for name, value in result.metrics.items()]
     ET.SubElement(case, "system-out").text = "\n".join(said)
-
-
-def _in_full(verdict: KernelVerdict, found: Finding) -> str:
-    lines = [f"{gate_words.place(verdict, found)}: {found.what}"]
-    lines += [f"{label + ':':<10}{text}" for label, text in words.finding(found)]
-    return "\n".join(lines)
 
 
 def _error(case: ET.Element, reason: str) -> None:

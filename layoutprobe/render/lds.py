@@ -13,7 +13,7 @@ MAX_LINES = 32
 
 
 @dataclass(frozen=True)
-class _Run:
+class Run:
     """A stretch of cells: one row with ascending columns, one column with ascending rows, or holes."""
 
     first: int
@@ -24,32 +24,40 @@ class _Run:
 
     @property
     def hole(self) -> bool:
+        """Cells without an element."""
         return self.row == HOLE
 
-    def along(self, other: _Run) -> bool:
+    def along(self, other: Run) -> bool:
         """Do both belong to one matrix row (or, where LDS holds columns, one column)?"""
         return self.col == other.col if self.step == (1, 0) else self.row == other.row
 
 
-def lds_lines(cells: LdsMap, matrix: str) -> list[tuple[str, str]]:
-    """(byte range, what lies there): a line per matrix row (or column), padding at its end."""
-    lines: list[list[_Run]] = []
-    for run in _runs(cells):
+def lds_lines(cells: LdsMap, matrix: str, limit: int | None) -> list[tuple[str, str]]:
+    """(byte range, what lies there): a line per matrix row (or column), padding at its end.
+
+    Args:
+        cells: what LDS holds.
+        matrix: its letter.
+        limit: so many lines, and a count of the rest; None for all.
+    """
+    lines: list[list[Run]] = []
+    for run in runs(cells):
         elements = [other for other in lines[-1] if not other.hole] if lines else []
         if lines and (run.hole or (elements and run.along(elements[-1]))):
             lines[-1].append(run)
         else:
             lines.append([run])
     shown = []
-    for line in lines[:MAX_LINES]:
+    for line in lines[:limit]:
         end = line[-1].first + line[-1].count
         span = f"{line[0].first * cells.cell_bytes}-{end * cells.cell_bytes - 1}"
-        shown.append((span, " ".join(_text(run, matrix, cells.cell_bytes) for run in line)))
-    left = len(lines) - MAX_LINES
-    return [*shown, ("", f"{left} more lines not shown; --format json has every cell")] if left > 0 else shown
+        shown.append((span, " ".join(text_of(run, matrix, cells.cell_bytes) for run in line)))
+    left = len(lines) - len(shown)
+    return [*shown, ("", f"{left} more lines not shown; --all shows them")] if left > 0 else shown
 
 
-def _text(run: _Run, matrix: str, cell_bytes: int) -> str:
+def text_of(run: Run, matrix: str, cell_bytes: int) -> str:
+    """ "A[3][8..15]", "(16 B never stored)"."""
     if run.hole:
         return f"({run.count * cell_bytes} B never stored)"
     rows = _span(run.row, run.count if run.step == (1, 0) else 1)
@@ -61,7 +69,7 @@ def _span(first: int, count: int) -> str:
     return f"{first}..{first + count - 1}" if count > 1 else str(first)
 
 
-def _runs(cells: LdsMap) -> Iterator[_Run]:
+def runs(cells: LdsMap) -> Iterator[Run]:
     """The longest stretches, in address order."""
     elements = list(zip(cells.row.tolist(), cells.col.tolist(), strict=True))
     start = 0
@@ -77,5 +85,5 @@ def _runs(cells: LdsMap) -> Iterator[_Run]:
                 if elements[start + count] != (row + count * step[0], col + count * step[1]):
                     break
                 count += 1
-        yield _Run(start, count, row, col, step)
+        yield Run(start, count, row, col, step)
         start += count

@@ -14,6 +14,9 @@ from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.page import glyphs_for
 from layoutprobe.render.text import printable
 
+NARROWEST = 30
+"""Columns that a text needs beside its name; in a narrower terminal it stands below."""
+
 
 @dataclass(frozen=True)
 class Item:
@@ -40,7 +43,8 @@ def write_list(items: Iterable[Item], stream: TextIO) -> None:
     left = min(max((len(item.name) for item in entries), default=0), 24)
     for item in entries:
         sign = {None: "", True: f"{glyphs.good} ", False: f"{glyphs.bad} "}[item.good]
-        indent = " " * (len(sign) + left + 2)
+        beside = console.width - len(sign) - left - 2 >= NARROWEST
+        indent = " " * (len(sign) + left + 2 if beside else 4)
         style = {None: "", True: "green", False: "yellow"}[item.good]
         name = printable(item.name, console.encoding)
         body: list[str] = []
@@ -49,11 +53,10 @@ def write_list(items: Iterable[Item], stream: TextIO) -> None:
                 body += textwrap.wrap(
                     line, max(console.width - len(indent), 20), break_long_words=False, break_on_hyphens=False
                 )
-        console.print(
-            Text.assemble((sign, style), (f"{name:<{left}}  ", "bold"), body[0] if body else ""),
-            soft_wrap=True,
-        )
-        for line in body[1:]:
+        first = body.pop(0) if beside and body else ""
+        head = f"{name:<{left}}  " if first else name
+        console.print(Text.assemble((sign, style), (head, "bold"), first), soft_wrap=True)
+        for line in body:
             console.print(Text(indent + line), soft_wrap=True)
 
 

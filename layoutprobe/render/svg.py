@@ -7,29 +7,35 @@ shape or a letter, for those who do not see the colours.
 
 from __future__ import annotations
 
-import colorsys
+import textwrap
 from collections.abc import Iterator
-from html import escape
 
-from layoutprobe.layouts.layout import HOLE
+from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.render import words
-from layoutprobe.render.cells import UNICODE
-from layoutprobe.render.grid import legend
-from layoutprobe.render.text import printable
+from layoutprobe.render.cells import UNICODE, element
+from layoutprobe.render.grid import FIRST_REGISTER, legend, wrong_slot
+from layoutprobe.render.lds_svg import LdsPicture
+from layoutprobe.render.svg_text import MONO, SANS, safe, tint
 from layoutprobe.render.view import Mark, View
 
 CELL_WIDTHS = {1: 64, 2: 50, 4: 46, 8: 40}
 ROW_HEIGHT, NEEDS_HEIGHT = 22, 34
 LEFT, RIGHT, GAP, TOP = 54, 24, 5, 24
-SANS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-MONO = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+NARROWEST = 720
+LINE, TITLE_LINE = 20, 24
+GLYPH = {"title": 9.6}
+"""Pixels of a wide-set character; lines are broken early rather than late, as fonts differ."""
+
+USUAL_GLYPH = 7.3
 STYLE = f"""
 .lp {{ font: 13px {SANS}; fill: #1f2328; }}
 .lp .title {{ font-size: 17px; font-weight: 600; }}
 .lp .sub, .lp .legend {{ fill: #57606a; }}
 .lp .head {{ fill: #57606a; font-size: 12px; text-anchor: middle; }}
 .lp .half {{ fill: #6e7781; font-size: 10px; text-anchor: middle; }}
+.lp .left {{ text-anchor: start; }}
 .lp .lane {{ fill: #57606a; font: 11px {MONO}; text-anchor: end; }}
+.lp .lds {{ font: 11px {MONO}; text-anchor: middle; }}
 .lp .el {{ font: 11px {MONO}; text-anchor: middle; }}
 .lp .bad {{ font-weight: 700; fill: #a40e26; }}
 .lp .need {{ fill: #0f5323; }}
@@ -49,20 +55,11 @@ def picture(view: View, *, header: bool = True) -> str:
     return "".join(_Picture(view, header).parts())
 
 
-def tint(index: int, of: int) -> str:
-    """A light colour for index `index` of `of`; neighbours differ in hue and in lightness."""
-    hue = (index % max(of, 1)) / max(of, 1)
-    red, green, blue = colorsys.hls_to_rgb(hue, 0.84 if index % 2 else 0.76, 0.62)
-    return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
-
-
 class _Picture:
     """Measures of one picture, and its parts from top to bottom."""
 
     def __init__(self, view: View, header: bool) -> None:
         self.view = view
-        self.title = words.title(view.report)
-        self.header = self._header() if header else []
         self.wave = view.waves[0]
         self.wrong = bool(view.mismatch[0].any())
         self.row_height = NEEDS_HEIGHT if self.wrong else ROW_HEIGHT
@@ -70,18 +67,32 @@ class _Picture:
         self.group = self.cell_width * view.fields + GAP
         self.by_col = _coloured_by_col(view)
         index = view.col[0] if self.by_col else view.row[0]
-        held = index[view.row[0] != HOLE]
+        held = index[index >= 0]
         self.first_index = int(held.min()) if held.size else 0
         self.indices = int(held.max()) - self.first_index + 1 if held.size else 1
-        self.notes = self._notes()
-        self.header_height = TOP + 24 + 20 * len(self.header) if header else 0
+        self.width = max(LEFT + self.group * len(view.vgprs) + RIGHT, NARROWEST)
+        self.title = self._broken([(words.title(view.report), "title")]) if header else []
+        self.header = self._broken(self._header()) if header else []
+        self.notes = self._broken(self._notes(header))
+        self.header_height = TOP + TITLE_LINE * len(self.title) + LINE * len(self.header) if header else 0
         self.grid_top = self.header_height + 40
         self.grid_bottom = self.grid_top + self.row_height * len(view.lanes)
-        self.width = max(LEFT + self.group * len(view.vgprs) + RIGHT, 720)
-        self.height = self.grid_bottom + 22 + 19 * len(self.notes) + 10
+        self.notes_bottom = self.grid_bottom + 22 + 19 * len(self.notes)
+        cells = view.report.lds_map
+        self.lds = None if cells is None else LdsPicture(cells, view.report, LEFT, self.notes_bottom + 20)
+        self.height = (self.lds.bottom if self.lds else self.notes_bottom) + 10
+
+    def _broken(self, lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Lines that fit the width, each with its class."""
+        room = self.width - LEFT - RIGHT
+        return [
+            (part, css)
+            for text, css in lines
+            for part in textwrap.wrap(text, int(room / GLYPH.get(css, USUAL_GLYPH))) or [""]
+        ]
 
     def parts(self) -> Iterator[str]:
-        title = self.title
+        title = words.title(self.view.report)
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="lp" viewBox="0 0 {self.width} {self.height}"'
             f' width="{self.width}" height="{self.height}" role="img" aria-label="{safe(title)}">\n'
@@ -93,40 +104,49 @@ class _Picture:
             ' stroke-width="1.5"/></pattern></defs>\n'
         )
         yield f'<rect width="{self.width}" height="{self.height}" rx="8" fill="#ffffff"/>\n'
-        if self.header:
-            yield self._text(LEFT, TOP + 12, title, "title")
+        for i, (text, css) in enumerate(self.title):
+            yield self._text(LEFT, TOP + 12 + TITLE_LINE * i, text, css)
+        below = TOP + 12 + TITLE_LINE * len(self.title)
         for i, (text, css) in enumerate(self.header):
-            yield self._text(LEFT, TOP + 36 + 20 * i, text, css)
+            yield self._text(LEFT, below + LINE * i, text, css)
         yield from self._column_heads()
         for position in range(len(self.view.lanes)):
             yield from self._lane(position)
         for i, (text, css) in enumerate(self.notes):
             yield self._text(LEFT, self.grid_bottom + 26 + 19 * i, text, css)
+        if self.lds is not None:
+            yield from self.lds.parts()
         yield "</svg>\n"
 
     def _header(self) -> list[tuple[str, str]]:
         report = self.view.report
         outcome = words.verdict(report)
-        lines = [("; ".join(text for label, text in words.setup(report) if label != "patterns"), "sub")]
+        said = [(label, text) for label, text in words.setup(report) if label != "patterns"]
+        lines = [("; ".join(text for label, text in said if label != "lds index"), "sub")]
+        lines += [(f"{label}: {text}", "sub") for label, text in said if label == "lds index"]
         lines += [(f"{label}: {text}", "sub") for label, text in words.forms(report)]
         lines.append((f"{outcome.word.upper()} ({outcome.basis}): {outcome.sentence}", outcome.word))
         return lines
 
-    def _notes(self) -> list[tuple[str, str]]:
+    def _notes(self, details: bool) -> list[tuple[str, str]]:
         view = self.view
         index = "column" if self.by_col else "row"
         notes = [
             f"wave {self.wave} of {view.report.loaded.waves}: each slot shows row,column of the element of"
-            f" {view.report.matrix} that it holds; one colour per {index}"
+            f" {view.report.matrix} that it holds; one colour per {index}; {FIRST_REGISTER}"
         ]
         marks = {Mark(mark) for mark in set(view.marks[0].ravel().tolist())}
         here = {
-            Mark.MISMATCH: "red frame and !: not what the instruction needs; that stands below, after ≠",
+            Mark.MISMATCH: f"red frame and !: {wrong_slot(view.report)}"
+            + ("" if view.needed_row is None else "; what belongs there stands below, after →"),
             Mark.DEAD: "hatched and ~: dead copy, no output depends on it (on a card: unmeasured)",
         }
-        notes += [here.get(mark, f"{sign}: {text}") for sign, text, mark in legend(marks, UNICODE)]
-        if self.header:
-            notes += [f"{label}: {text}" for label, text in words.details(view)[:2]]
+        notes += [
+            here.get(mark, f"{sign}: {text}") for sign, text, mark in legend(marks, UNICODE, view.report)
+        ]
+        if details:
+            said = words.details(view)
+            notes += [f"{label}: {text}" for label, text in said if label in ("coverage", "copies")]
         return [(note, "legend") for note in notes]
 
     def _column_heads(self) -> Iterator[str]:
@@ -155,7 +175,7 @@ class _Picture:
         box = f'x="{x}" y="{y}" width="{width}" height="{height}" rx="2"'
         hole = row == HOLE
         index = (col if self.by_col else row) - self.first_index
-        fill = "#ffffff" if hole else tint(index, self.indices)
+        fill = "#ffffff" if hole or index + self.first_index == UNKNOWN else tint(index, self.indices)
         border = ' stroke="#8c959f" stroke-dasharray="2 2"' if hole else ""
         if mark is Mark.MISMATCH:
             border = ' stroke="#cf222e" stroke-width="1.5"'
@@ -163,11 +183,12 @@ class _Picture:
         yield f'<rect {box} fill="{fill}"{border}/>\n'
         if mark is Mark.DEAD:
             yield f'<rect {box} fill="url(#lp-dead)" opacity="0.4"/>\n'
-        text = UNICODE.hole if hole else f"{row},{col}"
+        text = element(row, col, UNICODE)
         middle = x + width / 2
         if mark is Mark.MISMATCH and view.needed_row is not None and view.needed_col is not None:
+            needed = element(int(view.needed_row[at]), int(view.needed_col[at]), UNICODE)
             yield self._text(middle, y + 14, "!" + text, "el bad")
-            yield self._text(middle, y + 27, f"≠{view.needed_row[at]},{view.needed_col[at]}", "el need")
+            yield self._text(middle, y + 27, f"→{needed}", "el need")
         else:
             yield self._text(middle, y + height / 2 + 4, UNICODE.mark(mark) + text, "el")
 
@@ -187,8 +208,3 @@ def _coloured_by_col(view: View) -> bool:
         return sum(len(set(table[lane][held[lane]].tolist())) for lane in range(layout.lanes))
 
     return spread(1) < spread(0)
-
-
-def safe(text: str) -> str:
-    """Text that can do nothing but be read: no markup, no control characters."""
-    return escape(printable(text))

@@ -15,8 +15,17 @@ from rich.text import Text
 from layoutprobe.render import words
 from layoutprobe.render.cells import Glyphs, number_list
 from layoutprobe.render.console import PlainConsole
-from layoutprobe.render.grid import Grid, Row, grid, legend, marks_of, merged_example, notation
-from layoutprobe.render.lds import lds_lines
+from layoutprobe.render.grid import (
+    FIRST_REGISTER,
+    Grid,
+    Row,
+    grid,
+    legend,
+    marks_of,
+    merged_example,
+    notation,
+)
+from layoutprobe.render.lds import MAX_LINES, lds_lines
 from layoutprobe.render.page import Page, glyphs_for, print_lines
 from layoutprobe.render.view import Mark, View
 
@@ -24,6 +33,7 @@ MARK_STYLES = {
     Mark.NONE: "",
     Mark.COPY: "cyan",
     Mark.DEAD: "bright_black",
+    Mark.UNKNOWN: "yellow",
     Mark.HOLE: "yellow",
     Mark.MISMATCH: "bold red",
 }
@@ -61,7 +71,7 @@ def lines(view: View, width: int, encoding: str, glyphs: Glyphs) -> Iterator[Tex
     yield Text()
     if report.lds_map is not None:
         yield from page.paragraph("LDS in address order: bytes, and what was found there", style="bold")
-        yield from page.pairs(lds_lines(report.lds_map, report.matrix))
+        yield from page.pairs(lds_lines(report.lds_map, report.matrix, None if view.whole_lds else MAX_LINES))
         yield Text()
     yield from page.pairs(words.details(view))
     for number, found in enumerate(report.findings, 1):
@@ -124,11 +134,14 @@ class _Page(Page):
         """(sign, sentence, style of the sign)."""
         reading = notation(view, position, self.glyphs)
         if reading:
-            yield "", reading, ""
+            yield "", f"{reading}; {FIRST_REGISTER}", ""
         merged = merged_example(table.rows)
         if merged:
-            yield merged, "on one line: these lanes hold the same elements (replicated)", MERGED_STYLE
-        for sign, text, mark in legend(marks_of(table), self.glyphs):
+            alike = (
+                "hold the same elements (replicated)" if view.report.loaded.identified else "look the same"
+            )
+            yield merged, f"on one line: these lanes {alike}", MERGED_STYLE
+        for sign, text, mark in legend(marks_of(table), self.glyphs, view.report):
             yield sign, text, MARK_STYLES[mark]
 
 
@@ -140,7 +153,7 @@ def caption(view: View, wave: int) -> str:
     if wrong:
         text += f": {wrong} of {report.mismatch[wave].size} slots wrong"
     if len(view.lanes) < report.loaded.lanes:
-        text += f"; lanes {number_list(view.lanes)} only"
+        text += f"; {words.plural_name('lane', view.lanes)} {number_list(view.lanes)} only"
     if len(view.vgprs) < report.loaded.vgprs:
-        text += f"; VGPRs {number_list(view.vgprs)} only"
+        text += f"; {words.plural_name('VGPR', view.vgprs)} {number_list(view.vgprs)} only"
     return text

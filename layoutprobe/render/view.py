@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
-from layoutprobe.layouts.layout import HOLE
+from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.report import LayoutReport
 
 
@@ -22,10 +22,12 @@ class Mark(IntEnum):
     """The element also sits in another VGPR or field of the wave."""
     DEAD = 2
     """No output of the instruction depends on the slot."""
-    HOLE = 3
+    UNKNOWN = 3
+    """The patterns leave open which element the slot holds."""
+    HOLE = 4
     """The slot holds no element of the matrix."""
-    MISMATCH = 4
-    """The instruction reads the slot and needs another element there."""
+    MISMATCH = 5
+    """The slot holds something else than it should."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,7 @@ class View:
         live: bool, same axes, or None where not probed.
         readers: int32, same axes, or None where not probed.
         marks: uint8, same axes: a Mark for every slot.
+        whole_lds: show every line of LDS, however many there are.
     """
 
     report: LayoutReport
@@ -55,6 +58,7 @@ class View:
     live: NDArray[np.bool_] | None
     readers: NDArray[np.int32] | None
     marks: NDArray[np.uint8]
+    whole_lds: bool = False
 
     @property
     def fields(self) -> int:
@@ -74,6 +78,7 @@ def select(
     lanes: Iterable[int] | None = None,
     vgprs: Iterable[int] | None = None,
     every_wave: bool = False,
+    whole_lds: bool = False,
 ) -> View:
     """The slots to show.
 
@@ -82,6 +87,7 @@ def select(
         wave: this wave only. Without it: every wave, or (unless `every_wave`) the first one with a
             mismatch, else wave 0.
         lanes, vgprs: these only; all by default.
+        whole_lds: every line of LDS, however many there are.
 
     Raises:
         UsageError: the report has no such wave, lane or VGPR.
@@ -111,6 +117,7 @@ def select(
         live=None if report.live is None else report.live[index],
         readers=None if report.readers is None else report.readers[index],
         marks=_marks(report)[index],
+        whole_lds=whole_lds,
     )
 
 
@@ -132,6 +139,7 @@ def _marks(report: LayoutReport) -> NDArray[np.uint8]:
         marks[wave][_stray_copies(report, wave)] = Mark.COPY
     if report.live is not None:
         marks[~report.live] = Mark.DEAD
+    marks[(report.loaded.row == UNKNOWN) | (report.loaded.col == UNKNOWN)] = Mark.UNKNOWN
     marks[report.loaded.row == HOLE] = Mark.HOLE
     marks[report.mismatch] = Mark.MISMATCH
     return marks
@@ -143,7 +151,7 @@ def _stray_copies(report: LayoutReport, wave: int) -> NDArray[np.bool_]:
     The same VGPR and field in another lane is what replication means, and no stray.
     """
     row, col = report.loaded.row[wave], report.loaded.col[wave]
-    element = np.where(row == HOLE, -1, row.astype(np.int64) * report.loaded.shape[1] + col)
+    element = np.where((row < 0) | (col < 0), -1, row.astype(np.int64) * report.loaded.shape[1] + col)
     _, number = np.unique(element, return_inverse=True)
     number = number.reshape(element.shape)
     places = row.shape[1] * row.shape[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from layoutprobe.layouts.layout import HOLE
 from layoutprobe.render.cells import number_list
 from layoutprobe.render.groups import replicas
 from layoutprobe.render.view import View
-from layoutprobe.report import Finding, LayoutReport
+from layoutprobe.report import Coverage, Finding, LayoutReport
 
 Lines = list[tuple[str, str]]
 """(label, sentence) pairs."""
@@ -52,12 +53,19 @@ def verdict(report: LayoutReport) -> Verdict:
     return Verdict("holds", _held(report), basis)
 
 
+def plural_name(name: str, numbers: Sequence[int]) -> str:
+    """ "lane" for one of them, "lanes" for several."""
+    return name if len(numbers) == 1 else name + "s"
+
+
 def _held(report: LayoutReport) -> str:
     if report.needed is None:
         held = int((report.loaded.row != HOLE).sum())
         return f"no finding in {plural(held, 'slot')} of {_waves(report)}"
     used = int((report.needed.row != HOLE).sum())
     slots = "the 1 slot" if used == 1 else f"all {used} slots"
+    if report.matrix in "CD":
+        return f"{slots} {'is' if used == 1 else 'are'} stored to the element that the instruction puts there"
     return f"{slots} {'holds' if used == 1 else 'hold'} what the instruction needs"
 
 
@@ -77,22 +85,31 @@ def _waves(report: LayoutReport) -> str:
 
 def setup(report: LayoutReport) -> Lines:
     """What was probed, and what the result rests on."""
+    operand = report.matrix in "AB"
+    patterns = " and ".join(report.patterns)
     parts = [
         f"dtype {report.dtype}" if report.dtype else "",
-        f"LDS {report.lds}" if report.lds else "",
+        f"LDS {report.lds}" if report.lds and operand else "",
         "tile " + " ".join(f"{axis}={size}" for axis, size in zip("MNK", report.tile, strict=True) if size),
         _waves(report),
     ]
-    return [
+    beside = f"loads of A and B, coded by {patterns}, through LDS {report.lds}" if patterns else ""
+    lines = [
         ("probed", ", ".join(filter(None, parts))),
-        ("patterns", ", ".join(report.patterns) or "none"),
+        ("patterns", patterns if operand else ""),
+        ("lds index", report.lds_form),
+        ("with", "" if operand else beside),
         ("evidence", "; ".join(map(str, report.evidence)) or "none"),
     ]
+    return [(label, text) for label, text in lines if text]
 
 
 def forms(report: LayoutReport) -> Lines:
-    """Closed forms of what was loaded and what is needed."""
-    lines = [("loaded", report.closed_form or "no closed form reproduces the table")]
+    """Closed forms of what was loaded (or stored) and what is needed."""
+    none = "no closed form reproduces the table"
+    if not report.loaded.identified:
+        none = "not known: the patterns leave elements open"
+    lines = [("loaded" if report.matrix in "AB" else "stored", report.closed_form or none)]
     if report.needed is not None:
         lines.append(("needed", report.needed_form or "no closed form reproduces the table"))
     return lines
@@ -101,7 +118,10 @@ def forms(report: LayoutReport) -> Lines:
 def details(view: View) -> Lines:
     """Coverage, replication, which copies are read, and what execution cannot tell."""
     report = view.report
-    lines = [("coverage", coverage(report)), ("copies", replication(report, view.waves[0]))]
+    lines = []
+    if report.coverage is not None:
+        lines += [("coverage", coverage(report, report.coverage))]
+        lines += [("copies", replication(report, view.waves[0]))]
     if report.readers is not None:
         lines.append(("read by", readers(report, view.waves[0])))
     if report.live is not None and not report.live.all():
@@ -113,9 +133,8 @@ def details(view: View) -> Lines:
     return lines
 
 
-def coverage(report: LayoutReport) -> str:
+def coverage(report: LayoutReport, found: Coverage) -> str:
     """Which elements of the tile were seen, and how often."""
-    found = report.coverage
     rows, cols = report.loaded.shape
     low, high = found.copies
     often = f"each in {plural(low, 'slot')}" if low == high else f"each in {low} to {high} slots"
@@ -184,7 +203,13 @@ def readers(report: LayoutReport, wave: int) -> str:
         if who >= 0:
             span = number_list(range(who * half, (who + 1) * half))
             parts.append(f"outputs in lanes {span} read the copies in {lanes_in_words(lanes)}")
-    return "; ".join(parts) or "no output reads any of these slots"
+    if not parts:
+        return "no output reads any of these slots"
+    text = "; ".join(parts)
+    if all(evidence.kind != "measured" for evidence in report.evidence):
+        text += " (the emulator's model; on a card: unmeasured"
+        text += "; AMD's documents want both copies)" if (table < 0).any() else ")"
+    return text
 
 
 def dead(report: LayoutReport, wave: int) -> str:
