@@ -13,13 +13,28 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from layoutprobe.commands import dump, epilogue, roundtrip
     from layoutprobe.errors import ProbeError
+    from layoutprobe.layouts.layout import Layout
     from layoutprobe.patterns import load_pattern
+    from layoutprobe.report import Finding, LayoutReport
 
 __version__ = "0.1.0"
 
-__all__ = ["ProbeError", "__version__", "dump", "epilogue", "load_pattern", "roundtrip"]
+__all__ = [
+    "Finding",
+    "Layout",
+    "LayoutReport",
+    "ProbeError",
+    "__version__",
+    "dump",
+    "epilogue",
+    "load_pattern",
+    "roundtrip",
+]
 
 _HOMES = {
+    "Finding": "layoutprobe.report",
+    "Layout": "layoutprobe.layouts.layout",
+    "LayoutReport": "layoutprobe.report",
     "ProbeError": "layoutprobe.errors",
     "dump": "layoutprobe.commands",
     "epilogue": "layoutprobe.commands",

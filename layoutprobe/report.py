@@ -63,7 +63,7 @@ class LdsMap:
     """Which element each 16-bit cell of LDS was found to hold, in address order.
 
     Attributes:
-        row, col: int32 [cells]; HOLE where no element was ever stored (padding).
+        row, col: int32 [cells]; HOLE where no element was found (padding was never stored).
         cell_bytes: bytes of one cell.
     """
 
@@ -72,7 +72,7 @@ class LdsMap:
     cell_bytes: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LayoutReport:
     """Result of `dump`, `roundtrip` and `epilogue`.
 
@@ -82,9 +82,11 @@ class LayoutReport:
             where the command has none. tile is (M, N, K) of the block.
         patterns: names of the patterns whose codes identified the elements.
         loaded: what the registers were found to hold (dump), what LDS returned (roundtrip), or
-            which C element each accumulator slot was stored to (epilogue).
+            which C element each accumulator slot was stored to (epilogue). UNKNOWN coordinates
+            where the patterns leave open which element it is.
         needed: what the instruction was found to need in the same slots, anchored by
-            `convention`; None where the command does not involve the instruction.
+            `convention`; in copies of A and B that no output was seen to read, what AMD's documents
+            want there; None where the command does not involve the instruction.
         mismatch: bool, axes of loaded.row: slots that hold something else than they should: what
             the instruction needs there, or (roundtrip) what the probe was asked to read back.
         live: bool, same axes: some output of the instruction depends on this slot. None where
@@ -95,12 +97,13 @@ class LayoutReport:
         needed_form: the same for `needed`.
         convention: how the gauge was fixed, in words.
         ambiguity: what execution cannot tell, in words.
-        coverage: what of the tile was seen.
+        coverage: what of the tile was seen; None where elements were not identified.
         findings: empty when everything holds.
         evidence: of every capture that went in, each kind once.
         toolchain: compiler version, flags, code-object digest.
         undecided: why no verdict could be reached; "" when one was.
         lds_map: what LDS itself was found to hold (roundtrip only).
+        lds_form: index of an element in LDS under the scheme, as a formula; "" without LDS.
     """
 
     command: str
@@ -120,12 +123,13 @@ class LayoutReport:
     needed_form: str
     convention: str
     ambiguity: str
-    coverage: Coverage
+    coverage: Coverage | None
     findings: tuple[Finding, ...]
     evidence: tuple[Evidence, ...]
     toolchain: Mapping[str, str] = field(default_factory=dict)
     undecided: str = ""
     lds_map: LdsMap | None = None
+    lds_form: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -133,6 +137,12 @@ class LayoutReport:
         if self.findings:
             return 1
         return 2 if self.undecided else 0
+
+    def __repr__(self) -> str:
+        outcome = {0: "holds", 1: f"{len(self.findings)} finding(s)", 2: "undecided"}[self.exit_code]
+        basis = ", ".join(dict.fromkeys(evidence.kind for evidence in self.evidence))
+        form = self.closed_form or "no closed form"
+        return f"<LayoutReport: {self.command} of {self.matrix} on {self.arch}: {outcome} ({basis}); {form}>"
 
     def _repr_html_(self) -> str:
         from layoutprobe.render import notebook

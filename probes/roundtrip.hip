@@ -1,4 +1,7 @@
-// Roundtrip: a 64 x 16 tile of 16-bit codes goes to LDS under the scheme and comes back.
+// Roundtrip: a tile of 16-bit codes, 64 x 16 in LDS, goes there under the scheme and comes back.
+//
+// The tile is A, M x K, or with ROUNDTRIP_B (see roundtrip_b.hip) B, K x N: then it is transposed on
+// the way, so that k is contiguous in LDS for both.
 //
 // Dumps what every lane read back, as raw registers, and LDS itself in address order: the second
 // shows where the codes physically are, whatever the load made of them.
@@ -9,7 +12,7 @@ constexpr int kRows = 64, kCols = 16;
 constexpr int kThreads = 128;
 
 extern "C" __global__ void __block__(kThreads)
-roundtrip(const u16* in,  // [64][16]
+roundtrip(const u16* in,  // A: [64][16]; B: [16][64]
           u32* readback,  // [wave][vgpr][lane], 4 VGPRs
           u32* lds_dump)  // [dword of the LDS allocation]
 {
@@ -17,10 +20,18 @@ roundtrip(const u16* in,  // [64][16]
   const int thread = thread_id();
   const int wave = thread / kLanes, lane = thread % kLanes;
 
+#ifdef ROUNDTRIP_B
+  // One 8-half vector per lane: eight lanes read a row of B, whose elements go to eight lines of LDS.
+  const int b_row = thread / 8, b_col = thread % 8 * kChunk;
+  const u16x8 codes = *(const u16x8*)&in[b_row * kRows + b_col];
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) tile[lds_index<kCols>(b_col + i, b_row)] = codes[i];
+#else
   // One 8-half vector per lane: two neighbouring lanes fill a row.
   const int store_row = thread / 2, store_col = thread % 2 * kChunk;
   const u16x8 codes = *(const u16x8*)&in[store_row * kCols + store_col];
   *(u16x8*)&tile[lds_index<kCols>(store_row, store_col)] = codes;
+#endif
   __syncthreads();
 
   // Read back as an operand is read: rows along the lanes, the half-waves taking the two chunks.

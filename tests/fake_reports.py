@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.layout import HOLE, UNKNOWN, Layout
 from layoutprobe.report import Coverage, Finding, LayoutReport, LdsMap
 
 INSTRUCTION = "v_wmma_f32_16x16x16_f16"
@@ -191,6 +191,18 @@ def all_holes() -> LayoutReport:
     )
 
 
+def rows_known() -> LayoutReport:
+    """A pattern that names rows alone: every element is there, and no column is known."""
+    right = right_a()
+    return replace(
+        dump(),
+        loaded=layout("A", (64, 16), right.row, np.full_like(right.col, UNKNOWN), 16),
+        coverage=None,
+        closed_form="",
+        undecided="the patterns do not tell all elements of A apart",
+    )
+
+
 def even_odd() -> LayoutReport:
     """All even lanes hold the same row, all odd lanes another: sixteen lanes look the same."""
     wave, lane, vgpr, half = axes()
@@ -234,6 +246,7 @@ ALL = {
     "half-read-transposed": lambda: half_read(transposed_a()),
     "undecided": undecided,
     "all-holes": all_holes,
+    "rows-known": rows_known,
     "even-odd": even_odd,
     "even-odd-half-read": lambda: half_read(even_odd()),
     "roundtrip": roundtrip,

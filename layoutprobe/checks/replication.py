@@ -16,49 +16,46 @@ from layoutprobe.report import Finding
 NAME = "replication"
 
 
-def differing_copies(loaded: Layout, period: int, live: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Slots whose element differs from that of the lane that should hold the same.
+def documented_copies(needed: Layout, period: int) -> Layout:
+    """What every slot must hold: the elements that execution showed, and their documented copies.
+
+    Args:
+        needed: as execution showed it; HOLE in slots that no output was seen to read.
+        period: lanes l and l + period are documented to hold the same elements; 0 for none.
+    """
+    row, col = needed.row.copy(), needed.col.copy()
+    for shift in range(period, needed.lanes, period) if period else ():
+        other = (np.arange(needed.lanes) + shift) % needed.lanes
+        unknown = row == HOLE
+        row = np.where(unknown, needed.row[:, other], row)
+        col = np.where(unknown, needed.col[:, other], col)
+    return Layout(needed.matrix, needed.shape, row, col, needed.field_bits)
+
+
+def replication_finding(
+    loaded: Layout, needed: Layout, period: int, blamed: NDArray[np.bool_]
+) -> Finding | None:
+    """One finding for all copies that differ from the copy that is read, with the first of them.
 
     Args:
         loaded: what the operand registers hold.
-        period: lanes l and l + period are documented to hold the same elements; 0 for none.
-        live: slots that some output was seen to read; the other copy is the one to blame.
-
-    Returns:
-        bool, axes of `loaded.row`.
+        needed: from `documented_copies`.
+        period: as there.
+        blamed: slots that no output reads and that differ from what is needed.
     """
-    blamed = np.zeros(loaded.row.shape, np.bool_)
-    if period == 0:
-        return blamed
-    for shift in range(period, loaded.lanes, period):
-        other = (np.arange(loaded.lanes) + shift) % loaded.lanes
-        differs = (loaded.row != loaded.row[:, other]) | (loaded.col != loaded.col[:, other])
-        blamed |= differs & ~live
-    return blamed
-
-
-def replication_finding(loaded: Layout, period: int, blamed: NDArray[np.bool_]) -> Finding | None:
-    """One finding for all copies that differ, with the first of them."""
     if not blamed.any():
         return None
-    wave, lane, vgpr, field = (int(x) for x in np.argwhere(blamed)[0])
+    slot = tuple(int(x) for x in np.argwhere(blamed)[0])
+    lane = slot[1]
     partner = (lane + period) % loaded.lanes
-    where: dict[str, object] = {"matrix": loaded.matrix, "wave": wave, "lane": lane, "vgpr": vgpr}
-    if loaded.fields == 2:
-        where["half"] = ("low", "high")[field]
     return Finding(
         NAME,
         f"the copies of {loaded.matrix} in lanes {lane} and {partner} differ: "
         "the instruction wants it in both half-waves",
-        where,
-        expected=_element(loaded, wave, partner, vgpr, field) + f", as in lane {partner}",
-        observed=_element(loaded, wave, lane, vgpr, field),
+        {"matrix": loaded.matrix, **loaded.place(slot)},
+        expected=f"{needed.element(slot)}, as in lane {partner}",
+        observed=loaded.element(slot),
         hint=f"load with lane % {period}. The emulator's outputs do not read this copy; "
         "what a card does where the copies differ is unmeasured",
         count=int(blamed.sum()),
     )
-
-
-def _element(loaded: Layout, wave: int, lane: int, vgpr: int, field: int) -> str:
-    row, col = int(loaded.row[wave, lane, vgpr, field]), int(loaded.col[wave, lane, vgpr, field])
-    return f"no element of {loaded.matrix}" if row == HOLE else f"{loaded.matrix}[{row}][{col}]"

@@ -15,6 +15,7 @@ from layoutprobe.layouts.fit import Fit, affine_conditions, fit_sum, fit_xor
 from layoutprobe.layouts.layout import FIELD_NAMES, HOLE, Layout
 from layoutprobe.layouts.swizzle import SCHEMES
 
+
 @dataclass(frozen=True)
 class _Bit:
     """One bit of one coordinate: bit number `shift` of `name`, which has `width` bits."""

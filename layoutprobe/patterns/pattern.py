@@ -153,13 +153,17 @@ class Pattern:
     def _refuse_inexact(self, kind: Carrier, code: NDArray[np.int64], exact: NDArray[np.bool_]) -> None:
         row, col = (int(x) for x in np.argwhere(~exact)[0])
         number = f"{code[row, col]}" + (f"/{self.scale}" if self.scale != 1 and kind.kind != "raw" else "")
-        fits = [name for name in self.carriers if CARRIERS[name].encode(code, self.scale)[1].all()]
+        raw = f"raw{kind.bits}"
+        if raw in CARRIERS and CARRIERS[raw].encode(code)[1].all():
+            hint = f"as raw bits it fits: --carrier {raw}"
+        else:
+            hint = f"no {kind.bits}-bit carrier holds it: use smaller codes, such as row-coded with col-coded"
         raise UsageError(
             f"Pattern {self.name} is not exact in {kind.name}",
-            where={"row": row, "col": col},
+            where={"shape": f"{code.shape[0]} x {code.shape[1]}", "row": row, "col": col},
             expected=number,
             observed=f"{kind.name} cannot hold it",
-            hint="carriers that fit: " + (", ".join(fits) or "none for this shape"),
+            hint=hint,
         )
 
     def _check_claim(self, code: NDArray[np.int64]) -> None:
@@ -174,10 +178,14 @@ class Pattern:
             (r0, c0), (r1, c1) = pair
             raise UsageError(
                 f"Pattern {self.name} does not tell two elements apart",
-                where={"first": f"({r0}, {c0})", "second": f"({r1}, {c1})"},
+                where={
+                    "shape": f"{code.shape[0]} x {code.shape[1]}",
+                    "first": f"({r0}, {c0})",
+                    "second": f"({r1}, {c1})",
+                },
                 expected="a code that names " + " and ".join(self.identifies),
                 observed=f"both have code {code[r0, c0]}",
-                hint="use a smaller tile, or the pattern `random`",
+                hint="leave `identifies` empty and give a second pattern in addition; or use `random`",
             )
 
 

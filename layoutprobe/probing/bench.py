@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Backend
 from layoutprobe.capture.capture import Capture
+from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.patterns.pattern import Pattern
@@ -65,7 +66,7 @@ class Bench:
         inputs = [a for a in self.spec(name).arguments if a.role == "in"]
         captures = []
         for pattern, carrier in codings:
-            coded = {a.name: pattern.encode(_matrix_shape(a.shape), carrier) for a in inputs}
+            coded = {a.name: _coded(a, pattern, carrier) for a in inputs}
             captures.append(self.run(name, coded, pattern=spelled(pattern), carrier=carrier))
         return captures
 
@@ -99,6 +100,14 @@ def declared(argument: ArgumentSpec, shape: tuple[int, int], field_bits: int) ->
         for text in argument.holds
     )
     return Layout(argument.matrix, shape, row, col, field_bits)
+
+
+def _coded(argument: ArgumentSpec, pattern: Pattern, carrier: str) -> NDArray[np.unsignedinteger]:
+    try:
+        return pattern.encode(_matrix_shape(argument.shape), carrier)
+    except UsageError as error:
+        error.where = {"matrix": argument.matrix, **error.where}
+        raise
 
 
 def _matrix_shape(shape: tuple[int | str, ...]) -> tuple[int, int]:

@@ -171,7 +171,7 @@ def _bind(spec: ProbeSpec, inputs: Mapping[str, NDArray[Any]], scheme: Scheme) -
         )
     sizes: dict[str, int] = {}
     if "LDS_SCHEME" in spec.defines:
-        shape = (spec.tile[0], spec.tile[2])
+        shape = (spec.tile[0] or spec.tile[1], spec.tile[2])  # B lies transposed
         if why := scheme.refusal(shape):
             raise UsageError(f"LDS scheme {scheme.name} does not fit the {spec.name} probe", observed=why)
         sizes["lds_dwords"] = scheme.size(shape) * _LDS_ELEMENT_BYTES // 4

@@ -30,6 +30,7 @@ _ROLES = ("in", "out", "size")
 _DTYPES = ("u16", "u32", "i32", "f16", "f32")
 _MATRICES = ("A", "B", "C", "D")
 _LARGEST_EXTENT = 1 << 20
+_MOST_NAMED = 12
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,14 @@ class ProbeSpec:
 def probe_names(directory: Path | None = None) -> list[str]:
     """Names of all probes in the directory, GEMMs included."""
     root = directory or asset_dir("probes")
-    return sorted(p.relative_to(root).with_suffix("").as_posix() for p in root.rglob("*.toml"))
+    specs = (path for path in root.rglob("*.toml") if path.with_suffix(".hip").is_file())
+    return sorted(path.relative_to(root).with_suffix("").as_posix() for path in specs)
+
+
+def _names_near(root: Path) -> list[str]:
+    """Some probes of a directory, for a message: it may be any directory, and a large one."""
+    found = sorted({path.with_suffix("").relative_to(root).as_posix() for path in root.glob("*.hip")})
+    return found[:_MOST_NAMED]
 
 
 def load_spec(name: str, directory: Path | None = None) -> ProbeSpec:
@@ -142,7 +150,12 @@ def load_spec(name: str, directory: Path | None = None) -> ProbeSpec:
     root = directory or asset_dir("probes")
     path = root / f"{name}.toml"
     if not re.fullmatch(r"\w+(/\w+)*", name) or not path.is_file():
-        raise UsageError(f"no probe named {name!r}", expected="one of " + ", ".join(probe_names(root)))
+        names = [known for known in _names_near(root) if known != name]
+        raise UsageError(
+            f"no probe named {name!r}",
+            where={"directory": str(root)[:200]},
+            expected="one of " + ", ".join(names) if names else f"{name}.toml, and {name}.hip beside it",
+        )
     table = Table.load(path)
     source = path.with_suffix(".hip")
     if not source.is_file():

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
-from layoutprobe.layouts.explain import FIELD_NAMES, explain
+from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.report import Finding
 from layoutprobe.solver.diagnose import Case, Diagnosis, diagnose
@@ -41,7 +41,8 @@ class Agreement:
         mismatch: "A", "B", "D" -> bool, axes of the layout: live slots that break the law.
         diagnoses: "A", "B", "D" -> cause, for the operands that have one.
         findings: one for each cause.
-        assumed: operands that were not observed, for which the convention stood in.
+        assumed: operands that were not observed, for which the convention stood in (for k: the
+            order of the other operand). Where there are any, `holds` says nothing about them.
     """
 
     holds: bool
@@ -104,7 +105,8 @@ def agree(
     Args:
         a_loaded, b_loaded: what the operand registers were found to hold, or None.
         d_stored: which element of C each accumulator slot was stored to, or None. Where an
-            operand is None, the interaction's convention stands in for it.
+            operand is None, the interaction's convention stands in for it, but for the order of k,
+            which is taken from the other operand.
         interaction: what meets what.
         origins: "A", "B", "D" -> int [wave, 2], first row and column of each wave's tile. Where it
             is missing, the tile that holds the lowest observed row and column is taken; a load
@@ -121,6 +123,10 @@ def agree(
     }
     a, b, d = sides["A"], sides["B"], sides["D"]
     met = interaction.meetings
+    if a_loaded is None and b_loaded is not None:
+        a.col[:, met.a] = b.row[:, met.b]
+    elif b_loaded is None and a_loaded is not None:
+        b.row[:, met.b] = a.col[:, met.a]
     rows_met, cols_met = (a.row[:, met.a], d.row[:, met.d]), (b.col[:, met.b], d.col[:, met.d])
     ks_met = (a.col[:, met.a], b.row[:, met.b])
     m, n, k = interaction.shape
@@ -132,7 +138,7 @@ def agree(
     gauge = _settle_names(a, b, d, ok, interaction)
     mismatch = {
         name: np.zeros(side.layout.row.shape, np.bool_)
-        if all(ok.values())
+        if all(ok.values()) or given[name] is None
         else (side.live & ((side.row != side.need_row) | (side.col != side.need_col))).reshape(
             side.layout.row.shape
         )
@@ -178,9 +184,13 @@ def _side(
     anchor = interaction.needed[name]
     tile = anchor.shape
     if layout is None:
-        row, col = (np.repeat(axis, waves, axis=0) for axis in (anchor.row, anchor.col))
-        layout = Layout(name, tile, row, col, anchor.field_bits)
-        origin = np.zeros((waves, 2), np.int64)
+        origin = np.zeros((waves, 2), np.int64) if origin is None else np.asarray(origin, np.int64)
+        row, col = (
+            np.where(anchor.holes, HOLE, held + origin[:, axis, None, None, None]).astype(np.int32)
+            for axis, held in enumerate((anchor.row, anchor.col))
+        )
+        rows, cols = (int(extent) for extent in origin.max(axis=0) + tile)
+        layout = Layout(name, (rows, cols), row, col, anchor.field_bits)
     if origin is None:
         flat = (waves, -1)
         big = np.iinfo(np.int32).max
@@ -279,21 +289,13 @@ def _finding(name: str, side: _Side, mismatch: NDArray[np.bool_]) -> tuple[Diagn
         )
     )
     slot = tuple(int(x) for x in np.argwhere(mismatch)[0])
-    where = dict(zip(("wave", "lane", "vgpr"), slot, strict=False))
-    if part := FIELD_NAMES.get(layout.field_bits, "field"):
-        where[part] = slot[3]
     form = explain(layout)
     return cause, Finding(
         check="epilogue" if name == "D" else "operand-layout",
         what=cause.what + (f"; the slots hold {form}" if form else ""),
-        where=where,
-        expected=_element(needed, slot),
-        observed=_element(layout, slot),
+        where=layout.place(slot),
+        expected=needed.element(slot),
+        observed=layout.element(slot),
         hint=cause.hint,
         count=int(mismatch.sum()),
     )
-
-
-def _element(layout: Layout, slot: tuple[int, ...]) -> str:
-    row, col = int(layout.row[slot]), int(layout.col[slot])
-    return "no element" if row == HOLE else f"{layout.matrix}[{row}][{col}]"

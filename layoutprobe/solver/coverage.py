@@ -9,8 +9,10 @@ from layoutprobe.layouts.layout import Layout
 from layoutprobe.report import Coverage
 
 
-def coverage(layout: Layout) -> Coverage:
-    """What of the tile the slots of a layout hold."""
+def coverage(layout: Layout) -> Coverage | None:
+    """What of the tile the slots of a layout hold; None where elements were not identified."""
+    if not layout.identified:
+        return None
     per_wave = _copies_per_wave(layout)
     seen = per_wave.sum(axis=0) > 0
     held = per_wave[per_wave > 0]

@@ -11,7 +11,7 @@ says that they form one matrix: blocks are stacked until they fill M x N.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,13 @@ NO_READER = -1
 BOTH_HALVES = 2
 """Value of `readers` where outputs of both half-waves read a slot."""
 
+OWN_ORDER = {
+    "M": "rows as this kernel orders them in A and D alike",
+    "N": "columns as this kernel orders them in B and D alike",
+    "K": "k as this kernel orders it in A and B alike",
+}
+"""What names the lines of an axis along which a kernel permutes jointly."""
+
 
 @dataclass(frozen=True, eq=False)
 class Interaction:
@@ -50,7 +57,7 @@ class Interaction:
         blocks: groups of outputs that share no copy of an operand; 1 where every slot is needed
             by the whole matrix.
         stacked: "rows" or "columns": along which the blocks make up the matrix; "" for one block.
-        convention: how rows, columns and k got their names, in words.
+        rules: "M", "N", "K" -> how the lines of that axis got their names, in words.
         ambiguity: what execution cannot tell, in words.
         evidence: of the capture.
     """
@@ -62,9 +69,18 @@ class Interaction:
     readers: Mapping[str, NDArray[np.int32]]
     blocks: int
     stacked: str
-    convention: str
+    rules: Mapping[str, str]
     ambiguity: str
     evidence: Evidence
+
+    def convention(self, own: Sequence[str] = ()) -> str:
+        """How rows, columns and k got their names, in words.
+
+        Args:
+            own: axes for which `needed` was replaced by the kernel's own order.
+        """
+        said = {**self.rules, **{axis: OWN_ORDER[axis] for axis in own}}
+        return "; ".join(said[axis] for axis in "MNK")
 
 
 def solve_interaction(capture: Capture) -> Interaction:
@@ -178,7 +194,7 @@ def solve_meetings(
         readers=readers,
         blocks=blocks,
         stacked=stacked,
-        convention=f"row of A = {row_rule}; column of B = {col_rule}; {k_rule}",
+        rules={"M": f"row of A = {row_rule}", "N": f"column of B = {col_rule}", "K": k_rule},
         ambiguity=gauge,
         evidence=evidence,
     )
@@ -253,12 +269,16 @@ def _name_k(labels: Labels, slots: Slots, block: Labels, period: int) -> tuple[L
     per_lane = slots[1] * slots[2]
     lanes = number // per_lane // period if period else np.zeros_like(number)
     key = (lanes * per_lane + number % per_lane) * labels.size + number
+    first = lowest(labels, key)
+    # Blocks read copies in lanes of their own: only within a block do groups of lanes order k.
+    group = first // labels.size // per_lane
+    by_lane = np.unique(np.stack([block, group]), axis=1).shape[1] > np.unique(block).size
     rule = (
         f"k ascends with lane / {period}, then VGPR, then field"
-        if period
+        if by_lane
         else "k ascends with VGPR, then field"
     )
-    return rank_within(block, lowest(labels, key)), rule
+    return rank_within(block, first), rule
 
 
 def _check_product(

@@ -43,10 +43,11 @@ class Movement:
     """Where the elements were found; arrays have the axes of the layout.
 
     Attributes:
-        layout: the element of every slot that one element alone fits; HOLE elsewhere.
+        layout: the element of every slot; UNKNOWN for a coordinate that the patterns leave open, so
+            that a row is seen where only the column is ambiguous; HOLE where no element fits.
         candidates: int32, number of elements that fit (0: none).
-        row, col: int32; as in the layout, but UNKNOWN for a coordinate that the patterns leave
-            open, so that a row is seen where only the column is ambiguous.
+        key: int64; equal keys are equal codes; -1 where no element fits.
+        element_key: int64 [rows, cols], the key that every element would leave in a slot.
         undefined: bool, slots with bits that never had a defined value; holes in the layout.
         unknown: the first MAX_LISTED slots with defined bits that no element has.
         unknown_count: how many there are.
@@ -54,8 +55,8 @@ class Movement:
 
     layout: Layout
     candidates: NDArray[np.int32]
-    row: NDArray[np.int32]
-    col: NDArray[np.int32]
+    key: NDArray[np.int64]
+    element_key: NDArray[np.int64]
     undefined: NDArray[np.bool_]
     unknown: tuple[UnknownCode, ...]
     unknown_count: int
@@ -71,7 +72,7 @@ class Cells:
     """Which element each cell of a memory holds, in address order.
 
     Attributes:
-        row, col: int32 [cell]; HOLE where no element, or more than one, fits.
+        row, col: int32 [cell]; HOLE where no element fits, UNKNOWN where several do.
         candidates: int32 [cell].
         undefined: bool [cell].
     """
@@ -105,18 +106,17 @@ def solve_movement(
     for observation in observations:
         if observation.undefined is not None:
             undefined |= split_fields(observation.undefined, field_bits) != 0
-    layout = Layout(matrix, shape, *_unambiguous(match, undefined), field_bits)
+    layout = Layout(matrix, shape, *_held(match, undefined), field_bits)
     strange = np.argwhere((match.candidates == 0) & ~undefined)
     listed = tuple(
         UnknownCode(wave, lane, vgpr, field, tuple(int(f[wave, lane, vgpr, field]) for f in fields))
         for wave, lane, vgpr, field in strange[:MAX_LISTED].tolist()
     )
-    hole = np.int32(HOLE)
     return Movement(
         layout,
         np.where(undefined, np.int32(0), match.candidates),
-        np.where(undefined, hole, match.row),
-        np.where(undefined, hole, match.col),
+        np.where(undefined, -1, match.key),
+        match.element_key,
         undefined,
         listed,
         len(strange),
@@ -141,7 +141,7 @@ def solve_cells(observations: Sequence[Observation], shape: tuple[int, int], cel
     for observation in observations:
         if observation.undefined is not None:
             undefined |= _cells_of(observation.undefined, cell_bits) != 0
-    row, col = _unambiguous(match, undefined)
+    row, col = _held(match, undefined)
     return Cells(row, col, np.where(undefined, np.int32(0), match.candidates), undefined)
 
 
@@ -151,9 +151,9 @@ def _cells_of(raw: Raw, cell_bits: int) -> Raw:
     return ((raw[:, None] >> shifts) & mask).ravel()
 
 
-def _unambiguous(match: Match, undefined: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    sure = (match.candidates == 1) & ~undefined
-    return np.where(sure, match.row, np.int32(HOLE)), np.where(sure, match.col, np.int32(HOLE))
+def _held(match: Match, undefined: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    hole = np.int32(HOLE)
+    return np.where(undefined, hole, match.row), np.where(undefined, hole, match.col)
 
 
 __all__ = ["Cells", "Movement", "Observation", "Raw", "UnknownCode", "solve_cells", "solve_movement"]

@@ -44,11 +44,15 @@ class Match:
         candidates: int32, how many elements fit: 0 no such code, 1 identified.
         row, col: int32; the coordinate that all candidates share, else UNKNOWN; HOLE where there
             is no candidate.
+        key: int64, number of the codes together; -1 where no element has them.
+        element_key: int64 [rows, cols], the key of every element.
     """
 
     candidates: NDArray[np.int32]
     row: NDArray[np.int32]
     col: NDArray[np.int32]
+    key: NDArray[np.int64]
+    element_key: NDArray[np.int64]
 
 
 def split_fields(raw: Raw, field_bits: int) -> NDArray[np.uint32]:
@@ -111,6 +115,8 @@ def match_elements(coded: Sequence[tuple[Pattern, str, Raw]], shape: tuple[int, 
         np.where(known, count[slot], 0).astype(np.int32),
         np.where(known, row[slot], hole),
         np.where(known, col[slot], hole),
+        np.where(known, slot, -1),
+        element.reshape(shape),
     )
 
 

@@ -1,8 +1,7 @@
 """What can be said where the patterns leave open which element a slot holds.
 
-A hole for want of a better pattern is no evidence against a kernel, so such an operand cannot be
-held against the instruction slot by slot. But a code that names the wrong row is wrong whatever
-its column.
+Such an operand cannot be held against the instruction slot by slot. But a code that the needed
+element does not have is wrong whatever element it stands for.
 """
 
 from __future__ import annotations
@@ -10,56 +9,42 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.layout import Layout
 from layoutprobe.report import Finding
-from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.movement import Movement
 
 Mask = NDArray[np.bool_]
 
 
-def slot_of(mask: Mask) -> dict[str, object]:
-    """The first slot of a mask, by name."""
-    return dict(zip(("wave", "lane", "vgpr", "half"), np.argwhere(mask)[0].tolist(), strict=True))
-
-
-def contradicted(moved: Movement, expected: Layout) -> Mask:
-    """Slots whose codes rule out the expected element, even where they leave several open."""
-    row_wrong = (moved.row >= 0) & (moved.row != expected.row)
-    col_wrong = (moved.col >= 0) & (moved.col != expected.col)
-    return np.asarray((row_wrong | col_wrong | (moved.candidates == 0)) & ~expected.holes)
-
-
-def conventional(
-    instruction: Interaction, matrix: str, shape: tuple[int, int], origins: NDArray[np.int64]
-) -> Layout:
-    """What every slot must hold if the kernel names k, rows and columns as the convention does.
+def contradicted(moved: Movement, expected: Layout, k_axis: int | None = None) -> Mask:
+    """Slots whose codes rule out the expected element, even where they leave several open.
 
     Args:
-        instruction: what was observed of the instruction.
-        matrix: "A" or "B".
-        shape: rows and columns of the whole matrix.
-        origins: first row and column of each wave's tile, [wave, 2].
+        moved: what was observed.
+        expected: the element of every slot; HOLE where anything goes.
+        k_axis: 0 or 1 where that coordinate of `expected` is a convention only: then every element
+            of the same line is as good.
     """
-    anchor = instruction.needed[matrix]
-    row0, col0 = (origins[:, axis, None, None, None] for axis in (0, 1))
-    row, col = (
-        np.where(anchor.holes, HOLE, axis + first).astype(np.int32)
-        for axis, first in ((anchor.row, row0), (anchor.col, col0))
-    )
-    return Layout(matrix, shape, row, col, anchor.field_bits)
+    asked = ~expected.holes
+    at = tuple(np.where(asked, axis, 0) for axis in (expected.row, expected.col))
+    if k_axis is None:
+        return np.asarray(asked & (moved.key != moved.element_key[at]))
+    lines = moved.element_key if k_axis == 1 else moved.element_key.T
+    possible = np.zeros((int(lines.max()) + 1, len(lines)), np.bool_)
+    possible[lines, np.arange(len(lines))[:, None]] = True
+    return np.asarray(asked & ((moved.key < 0) | ~possible[moved.key, at[1 - k_axis]]))
 
 
-def contradiction(matrix: str, mismatch: Mask) -> tuple[Finding, ...]:
-    """The finding about contradicted slots; none where there are none."""
-    if not mismatch.any():
-        return ()
-    return (
-        Finding(
-            "operand-layout",
-            f"slots of {matrix} hold elements of another row or column than the instruction needs",
-            where={"matrix": matrix, **slot_of(mismatch)},
-            hint="a pattern that tells all elements apart, such as rowcol, will name the cause",
-            count=int(mismatch.sum()),
-        ),
+def contradiction(moved: Movement, needed: Layout, live: Mask, mismatch: Mask) -> Finding:
+    """The finding about contradicted slots, with the first of them that some output reads."""
+    slot = tuple(np.argwhere(live)[0])
+    matrix = needed.matrix
+    return Finding(
+        "operand-layout",
+        f"slots of {matrix} hold other elements than the instruction needs",
+        where={"matrix": matrix, **needed.place(slot)},
+        expected=needed.element(slot),
+        observed=moved.layout.element(slot),
+        hint="a pattern that tells all elements apart, such as rowcol, will name the cause",
+        count=int(mismatch.sum()),
     )

@@ -10,7 +10,6 @@ from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.report import Finding
 from layoutprobe.solver.movement import Cells
-from layoutprobe.solver.partial import slot_of
 
 Mask = NDArray[np.bool_]
 
@@ -20,6 +19,8 @@ def roundtrip_findings(
 ) -> tuple[Finding, ...]:
     """At most one finding: the store is blamed where LDS itself is wrong, else the load.
 
+    B lies transposed in LDS, [n][k]: its columns are the lines of the tile there.
+
     Args:
         lds: name of the scheme that the kernel should follow.
         loaded: what came back.
@@ -27,35 +28,41 @@ def roundtrip_findings(
         mismatch: slots in which the two differ.
         cells: what LDS was found to hold.
     """
-    scheme, shape = SCHEMES[lds], loaded.shape
-    want_row, want_col = scheme.inverse(np.arange(cells.row.size), shape)
+    scheme, turned = SCHEMES[lds], loaded.matrix == "B"
+    shape = loaded.shape[::-1] if turned else loaded.shape
+    want = scheme.inverse(np.arange(cells.row.size), shape)
+    want_row, want_col = want[::-1] if turned else want
     misplaced = ((cells.row != want_row) | (cells.col != want_col)) & (want_row != HOLE)
     misplaced &= cells.candidates < 2
     if misplaced.any():
         cell = int(np.argmax(misplaced))
+        lines = (cells.col, cells.row) if turned else (cells.row, cells.col)
+        names = ("col", "row") if turned else ("row", "col")
+        form = explain_lds(*lines, shape, names)
         return (
             Finding(
                 "lds-store",
                 f"the store does not follow the LDS scheme `{lds}`",
-                where={"LDS byte": cell * 2},
-                expected=f"A[{want_row[cell]}][{want_col[cell]}] ({scheme.summary})",
-                observed=_element(cells.row[cell], cells.col[cell])
-                + (f"; LDS holds {form}" if (form := explain_lds(cells.row, cells.col, shape)) else ""),
+                where={"matrix": loaded.matrix, "LDS byte": cell * 2},
+                expected=f"{loaded.matrix}[{want_row[cell]}][{want_col[cell]}], "
+                f"as index = {scheme.formula(shape, *names)}",
+                observed=_element(loaded.matrix, cells.row[cell], cells.col[cell])
+                + (f"; LDS holds {form}" if form else ""),
                 hint="use the scheme's index function for the store",
                 count=int(misplaced.sum()),
             ),
         )
     if mismatch.any():
         slot = tuple(np.argwhere(mismatch)[0])
-        followed = _scheme_of_load(loaded, asked, cells)
+        followed = _scheme_of_load(loaded, asked, cells, turned)
         return (
             Finding(
                 "lds-load",
                 f"LDS follows the scheme `{lds}`, but the load "
                 + (f"follows `{followed}`" if followed else "returns other elements than it asks for"),
-                where=slot_of(mismatch),
-                expected=_element(asked.row[slot], asked.col[slot]),
-                observed=_element(loaded.row[slot], loaded.col[slot]),
+                where={"matrix": loaded.matrix, **loaded.place(slot)},
+                expected=asked.element(slot),
+                observed=loaded.element(slot),
                 hint="check row, column and index function of the load",
                 count=int(mismatch.sum()),
             ),
@@ -63,17 +70,19 @@ def roundtrip_findings(
     return ()
 
 
-def _scheme_of_load(loaded: Layout, asked: Layout, cells: Cells) -> str:
+def _scheme_of_load(loaded: Layout, asked: Layout, cells: Cells, turned: bool) -> str:
     """The scheme by which the load addressed LDS, or "" where none explains every slot."""
-    row, col = asked.row.astype(np.int64), asked.col.astype(np.int64)
+    at, shape = (asked.row.astype(np.int64), asked.col.astype(np.int64)), loaded.shape
+    if turned:
+        at, shape = at[::-1], shape[::-1]
     for scheme in SCHEMES.values():
-        if scheme.refusal(loaded.shape):
+        if scheme.refusal(shape):
             continue
-        index = np.minimum(scheme.index(row, col, loaded.shape), cells.row.size - 1)
+        index = np.minimum(scheme.index(*at, shape), cells.row.size - 1)
         if np.array_equal(cells.row[index], loaded.row) and np.array_equal(cells.col[index], loaded.col):
             return scheme.name
     return ""
 
 
-def _element(row: np.int32, col: np.int32) -> str:
-    return "no element" if row == HOLE else f"A[{row}][{col}]"
+def _element(matrix: str, row: np.int32, col: np.int32) -> str:
+    return "no element" if row == HOLE else f"{matrix}[{row}][{col}]"

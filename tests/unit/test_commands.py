@@ -18,7 +18,7 @@ from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.commands import dump, epilogue, roundtrip
 from layoutprobe.errors import UsageError
-from layoutprobe.layouts.layout import HOLE
+from layoutprobe.layouts.layout import HOLE, UNKNOWN
 
 BACKEND = EmulatorBackend()
 
@@ -43,7 +43,10 @@ class Recorder:
 def test_dump_runs_each_probe_once() -> None:
     recorder = Recorder()
     dump("A", backend=recorder)
-    assert sorted(recorder.kernels) == ["epilogue", "interaction", "operand"]
+    assert sorted(recorder.kernels) == ["epilogue", "interaction", "operand", "operand"]
+    assert [recorder.kernels.count(k) for k in ("epilogue", "interaction")] == [1, 1], (
+        "one launch per pattern, of the operand probe alone"
+    )
 
 
 def test_one_launch_per_pattern() -> None:
@@ -57,8 +60,11 @@ def test_one_launch_per_pattern() -> None:
 @pytest.mark.parametrize(
     ("matrix", "pattern"),
     [
-        *(("A", pattern) for pattern in ("random:seed=11", "row*16 + col", "row*64 + col")),
-        *(("B", pattern) for pattern in ("random:seed=11", "row*64 + col", "col*16 + row")),
+        *(
+            (matrix, pattern)
+            for matrix in "AB"
+            for pattern in ("random:seed=11", "row*64 + col", "col*64 + row")
+        ),
     ],
 )
 def test_any_pattern_that_tells_elements_apart_finds_the_same_layout(matrix: str, pattern: str) -> None:
@@ -72,8 +78,19 @@ def test_a_pattern_that_does_not_suffice_decides_nothing() -> None:
     report = dump("B", pattern="row*16 + col", backend=BACKEND)
     assert report.exit_code == 2
     assert "do not tell all elements of B apart" in report.undecided
-    assert (report.loaded.row == HOLE).any()
+    assert not (report.loaded.row == HOLE).any(), "an element that is not known is no missing element"
+    assert (report.loaded.row == UNKNOWN).any()
     assert not report.mismatch.any()
+    assert report.coverage is None
+    assert report.closed_form == ""
+
+
+@pytest.mark.parametrize("matrix", ["A", "B", "C", "D"])
+def test_a_pattern_that_suffices_for_one_operand_alone_decides_nothing(matrix: str) -> None:
+    """The instruction joins both: what B holds is not known, so nothing is known to be right."""
+    report = dump(matrix, pattern="row*16 + col", backend=BACKEND)
+    assert report.exit_code == 2
+    assert "elements of B apart" in report.undecided
 
 
 def test_a_pattern_that_does_not_suffice_still_sees_a_contradiction(tmp_path: Path) -> None:
@@ -85,9 +102,10 @@ def test_a_pattern_that_does_not_suffice_still_sees_a_contradiction(tmp_path: Pa
     source.write_text(source.read_text().replace(load, load.replace("lane % 16", "lane % 8")))
     report = dump("A", pattern="row-coded", backend=BACKEND, probes=probes)
     assert report.exit_code == 1
-    assert "another row or column" in report.findings[0].what
+    assert "other elements than the instruction needs" in report.findings[0].what
+    assert (report.findings[0].expected, report.findings[0].observed) == ("A[8][0]", "A[0][?]")
     lanes = np.flatnonzero(report.mismatch.any(axis=(0, 2, 3)))
-    assert lanes.tolist() == [8, 10, 12, 14, 25, 27, 29, 31]  # live lanes of rows 8-15
+    assert lanes.tolist() == [*range(8, 16), *range(24, 32)]  # both copies of rows 8-15
 
 
 @pytest.mark.parametrize("pattern", ["row-coded", "identity"])
@@ -103,8 +121,10 @@ def test_report_says_what_was_probed() -> None:
     assert report.arch == "gfx1151"
     assert report.instruction == "v_wmma_f32_16x16x16_f16"
     assert report.tile == (64, 64, 16)
-    assert report.patterns == ("rowcol",)
+    assert report.patterns == ("rowcol", "row-coded")
+    assert report.lds_form == "row*16 + ((col/8) ^ (row%2))*8 + col%8"
     assert [e.kind for e in report.evidence] == ["emulated"]
+    assert report.coverage is not None
     assert report.coverage.seen == report.coverage.elements == 1024
     assert report.closed_form == "A[16*wave + lane % 16][2*vgpr + half]"
     assert "-DLDS_SCHEME=2" in report.toolchain["operand flags"]
@@ -136,7 +156,7 @@ def test_c_and_d_show_the_epilogue() -> None:
 def test_roundtrip_involves_no_instruction() -> None:
     recorder = Recorder()
     report = roundtrip("padded", backend=recorder)
-    assert recorder.kernels == ["roundtrip"]
+    assert set(recorder.kernels) == {"roundtrip"}
     assert report.instruction == ""
     assert report.needed is None
     assert report.lds_map is not None
@@ -149,6 +169,20 @@ def test_roundtrip_involves_no_instruction() -> None:
     [
         ({"matrix": "E"}, "no matrix named 'E'"),
         ({"matrix": ""}, "no matrix named ''"),
+        ({"matrix": 3}, "no matrix named 3"),
+        ({"arch": 3}, "`arch` must be text"),
+        ({"arch": ""}, "unknown arch ''"),
+        ({"dtype": None}, "`dtype` must be text"),
+        ({"lds": ["xor"]}, "`lds` must be text"),
+        ({"pattern": [1]}, "`pattern` must be text"),
+        ({"pattern": []}, "no pattern is given"),
+        ({"carrier": "raw8"}, "carrier raw8 does not hold f16 elements"),
+        ({"carrier": "f17"}, "Unknown carrier 'f17'"),
+        ({"compiler": ""}, "the compiler has no name"),
+        ({"backend": "silicon"}, "no backend named 'silicon'"),
+        ({"backend": 7}, "`backend` must be a name"),
+        ({"probes": "/nope"}, "the directory of probes does not exist"),
+        ({"probes": 7}, "`probes` must be a path"),
         ({"matrix": "AB"}, "no matrix named 'AB'"),
         ({"lds": "xro"}, "no LDS scheme named 'xro'"),
         ({"pattern": "rowcoll"}, "Unknown pattern 'rowcoll'"),
@@ -156,9 +190,57 @@ def test_roundtrip_involves_no_instruction() -> None:
         ({"arch": "gfx1"}, "gfx1"),
     ],
 )
-def test_wrong_arguments_are_refused_in_words(arguments: dict[str, str], words: str) -> None:
+def test_wrong_arguments_are_refused_in_words(arguments: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         dump(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_directory_without_probes_is_said_in_a_line(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"note{number}.toml").touch()
+    with pytest.raises(UsageError, match="no probe named 'interaction'") as caught:
+        dump(backend=BACKEND, probes=tmp_path)
+    assert len(str(caught.value)) < 600
+
+
+def test_names_are_accepted_as_on_the_command_line() -> None:
+    report = dump("b", backend="emulator", probes=str(asset_dir("probes")))
+    assert report.matrix == "B"
+    assert report.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "carrier"), [("rowcol-block", "raw16"), (["row-coded", "col-coded"], "f16")]
+)
+def test_a_carrier_of_choice(pattern: str | list[str], carrier: str) -> None:
+    report = dump(pattern=pattern, carrier=carrier, backend=BACKEND)
+    assert report.exit_code == 0
+    assert report.loaded == dump(backend=BACKEND).loaded
+
+
+def test_a_pattern_that_its_carrier_cannot_hold_says_which_can() -> None:
+    with pytest.raises(UsageError, match="Pattern rowcol-block is not exact in f16") as caught:
+        dump(pattern="rowcol-block", backend=BACKEND)
+    assert caught.value.where == {"matrix": "A", "shape": "64 x 16", "row": 16, "col": 1}
+    assert caught.value.hint == "as raw bits it fits: --carrier raw16"
+
+
+def test_a_broken_claim_names_the_matrix(tmp_path: Path) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text('name = "p"\nexpression = "row*16 + col"\nidentifies = ["row", "col"]\n')
+    with pytest.raises(UsageError, match="does not tell two elements apart") as caught:
+        dump("A", pattern=str(file), backend=BACKEND)
+    assert caught.value.where["matrix"] == "B"
+    assert caught.value.where["shape"] == "16 x 64"
+    assert "tile" not in str(caught.value.hint)
+
+
+def test_reports_are_short_where_they_are_only_named() -> None:
+    report = dump("A", backend=BACKEND)
+    assert repr(report) == (
+        "<LayoutReport: dump of A on gfx1151: holds (emulated); A[16*wave + lane % 16][2*vgpr + half]>"
+    )
+    assert repr(report.loaded) == "<Layout of A (64 x 16) in 4 waves x 32 lanes x 8 VGPRs x 2 fields>"
 
 
 def test_the_epilogue_takes_no_pattern() -> None:

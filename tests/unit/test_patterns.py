@@ -65,7 +65,11 @@ def test_rowcol_is_refused_as_an_f16_number_and_fine_as_bits() -> None:
     rowcol = load_pattern("rowcol")
     with pytest.raises(UsageError) as refusal:
         rowcol.encode((16, 16), "f16")
-    assert refusal.value.where == {"row": 8, "col": 1}  # 2049, the first integer that f16 cannot hold
+    assert refusal.value.where == {
+        "shape": "16 x 16",
+        "row": 8,
+        "col": 1,
+    }  # 2049, the first integer that f16 cannot hold
     assert refusal.value.expected == "2049"
     assert "raw16" in (refusal.value.hint or "")
     assert np.array_equal(rowcol.encode((16, 16), "raw16"), ROW * 256 + COL)
@@ -80,7 +84,7 @@ def test_fractions_are_exact() -> None:
         load_pattern("rowcol-block").encode((16, 16), "bf16")
     with pytest.raises(UsageError, match="does not tell two elements apart") as refusal:
         load_pattern("rowcol-block").encode((4, 129), "f32")
-    assert refusal.value.where == {"first": "(0, 128)", "second": "(1, 0)"}
+    assert refusal.value.where == {"shape": "4 x 129", "first": "(0, 128)", "second": "(1, 0)"}
 
 
 @pytest.mark.parametrize(

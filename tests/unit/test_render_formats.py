@@ -17,9 +17,9 @@ import jsonschema
 import pytest
 
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.layouts.layout import HOLE
+from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.render import notebook, render
-from layoutprobe.render.svg import tint
+from layoutprobe.render.svg_text import tint
 from layoutprobe.render.terminal_svg import terminal_svg
 from layoutprobe.report import Finding, LayoutReport
 
@@ -63,7 +63,8 @@ def test_json_obeys_the_schema_and_holds_every_slot(name: str) -> None:
     for slot in found["slots"]:
         at = (slot["wave"], slot["lane"], slot["vgpr"], slot["bits"][0] // report.loaded.field_bits)
         row, col = int(report.loaded.row[at]), int(report.loaded.col[at])
-        assert slot["loaded"] == (None if row == HOLE else [row, col])
+        known = [None if axis == UNKNOWN else axis for axis in (row, col)]
+        assert slot["loaded"] == (None if row == HOLE else known)
         if report.needed is not None:
             assert slot["needed"] == (
                 None if report.needed.row[at] == HOLE else [report.needed.row[at], report.needed.col[at]]
@@ -133,7 +134,9 @@ def test_csv_holds_every_slot(name: str) -> None:
         )
         assert int(slot["bit_hi"]) - int(slot["bit_lo"]) + 1 == report.loaded.field_bits
         row, col = int(report.loaded.row[at]), int(report.loaded.col[at])
-        assert (slot["row"], slot["col"]) == (("", "") if row == HOLE else (str(row), str(col)))
+        assert (slot["row"], slot["col"]) == (
+            ("", "") if row == HOLE else (str(row), str(col).replace("-2", "?"))
+        )
         needed = report.needed
         if needed is None or needed.row[at] == HOLE:
             assert (slot["needed_row"], slot["needed_col"]) == ("", "")
@@ -142,6 +145,8 @@ def test_csv_holds_every_slot(name: str) -> None:
         assert slot["mismatch"] == str(int(report.mismatch[at]))
         assert slot["live"] == ("" if report.live is None else str(int(report.live[at])))
     assert {slot["matrix"] for slot in found} == {report.matrix}
+    verdict = ["holds", "finding", "undecided"][report.exit_code]
+    assert {(slot["verdict"], slot["evidence"]) for slot in found} == {(verdict, "emulated")}
 
 
 @pytest.mark.parametrize("name", fake_reports.ALL)
@@ -150,21 +155,65 @@ def test_svg_shows_every_slot_of_the_wave(name: str) -> None:
     root = ET.fromstring(text_of(report, "svg"))
     wave = next((w for w in range(report.loaded.waves) if report.mismatch[w].any()), 0)
     shown = [t.text or "" for t in root.iter(f"{SVG}text") if (t.get("class") or "").split()[0] == "el"]
-    needs = [text for text in shown if text.startswith("≠")]
-    texts = [text.lstrip("!=~") for text in shown if not text.startswith("≠")]
+    needs = [text for text in shown if text.startswith("→")]
+    texts = [text.lstrip("!=~") for text in shown if not text.startswith("→")]
     pairs = zip(
         report.loaded.row[wave].ravel().tolist(), report.loaded.col[wave].ravel().tolist(), strict=True
     )
-    assert texts == ["·" if row == HOLE else f"{row},{col}" for row, col in pairs]
-    assert len(needs) == int(report.mismatch[wave].sum())
+    assert texts == ["·" if row == HOLE else f"{row},{col}".replace("-2", "?") for row, col in pairs]
+    wrong_slots = int(report.mismatch[wave].sum())
+    assert len(needs) == (0 if report.needed is None else wrong_slots)
     frames = [r for r in root.iter(f"{SVG}rect") if r.get("stroke") == "#cf222e"]
-    assert len(frames) == len(needs)
+    assert len(frames) == wrong_slots
     if needs and report.needed is not None:
         wrong = report.mismatch[wave]
         pairs = zip(
             report.needed.row[wave][wrong].tolist(), report.needed.col[wave][wrong].tolist(), strict=True
         )
-        assert needs == [f"≠{row},{col}" for row, col in pairs]
+        assert needs == [f"→{row},{col}" for row, col in pairs]
+
+
+@pytest.mark.parametrize("name", fake_reports.ALL)
+@pytest.mark.parametrize("lanes", [None, [0]])
+def test_svg_clips_no_sentence(name: str, lanes: list[int] | None) -> None:
+    """A wide-set font takes 7 pixels a character at 13 px, and 9 at 17 px."""
+    root = ET.fromstring(text_of(fake_reports.ALL[name](), "svg", lanes=lanes))
+    for text in root.iter(f"{SVG}text"):
+        pixels = {"title": 9.0, "el": 0, "lane": 0, "head": 0, "half": 0, "lds": 0}.get(
+            (text.get("class") or "").split()[0], 7.0
+        )
+        assert float(text.get("x") or 0) + pixels * len(text.text or "") <= float(root.get("width") or 0)
+
+
+@pytest.mark.parametrize("name", ["roundtrip", "padded"])
+def test_svg_draws_every_cell_of_lds_in_its_bank(name: str) -> None:
+    report = fake_reports.ALL[name]()
+    assert report.lds_map is not None
+    root = ET.fromstring(text_of(report, "svg"))
+    found: list[tuple[int, int] | None] = [None] * report.lds_map.row.size
+    for group in root.iter(f"{SVG}g"):
+        box, title = group.find(f"{SVG}rect"), group.find(f"{SVG}title")
+        assert box is not None
+        assert title is not None
+        match = re.fullmatch(r"A\[(\d+)\]\[(\d+)(?:\.\.(\d+))?\]", title.text or "")
+        x, y, width = (float(box.get(key) or 0) for key in ("x", "y", "width"))
+        left, first = min(_lefts(root)), min(_tops(root))
+        cell = int((y - first) / 22) * 64 + int((x - left) / 12)
+        count = round((width + 1) / 12)
+        if match:
+            start = int(match[2])
+            assert int(match[3] or start) == start + count - 1
+            found[cell : cell + count] = [(int(match[1]), start + i) for i in range(count)]
+    wanted = zip(report.lds_map.row.tolist(), report.lds_map.col.tolist(), strict=True)
+    assert found == [None if row == HOLE else (row, col) for row, col in wanted]
+
+
+def _lefts(root: ET.Element) -> list[float]:
+    return [float(r.get("x") or 0) for g in root.iter(f"{SVG}g") for r in g.iter(f"{SVG}rect")]
+
+
+def _tops(root: ET.Element) -> list[float]:
+    return [float(r.get("y") or 0) for g in root.iter(f"{SVG}g") for r in g.iter(f"{SVG}rect")]
 
 
 @pytest.mark.parametrize("name", fake_reports.ALL)

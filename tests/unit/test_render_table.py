@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from layoutprobe.errors import UsageError
-from layoutprobe.layouts.layout import HOLE
+from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.render import render
 from layoutprobe.render.cells import ASCII, UNICODE, cell, number_list
 from layoutprobe.render.table import lines, show
@@ -49,7 +49,9 @@ def elements(text: str, fields: int) -> list[Element]:
     if len(parts) == fields and all("," in part or part in "·." for part in parts):
         pairs = [None if part in "·." else part.split(",") for part in parts]
         return [None if pair is None else (int(pair[0]), int(pair[1])) for pair in pairs]
-    rows, cols = (numbers(side) for side in signed.split(","))
+    rows, cols = (
+        [UNKNOWN] * fields if set(side) <= set("?/") else numbers(side) for side in signed.split(",")
+    )
     return [(r, c) for r in rows for c in cols]
 
 
@@ -255,7 +257,9 @@ def test_lds_map_reads_back() -> None:
             cells = slice(int(start) // 2, (int(end) + 1) // 2)
             rows, cols = report.lds_map.row[cells].tolist(), report.lds_map.col[cells].tolist()
             assert found == [None if r == HOLE else (r, c) for r, c in zip(rows, cols, strict=True)]
-        assert "32 more lines not shown" in text_of(report, 200), "what is left out is said"
+        assert "32 more lines not shown; --all" in text_of(report, 200), "what is left out is said"
+        whole = text_of(report, 200, whole_lds=True)
+        assert len(re.findall(r"^\d+-\d+ +.*A\[", whole, re.MULTILINE)) == 64
 
 
 def test_selection() -> None:
@@ -329,11 +333,15 @@ def test_untrusted_names_cannot_drive_the_terminal() -> None:
         ([6, 7], [3, 3], [0, 0], "6/7,3"),
         ([3, 4], [6, 7], [0, 0], "3,6/4,7"),
         ([3, 3], [6, 6], [1, 1], "=3,6/6"),
-        ([3, HOLE], [6, HOLE], [0, 3], "3,6/·"),
-        ([HOLE, HOLE], [HOLE, HOLE], [3, 3], "·"),
-        ([HOLE, HOLE], [HOLE, HOLE], [4, 4], "!·"),
+        ([3, HOLE], [6, HOLE], [0, 4], "3,6/·"),
+        ([HOLE, HOLE], [HOLE, HOLE], [4, 4], "·"),
+        ([HOLE, HOLE], [HOLE, HOLE], [5, 5], "!·"),
+        ([3, 3], [UNKNOWN, UNKNOWN], [3, 3], "3,?/?"),
+        ([3, UNKNOWN], [6, 7], [0, 3], "3,6/?,7"),
+        ([UNKNOWN, UNKNOWN], [UNKNOWN, UNKNOWN], [3, 3], "?"),
+        ([UNKNOWN, HOLE], [UNKNOWN, HOLE], [3, 4], "?/·"),
         ([3, 3], [6, 7], [0, 2], "3,6/~3,7"),
-        ([3, 3], [6, 7], [2, 4], "!3,6/7"),
+        ([3, 3], [6, 7], [2, 5], "!3,6/7"),
         ([5], [9], [0], "5,9"),
         ([3] * 4, [4, 5, 6, 7], [0] * 4, "3,4..7"),
         ([3] * 4, [4, 5, 7, 6], [0] * 4, "3,4/5/7/6"),

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from unit.fake_instructions import RDNA3, RDNA3_LOW, RDNA4
 from numpy.typing import NDArray
+from unit.fake_instructions import RDNA3, RDNA3_LOW, RDNA4
 from unit.test_solver_interaction import solve
 
 from layoutprobe.errors import UsageError
@@ -148,7 +148,7 @@ def test_each_failure_is_named(case: str) -> None:
     assert list(finding.where.values())[:3] == list(slot[:3])
     assert finding.expected == f"{guilty}[{right[guilty].row[slot]}][{right[guilty].col[slot]}]"
     seen = f"{guilty}[{wrong.row[slot]}][{wrong.col[slot]}]"
-    assert finding.observed == (seen if wrong.row[slot] != HOLE else "no element")
+    assert finding.observed == (seen if wrong.row[slot] != HOLE else f"no element of {guilty}")
 
 
 def test_the_seed_bug_in_words() -> None:
@@ -156,8 +156,22 @@ def test_the_seed_bug_in_words() -> None:
     finding = result.findings[0]
     assert "A is loaded transposed" in finding.what
     assert "A[16*wave + 2*vgpr + half][lane % 16]" in finding.what
-    assert finding.where == {"wave": 0, "lane": 0, "vgpr": 0, "half": 1}
+    assert finding.where == {"wave": 0, "lane": 0, "vgpr": 0, "half": "high"}
     assert (finding.expected, finding.observed) == ("A[0][1]", "A[1][0]")
+
+
+@pytest.mark.parametrize("order", [lambda k: k, lambda k: k ^ 8, lambda k: 15 - k])
+def test_an_operand_that_was_not_observed_is_not_judged_by_the_order_of_k(
+    order: Callable[[Ints], Ints],
+) -> None:
+    """Whatever order of k the one operand has, the other may have it too: no finding follows."""
+    for a, b in ((layout("A", A.row, order(K)), None), (None, layout("B", order(K), B.col))):
+        result = agree(a, b, D, INTERACTION, ORIGINS)
+        assert result.findings == ()
+        assert result.assumed == ("B" if b is None else "A",)
+        # What the unobserved operand would have to hold, in the coordinates of the whole matrix.
+        assert np.array_equal(result.needed["B"].row, order(K))
+        assert np.array_equal(result.needed["B"].col, B.col)
 
 
 def test_whole_tiles_are_seen_with_origins() -> None:

@@ -6,8 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from unit.fake_instructions import FAKES, MFMA_16, MFMA_32, RDNA3, RDNA3_BF16, RDNA3_IU8, RDNA3_LOW, RDNA4, Fake
 from numpy.typing import NDArray
+from unit.fake_instructions import (
+    FAKES,
+    MFMA_16,
+    MFMA_32,
+    RDNA3,
+    RDNA3_BF16,
+    RDNA3_IU8,
+    RDNA3_LOW,
+    RDNA4,
+    Fake,
+)
 
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.errors import ProbeError, UsageError
@@ -77,6 +87,13 @@ def test_the_convention_is_the_documented_order(fake: Fake) -> None:
     interaction, expected = solve(fake), by_formula(fake)
     for name in "ABCD":
         assert np.array_equal(found(interaction, name), expected[name])
+
+
+def test_the_rule_of_k_names_only_what_orders_k() -> None:
+    """Row 0 is read in lane 0 and row 1 in lane 17, yet no k depends on the half-wave on gfx11."""
+    assert solve(RDNA3).rules["K"] == "k ascends with VGPR, then field"
+    assert solve(RDNA4).rules["K"] == "k ascends with lane / 16, then VGPR, then field"
+    assert solve(RDNA3).convention(["K"]).endswith("; k as this kernel orders it in A and B alike")
 
 
 def test_rdna4_differs_from_its_document_by_k_alone() -> None:

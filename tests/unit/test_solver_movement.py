@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.patterns import UNKNOWN, load_pattern
+from layoutprobe.report import Coverage
 from layoutprobe.solver.coverage import coverage
 from layoutprobe.solver.epilogue import epilogue_codes, solve_epilogue, store_findings
 from layoutprobe.solver.movement import MAX_LISTED, solve_cells, solve_movement
@@ -49,9 +50,12 @@ def test_layout_is_found(specs: list[tuple[str, str]]) -> None:
 
 def test_one_axis_is_reported_as_one_axis() -> None:
     found = solve_movement([dump("row-coded", "f16")], "A", SHAPE, 16)
-    assert found.layout.holes.all()
-    assert np.array_equal(found.row, ROW)
-    assert (found.col == UNKNOWN).all()
+    assert not found.layout.holes.any(), "an element is there, we only do not know which"
+    assert not found.layout.identified
+    assert np.array_equal(found.layout.row, ROW)
+    assert (found.layout.col == UNKNOWN).all()
+    assert found.layout.element((2, 5, 3, 1)) == "A[37][?]"
+    assert coverage(found.layout) is None
     assert (found.candidates == 16).all()
 
 
@@ -185,8 +189,14 @@ def table(row: NDArray[np.int64], col: NDArray[np.int64] = COL) -> Layout:
     return Layout("A", SHAPE, row.astype(np.int32), np.where(row == HOLE, HOLE, col).astype(np.int32), 16)
 
 
+def covered(layout: Layout) -> Coverage:
+    found = coverage(layout)
+    assert found is not None
+    return found
+
+
 def test_coverage() -> None:
-    whole = coverage(table(ROW))
+    whole = covered(table(ROW))
     assert (whole.elements, whole.seen, whole.copies, whole.missing_rows, whole.fold) == (
         1024,
         1024,
@@ -194,15 +204,15 @@ def test_coverage() -> None:
         (),
         "",
     )
-    folded = coverage(table(16 * W + L % 8))
+    folded = covered(table(16 * W + L % 8))
     assert folded.fold == "rows fold by 8"
     assert folded.copies == (4, 4)
     assert folded.missing_rows == tuple(row for row in range(64) if row % 16 >= 8)
-    columns = coverage(table(ROW, COL % 4 + COL // 8 * 8))
+    columns = covered(table(ROW, COL % 4 + COL // 8 * 8))
     assert columns.fold == "columns fold by 4"
     assert columns.missing_cols == (4, 5, 6, 7, 12, 13, 14, 15)
-    assert coverage(table(np.where(L % 16 < 8, ROW, HOLE))).fold == "", (
+    assert covered(table(np.where(L % 16 < 8, ROW, HOLE))).fold == "", (
         "missing, but nothing repeats in its place"
     )
-    nothing = coverage(table(np.full_like(ROW, HOLE)))
+    nothing = covered(table(np.full_like(ROW, HOLE)))
     assert (nothing.seen, nothing.copies) == (0, (0, 0))
