@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 EvidenceKind = Literal["emulated", "measured", "replayed"]
+Origin = Literal["emulated", "measured"]
 
 
 @dataclass(frozen=True)
@@ -20,15 +21,30 @@ class Evidence:
         kind: "emulated", "measured" (silicon) or "replayed" (from a recorded capture).
         source: the emulator's name and version, or the device's name.
         digest: digest of the recorded capture, when replayed.
+        recorded: what the recorded run was, when replayed, as the file says it.
     """
 
     kind: EvidenceKind
     source: str
     digest: str | None = None
+    recorded: Origin | None = None
+
+    @property
+    def on_card(self) -> bool:
+        """Whether a card ran it, now or, as a recorded capture has it, once."""
+        return "measured" in (self.kind, self.recorded)
+
+    def replayed(self, digest: str) -> Evidence:
+        """The same, as read again from a file with that digest."""
+        if self.kind == "replayed":
+            return Evidence("replayed", self.source, digest, self.recorded)
+        return Evidence("replayed", self.source, digest, self.kind)
 
     def __str__(self) -> str:
-        recorded = f", capture {self.digest[:12]}" if self.digest else ""
-        return f"{self.kind} ({self.source}{recorded})"
+        was = f"{self.recorded} on " if self.recorded == "measured" else ""
+        was = "emulated by " if self.recorded == "emulated" else was
+        file = f", capture {self.digest[:12]}" if self.digest else ""
+        return f"{self.kind} ({was}{self.source}{file})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +61,8 @@ class Capture:
             (only an emulator can know; empty on silicon).
         parameters: what selects the run: lds scheme, matrix, dtype, pattern, tile, seed.
         toolchain: compiler version, flags and code-object digest.
+        device: what ran it: "name", "driver", "runtime"...; empty for the emulator.
+        time: when, in UTC, ISO 8601; "" where it was not noted.
     """
 
     probe: str
@@ -55,6 +73,8 @@ class Capture:
     undefined: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)
     toolchain: Mapping[str, str] = field(default_factory=dict)
+    device: Mapping[str, str] = field(default_factory=dict)
+    time: str = ""
 
     def defined(self, name: str) -> NDArray[np.bool_]:
         """True for the elements of output `name` in which every bit is defined."""

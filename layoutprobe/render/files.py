@@ -1,18 +1,16 @@
-"""Writing a file at once or not at all."""
+"""Reports into files, at once or not at all."""
 
 from __future__ import annotations
 
+import io
 import os
-import stat
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from layoutprobe.errors import UsageError
-
-NEW_FILE = stat.S_IRUSR | stat.S_IWUSR | stat.S_IRGRP | stat.S_IWGRP | stat.S_IROTH | stat.S_IWOTH
+from layoutprobe.files import replacing
 
 
 @contextmanager
@@ -33,8 +31,11 @@ def writing(name: str) -> Iterator[TextIO]:
             with path.open("w", encoding="utf-8", newline="\n") as stream:
                 yield stream
             return
-        with _beside(path) as stream:
-            yield stream
+        with replacing(path) as raw:
+            text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+            yield text
+            text.flush()
+            text.detach()
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError(
@@ -43,27 +44,3 @@ def writing(name: str) -> Iterator[TextIO]:
             observed=reason,
             hint="choose another --output",
         ) from error
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[TextIO]:
-    """A temporary file in the same directory, renamed at the end: readers see old or new, never half."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.", suffix=".part")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-        os.chmod(temporary, _mode(path))
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _mode(path: Path) -> int:
-    """Permissions of the file that is replaced, or those a new file gets."""
-    with suppress(FileNotFoundError):
-        return stat.S_IMODE(path.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return NEW_FILE & ~mask
