@@ -10,13 +10,12 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from layoutprobe.assets import asset_dir
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.isa.decode import decode_one
 from layoutprobe.isa.inst import Inst
 from layoutprobe.layouts.swizzle import SCHEMES
-from layoutprobe.probing.spec import load_spec
+from layoutprobe.probing.spec import load_spec, probe_names
 from layoutprobe.toolchain.compile import compile_hip
 from oracle.asm_render import Fields, from_inst, from_text, message
 from oracle.asm_text import AsmInst, AsmKernel, parse_asm
@@ -48,9 +47,7 @@ class Listing:
 
 def probe_builds() -> Iterator[tuple[str, dict[str, int]]]:
     """Every shipped probe, in every variant that its declaration allows."""
-    folder = asset_dir("probes")
-    for path in sorted(folder.rglob("*.toml")):
-        name = path.relative_to(folder).with_suffix("").as_posix()
+    for name in probe_names():
         spec = load_spec(name)
         variants: list[dict[str, int]] = [{}]
         if "LDS_SCHEME" in spec.defines:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import EXEC_LO, NULL, Inst
 from layoutprobe.machine.machine import Machine
 from oracle.encode import Encoding, encodings
-from oracle.forms import EXEC_MASKS, SCALAR_DESTINATIONS
+from oracle.forms import SCALAR_DESTINATIONS, exec_masks
 from oracle.harness import LANES, SCRATCH_BYTES, Image, buffer_address, make_machine
 from oracle.memory_reference import PRIVATE, SHARED
 
@@ -48,7 +48,7 @@ def memory_forms(name: str, rng: np.random.Generator, each: int) -> Iterator[tup
         for _ in range(each):
             machine = random_machine(rng)
             image = Image.random(rng, WAVES)
-            image.s[EXEC_LO] = rng.choice(np.array(EXEC_MASKS, np.uint32), WAVES)
+            image.s[EXEC_LO] = exec_masks(rng, WAVES)
             _operands(name, image, rng)
             yield _FORMS[encoding.name](encoding, name, image, machine, rng), image, machine
 

@@ -83,6 +83,15 @@ def _caught(inst: Inst, executor: Executor | None, image: Image) -> None:
         check_vector(inst, image, execute(inst, image, executor=executor))
 
 
+def test_a_fast_path_that_forgets_clamp_is_caught() -> None:
+    """With all lanes on, operations that are one numpy function take a way of their own."""
+    encoding = encodings("v_add_nc_u32")["VOP3"]
+    fields = {"src0": 256 + 2, "src1": 256 + 4, "vdst": 8}
+    image = edge_images(plain_form("v_add_nc_u32"), generator("clamp"), 256)
+    assert image.active().all()
+    _caught(encoding.inst(**fields, clmp=1), semantics.bind(encoding.inst(**fields)), image)
+
+
 def test_row_share_instead_of_row_xmask_is_caught() -> None:
     fields = {"src0": DPP16, "vsrc0": 2, "vdst": 8, "row_mask": 15, "bank_mask": 15, "bc": 1}
     right, wrong = (encodings("v_mov_b32")["VOP1_DPP16"].inst(dpp=c, **fields) for c in (0x163, 0x153))
