@@ -10,11 +10,13 @@ from difflib import get_close_matches
 
 from layoutprobe.arch.base import Arch, MatrixInstruction
 from layoutprobe.arch.gfx1151 import GFX1151
+from layoutprobe.arch.gfx1200 import GFX1200, GFX1201
+from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.registers import RESOURCES, Resources, resources
 from layoutprobe.arch.waves import Occupancy, RegisterBudget, occupancy, register_budget
 from layoutprobe.errors import UsageError
 
-ARCHES = {arch.name: arch for arch in (GFX1151,)}
+ARCHES = {arch.name: arch for arch in (GFX1151, GFX1200, GFX1201)}
 DEFAULT = GFX1151.name
 
 
@@ -39,6 +41,7 @@ __all__ = [
     "DEFAULT",
     "RESOURCES",
     "Arch",
+    "MatrixForm",
     "MatrixInstruction",
     "Occupancy",
     "RegisterBudget",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 
+from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.errors import UsageError
 
 
@@ -44,6 +46,7 @@ class Arch:
         lds_banks: dword banks.
         instructions: matrix instructions by the element type of A and B.
         sources: where the facts come from, by attribute.
+        matrix: all matrix instructions by mnemonic, in the order of their opcodes.
     """
 
     name: str
@@ -53,6 +56,22 @@ class Arch:
     lds_banks: int
     instructions: Mapping[str, MatrixInstruction]
     sources: Mapping[str, str]
+    matrix: Mapping[str, MatrixForm] = field(default_factory=dict)
+
+    def matrix_form(self, name: str) -> MatrixForm:
+        """The matrix instruction of that mnemonic.
+
+        Raises:
+            UsageError: the target has none of that name.
+        """
+        if name in self.matrix:
+            return self.matrix[name]
+        near = get_close_matches(name, self.matrix, n=1)
+        raise UsageError(
+            f"{self.name} has no matrix instruction {name[:80]!r}",
+            expected="one of: " + ", ".join(self.matrix),
+            hint=f"did you mean {near[0]}?" if near else None,
+        )
 
     def matrix_instruction(self, dtype: str) -> MatrixInstruction:
         """The instruction for operands of a type.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layoutprobe.arch.base import Arch, MatrixInstruction
+from layoutprobe.arch.matrix import RDNA3
 
 GFX1151 = Arch(
     name="gfx1151",
@@ -19,5 +20,7 @@ GFX1151 = Arch(
         "lds_bytes": "clang 22.1.8 refuses 65537 bytes for this target",
         "lds_banks": "RDNA3 ISA guide, LDS: 64 dword banks per WGP, two halves of 32",
         "instructions": "RDNA3.5 ISA guide, 7.9; register counts: AMD matrix instruction calculator 1.3.2, rdna3",
+        "matrix": "RDNA3.5 ISA guide, 7.9; fragments: AMD matrix instruction calculator 1.3.2, rdna3",
     },
+    matrix=RDNA3,
 )

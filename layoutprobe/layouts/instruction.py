@@ -49,7 +49,7 @@ class AxisGauge:
     @property
     def renamings(self) -> int:
         """Number of renamings that give the same results."""
-        return factorial(self.units) ** self.copies
+        return int(factorial(self.units) ** self.copies)
 
     def __str__(self) -> str:
         what = f"{self.units} {'lines' if self.unit == 1 else f'groups of {self.unit} lines'}"
