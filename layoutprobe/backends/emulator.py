@@ -15,7 +15,6 @@ from layoutprobe.codeobj.kernarg import pack_kernarg
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.launch import (
-    LANES,
     GlobalBuffer,
     GlobalMemory,
     batches,
@@ -69,7 +68,7 @@ class EmulatorBackend:
         program = self._program(launch.code, kernel)
         buffers = [a for a in launch.args if isinstance(a, Buffer)]
         memory = _memory(launch, kernel, buffers)
-        waves_per_group = -(-prod(launch.block) // LANES)
+        waves_per_group = -(-prod(launch.block) // kernel.wavefront_size)
 
         budget = self.budget
         with np.errstate(all="ignore"):

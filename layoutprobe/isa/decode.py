@@ -19,8 +19,6 @@ from layoutprobe.isa.inst import EXEC_LO, NULL, VCC_LO, Inst, Operand
 MAX_INSTRUCTIONS = 400_000
 """More than any kernel we know, by an order of magnitude: hostile code ends here."""
 
-_VCC = Operand("s", VCC_LO, 1, 32, "M32")
-_EXEC = Operand("s", EXEC_LO, 1, 32, "M32")
 _NONE = Operand("none")
 _DUAL_PREFIX = "v_dual_"
 _TRUE16_ENCODINGS = ("VOP1", "VOP2", "VOPC")
@@ -49,7 +47,7 @@ def decode_kernel(code: CodeObject, kernel: Kernel) -> dict[int, Inst]:
                 raise CodeObjectError(
                     f"the kernel has more than {MAX_INSTRUCTIONS} instructions", where={"kernel": kernel.name}
                 )
-            inst = decode_one(text(pc), pc)
+            inst = decode_one(text(pc), pc, kernel.wavefront_size)
             found[pc] = inst
             if inst.name.startswith(("s_branch", "s_cbranch")):
                 pending.append(inst.branch_target)
@@ -81,8 +79,13 @@ def _executable_bytes(code: CodeObject, entry: int) -> Callable[[int], bytes]:
     return text
 
 
-def decode_one(data: bytes, pc: int) -> Inst:
+def decode_one(data: bytes, pc: int, wave_size: int = 32) -> Inst:
     """The instruction at the start of `data`.
+
+    Args:
+        data: up to 16 bytes.
+        pc: its address.
+        wave_size: lanes of a wave, which decides how many registers a lane mask takes.
 
     Raises:
         CodeObjectError: unknown or truncated encoding.
@@ -91,7 +94,7 @@ def decode_one(data: bytes, pc: int) -> Inst:
         raw = _raw(data)
         if raw.size() > len(data):
             raise ValueError("truncated")
-        return _to_inst(raw, pc)
+        return _to_inst(raw, pc, wave_size)
     except (ValueError, AssertionError, KeyError, RuntimeError, AttributeError, TypeError) as error:
         words = " ".join(f"{w:08x}" for w in struct.unpack(f"<{len(data) // 4}I", data[: len(data) // 4 * 4]))
         raise CodeObjectError(
@@ -125,24 +128,32 @@ def _raw(data: bytes) -> Any:
     return encoding.from_bytes(data)
 
 
-def _to_inst(raw: Any, pc: int) -> Inst:
+def _to_inst(raw: Any, pc: int, wave_size: int) -> Inst:
     class_name = type(raw).__name__
     encoding, _, variant = class_name.partition("_")
     if encoding == "VOPD":
         return _dual(raw, pc)
     fields = {name: getattr(raw, name) for name, _ in raw._fields if name not in ("encoding", "op", "seg")}
     name = raw.op.name.lower().removesuffix("_e32").removesuffix("_e64")
-    return _ASSEMBLE[encoding](_Fields(raw, fields, name, encoding, variant, pc))
+    return _ASSEMBLE[encoding](_Fields(raw, fields, name, encoding, variant, pc, wave_size))
 
 
 class _Fields:
     """The fields of one raw instruction, with makers for operands."""
 
     def __init__(
-        self, raw: Any, fields: dict[str, Any], name: str, encoding: str, variant: str, pc: int
+        self,
+        raw: Any,
+        fields: dict[str, Any],
+        name: str,
+        encoding: str,
+        variant: str,
+        pc: int,
+        wave_size: int = 32,
     ) -> None:
         self.raw, self.fields, self.name = raw, fields, name
         self.encoding, self.variant, self.pc = encoding, variant, pc
+        self.mask_bits = wave_size
         self.literal = int(fields.get("literal", 0))
 
     def mod(self, name: str) -> int:
@@ -160,8 +171,8 @@ class _Fields:
         info = table.get(name) or table.get("v" + name) or table.get(name[1:])
         bits = info[1] if info else 32
         fmt = info[0].name.removeprefix("FMT_").removeprefix("NUM_") if info else "B32"
-        if fmt == "M64":  # a lane mask: one SGPR in wave32
-            bits, fmt = 32, "M32"
+        if fmt == "M64":  # a lane mask: one SGPR in wave32, two in wave64
+            bits, fmt = self.mask_bits, f"M{self.mask_bits}"
         return self.register(self.fields[name].offset if code is None else code, bits, fmt, **changes)
 
     def register(self, code: int, bits: int, fmt: str, **changes: Any) -> Operand:
@@ -178,6 +189,10 @@ class _Fields:
         if code in _RESERVED:
             raise ValueError(f"source encoding {code} is reserved")
         return replace(Operand("const", code, regs, bits, fmt), **changes)
+
+    def mask(self, code: int = VCC_LO) -> Operand:
+        """A lane mask in scalar registers."""
+        return self.register(code, self.mask_bits, f"M{self.mask_bits}")
 
     def inst(self, dst: tuple[Operand, ...], src: tuple[Operand, ...], **mods: int) -> Inst:
         kept = {key: value for key, value in mods.items() if value}
@@ -228,7 +243,7 @@ def _dual(raw: Any, pc: int) -> Inst:
             "v_mov_b32": (src0,),
             "v_fmaak_f32": (src0, src1, constant),
             "v_fmamk_f32": (src0, constant, src1),
-            "v_cndmask_b32": (src0, src1, _VCC),
+            "v_cndmask_b32": (src0, src1, make.mask()),
         }.get(name, (src0, src1))
         halves.append(Inst(pc, raw.size(), name, "VOPD", (reg(f"vdst{side}"),), sources))
     name = " :: ".join(_DUAL_PREFIX + half.name.removeprefix("v_") for half in halves)
@@ -248,23 +263,23 @@ def _vop2(f: _Fields) -> Inst:
     src1 = f.operand("vsrc1", neg=bool(f.mod("src1_neg")), abs=bool(f.mod("src1_abs")))
     constant = Operand("literal", 0, 1, dst.bits, dst.fmt, value=f.literal)
     if "_co_ci_" in f.name:
-        return f.inst((dst, _VCC), (src0, src1, _VCC))
+        return f.inst((dst, f.mask()), (src0, src1, f.mask()))
     if f.name.startswith("v_fmaak"):
         return f.inst((dst,), (src0, src1, constant))
     if f.name.startswith("v_fmamk"):
         return f.inst((dst,), (src0, constant, src1))
     if f.name == "v_cndmask_b32":
-        return f.inst((dst,), (src0, src1, _VCC))
+        return f.inst((dst,), (src0, src1, f.mask()))
     return f.inst((dst,), (src0, src1))
 
 
 def _compare_target(f: _Fields) -> tuple[Operand, ...]:
     if f.name.startswith("v_cmpx_"):
-        return (_EXEC,)
+        return (f.mask(EXEC_LO),)
     if f.encoding == "VOPC":
-        return (_VCC,)
+        return (f.mask(),)
     # With DPP the package calls this field a VGPR.
-    return (f.register(f.fields["vdst"].offset & 0xFF, 32, "M32"),)
+    return (f.mask(f.fields["vdst"].offset & 0xFF),)
 
 
 def _vopc(f: _Fields) -> Inst:
@@ -285,7 +300,7 @@ def _vop3(f: _Fields) -> Inst:
     if f.name.startswith("v_cmp"):
         return f.inst(_compare_target(f), tuple(sources), clamp=f.mod("clmp"), opsel=opsel)
     if f.name.startswith("v_div_fmas"):
-        sources.append(_VCC)
+        sources.append(f.mask())
     dst = f.operand("vdst") if "vdst" in f.raw.operands else _NONE
     if dst.bits == 16 and opsel >> 3 & 1:
         dst = replace(dst, hi=True)
@@ -300,7 +315,7 @@ def _vop3sd(f: _Fields) -> Inst:
     for i in range(f.raw.num_srcs()):
         neg = bool(negs >> i & 1)
         sources.append(f.first_source(neg=neg) if i == 0 else f.operand(f"src{i}", neg=neg))
-    carry = f.register(f.fields["sdst"].offset, 32, "M32")
+    carry = f.mask(f.fields["sdst"].offset)
     return f.inst((f.operand("vdst"), carry), tuple(sources), clamp=f.mod("clmp"), omod=f.mod("omod"))
 
 

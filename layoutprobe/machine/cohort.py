@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.isa.inst import EXEC_LO, SCC
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC
 from layoutprobe.machine.registers import Array, RegisterFile
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Cohort:
             it is clear, the shadow of r is all zero. This is what makes tracking cheap.
         exec: bool [wave, lane], active lanes.
         lanes: uint32 [wave, lane], all ones in active lanes (for masked writes).
+        size: lanes of a wave, 32 or 64.
         full: all lanes of all waves are active.
         fragments: matrix operands that a matrix instruction has expanded, for the next ones of the
             same basic block; the binder knows which are still good.
@@ -38,7 +39,7 @@ class Cohort:
 
     __slots__ = (
         "exec", "f", "fragments", "full", "i", "lanes", "lds_base", "machine", "pc", "regs", "sf", "shadow",
-        "si", "su", "u", "undef", "waves",
+        "si", "size", "su", "u", "undef", "waves",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +57,7 @@ class Cohort:
         self.regs = regs
         self.shadow = shadow
         self.undef = undef
+        self.size: int = regs.vgprs.shape[2]
         self.u, self.i, self.f = regs.u, regs.i, regs.f
         self.su, self.si, self.sf = regs.su, regs.si, regs.sf
         self.lds_base = machine.lds_base[waves]
@@ -64,7 +66,7 @@ class Cohort:
 
     def refresh_exec(self) -> None:
         """Derive the lane masks after the EXEC register was written."""
-        words = np.ascontiguousarray(self.su[EXEC_LO])
+        words = mask_words(self.regs, EXEC_LO, self.size // 32)
         self.full = bool((words == 0xFFFFFFFF).all())
         self.exec = unpack_mask(words)
         self.lanes = np.where(self.exec, np.uint32(0xFFFFFFFF), np.uint32(0))
@@ -82,7 +84,7 @@ class Cohort:
     def write_scalar(self, register: int, value: Array | int) -> None:
         """Write uint32 values to a scalar register, EXEC included."""
         self.su[register][...] = value
-        if register == EXEC_LO:
+        if register in (EXEC_LO, EXEC_HI):
             self.refresh_exec()
 
     def scc(self) -> Array:
@@ -116,12 +118,19 @@ class Cohort:
         )
 
 
+def mask_words(registers: RegisterFile, register: int, count: int) -> Array:
+    """A lane mask in scalar registers, of one register in wave32 and two in wave64: uint32 [wave, count]."""
+    if count == 1:
+        return np.ascontiguousarray(registers.su[register])
+    return np.ascontiguousarray(registers.sgprs[register : register + count, :, 0].T)
+
+
 def unpack_mask(words: Array) -> NDArray[np.bool_]:
-    """uint32 [wave, 1] -> bool [wave, 32], lane 0 in bit 0."""
+    """uint32 [wave, 1 or 2] -> bool [wave, 32 or 64], lane 0 in bit 0 of the first word."""
     raw = np.ascontiguousarray(words).view(np.uint8)
     return np.unpackbits(raw, axis=1, bitorder="little").view(np.bool_)
 
 
 def pack_mask(lanes: Array) -> NDArray[np.uint32]:
-    """bool [wave, 32] -> uint32 [wave, 1]."""
+    """bool [wave, 32 or 64] -> uint32 [wave, 1 or 2]."""
     return np.packbits(lanes, axis=1, bitorder="little").view(np.uint32)

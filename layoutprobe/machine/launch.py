@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import ExecutionError, UsageError
-from layoutprobe.isa.inst import EXEC_LO, VGPR0
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, VGPR0
+from layoutprobe.machine.cohort import Cohort, pack_mask
 from layoutprobe.machine.machine import Machine, Waves
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, ArenaPlan, Region, address
 from layoutprobe.machine.registers import POISON, RegisterFile
 
-LANES = 32
 MAX_MEMORY = 8 << 30
 """Bytes that buffers may take; a launch that wants more is refused."""
 MAX_IMAGE = 256 << 20
@@ -96,14 +95,14 @@ def _relocate(code: CodeObject, arena: Arena, image: int) -> None:
 
 def wave_bytes(kernel: Kernel, lds_size: int) -> int:
     """Memory that one wave takes while it runs, at most: registers, scratch and LDS, with shadows."""
-    vgprs = vgpr_count(kernel) * LANES * 4
-    scratch = kernel.descriptor.private_segment_size * LANES
+    vgprs = vgpr_count(kernel) * kernel.wavefront_size * 4
+    scratch = kernel.descriptor.private_segment_size * kernel.wavefront_size
     return 2 * (vgprs + scratch + lds_size)
 
 
 def vgpr_count(kernel: Kernel) -> int:
-    """VGPRs that the descriptor allocates to a wave: granules of 8 in wave32."""
-    return ((kernel.descriptor.rsrc1 & 63) + 1) * 8
+    """VGPRs that the descriptor allocates to a wave: granules of 8 in wave32, of 4 in wave64."""
+    return ((kernel.descriptor.rsrc1 & 63) + 1) * 256 // kernel.wavefront_size
 
 
 def batches(grid: Extent, waves_per_group: int, bytes_per_wave: int) -> Iterator[NDArray[np.int64]]:
@@ -143,12 +142,9 @@ def check_launchable(kernel: Kernel, block: Extent, lds_size: int, lds_limit: in
     """Refuse in words what the emulator or the hardware cannot launch.
 
     Raises:
-        ExecutionError: wave64, dynamic stack.
+        ExecutionError: dynamic stack.
         UsageError: too much LDS, an empty or too large workgroup.
     """
-    if kernel.wavefront_size != LANES:
-        raise ExecutionError("wave64 kernels are not emulated", where={"kernel": kernel.name},
-                             hint="compile with -mno-wavefrontsize64")  # fmt: skip
     if kernel.uses_dynamic_stack:
         raise ExecutionError("the kernel needs a stack of unknown size", where={"kernel": kernel.name},
                              hint="avoid recursion, calls through pointers, and alloca")  # fmt: skip
@@ -165,9 +161,9 @@ def start_cohort(machine: Machine, kernel: Kernel, block: Extent, kernarg: Regio
     waves = machine.waves
     count = waves.workgroup.size
     descriptor = kernel.descriptor
-    vgprs = vgpr_count(kernel)
-    regs = RegisterFile.filled(vgprs, count, LANES, POISON)
-    shadow = RegisterFile.filled(vgprs, count, LANES, 0xFFFFFFFF)
+    vgprs, lanes = vgpr_count(kernel), kernel.wavefront_size
+    regs = RegisterFile.filled(vgprs, count, lanes, POISON)
+    shadow = RegisterFile.filled(vgprs, count, lanes, 0xFFFFFFFF)
     undef = (1 << VGPR0 + vgprs) - 1
 
     def define(register: int, value: object) -> None:
@@ -185,12 +181,12 @@ def start_cohort(machine: Machine, kernel: Kernel, block: Extent, kernarg: Regio
         if descriptor.rsrc2 >> 7 + axis & 1:
             define(at, waves.group_id[:, axis, None].astype(np.uint32))
             at += 1
-    items = waves.index[:, None] * LANES + np.arange(LANES)
+    items = waves.index[:, None] * lanes + np.arange(lanes)
     define(VGPR0, _work_item_ids(items, block, descriptor.rsrc2 >> 11 & 3))
     size = block[0] * block[1] * block[2]
-    active = np.packbits(items < size, axis=1, bitorder="little").view(np.uint32)
-    define(EXEC_LO, active)
-    define(EXEC_LO + 1, 0)
+    active = pack_mask(items < size)
+    define(EXEC_LO, active[:, :1])
+    define(EXEC_HI, active[:, 1:] if lanes == 64 else 0)
     return Cohort(machine, kernel.entry, np.arange(count), regs, shadow, undef)
 
 

@@ -51,6 +51,7 @@ class Machine:
         lds_base: int64 [wave, 1], where the workgroup of a wave has its LDS.
         scratch: private memory of all lanes.
         scratch_size: bytes of a lane.
+        wave_size: lanes of a wave.
         waves: which waves there are.
         image: arena offset at which code address 0 lies.
         observer: who watches, if anybody.
@@ -78,8 +79,9 @@ class Machine:
         self.lds = Memory(stride * groups, undefined=True)
         self.lds_base = (waves.workgroup * stride)[:, None]
         self.scratch_size = scratch_size
+        self.wave_size = program.kernel.wavefront_size
         self._scratch_stride = (scratch_size + 15) // 16 * 16
-        self.scratch = Memory(self._scratch_stride * 32 * waves.workgroup.size, undefined=True)
+        self.scratch = Memory(self._scratch_stride * self.wave_size * waves.workgroup.size, undefined=True)
 
     def code_address(self, pc: int) -> int:
         """Virtual address at which a code address is loaded."""
@@ -87,7 +89,7 @@ class Machine:
 
     def scratch_base(self, c: Cohort) -> Array:
         """Byte of the scratch memory at which each lane's part starts: int64 [wave, lane]."""
-        return (c.waves[:, None] * 32 + np.arange(32)) * self._scratch_stride
+        return (c.waves[:, None] * self.wave_size + np.arange(self.wave_size)) * self._scratch_stride
 
     @contextmanager
     def restricted(self, c: Cohort, lanes: Array) -> Iterator[None]:

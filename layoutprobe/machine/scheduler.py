@@ -6,7 +6,7 @@ import numpy as np
 
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Cohort, mask_words
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import BARRIER, ENDS, Block
 from layoutprobe.machine.registers import Array
@@ -133,12 +133,14 @@ class Scheduler:
         if kind == "s_branch":
             return np.ones(len(c.waves), np.bool_)
         register = {"scc": SCC, "vcc": VCC_LO, "exe": EXEC_LO}[kind[:3]]
-        if c.undef >> register & 1 and c.shadow.su[register].any():
-            bad = np.broadcast_to(c.shadow.su[register] != 0, c.exec.shape)
+        words = 1 if register == SCC else c.size // 32
+        undefined = mask_words(c.shadow, register, words) if c.undef >> register & (1 << words) - 1 else None
+        if undefined is not None and undefined.any():
+            bad = np.broadcast_to(undefined.any(axis=1, keepdims=True), c.exec.shape)
             raise self.machine.fault(c, inst, "a branch depends on an undefined value", bad,
                                      hint="initialise the value on every path that leads here",
                                      kind="undefined-control")  # fmt: skip
-        value = c.su[register][:, 0] != 0
+        value: Array = np.logical_or.reduce(mask_words(c.regs, register, words), axis=1)
         return value if kind.endswith(("1", "nz")) else ~value
 
     def _release(self) -> None:

@@ -12,8 +12,11 @@ from layoutprobe.machine.registers import Array, RegisterFile
 from layoutprobe.semantics.access import undefined_guard
 from layoutprobe.semantics.operands import reader, register_mask, settle, write_shadow, writer
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction
+from layoutprobe.semantics.valu import OPS, Op, bind_valu
 
-_LANE = np.arange(32)
+_LANE = np.arange(64)
+"""Lanes of a wave64; those of a wave32 are its first half."""
+_HALF = _LANE & 32
 
 
 @instruction("v_readfirstlane_b32", "v_readlane_b32")
@@ -26,7 +29,10 @@ def _readlane(inst: Inst) -> Executor:
 
     def execute(c: Cohort) -> None:
         guard(c)
-        lanes = c.exec.argmax(axis=1)[:, None] if lane_of is None else (lane_of(c.regs) & 31).astype(np.int64)
+        if lane_of is None:
+            lanes = c.exec.argmax(axis=1)[:, None]
+        else:
+            lanes = (lane_of(c.regs) & np.uint32(c.size - 1)).astype(np.int64)
         lanes = np.broadcast_to(lanes, (len(c.waves), 1))
         values = np.broadcast_to(get(c.regs), c.exec.shape)
         undefined = np.broadcast_to(get_shadow(c.shadow), c.exec.shape) if c.undef & touched else None
@@ -50,7 +56,8 @@ def _writelane(inst: Inst) -> Executor:
     def execute(c: Cohort) -> None:
         guard(c)
         waves = np.arange(len(c.waves))
-        lanes = np.broadcast_to((lane_of(c.regs) & 31).astype(np.int64), (len(waves), 1))[:, 0]
+        selected = (lane_of(c.regs) & np.uint32(c.size - 1)).astype(np.int64)
+        lanes = np.broadcast_to(selected, (len(waves), 1))[:, 0]
         # EXEC plays no part: one lane is written whether it is active or not.
         c.u[target.index][waves, lanes] = np.broadcast_to(get(c.regs), (len(waves), 1))[:, 0]
         if c.undef & touched:
@@ -73,8 +80,8 @@ def _permlane(inst: Inst) -> Executor:
         low, high = select_low(c.regs).astype(np.uint64), select_high(c.regs).astype(np.uint64)
         packed = low | high << np.uint64(32)
         within = (packed >> (np.uint64(4) * (_LANE & 15).astype(np.uint64))) & np.uint64(15)
-        lanes = ((_LANE & 16) ^ crossed) + within.astype(np.int64)
-        return np.broadcast_to(lanes, c.exec.shape)
+        lanes = ((_LANE & 48) ^ crossed) + within.astype(np.int64)
+        return np.broadcast_to(lanes[:, : c.size], c.exec.shape)
 
     def allowed(c: Cohort, lanes: Array) -> Array:
         if fetch_inactive:
@@ -128,13 +135,30 @@ def _offset(inst: Inst) -> int:
     return inst.mods.get("offset0", 0) | inst.mods.get("offset1", 0) << 8
 
 
+def _permuted(inst: Inst) -> Callable[[Cohort], Array]:
+    """The lane that each lane of DS_PERMUTE and DS_BPERMUTE names: int64 [wave, lane].
+
+    Up to RDNA3 the halves of a wave64 permute as two independent wave32 ("wave_wide" not set; RDNA3 ISA
+    guide, DS_PERMUTE_B32); RDNA4 counts lanes through the whole wave.
+    """
+    address, offset = reader(inst.src[0], "u32"), np.uint32(_offset(inst))
+    wave_wide = bool(inst.mods.get("wave_wide"))
+
+    def named(c: Cohort) -> Array:
+        lanes = np.uint32(c.size if wave_wide else 32)
+        place = (((address(c.regs) + offset) >> np.uint32(2)) & (lanes - np.uint32(1))).astype(np.int64)
+        return np.broadcast_to(place if wave_wide else place | _HALF[: c.size], c.exec.shape)
+
+    return named
+
+
 @instruction("ds_bpermute_b32")
 def _bpermute(inst: Inst) -> Executor:
-    """Pull: lane l reads lane (address / 4) % 32; inactive lanes give 0."""
-    address, offset = reader(inst.src[0], "u32"), np.uint32(_offset(inst))
+    """Pull: lane l reads lane (address / 4) % 32 of its half of the wave; inactive lanes give 0."""
+    place = _permuted(inst)
 
     def sources(c: Cohort) -> Array:
-        return (((address(c.regs) + offset) >> np.uint32(2)) & np.uint32(31)).astype(np.int64)
+        return place(c)
 
     return _moving(
         inst, sources, lambda c, lanes: np.take_along_axis(c.exec, lanes, axis=1), keep_unread=False
@@ -143,14 +167,14 @@ def _bpermute(inst: Inst) -> Executor:
 
 @instruction("ds_permute_b32")
 def _permute(inst: Inst) -> Executor:
-    """Push: lane l sends to lane (address / 4) % 32; the highest sender wins; others get 0."""
-    address, offset = reader(inst.src[0], "u32"), np.uint32(_offset(inst))
+    """Push: lane l sends to lane (address / 4) % 32 of its half; the highest sender wins; others get 0."""
+    place = _permuted(inst)
 
     def senders(c: Cohort) -> Array:
-        to = np.broadcast_to(((address(c.regs) + offset) >> np.uint32(2)) & np.uint32(31), c.exec.shape)
+        to = place(c)
         sender = np.full(c.exec.shape, -1, np.int64)
         waves = np.arange(len(c.waves))
-        for lane in range(32):
+        for lane in range(c.size):
             active = c.exec[:, lane]
             sender[waves[active], to[active, lane]] = lane
         return sender
@@ -166,26 +190,26 @@ def _swizzle(inst: Inst) -> Executor:
     lanes = swizzle_source(_offset(inst))
 
     def sources(c: Cohort) -> Array:
-        return np.broadcast_to(lanes, c.exec.shape)
+        return np.broadcast_to(lanes[: c.size], c.exec.shape)
 
     return _moving(inst, sources, lambda c, src: np.take_along_axis(c.exec, src, axis=1), keep_unread=False)
 
 
 def swizzle_source(offset: int) -> Array:
-    """Lane that each lane reads. Modes: RDNA3 ISA guide, DS_SWIZZLE_B32."""
+    """Lane that each of 64 lanes reads, always one of its half. Modes: RDNA3 ISA guide, DS_SWIZZLE_B32."""
     if offset >= 0xE000:  # FFT
         mask = offset & 0x1F
-        reverse = np.array([int(f"{lane:05b}"[::-1], 2) for lane in range(32)])
-        return (reverse >> mask.bit_count()) | (_LANE & mask)
+        reverse = np.array([int(f"{lane & 31:05b}"[::-1], 2) for lane in _LANE])
+        return _HALF | (reverse >> mask.bit_count()) | (_LANE & mask)
     if offset >= 0xC000:  # rotate
         mask, amount = offset & 0x1F, offset >> 5 & 0x1F
         turned = (_LANE - amount if offset >> 10 & 1 else _LANE + amount) & 31
-        return (_LANE & mask) | (turned & ~mask & 31)
+        return _HALF | (_LANE & mask) | (turned & ~mask & 31)
     if offset & 0x8000:  # quad permute
         quads = np.array([offset >> 2 * i & 3 for i in range(4)])
         return (_LANE & ~3) + quads[_LANE & 3]
     and_mask, or_mask, xor_mask = offset & 31, offset >> 5 & 31, offset >> 10 & 31
-    return ((_LANE & and_mask) | or_mask) ^ xor_mask
+    return _HALF | (((_LANE & and_mask) | or_mask) ^ xor_mask)
 
 
 @instruction("v_swap_b32")
@@ -205,3 +229,47 @@ def _swap(inst: Inst) -> Executor:
             write_shadow(c, other, "u32", shadow)
 
     return execute
+
+
+@instruction("v_permlane64_b32")
+def _permlane64(inst: Inst) -> Executor:
+    """Swaps the halves of a wave64, inactive lanes included; nothing in wave32 (RDNA3 ISA guide)."""
+    source, target = inst.src[0], inst.dst[0]
+    get, get_shadow = reader(source, "u32"), reader(source, "u32", shadow=True)
+    touched = register_mask(source) | register_mask(target)
+
+    def execute(c: Cohort) -> None:
+        if c.size == 32:
+            return
+        swapped = np.broadcast_to(get(c.regs), c.exec.shape)[:, _LANE ^ 32]
+        undefined = np.broadcast_to(get_shadow(c.shadow), c.exec.shape) if c.undef & touched else None
+        c.write(target.index, swapped)
+        if undefined is not None:
+            write_shadow(c, target, "u32", undefined[:, _LANE ^ 32])
+
+    return execute
+
+
+# How many lanes below this one have their bit of a mask set: the half of the mask that each
+# mnemonic takes, lane by lane of a wave64.
+_BELOW = (np.uint64(1) << _LANE.astype(np.uint64)) - np.uint64(1)
+_MBCNT = {"v_mbcnt_lo_u32_b32": _BELOW.astype(np.uint32),
+          "v_mbcnt_hi_u32_b32": (_BELOW >> np.uint64(32)).astype(np.uint32)}  # fmt: skip
+
+
+def _counting(name: str, lanes: int) -> Op:
+    below = _MBCNT[name][:lanes]
+
+    def compute(mask: Array, base: Array) -> Array:
+        return np.bitwise_count(mask & below).astype(np.uint32) + base
+
+    return Op(name, ("u32",), ("u32", "u32"), compute)
+
+
+@instruction(*_MBCNT)
+def _mbcnt(inst: Inst) -> Executor:
+    by_size = {lanes: bind_valu(_counting(inst.name, lanes), inst) for lanes in (32, 64)}
+    return lambda c: by_size[c.size](c)
+
+
+OPS.update((name, _counting(name, 32)) for name in _MBCNT)

@@ -1,7 +1,8 @@
 """DPP: source 0 is read through a permutation of lanes.
 
 All lanes are read before any is written. A lane whose source is out of range or inactive is
-either given 0 (bound_ctrl) or not written. Controls: RDNA3 ISA guide, "DPP16" and "DPP8".
+either given 0 (bound_ctrl) or not written. Controls: RDNA3 ISA guide, "DPP16" and "DPP8". No control
+crosses a row of 16 lanes, so that a wave32 is the first half of a wave64.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.registry import UnsupportedFormError
 
-_LANES = np.arange(32)
+_LANES = np.arange(64)
 _ROW = _LANES & ~15
 _IN_ROW = _LANES & 15
 
@@ -27,8 +28,8 @@ class LaneMap:
     """The permutation of one instruction.
 
     Attributes:
-        source: int [32], the lane that each lane reads, -1 where it is out of range.
-        enabled: bool [32], lanes that row_mask and bank_mask let write.
+        source: int [64], the lane that each lane reads, -1 where it is out of range.
+        enabled: bool [64], lanes that row_mask and bank_mask let write.
         zero: bound_ctrl: lanes without a source read 0 instead of not being written.
         fetch_inactive: inactive lanes may be read.
     """
@@ -39,22 +40,25 @@ class LaneMap:
     fetch_inactive: bool
 
     def readable(self, c: Cohort) -> NDArray[np.bool_]:
-        """Lanes that have a source to read: bool [wave, 32]."""
-        valid = np.broadcast_to(self.source >= 0, c.exec.shape)
+        """Lanes that have a source to read: bool [wave, lane]."""
+        source = self.source[: c.size]
+        valid = np.broadcast_to(source >= 0, c.exec.shape)
         if self.fetch_inactive or c.full:
             return valid
-        result: NDArray[np.bool_] = valid & c.exec[:, np.maximum(self.source, 0)]
+        result: NDArray[np.bool_] = valid & c.exec[:, np.maximum(source, 0)]
         return result
 
     def permute(self, value: Array, readable: NDArray[np.bool_]) -> Array:
         """Source 0 as the lanes see it."""
         if value.shape[-1] == 1:
             return value
-        return np.where(readable, value[:, np.maximum(self.source, 0)], value.dtype.type(0))
+        source = np.maximum(self.source[: value.shape[-1]], 0)
+        return np.where(readable, value[:, source], value.dtype.type(0))
 
     def restricted(self, c: Cohort, readable: NDArray[np.bool_], execute: Callable[[], None]) -> None:
         """Execute with those lanes disabled that DPP does not let write."""
-        writes = self.enabled if self.zero else self.enabled & readable
+        enabled = self.enabled[: c.size]
+        writes = enabled if self.zero else enabled & readable
         if c.full and writes.all():
             execute()
             return
@@ -73,7 +77,7 @@ def lane_map(inst: Inst) -> LaneMap | None:
     if "dpp8" in inst.mods:
         select = np.array([inst.mods["dpp8"] >> 3 * i & 7 for i in range(8)])
         source = (_LANES & ~7) + select[_LANES & 7]
-        return LaneMap(source, np.ones(32, np.bool_), True, bool(inst.mods.get("fi", 0)))
+        return LaneMap(source, np.ones(64, np.bool_), True, bool(inst.mods.get("fi", 0)))
     if "dpp_ctrl" not in inst.mods:
         return None
     rows, banks = inst.mods["row_mask"], inst.mods["bank_mask"]

@@ -324,9 +324,6 @@ vop("v_ctz_i32_b32", "u32", "u32", trailing_zeros)
 vop("v_cls_i32", "u32", "i32", leading_signs)
 vop("v_bcnt_u32_b32", "u32", "u32 u32", lambda a, b: np.bitwise_count(a).astype(np.uint32) + b)
 
-_BELOW = ((np.uint64(1) << np.arange(32, dtype=np.uint64)) - np.uint64(1)).astype(np.uint32)
-vop("v_mbcnt_lo_u32_b32", "u32", "u32 u32", lambda a, b: np.bitwise_count(a & _BELOW).astype(np.uint32) + b)
-vop("v_mbcnt_hi_u32_b32", "u32", "u32 u32", lambda a, b: b + U(0) * a)
 
 # Byte sums.
 

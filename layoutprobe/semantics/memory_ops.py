@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import BASE_ADDRESS
 from layoutprobe.machine.observer import Place
@@ -80,7 +80,7 @@ def _bind_lds(
 
 def _address_prepared(inst: Inst, earlier: Sequence[Inst]) -> bool:
     """An LDS access of this block has used the same address register since it and EXEC last changed."""
-    needed = {*inst.src[0].registers(), EXEC_LO}
+    needed = {*inst.src[0].registers(), EXEC_LO, EXEC_HI}
     for before in reversed(earlier):
         written = {r for half in (before, *before.pair) for o in half.dst for r in o.registers()}
         if not needed.isdisjoint(written) or "saveexec" in before.name or before.name.startswith("v_swap"):

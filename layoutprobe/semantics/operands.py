@@ -3,7 +3,8 @@
 `reader` and `writer` are called once per instruction when a kernel is bound; what they return is
 called each time the instruction executes. Value types are named as in AMD's pseudocode: u32,
 i32, f32, u16, i16, f16, u64, i64, f64. b32 and b16 are bits that take the float modifiers neg and abs
-(V_MOV, V_CNDMASK, V_PACK); "mask" is one bit per lane (bool [wave, lane]).
+(V_MOV, V_CNDMASK, V_PACK); "mask" is one bit per lane (bool [wave, lane]), in one scalar register in
+wave32 and in two in wave64.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, VGPR0, Inst, Operand
-from layoutprobe.machine.cohort import Cohort, pack_mask, unpack_mask
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, NULL, SCC, VGPR0, Inst, Operand
+from layoutprobe.machine.cohort import Cohort, mask_words, pack_mask, unpack_mask
 from layoutprobe.machine.registers import Array, RegisterFile
 
 Reader = Callable[[RegisterFile], Array]
@@ -171,10 +172,13 @@ def join64(low: Array, high: Array) -> Array:
 
 def _mask_reader(operand: Operand) -> Reader:
     if operand.kind == "s":
-        index = operand.index
-        return lambda r: unpack_mask(r.su[index])
-    lanes = np.array([[constant_bits(operand, 32)]], np.uint32)
-    value = unpack_mask(lanes)
+        index, count = operand.index, operand.regs
+        if index == NULL:
+            none = np.zeros((1, 32 * count), np.bool_)
+            return lambda r: none
+        return lambda r: unpack_mask(mask_words(r, index, count))
+    bits = constant_bits(operand, 32 * operand.regs)
+    value = unpack_mask(np.frombuffer(bits.to_bytes(4 * operand.regs, "little"), np.uint32)[None])
     return lambda r: value
 
 
@@ -216,7 +220,8 @@ def _mask_writer(index: int) -> Writer:
         if lanes.shape != c.exec.shape:
             lanes = np.broadcast_to(lanes, c.exec.shape)
         if index != NULL:
-            c.write_scalar(index, pack_mask(lanes))
+            for j, word in enumerate(pack_mask(lanes).T):
+                c.write_scalar(index + j, word[:, None])
 
     return write
 
@@ -263,8 +268,9 @@ def _shadow_scalar(c: Cohort, operand: Operand, kind: str, undefined: Array) -> 
     index = operand.index
     if kind == "mask":
         lanes = np.broadcast_to(undefined, c.exec.shape) & c.exec
-        c.shadow.su[index][...] = pack_mask(lanes)
-        settle(c, index)
+        for j, word in enumerate(pack_mask(lanes).T):
+            c.shadow.su[index + j][...] = word[:, None]
+            settle(c, index + j)
         return
     words = np.ascontiguousarray(undefined).view(np.uint32)
     for j in range(operand.regs):
@@ -298,4 +304,4 @@ def define(c: Cohort, operand: Operand) -> None:
 
 def writes_exec(inst: Inst) -> bool:
     """True when the instruction writes EXEC."""
-    return any(op.kind == "s" and EXEC_LO in op.registers() for op in inst.dst)
+    return any(EXEC_LO in op.registers() or EXEC_HI in op.registers() for op in inst.dst if op.kind == "s")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.inst import EXEC_LO, SCC, Inst, Operand
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array, RegisterFile
 from layoutprobe.semantics import floats
@@ -124,7 +124,7 @@ def _track(c: Cohort, target: Operand | None, kind: str, wrote_scc: bool, bad: l
         return
     if target is not None:
         write_shadow(c, target, kind, bad[0])
-        if target.index == EXEC_LO:
+        if target.index in (EXEC_LO, EXEC_HI):
             refuse_undefined_exec(c)
     if wrote_scc:
         c.shadow.su[SCC][...] = (bad[0] != 0) * np.uint32(0xFFFFFFFF)
@@ -133,7 +133,7 @@ def _track(c: Cohort, target: Operand | None, kind: str, wrote_scc: bool, bad: l
 
 def refuse_undefined_exec(c: Cohort) -> None:
     """EXEC decides which lanes run: it may not depend on an undefined value."""
-    if c.undef >> EXEC_LO & 1:
+    if c.undef >> EXEC_LO & 3:
         raise ExecutionError(
             "the set of active lanes depends on an undefined value", kind="undefined-control"
         )
@@ -391,22 +391,26 @@ _SAVEEXEC: dict[str, Callable[[Array, Array], Array]] = {
 }  # fmt: skip
 
 
-def _bind_saveexec(function: Callable[[Array, Array], Array], keep: bool, inst: Inst) -> Executor:
-    source, target = reader(inst.src[0], "u32"), inst.dst[0]
+def _bind_saveexec(function: Callable[[Array, Array], Array], kind: str, keep: bool, inst: Inst) -> Executor:
+    source, target = reader(inst.src[0], kind), inst.dst[0]
+    old_exec = Operand("s", EXEC_LO, target.regs, target.bits)
+    active, save, activate = reader(old_exec, kind), writer(target, kind), writer(old_exec, kind)
     source_mask = register_mask(inst.src[0])
-    shadow = reader(inst.src[0], "u32", shadow=True)
+    shadow = reader(inst.src[0], kind, shadow=True)
     touched = source_mask | register_mask(target) | _SCC_BIT
 
     def execute(c: Cohort) -> None:
-        if c.undef & source_mask and shadow(c.shadow).any():
+        before = active(c.regs).copy()
+        mask = source(c.regs)
+        after = function(mask, before)
+        # Bit by bit: a lane that was off stays off under "and", whatever its bit of the source.
+        if c.undef & source_mask and (function(mask ^ shadow(c.shadow), before) != after).any():
             raise ExecutionError(
                 "the set of active lanes depends on an undefined value", kind="undefined-control"
             )
-        before = c.su[EXEC_LO].copy()
-        after = function(source(c.regs), before)
-        c.write_scalar(target.index, before if keep else after)
+        save(c, before if keep else after)
         c.su[SCC][...] = after != 0
-        c.write_scalar(EXEC_LO, after)
+        activate(c, after)
         if c.undef & touched:
             define(c, target)
             c.shadow.su[SCC][...] = 0
@@ -415,10 +419,12 @@ def _bind_saveexec(function: Callable[[Array, Array], Array], keep: bool, inst: 
     return execute
 
 
-for _name, _function in _SAVEEXEC.items():
-    register_binder(f"s_{_name}_saveexec_b32", partial(_bind_saveexec, _function, True))
-for _name in ("and_not0", "and_not1"):
-    register_binder(f"s_{_name}_wrexec_b32", partial(_bind_saveexec, _SAVEEXEC[_name], False))
+for _bits, _kind in (("b32", "u32"), ("b64", "u64")):
+    for _name, _function in _SAVEEXEC.items():
+        register_binder(f"s_{_name}_saveexec_{_bits}", partial(_bind_saveexec, _function, _kind, True))
+    for _name in ("and_not0", "and_not1"):
+        _function = _SAVEEXEC[_name]
+        register_binder(f"s_{_name}_wrexec_{_bits}", partial(_bind_saveexec, _function, _kind, False))
 
 
 @instruction("s_getpc_b64")

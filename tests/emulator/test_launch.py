@@ -225,14 +225,6 @@ def test_lds_does_not_live_on_from_one_batch_to_the_next() -> None:
 # What cannot be launched.
 
 
-def test_wave64_is_refused_in_words() -> None:
-    code = compiled("launch", "-mwavefrontsize64")
-    with pytest.raises(ExecutionError, match="wave64") as caught:
-        launch(code, [fresh((32, 6))], kernel="ids")
-    assert caught.value.where == {"kernel": "ids"}
-    assert "-mno-wavefrontsize64" in (caught.value.hint or "")
-
-
 @pytest.mark.parametrize(
     ("grid", "block", "what"),
     [

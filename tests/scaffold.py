@@ -1,0 +1,90 @@
+"""Assembled kernels of any target and wave size, for the emulator."""
+
+from __future__ import annotations
+
+from layoutprobe.codeobj.elf import load
+from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.toolchain.compile import assemble
+
+_TEXT = """
+.amdgcn_target "amdgcn-amd-amdhsa--{target}"
+.text
+.globl k
+.p2align 8
+.type k,@function
+k:
+{loads}
+  {wait}
+{body}
+  s_endpgm
+.Lend:
+.size k, .Lend-k
+.section .rodata,"a"
+.p2align 6
+.amdhsa_kernel k
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_user_sgpr_count 2
+  .amdhsa_kernarg_size {kernarg}
+  .amdhsa_group_segment_fixed_size {lds}
+  .amdhsa_private_segment_fixed_size {scratch}
+  .amdhsa_enable_private_segment {has_scratch}
+  .amdhsa_system_sgpr_workgroup_id_x 1
+  .amdhsa_system_sgpr_workgroup_id_y 1
+  .amdhsa_system_sgpr_workgroup_id_z 1
+  .amdhsa_system_vgpr_workitem_id 0
+  .amdhsa_next_free_vgpr {vgprs}
+  .amdhsa_next_free_sgpr 100
+  .amdhsa_wavefront_size32 {wave32}
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: k
+    .symbol: k.kd
+    .kernarg_segment_size: {kernarg}
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: {lds}
+    .private_segment_fixed_size: {scratch}
+    .wavefront_size: {wave_size}
+    .sgpr_count: 100
+    .vgpr_count: {vgprs}
+    .max_flat_workgroup_size: 1024
+    .args:
+{args}
+...
+.end_amdgpu_metadata
+"""
+_ARGUMENT = (
+    "      - {{.name: p{0}, .offset: {1}, .size: 8, .value_kind: global_buffer, .address_space: global}}"
+)
+
+
+def scaffolded(
+    body: str,
+    *,
+    target: str,
+    wave_size: int = 32,
+    pointers: int = 2,
+    lds: int = 0,
+    scratch: int = 0,
+    vgprs: int = 96,
+) -> CodeObject:
+    """A kernel `k` of pointer arguments only: pointer i is in s[4+2*i:5+2*i], the work-item id in v0."""
+    loads = [f"  s_load_b64 s[{4 + 2 * i}:{5 + 2 * i}], s[0:1], {8 * i:#x}" for i in range(pointers)]
+    text = _TEXT.format(
+        target=target,
+        loads="\n".join(loads),
+        wait="s_wait_kmcnt 0x0" if target.startswith("gfx12") else "s_waitcnt lgkmcnt(0)",
+        body=body,
+        kernarg=8 * pointers,
+        lds=lds,
+        scratch=scratch,
+        has_scratch=int(scratch > 0),
+        vgprs=vgprs,
+        wave32=int(wave_size == 32),
+        wave_size=wave_size,
+        args="\n".join(_ARGUMENT.format(i, 8 * i) for i in range(pointers)) or "      []",
+    )
+    size = "-m" if wave_size == 64 else "-mno-"
+    return load(assemble(text, target=target, flags=(f"{size}wavefrontsize64",)).data)
