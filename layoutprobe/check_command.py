@@ -10,7 +10,7 @@ from typing import TextIO
 
 from layoutprobe.errors import UsageError
 from layoutprobe.render.verdicts import FORMATS, SUFFIXES, render_gate
-from layoutprobe.terminal import emit, flush
+from layoutprobe.terminal import emit, printing
 
 SUMMARY = "checks the kernels of a manifest: packing, LDS, synchronisation, epilogue, numerics"
 EXPLAIN_SUMMARY = "what a check tests, how, and what it cannot see"
@@ -116,8 +116,8 @@ def explain(arguments: argparse.Namespace) -> int:
     from layoutprobe.render.listing import write_text
 
     check = find_check(arguments.name)
-    write_text(check.name, check.law, check.explain, sys.stdout)
-    flush()
+    with printing() as stdout:
+        write_text(check.name, check.law, check.explain, stdout)
     return 0
 
 

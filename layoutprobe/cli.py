@@ -1,7 +1,7 @@
 """The command line: arguments in, report out, exit code. It wires, and decides nothing.
 
 Whatever is heavy (numpy, the compiler, rich) is imported by the command that needs it, so that
-`--help` and a mistyped option answer at once.
+`--help` and a mistyped option answer at once. What every parser does is in arguments.py.
 """
 
 from __future__ import annotations
@@ -10,30 +10,21 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from layoutprobe import __version__, check_command, init_command, occupancy_command
+from layoutprobe.arguments import Parser, ShowVersion, index, indices
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.render import FORMATS, render
-from layoutprobe.terminal import drop_stdout, emit, flush, say
+from layoutprobe.terminal import emit, output_suffix, printing, say
 
 if TYPE_CHECKING:
     from layoutprobe.report import LayoutReport
 
 DEBUG = "LAYOUTPROBE_DEBUG"
 INTERRUPTED = 130
-LARGEST_INDEX = 4095
-"""Lanes and VGPRs stay far below; a list such as 0-999999999 is refused before it is made."""
-
-BACKENDS = ("emulator",)
-PROBE_OPTIONS = ("matrix", "lds", "pattern", "dtype", "arch", "compiler")
-
-EXIT_CODES = """\
-exit codes:
-  0  holds: everything that was asked was checked, and no finding
-  1  a finding
-  2  could not decide: wrong usage, no compiler, an instruction without semantics...
-"""
+PROBE_OPTIONS = ("matrix", "lds", "pattern", "carrier", "dtype", "arch", "backend", "compiler")
+TABLE_SUFFIXES = ("", "txt")
 
 EXAMPLES = {
     "": """\
@@ -49,13 +40,14 @@ examples:
 examples:
   layoutprobe dump --matrix A --lds xor
   layoutprobe dump --matrix B --wave 2 --lane 0-3,16 --vgpr 0,1
-  layoutprobe dump --matrix A --pattern rowcol --pattern 'row*16 + col'
+  layoutprobe dump --matrix A --pattern row-coded --pattern col-coded --carrier f16
   layoutprobe dump --matrix A --format json | jq '.slots[] | select(.mismatch)'
   layoutprobe dump --matrix B --output fragment.svg
 """,
     "roundtrip": """\
 examples:
   layoutprobe roundtrip --lds xor
+  layoutprobe roundtrip --matrix B --lds xor-vector --all
   layoutprobe roundtrip --lds padded --format json | jq .lds_map
 """,
     "epilogue": """\
@@ -84,18 +76,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        arguments = parser().parse_args(argv)
+        arguments = parser().parse(argv)
         command: Callable[[argparse.Namespace], int] = arguments.run
         return command(arguments)
     except SystemExit as ended:  # argparse: --help, --version, wrong usage
-        flush()
         return ended.code if isinstance(ended.code, int) else 2
     except ProbeError as error:
         say(f"layoutprobe: {error}")
         return error.exit_code
-    except BrokenPipeError:  # from a list; reports handle it themselves, with their own exit code
-        drop_stdout()
-        return 0
     except Exception as error:
         if os.environ.get(DEBUG):
             import traceback
@@ -120,24 +108,24 @@ def _unexpected(error: Exception) -> str:
     )
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The whole command line."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="layoutprobe",
         description="Finds which matrix element sits in which lane, VGPR and half of a real WMMA kernel.",
-        **_help(""),
+        epilog=EXAMPLES[""],
     )
-    top.add_argument("--version", action="version", version=f"layoutprobe {__version__}")
+    top.add_argument("--version", action=ShowVersion, version=f"layoutprobe {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True, title="commands")
     dump = _command(commands, "dump", "operand registers of a real matrix instruction, slot by slot", _report)
-    dump.add_argument(
-        "--matrix", metavar="A|B|C|D", default="A", type=str.upper, help="which operand (default A)"
-    )
+    _add_matrix(dump, "A|B|C|D", "which operand")
     _add_lds(dump)
-    _add_probe_options(dump)
+    _add_coding(_add_probe_options(dump))
     roundtrip = _command(commands, "roundtrip", "global -> LDS -> global: what LDS holds", _report)
+    _add_matrix(roundtrip, "A|B", "A lies in LDS as it is, B transposed")
     _add_lds(roundtrip)
-    _add_probe_options(roundtrip)
+    _add_coding(_add_probe_options(roundtrip))
+    roundtrip.add_argument("--all", action="store_true", help="every line of LDS, however many there are")
     epilogue = _command(commands, "epilogue", "where each accumulator register is stored", _report)
     _add_probe_options(epilogue)
     check = _command(commands, "check", check_command.SUMMARY, check_command.run)
@@ -154,43 +142,37 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _help(topic: str) -> dict[str, Any]:
-    """What every parser shares: examples and exit codes below the options, no abbreviations."""
-    return {
-        "epilog": "\n".join(filter(None, (EXAMPLES.get(topic), EXIT_CODES))),
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
-        "allow_abbrev": False,
-    }
-
-
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: argparse._SubParsersAction[Parser],
     name: str,
     summary: str,
     run: Callable[[argparse.Namespace], int],
-) -> argparse.ArgumentParser:
-    command = commands.add_parser(name, help=summary, description=f"{summary}.", **_help(name))
-    command.set_defaults(run=run, command=name)
+) -> Parser:
+    command = commands.add_parser(name, help=summary, description=f"{summary}.", epilog=EXAMPLES.get(name))
+    command.set_defaults(run=run, command=name, parser=command)
     return command
 
 
-def _add_lds(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--lds", metavar="SCHEME", help="LDS scheme: none, padded, xor, xor-vector (default none)"
-    )
+def _add_matrix(command: Parser, names: str, what: str) -> None:
+    command.add_argument("--matrix", metavar=names, default="A", type=str.upper, help=f"{what} (default A)")
 
 
-def _add_probe_options(command: argparse.ArgumentParser) -> None:
+def _add_lds(command: Parser) -> None:
+    option = command.add_argument("--lds", metavar="SCHEME")
+
+    def name_schemes() -> None:
+        from layoutprobe.layouts.swizzle import SCHEMES
+
+        option.help = f"LDS scheme: {', '.join(SCHEMES)} (default {next(iter(SCHEMES))})"
+
+    command.before_help(name_schemes)
+
+
+def _add_probe_options(command: Parser) -> argparse._ArgumentGroup:
     probe = command.add_argument_group("probe")
-    probe.add_argument(
-        "--pattern",
-        metavar="PATTERN",
-        action="append",
-        help="name, .toml file or expression; give it again to tell more elements apart",
-    )
     probe.add_argument("--dtype", help="element type of A and B (default f16)")
     probe.add_argument("--arch", metavar="TARGET", help="target to compile for")
-    probe.add_argument("--backend", default=BACKENDS[0], help="where it runs (default emulator)")
+    probe.add_argument("--backend", help="where it runs (default emulator)")
     probe.add_argument(
         "--compiler", metavar="PATH", help="clang to use; `layoutprobe doctor` shows those found"
     )
@@ -198,29 +180,25 @@ def _add_probe_options(command: argparse.ArgumentParser) -> None:
     shown.add_argument("--format", choices=FORMATS, help="default: by the suffix of --output, else table")
     shown.add_argument("--output", metavar="FILE", help="write to FILE, at once or not at all")
     shown.add_argument(
-        "--wave", metavar="N", type=_index, help="this wave only (table: the first with a mismatch)"
+        "--wave", metavar="N", type=index, help="this wave only (table: the first with a mismatch)"
     )
-    shown.add_argument("--lane", metavar="LIST", type=_indices, dest="lanes", help="these lanes only: 0-3,16")
-    shown.add_argument("--vgpr", metavar="LIST", type=_indices, dest="vgprs", help="these VGPRs only: 0,4-7")
+    shown.add_argument("--lane", metavar="LIST", type=indices, dest="lanes", help="these lanes only: 0-3,16")
+    shown.add_argument("--vgpr", metavar="LIST", type=indices, dest="vgprs", help="these VGPRs only: 0,4-7")
+    return probe
 
 
-def _index(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or len(text) > 6 or int(text) > LARGEST_INDEX:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from 0 to {LARGEST_INDEX}")
-    return int(text)
-
-
-def _indices(text: str) -> list[int]:
-    """ "0-3,16" as numbers."""
-    chosen: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        low = _index(first)
-        high = _index(last) if dash else low
-        if high < low:
-            raise argparse.ArgumentTypeError(f"{part.strip()!r} runs backwards; write {high}-{low}")
-        chosen.update(range(low, high + 1))
-    return sorted(chosen)
+def _add_coding(probe: argparse._ArgumentGroup) -> None:
+    """What codes the elements; the epilogue numbers its slots by itself."""
+    probe.add_argument(
+        "--pattern",
+        metavar="PATTERN",
+        action="append",
+        help="name, .toml file or expression; give it again to tell more elements apart; "
+        "write --pattern=-row where it starts with a dash",
+    )
+    probe.add_argument(
+        "--carrier", help="how an element holds a code: raw16 (bits), f16 (a number)... (default: the best)"
+    )
 
 
 def report_of(arguments: argparse.Namespace) -> LayoutReport:
@@ -229,8 +207,6 @@ def report_of(arguments: argparse.Namespace) -> LayoutReport:
     Raises:
         ProbeError: whatever stops the probe.
     """
-    if arguments.backend not in BACKENDS:
-        raise UsageError(f"no backend named {arguments.backend!r}", expected="one of: " + ", ".join(BACKENDS))
     from layoutprobe import commands
 
     # Options that were not given are not passed: the command's own defaults hold.
@@ -242,18 +218,33 @@ def report_of(arguments: argparse.Namespace) -> LayoutReport:
 def _report(arguments: argparse.Namespace) -> int:
     from layoutprobe.render.progress import waiting
 
+    format = _format(arguments)
     with waiting(f"{arguments.command}: compiling and running the probe", sys.stderr):
         report = report_of(arguments)
-    _emit(report, arguments)
+    _emit(report, format, arguments)
     return report.exit_code
 
 
-def _emit(report: LayoutReport, arguments: argparse.Namespace) -> None:
-    suffix = os.path.splitext(arguments.output or "")[1].lstrip(".").lower()
-    format = arguments.format or (suffix if suffix in FORMATS else "table")
+def _format(arguments: argparse.Namespace) -> str:
+    """As asked for, else as the output file's suffix says."""
+    suffix = output_suffix(arguments.output)
+    if arguments.format:
+        return str(arguments.format)
+    if suffix not in (*FORMATS, *TABLE_SUFFIXES):
+        raise UsageError(
+            f"no format goes with the suffix .{suffix[:40]}",
+            where={"file": arguments.output},
+            expected="one of: " + ", ".join(f".{name}" for name in (*FORMATS[1:], "txt")),
+            hint="choose with --format " + "|".join(FORMATS),
+        )
+    return suffix if suffix in FORMATS else "table"
+
+
+def _emit(report: LayoutReport, format: str, arguments: argparse.Namespace) -> None:
+    shown = {"wave": arguments.wave, "lanes": arguments.lanes, "vgprs": arguments.vgprs}
 
     def write(stream: TextIO) -> None:
-        render(report, format, stream, wave=arguments.wave, lanes=arguments.lanes, vgprs=arguments.vgprs)
+        render(report, format, stream, **shown, whole_lds=getattr(arguments, "all", False))
 
     def outcome() -> str:
         from layoutprobe.render.words import verdict
@@ -272,7 +263,8 @@ def _doctor(_: argparse.Namespace) -> int:
     items = [
         Item(p.name, p.detail, p.found, "" if p.found else f"without it: {p.cost_if_missing}") for p in parts
     ]
-    write_list([Item("layoutprobe", __version__, True), *items], sys.stdout)
+    with printing() as stdout:
+        write_list([Item("layoutprobe", __version__, True), *items], stdout)
     # Without a compiler no probe can run; everything else is a choice.
     return 0 if all(p.found for p in parts if p.name == "compiler") else 2
 
@@ -293,6 +285,6 @@ def _list(arguments: argparse.Namespace) -> int:
         from layoutprobe.layouts.swizzle import SCHEMES
 
         items = [Item(s.name, s.summary) for s in SCHEMES.values()]
-    write_list(items, sys.stdout)
-    flush()
+    with printing() as stdout:
+        write_list(items, stdout)
     return 0

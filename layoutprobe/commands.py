@@ -96,11 +96,9 @@ def dump(
 
 
 def epilogue(
-    pattern: str | Sequence[str] | None = None,
     dtype: str = "f16",
     arch: str | None = None,
     *,
-    carrier: str | None = None,
     backend: Backend | str | None = None,
     compiler: str | Path | None = None,
     probes: str | Path | None = None,
@@ -109,11 +107,6 @@ def epilogue(
 
     Args and errors: as for `dump`; there is no pattern to choose, as every slot has its own number.
     """
-    if pattern or carrier:
-        raise UsageError(
-            "the epilogue probe takes no pattern and no carrier",
-            hint="it numbers the accumulator slots by itself",
-        )
     bench = bench_of("none", dtype, arch, backend, compiler, probes)
     accumulators = accumulators_of(bench)
     stored, instruction = accumulators.stored, accumulators.instruction

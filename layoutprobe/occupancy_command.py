@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import asdict
 
 from layoutprobe.errors import UsageError
+from layoutprobe.terminal import printing
 
 SUMMARY = "waves per SIMD for given registers and LDS, or the registers that so many waves leave"
 EXAMPLES = """\
@@ -52,12 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
             observed="neither" if arguments.vgprs is None else "both",
         )
     answer, items = _waves(arguments) if arguments.waves is None else _budget(arguments)
-    if arguments.format == "json":
-        print(json.dumps(answer, indent=2))
-        return 0
-    from layoutprobe.render.listing import Item, write_list
+    with printing() as stdout:
+        if arguments.format == "json":
+            stdout.write(json.dumps(answer, indent=2) + "\n")
+            return 0
+        from layoutprobe.render.listing import Item, write_list
 
-    write_list([Item(name, text) for name, text in items], sys.stdout)
+        write_list([Item(name, text) for name, text in items], stdout)
     return 0
 
 

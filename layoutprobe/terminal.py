@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from layoutprobe.errors import UsageError
@@ -34,32 +34,45 @@ def emit(
         UsageError: it cannot be written.
     """
     if output not in (None, "-"):
+        if not output:
+            raise UsageError("the output file has no name", hint="leave --output out for standard output")
         with writing(output) as stream:
             write(stream)
         say(f"{output}: {outcome()}")
         return
-    if sys.stdout is None:
-        raise UsageError("standard output is closed", hint="name a file with --output")
-    if not for_people:
-        _as_utf8(sys.stdout)
-    # The verdict stands, whether or not the reader (`| head -1`) stays to the end: a broken pipe
-    # is no reason to change the exit code.
+    with printing() as stdout:
+        if not for_people:
+            _as_utf8(stdout)
+        write(stdout)
+
+
+@contextlib.contextmanager
+def printing() -> Iterator[TextIO]:
+    """Standard output for the body to write to, flushed at its end.
+
+    A reader that leaves early (`| head -1`) is no error: the body ends in silence, and the exit code
+    is what it would have been.
+
+    Raises:
+        UsageError: it is closed, or what was written did not arrive.
+    """
+    if sys.stdout is None or sys.stdout.closed:
+        raise UsageError("standard output is closed", hint="a report can go to a file: --output FILE")
     try:
-        write(sys.stdout)
+        yield sys.stdout
         sys.stdout.flush()
     except BrokenPipeError:
         drop_stdout()
     except OSError as error:
         drop_stdout()
-        raise UsageError("the report cannot be written", observed=str(error)) from error
+        raise UsageError(
+            "standard output cannot be written", observed=error.strerror or str(error)
+        ) from error
 
 
-def flush() -> None:
-    """Flush standard output; nobody reading it is no error."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        drop_stdout()
+def output_suffix(output: str | None) -> str:
+    """Suffix of an output file in lower case, without the dot: "json"; "" without a file or a suffix."""
+    return os.path.splitext(output or "")[1].lstrip(".").lower()
 
 
 def drop_stdout() -> None:

@@ -67,18 +67,23 @@ def test_only_given_options_reach_the_command(tmp_path: Path) -> None:
         "right",
         *("dump", "--matrix", "b", "--lds", "xor", "--pattern", "rowcol", "--pattern", "row*16 + col"),
         *("--dtype", "f16", "--arch", "here", "--compiler", "/x/clang", "--backend", "emulator"),
+        *("--carrier", "raw16", "--pattern=-row"),
         env={"STUB_OPTIONS": str(seen)},
     )
     assert seen.read_text("utf-8") == repr(
         [
             ("arch", "here"),
+            ("backend", "emulator"),
+            ("carrier", "raw16"),
             ("compiler", "/x/clang"),
             ("dtype", "f16"),
             ("lds", "xor"),
             ("matrix", "B"),
-            ("pattern", ["rowcol", "row*16 + col"]),
+            ("pattern", ["rowcol", "row*16 + col", "-row"]),
         ]
     )
+    stub("right", "roundtrip", "--matrix", "b", "--lds", "", env={"STUB_OPTIONS": str(seen)})
+    assert seen.read_text("utf-8") == "[('lds', ''), ('matrix', 'B')]", "an empty name is one that is given"
     stub("right", "epilogue", env={"STUB_OPTIONS": str(seen)})
     assert seen.read_text("utf-8") == "[]"
 
@@ -102,10 +107,15 @@ def test_filters() -> None:
         (("dump", "--lane", "²"), ["argument --lane", "not a number"]),
         (("dump", "--wave", "-1"), ["argument --wave"]),
         (("dump", "--format", "xml"), ["'xml'", "table", "json", "csv", "svg", "html"]),
-        (("dump", "--backend", "silicon"), ["no backend named 'silicon'", "one of: emulator"]),
         (("dump", "--matr", "A"), ["unrecognized arguments: --matr"]),
         (("dump", "stray"), ["unrecognized arguments: stray"]),
-        (("roundtrip", "--matrix", "A"), ["unrecognized arguments: --matrix"]),
+        (
+            ("epilogue", "--pattern", "row"),
+            ["usage: layoutprobe epilogue", "unrecognized arguments: --pattern row"],
+        ),
+        (("dump", "--matr=A"), ["usage: layoutprobe dump"]),
+        (("dump", "--output", "a.pdf"), ["suffix .pdf", "file a.pdf", ".json", "--format table|json"]),
+        (("dump", "--output", ""), ["the output file has no name"]),
         (("list", "secrets"), ["'secrets'", "patterns", "schemes"]),
         (("explode",), ["'explode'", "dump", "roundtrip", "epilogue", "doctor"]),
         ((), ["COMMAND"]),
@@ -156,6 +166,30 @@ def test_interrupt() -> None:
     assert done.stderr == "layoutprobe: interrupted\n"
 
 
+SLOW_MODULE = """
+import os, signal, time
+os.kill(os.getpid(), signal.SIGINT)
+try:
+    time.sleep(60)
+except KeyboardInterrupt:  # as an extension module does that fails to initialise
+    raise ImportError("numpy failed to import") from None
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy", "argparse"])
+def test_interrupt_while_a_module_loads(tmp_path: Path, module: str) -> None:
+    """Ctrl-C in the middle of an import ends the program in one line, whatever the import makes of it."""
+    (tmp_path / f"{module}.py").write_text(SLOW_MODULE, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "layoutprobe", "dump"],
+        capture_output=True,
+        text=True,
+        env=environment(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}"),
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "layoutprobe: interrupted\n")
+
+
 @pytest.mark.parametrize(("report", "code"), [("right", 0), ("transposed", 1)])
 @pytest.mark.parametrize("format", ["table", "json"])
 def test_a_reader_that_leaves_changes_nothing(report: str, code: int, format: str) -> None:
@@ -193,11 +227,27 @@ def test_a_reader_that_leaves_a_list(arguments: tuple[str, ...]) -> None:
     assert done.stderr == b""
 
 
+PRINTING = [
+    ("--help",),
+    ("--version",),
+    ("dump", "--help"),
+    ("doctor",),
+    ("list", "patterns"),
+    ("list", "checks"),
+    ("explain", "races"),
+    ("occupancy", "--vgprs", "96"),
+    ("occupancy", "--vgprs", "96", "--format", "json"),
+    ("epilogue",),
+]
+"""Every command that writes to standard output, but for `check`."""
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which only Linux has")
-def test_a_full_disk_is_an_error() -> None:
+@pytest.mark.parametrize("arguments", PRINTING)
+def test_a_full_disk_is_an_error(arguments: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, str(STUB), "right", "dump"],
+            [sys.executable, str(STUB), "right", *arguments],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -205,20 +255,44 @@ def test_a_full_disk_is_an_error() -> None:
             timeout=60,
         )
     assert done.returncode == 2
-    assert "the report cannot be written" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr == (
+        "layoutprobe: standard output cannot be written\n  observed: No space left on device\n"
+    )
 
 
-def test_closed_stdout_is_an_error() -> None:
+@pytest.mark.parametrize("arguments", PRINTING)
+def test_closed_stdout_is_an_error(arguments: tuple[str, ...]) -> None:
     done = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, str(STUB), "right", "dump"],
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, str(STUB), "right", *arguments],
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
         timeout=60,
     )
     assert done.returncode == 2
-    assert "standard output is closed" in done.stderr
+    assert done.stderr.startswith("layoutprobe: standard output is closed\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_closed_stdout_does_not_matter_to_a_file(tmp_path: Path) -> None:
+    output = tmp_path / "report.json"
+    done = subprocess.run(
+        [
+            *("sh", "-c", 'exec "$@" >&-', "sh"),
+            *(sys.executable, str(STUB), "right", "dump", "--output", str(output)),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert json.loads(output.read_text("utf-8"))["verdict"] == "holds"
+
+
+@pytest.mark.parametrize("columns", ["0", "-1", "wide", ""])
+def test_columns_that_are_no_width_count_as_unset(columns: str) -> None:
+    assert stub("right", "dump", env={"COLUMNS": columns}).stdout == stub("right", "dump").stdout
 
 
 @pytest.mark.parametrize("format", ["table", "json", "csv", "svg", "html"])
@@ -292,6 +366,27 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
         text = capsys.readouterr().out
         assert "examples:" in text
         assert "exit codes:" in text
+
+
+def test_help_names_every_scheme(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from layoutprobe.layouts import swizzle
+
+    class Rotated(swizzle.Plain):
+        name = "rotated"
+
+    monkeypatch.setitem(swizzle.SCHEMES, "rotated", Rotated())
+    for command in ("dump", "roundtrip"):
+        assert main([command, "--help"]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "none, padded, xor, xor-vector, rotated (default none)" in shown
+
+
+def test_all_of_lds(capsys: pytest.CaptureFixture[str]) -> None:
+    shown, whole = stub("roundtrip", "roundtrip").stdout, stub("roundtrip", "roundtrip", "--all").stdout
+    assert "more lines not shown; --all shows them" in shown
+    assert "not shown" not in whole
+    assert "A[63][" in whole
+    assert "A[63][" not in shown.partition("LDS in address order")[2]
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -80,6 +80,11 @@ DECISIONS = (
         "word for word AMD's text; LLVM makes the instruction of an fma and a conversion",
     ),
     Decision(
+        r"v_fma_mix.*",
+        "an inline float constant is an f16 in the low half where op_sel_hi makes the source f16",
+        "the guide is silent; LLVM 24 compiles x - mean to fma(-mean, 1.0, x) with that bit set",
+    ),
+    Decision(
         r"buffer_(load|store)_b(64|96|128)",
         "the range is checked for each dword by itself, without the scalar offset",
         "the guide's notes on range checking",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,6 +89,8 @@ def _packed_source(operand: Operand, bits: int) -> int:
 
 def _mix_source(operand: Operand, bits: int) -> int:
     """FMA_MIX: neg_hi means abs; the oracle itself picks the half that op_sel names."""
+    if operand.kind == "const" and operand.sel_hi and operand.index in _INLINE_FLOATS:
+        bits = constant(replace(operand, fmt="PK2_F16"))
     sign = (0x80000000 if operand.sel else 0x8000) if operand.sel_hi else 0x80000000
     if operand.neg_hi:
         bits &= ~sign

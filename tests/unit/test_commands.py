@@ -243,11 +243,6 @@ def test_reports_are_short_where_they_are_only_named() -> None:
     assert repr(report.loaded) == "<Layout of A (64 x 16) in 4 waves x 32 lanes x 8 VGPRs x 2 fields>"
 
 
-def test_the_epilogue_takes_no_pattern() -> None:
-    with pytest.raises(UsageError, match="takes no pattern"):
-        epilogue("rowcol", backend=BACKEND)
-
-
 def test_probes_of_another_instruction_are_refused(tmp_path: Path) -> None:
     probes = tmp_path / "probes"
     shutil.copytree(asset_dir("probes"), probes)
