@@ -107,6 +107,8 @@ _packed("v_pk_fma_f16", "f16", 3, floats.fma16)
 
 
 # fma_mix: each source is f32, or a half of a register as f16. neg_hi means absolute value here.
+# An inline float constant has the format that its source is read in: LLVM 24 multiplies an f16 by
+# "1.0" with op_sel_hi set, and op_sel clear.
 
 
 def _mixed(operand: Operand) -> Callable[[Array], Array]:
@@ -125,6 +127,7 @@ def _mixed(operand: Operand) -> Callable[[Array], Array]:
 
 def _bind_mix(result: str, inst: Inst) -> Executor:
     reads = [_mixed(operand) for operand in inst.src]
+    inst = replace(inst, src=tuple(replace(o, fmt="F16") if o.sel_hi else o for o in inst.src))
 
     def compute(*words: Array) -> Array:
         total = floats.fma32(*(read(word) for read, word in zip(reads, words, strict=True)))
