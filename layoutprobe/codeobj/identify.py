@@ -66,7 +66,7 @@ def _bundle(data: bytes) -> CodeObjectError:
     for _ in range(min(table.unsigned(8), 64)):
         table.take(16)
         ids.append(table.take(min(table.unsigned(8), 256)).decode("utf-8", "replace"))
-    device = next((name for name in ids if "amdgcn" in name), "hipv4-amdgcn-amd-amdhsa--TARGET")
+    device = next((name for name in ids if "-amdhsa-" in name), "hipv4-amdgcn-amd-amdhsa--TARGET")
     return _not_code(
         f"an offload bundle (fat binary) that holds {', '.join(ids) or 'nothing'}",
         f"unbundle it: clang-offload-bundler --unbundle --type=o --targets={device} "

@@ -22,7 +22,8 @@ _MAX_ELEMENTS = 1 << 14  # of one array or map; the decoder allocates what an ar
 _MAX_KERNARG = 1 << 20
 _VERSION = 1
 # "amdgcn-amd-amdhsa--NAME" or "amdgcn-amd-amdhsa-unknown-NAME", with features ":xnack-:sramecc+".
-_TARGET = re.compile(r"amdgcn-[a-z]*-amdhsa-[a-z]*-([A-Za-z0-9_-]+)(?::[a-z0-9]+[+-])*")
+# LLVM 24, which Triton 3.9 carries, names the architecture by its version: "amdgpu11.51-amd-...".
+_TARGET = re.compile(r"amdg(?:cn|pu[0-9.]*)-[a-z]*-amdhsa-[a-z]*-([A-Za-z0-9_-]+)(?::[a-z0-9]+[+-])*")
 
 
 @dataclass(frozen=True)
