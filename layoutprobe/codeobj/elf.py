@@ -45,6 +45,7 @@ def load(data: bytes) -> CodeObject:
         segments=segments,
         lines=read_lines(container, segments),
         relocations=read_relocations(container, segments),
+        image=data,
     )
 
 

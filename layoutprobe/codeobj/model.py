@@ -147,7 +147,7 @@ class LineTable:
 
 @dataclass(frozen=True)
 class CodeObject:
-    """A loaded AMD code object.
+    """A loaded code object. Of one for an NVIDIA card only digest, target and image are known.
 
     Attributes:
         digest: SHA-256 of the file's bytes, hexadecimal.
@@ -157,6 +157,7 @@ class CodeObject:
         segments: loadable segments, by address.
         lines: source positions, empty without debug information.
         relocations: words of the segments that depend on where the image is loaded.
+        image: the file's bytes, as a driver takes them.
     """
 
     digest: str
@@ -165,6 +166,7 @@ class CodeObject:
     segments: tuple[Segment, ...]
     lines: LineTable = field(default_factory=LineTable)
     relocations: tuple[Relocation, ...] = ()
+    image: bytes = field(default=b"", repr=False)
 
     def kernel(self, name: str | None = None) -> Kernel:
         """The kernel of that name, or the only one.
