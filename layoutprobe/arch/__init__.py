@@ -6,8 +6,6 @@ tells.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from layoutprobe.arch.base import Arch, MatrixInstruction
 from layoutprobe.arch.gfx1151 import GFX1151
 from layoutprobe.arch.gfx1200 import GFX1200, GFX1201
@@ -28,11 +26,12 @@ def find(name: str) -> Arch:
     """
     if name in ARCHES:
         return ARCHES[name]
-    near = get_close_matches(name, ARCHES, n=1)
+    # A name close by is another chip, and no typing error: gfx1100 is none of gfx1151.
+    meant = "gfx" + name.strip().lower().removeprefix("gfx")
     raise UsageError(
-        f"unknown arch {name!r}",
+        f"unknown arch {name[:40]!r}",
         expected="one of: " + ", ".join(ARCHES),
-        hint=f"did you mean {near[0]}?" if near else None,
+        hint=f"did you mean {meant}?" if meant in ARCHES else None,
     )
 
 

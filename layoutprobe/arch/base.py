@@ -77,13 +77,21 @@ class Arch:
         """The instruction for operands of a type.
 
         Raises:
-            UsageError: the target has none; lists those it has.
+            UsageError: the target has none, or no probe executes it; lists those with a probe.
         """
-        found = self.instructions.get(dtype)
-        if found is None:
+        if found := self.instructions.get(dtype):
+            return found
+        probed = f"one of: {', '.join(self.instructions)}" if self.instructions else "another target"
+        real = [form.name for form in self.matrix.values() if dtype in (form.a, form.b)]
+        if real:
             raise UsageError(
-                f"{self.name} has no matrix instruction for dtype {dtype!r}",
-                expected="one of: " + ", ".join(self.instructions),
-                hint="choose with --dtype",
+                f"layoutprobe has no probe yet for the {dtype} matrix instructions of {self.name}",
+                where={"instructions": ", ".join(real)},
+                expected=probed,
+                hint="choose with --dtype or --arch",
             )
-        return found
+        raise UsageError(
+            f"{self.name} has no matrix instruction for dtype {dtype[:40]!r}",
+            expected=probed,
+            hint="choose with --dtype",
+        )

@@ -1,8 +1,8 @@
 """A content-addressed cache on disk: what was computed once from the same bytes is not computed again.
 
 One file per entry. Writers make a temporary file beside it and rename it into place, so that
-concurrent runs see whole entries or none; every entry carries its own digest, so that a damaged one
-counts as absent. A cache that cannot be written costs time and nothing else.
+concurrent runs see whole entries or none; every entry carries a digest of its key and contents, so that
+a damaged or misplaced one counts as absent. A cache that cannot be written costs time and nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_BYTES = 512 << 20
 """Entries used longest ago are dropped above this total."""
 
 _MAX_ENTRY = 128 << 20
-_MAGIC = b"layoutprobe cache 1\n"
+_MAGIC = b"layoutprobe cache 2\n"
 _SUFFIX, _TEMPORARY = ".entry", ".tmp-"
 _STALE_SECONDS = 3600.0
 
@@ -67,7 +67,7 @@ def load(key: str) -> bytes | None:
         return None
     start = len(_MAGIC) + 32
     payload = raw[start:]
-    if len(raw) > _MAX_ENTRY or raw[:start] != _MAGIC + hashlib.sha256(payload).digest():
+    if len(raw) > _MAX_ENTRY or raw[:start] != _seal(key, payload):
         return None
     with suppress(OSError):
         os.utime(path)  # eviction goes by last use
@@ -81,8 +81,13 @@ def store(key: str, payload: bytes) -> None:
         return
     with suppress(OSError):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(root / (key + _SUFFIX), _MAGIC + hashlib.sha256(payload).digest() + payload)
+        _write(root / (key + _SUFFIX), _seal(key, payload) + payload)
         _evict(root)
+
+
+def _seal(key: str, payload: bytes) -> bytes:
+    """What stands in front of an entry."""
+    return _MAGIC + hashlib.sha256(key.encode() + b"\n" + payload).digest()
 
 
 def size() -> int:

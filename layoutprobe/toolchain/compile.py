@@ -145,8 +145,8 @@ class _Job:
         if known is None:
             return None
         try:
-            return _load(self._result_key(json.loads(known)))
-        except OSError:  # an input is gone; the compiler will say which
+            return _load(self._result_key([str(name) for name in json.loads(known)]))
+        except (OSError, ValueError, TypeError):  # an input is gone; the compiler will say which
             return None
 
     def compile(self) -> Compiled:
@@ -303,5 +303,9 @@ def _load(entry: str) -> Compiled | None:
     if raw is None:
         return None
     head, _, rest = raw.partition(b"\n")
-    known = json.loads(head)
-    return Compiled(rest[: known["bytes"]], rest[known["bytes"] :].decode(), known["toolchain"])
+    try:
+        known = json.loads(head)
+        size, toolchain = int(known["bytes"]), {str(k): str(v) for k, v in known["toolchain"].items()}
+        return Compiled(rest[:size], rest[size:].decode(), toolchain)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None

@@ -7,13 +7,13 @@ import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from layoutprobe.errors import ToolchainError
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import Compiler, candidates, find_compiler, probe, rocm_root
 
+NO_CARD = "kernels run in the emulator; running them on an AMD card is not in this version"
 KFD = Path("/sys/class/kfd/kfd/topology/nodes")
 
 
@@ -40,11 +40,12 @@ def examine(topology: Path = KFD) -> list[Part]:
     Args:
         topology: where the kernel driver describes the devices.
     """
-    return [*_compilers(), _binding(), _runtime(), _devices(topology), _cache()]
+    return [*_compilers(), _runtime(), _devices(topology), _cache()]
 
 
 def _compilers() -> Iterator[Part]:
-    cost = "only finished code objects can be examined, no sources; pip install ziglang"
+    cost = "no probe runs, and no source is compiled; pip install ziglang"
+    chosen = None
     try:
         chosen = find_compiler()
     except ToolchainError as problem:
@@ -55,22 +56,14 @@ def _compilers() -> Iterator[Part]:
         yield Part("linker", bool(chosen.linker), linker, cost)
     for kind, path in candidates():
         compiler, problem_text = probe(kind, path)
+        if compiler and chosen and compiler.command == chosen.command:
+            continue
         detail = _describe(compiler) if compiler else f"{path}: {problem_text}"
-        yield Part(f"candidate ({kind})", compiler is not None, detail, "nothing, while another one is found")
+        yield Part("also there", compiler is not None, detail, "nothing, while another one is found")
 
 
 def _describe(compiler: Compiler) -> str:
     return f"{compiler.version} ({compiler.kind}: {' '.join(compiler.command)})"
-
-
-def _binding() -> Part:
-    found = find_spec("hip") is not None
-    return Part(
-        "hip-python",
-        found,
-        "importable" if found else "not installed",
-        "no runs on a card, so no measured evidence; pip install layoutprobe[hip]",
-    )
 
 
 def _runtime() -> Part:
@@ -84,7 +77,7 @@ def _runtime() -> Part:
         "HIP runtime",
         library is not None,
         library or f"no libamdhip64 in {rocm_root() / 'lib'} or on the library path",
-        "no runs on a card; the emulator needs none",
+        f"nothing: {NO_CARD}",
     )
 
 
@@ -102,7 +95,7 @@ def _devices(topology: Path) -> Part:
         "devices",
         bool(names),
         ", ".join(names) or f"no AMD GPU: nothing in {topology}",
-        "results are emulated, never measured",
+        f"nothing: {NO_CARD}",
     )
 
 

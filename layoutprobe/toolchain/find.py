@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +19,7 @@ ENVIRONMENT = "LAYOUTPROBE_CLANG"
 INSTALL = "install one with: pip install ziglang"
 TIMEOUT_SECONDS = 60.0
 
+_POSIX = os.name == "posix"
 _TRIPLE = "amdgcn-amd-amdhsa"
 # Newest first. Older releases than 15 do not know the processors that this tool is for.
 _PATH_NAMES = ("clang", "clang++", "amdclang", *(f"clang-{n}" for n in range(25, 14, -1)))
@@ -55,27 +58,44 @@ def run(command: Sequence[str], cwd: Path | None = None) -> subprocess.Completed
     """
     environment = {k: v for k, v in os.environ.items() if k not in _HIDDEN_INPUTS}
     try:
-        return subprocess.run(
+        process = subprocess.Popen(
             command,
             cwd=cwd,
             env=environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
-            timeout=TIMEOUT_SECONDS,
-            check=False,
+            process_group=0 if _POSIX else None,
         )
-    except subprocess.TimeoutExpired as late:
-        raise ToolchainError(
-            f"{command[0]} did not end within {TIMEOUT_SECONDS:g} s",
-            where={"command": " ".join(command)},
-            hint="try the command by hand; the machine may be overloaded",
-        ) from late
     except (OSError, ValueError) as refused:
         raise ToolchainError(
             f"{command[0]} cannot be run", observed=str(refused), hint="name another compiler"
         ) from refused
+    with process:
+        try:
+            output, errors = process.communicate(timeout=TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired as late:
+            _end(process)
+            raise ToolchainError(
+                f"{command[0]} did not end within {TIMEOUT_SECONDS:g} s",
+                where={"command": " ".join(command)},
+                hint="try the command by hand; the machine may be overloaded",
+            ) from late
+        except BaseException:  # Ctrl-C does not reach a process group of its own
+            _end(process)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a tool and all that it started: a compiler driver leaves its work to other processes."""
+    with suppress(OSError):
+        if _POSIX:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
 
 
 def find_compiler(named: str | None = None, *, target: str | None = None) -> Compiler:
@@ -166,7 +186,12 @@ def ziglang() -> Path | None:
 
 
 def probe(kind: str, path: Path, target: str | None = None) -> tuple[Compiler | None, str]:
-    """The compiler at a path, or None and the reason why it is of no use."""
+    """The compiler at a path, or None and the reason why it is of no use.
+
+    It is called from other directories than this one, so its path is made absolute; links in it stay,
+    as a driver goes by the name that it is called by.
+    """
+    path = Path(os.path.abspath(path))
     command = (str(path), "clang") if _is_zig(path) else (str(path),)
     try:
         version, processors = _capabilities(command, path)
@@ -187,9 +212,8 @@ def _is_zig(path: Path) -> bool:
 def _capabilities(command: tuple[str, ...], path: Path) -> tuple[str, list[str]]:
     """Version and processors, asked once per file: the cache remembers by path, time and size."""
     entry = cache.key("compiler 1", *command, identity(path))
-    if (known := cache.load(entry)) is not None:
-        version, processors = json.loads(known)
-        return version, processors
+    if known := _remembered(entry):
+        return known
     done = run((*command, f"--target={_TRIPLE}", "--print-supported-cpus"))
     text = done.stdout + done.stderr
     version = next((line.strip() for line in text.splitlines() if "clang version" in line), "")
@@ -198,6 +222,15 @@ def _capabilities(command: tuple[str, ...], path: Path) -> tuple[str, list[str]]
     if version and done.returncode == 0:
         cache.store(entry, json.dumps([version, processors]).encode())
     return version, processors if done.returncode == 0 else []
+
+
+def _remembered(entry: str) -> tuple[str, list[str]] | None:
+    """What the cache has; whatever cannot be read counts as nothing."""
+    try:
+        version, processors = json.loads(cache.load(entry) or b"")
+        return (str(version), [str(name) for name in processors])
+    except (ValueError, TypeError):
+        return None
 
 
 def identity(path: Path) -> str:

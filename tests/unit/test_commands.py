@@ -186,13 +186,28 @@ def test_roundtrip_involves_no_instruction() -> None:
         ({"matrix": "AB"}, "no matrix named 'AB'"),
         ({"lds": "xro"}, "no LDS scheme named 'xro'"),
         ({"pattern": "rowcoll"}, "Unknown pattern 'rowcoll'"),
-        ({"dtype": "f17"}, "f17"),
-        ({"arch": "gfx1"}, "gfx1"),
+        ({"dtype": "f17"}, "gfx1151 has no matrix instruction for dtype 'f17'"),
+        ({"dtype": "bf16"}, "no probe yet for the bf16 matrix instructions of gfx1151"),
+        ({"dtype": "iu4"}, "no probe yet for the iu4 matrix instructions of gfx1151"),
+        ({"arch": "gfx1200"}, "no probe yet for the f16 matrix instructions of gfx1200"),
+        ({"arch": "gfx1"}, "unknown arch 'gfx1'"),
     ],
 )
 def test_wrong_arguments_are_refused_in_words(arguments: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         dump(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [("GFX1151", "did you mean gfx1151?"), ("1151", "did you mean gfx1151?"), ("gfx1150", None)],
+)
+def test_another_chip_is_no_typing_error(typed: str, hint: str | None) -> None:
+    """gfx1150 is as real as gfx1151: who asks for it did not mistype."""
+    with pytest.raises(UsageError, match="unknown arch") as caught:
+        dump(arch=typed, backend=BACKEND)
+    assert caught.value.hint == hint
+    assert "gfx1151" in str(caught.value.expected)
 
 
 def test_a_directory_without_probes_is_said_in_a_line(tmp_path: Path) -> None:

@@ -218,12 +218,13 @@ def entries(store: Path) -> list[Path]:
     return sorted(store.glob("*.entry"))
 
 
-@pytest.mark.parametrize("damage", ["truncated", "garbled", "empty", "foreign"])
+@pytest.mark.parametrize("damage", ["truncated", "garbled", "empty", "foreign", "misplaced"])
 def test_damaged_entries_are_built_again(source: Path, store: Path, damage: str) -> None:
     first = compile_hip(source, target=TARGET)
     assert len(entries(store)) == 3, "the compiler, the list of inputs, the result"
     intact = {path: path.read_bytes() for path in entries(store)}
-    for path, raw in intact.items():
+    others = [*list(intact.values())[1:], next(iter(intact.values()))]
+    for (path, raw), other in zip(intact.items(), others, strict=True):
         middle = len(raw) // 2
         path.write_bytes(
             {
@@ -231,6 +232,7 @@ def test_damaged_entries_are_built_again(source: Path, store: Path, damage: str)
                 "garbled": raw[:middle] + bytes([raw[middle] ^ 1]) + raw[middle + 1 :],
                 "empty": b"",
                 "foreign": b"something else entirely",
+                "misplaced": other,
             }[damage]
         )
     again = compile_hip(source, target=TARGET)
