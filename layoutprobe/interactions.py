@@ -7,6 +7,7 @@ on registers that the experiment fills, so that a ready code object can be judge
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -100,7 +101,8 @@ def _cohort(vgprs: Words) -> Cohort:
     waves = np.arange(vgprs.shape[1])
     groups = Waves(waves, np.zeros_like(waves), np.zeros((waves.size, 3), np.int64))
     # The instruction alone needs no program: it reaches for one only to place a fault.
-    machine = Machine(cast(Any, None), Arena(16, []), groups, lds_size=0, scratch_size=0, image=0)
+    program = cast(Any, SimpleNamespace(kernel=SimpleNamespace(wavefront_size=_LANES)))
+    machine = Machine(program, Arena(16, []), groups, lds_size=0, scratch_size=0, image=0)
     regs = RegisterFile.filled(vgprs.shape[0], waves.size, _LANES, 0)
     regs.vgprs[...] = vgprs
     regs.sgprs[...] = 0xFFFFFFFF  # EXEC

@@ -13,6 +13,7 @@ from layoutprobe.backends.base import Buffer, Launch, RunResult
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.codeobj.kernarg import pack_kernarg
 from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.errors import UsageError
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.launch import (
     GlobalBuffer,
@@ -31,20 +32,34 @@ from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Program, build_program
 from layoutprobe.machine.scheduler import DEFAULT_BUDGET, Scheduler
 
+ARITHMETIC = ("ieee", "silicon")
+
 
 class EmulatorBackend:
     """Runs launches on the CPU. Keeps bound kernels, so that a second launch starts at once."""
 
     name = "emulator"
 
-    def __init__(self, budget: int = DEFAULT_BUDGET, observer: Observer | None = None) -> None:
+    def __init__(
+        self, budget: int = DEFAULT_BUDGET, observer: Observer | None = None, arithmetic: str = "ieee"
+    ) -> None:
         """Make a backend.
 
         Args:
             budget: instructions that a launch may issue before the kernel counts as endless. An
                 instruction counts once for all waves that execute it together.
             observer: watches the launches; may be changed between them.
+            arithmetic: how matrix instructions and DOT2 round: "ieee" (exact products, one rounding
+                at the end), or "silicon" (in steps, as measured on gfx1151; RDNA3 only).
+
+        Raises:
+            UsageError: no such arithmetic.
         """
+        if arithmetic not in ARITHMETIC:
+            raise UsageError(
+                f"no arithmetic named {arithmetic!r}", expected="one of: " + ", ".join(ARITHMETIC)
+            )
+        self.arithmetic = arithmetic
         self.budget = budget
         self.observer = observer
         self._programs: dict[tuple[str, str], Program] = {}
@@ -52,7 +67,8 @@ class EmulatorBackend:
     @property
     def evidence(self) -> Evidence:
         """What results of this backend rest on."""
-        return Evidence("emulated", f"layoutprobe emulator {__version__}")
+        mode = "" if self.arithmetic == "ieee" else f", {self.arithmetic} arithmetic"
+        return Evidence("emulated", f"layoutprobe emulator {__version__}{mode}")
 
     def run(self, launch: Launch) -> RunResult:
         """Run one launch to its end.
@@ -81,6 +97,7 @@ class EmulatorBackend:
                     scratch_size=kernel.descriptor.private_segment_size,
                     image=memory.image,
                     observer=self.observer,
+                    arithmetic=self.arithmetic,
                 )
                 start = start_cohort(machine, kernel, launch.block, memory.kernarg)
                 budget -= Scheduler(machine, budget).run(start)

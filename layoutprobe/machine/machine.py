@@ -55,6 +55,7 @@ class Machine:
         waves: which waves there are.
         image: arena offset at which code address 0 lies.
         observer: who watches, if anybody.
+        arithmetic: of matrix instructions and DOT2: "ieee", or "silicon" (as gfx1151 rounds).
     """
 
     def __init__(
@@ -67,8 +68,10 @@ class Machine:
         scratch_size: int,
         image: int,
         observer: Observer | None = None,
+        arithmetic: str = "ieee",
     ) -> None:
         self.observer = observer
+        self.arithmetic = arithmetic
         self.program = program
         self.arena = arena
         self.waves = waves

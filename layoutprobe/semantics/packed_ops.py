@@ -11,7 +11,7 @@ import numpy as np
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.registers import Array
-from layoutprobe.semantics import floats
+from layoutprobe.semantics import floats, silicon
 from layoutprobe.semantics.definedness import any_undefined, reading
 from layoutprobe.semantics.operands import DTYPES
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_binder
@@ -188,8 +188,18 @@ def _selected(pair: Pair, operand: Operand) -> Pair:
 def _bind_dot2(pair: Pair, inst: Inst) -> Executor:
     if inst.src[2].neg_hi:
         raise UnsupportedFormError(f"{inst.name} with neg_hi on the addend")
-    compute = _dot2(_selected(pair, inst.src[0]), _selected(pair, inst.src[1]))
-    return bind_valu(Op(inst.name, ("f32",), ("u32", "u32", "f32"), compute), inst)
+    first, second = _selected(pair, inst.src[0]), _selected(pair, inst.src[1])
+
+    def as_silicon(a: Array, b: Array, c: Array) -> Array:
+        (a0, a1), (b0, b1) = first(a), second(b)
+        return silicon.dot2(step, (a0, b0, a1, b1), c.view(np.uint32)).view(np.float32)
+
+    step = silicon.Step(inst.name.rsplit("_", 1)[-1])
+    ieee, card = (
+        bind_valu(Op(inst.name, ("f32",), ("u32", "u32", "f32"), compute), inst)
+        for compute in (_dot2(first, second), as_silicon)
+    )
+    return lambda c: card(c) if c.machine.arithmetic == "silicon" else ieee(c)
 
 
 register_binder("v_dot2_f32_f16", partial(_bind_dot2, f16_pair))

@@ -1,4 +1,6 @@
-"""The WMMA instructions of RDNA3 and RDNA3.5: D = A * B + C, 16x16x16, wave32.
+"""The matrix instructions; here, the fast path of RDNA3 in wave32: D = A * B + C, 16x16x16.
+
+Everything else (RDNA4, wave64, sparse A, the card's arithmetic) is executed by `wmma_general`.
 
 Layout (RDNA3 ISA guide, 7.9; AMD matrix instruction calculator): lane l holds row l % 16 of A
 and column l % 16 of B, k ascending with bit position; D[2 * v + l / 16][l % 16] is in VGPR v of
@@ -13,16 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
+from layoutprobe.arch.matrix import RDNA3, RDNA4, MatrixForm
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.packed_ops import fields
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_block_binder
+from layoutprobe.semantics.wmma_general import bind_general, round_bf16
 
 _EVEN = slice(0, 16, 2)
 _ODD_UPPER = slice(17, 32, 2)
@@ -128,7 +131,43 @@ def multiply(a: Array, b: list[Array]) -> Array:
         for half, columns in enumerate(b):
             product[:, half::2] = np.matmul(a[:, half::2], columns)
     # Rows 2v and 2v+1 are neighbours, and so are the half-waves that hold them.
-    return product.reshape(len(a), 8, 32).transpose(1, 0, 2)
+    return np.asarray(product.reshape(len(a), 8, 32).transpose(1, 0, 2))
+
+
+def form_of(inst: Inst) -> MatrixForm:
+    """Which family's instruction it is: RDNA3 has more registers of A, as it replicates them."""
+    old = RDNA3.get(inst.name)
+    if old is not None and inst.src[0].regs == old.vgprs(32)["A"]:
+        return old
+    return RDNA4[inst.name]
+
+
+def _watched(inst: Inst, multiply_add: Executor) -> Executor:
+    def execute(c: Cohort) -> None:
+        observer = c.machine.observer
+        if observer is not None:
+            observer.matrix(c, inst)
+        multiply_add(c)
+        if observer is not None:
+            observer.matrix_done(c, inst)
+
+    return execute
+
+
+def _bind_any(inst: Inst, earlier: Sequence[Inst]) -> Executor:
+    form = form_of(inst)
+    general = bind_general(form, inst)
+    if form.family != "rdna3":
+        return _watched(inst, general)
+    fast = _bind(FORMS[inst.name], inst, earlier)
+
+    def execute(c: Cohort) -> None:
+        if c.regs.vgprs.shape[2] == 32 and c.machine.arithmetic == "ieee":
+            fast(c)
+        else:
+            general(c)
+
+    return _watched(inst, execute)
 
 
 def _bind(form: Form, inst: Inst, earlier: Sequence[Inst]) -> Executor:
@@ -153,14 +192,6 @@ def _bind(form: Form, inst: Inst, earlier: Sequence[Inst]) -> Executor:
     for operand in (*inst.src, d):
         touched |= register_mask(operand)
 
-    def execute(c: Cohort) -> None:
-        observer = c.machine.observer
-        if observer is not None:
-            observer.matrix(c, inst)
-        multiply_add(c)
-        if observer is not None:
-            observer.matrix_done(c, inst)
-
     def multiply_add(c: Cohort) -> None:
         held = c.fragments
         if not reuse_a:
@@ -172,7 +203,7 @@ def _bind(form: Form, inst: Inst, earlier: Sequence[Inst]) -> Executor:
         if c.undef & touched:
             _record(c, d, form, upper, undefined)
 
-    return execute
+    return multiply_add
 
 
 def _negated(expand: Expand, operand: Operand) -> Expand:
@@ -252,13 +283,6 @@ def _accumulator(
     return {"f32": f32, "f16": half, "bf16": half, "i32": i32}[form.result]
 
 
-def round_bf16(value: Array) -> Array:
-    """f32 -> bf16 bits (uint16), to nearest even."""
-    bits = value.view(np.uint32)
-    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-    return np.where(np.isnan(value), np.uint32(0x7FC0), rounded).astype(np.uint16)
-
-
 # Definedness: an output is undefined where its row of A, its column of B, or its C is.
 
 
@@ -291,5 +315,5 @@ def _record(c: Cohort, d: Operand, form: Form, upper: bool, undefined: Array | N
         settle(c, register)
 
 
-for _name, _form in FORMS.items():
-    register_block_binder(_name, partial(_bind, _form))
+for _name in dict.fromkeys((*RDNA3, *RDNA4)):
+    register_block_binder(_name, _bind_any)
