@@ -19,7 +19,9 @@ COMMAND = [sys.executable, "-m", "layoutprobe", "dump", "--matrix", "A", "--lds"
 def wall(cache: str) -> float:
     """Seconds from start to exit of one process."""
     start = time.perf_counter()
-    subprocess.run(COMMAND, env=os.environ | {"LAYOUTPROBE_CACHE": cache}, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(
+        COMMAND, env=os.environ | {"LAYOUTPROBE_CACHE": cache}, stdout=subprocess.DEVNULL, check=True
+    )
     return time.perf_counter() - start
 
 
