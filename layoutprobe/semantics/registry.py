@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from layoutprobe.isa.dialect import Generation
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.mnemonics import mnemonics
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.program import UnboundError
 
@@ -53,9 +55,9 @@ def supported(name: str) -> bool:
     return name in _BINDERS
 
 
-def names() -> Iterable[str]:
-    """Every mnemonic that has semantics, sorted."""
-    return sorted(_BINDERS)
+def names(generation: Generation = "rdna3") -> Iterable[str]:
+    """Every mnemonic of a generation that has semantics, sorted; "v_dual" stands for all dual ones."""
+    return sorted(_BINDERS.keys() & (mnemonics(generation) | {"v_dual"}))
 
 
 def bind(inst: Inst, earlier: Sequence[Inst] = ()) -> Executor | None:

@@ -1,0 +1,111 @@
+"""The fields of one raw instruction, and the operands that they name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from layoutprobe.isa.dialect import Dialect
+from layoutprobe.isa.inst import VCC_LO, Inst, Operand
+
+NONE = Operand("none")
+RESERVED = frozenset([*range(209, 235), 239, *range(249, 253), 254])
+"""Encodings that name no source (RDNA3 ISA guide, "Operand encodings"); DPP markers are taken before."""
+_TRUE16_ENCODINGS = ("VOP1", "VOP2", "VOPC")
+
+
+class Fields:
+    """The fields of one raw instruction, with makers for operands."""
+
+    def __init__(
+        self,
+        raw: Any,
+        fields: dict[str, Any],
+        name: str,
+        encoding: str,
+        variant: str,
+        pc: int,
+        dialect: Dialect,
+    ) -> None:
+        self.raw, self.fields, self.name = raw, fields, name
+        self.encoding, self.variant, self.pc = encoding, variant, pc
+        self.dialect, self.mask_bits = dialect, dialect.wave_size
+        self.literal = int(fields.get("literal", 0))
+
+    @property
+    def rdna3(self) -> bool:
+        """The encodings are those of RDNA3 and RDNA3.5, not of RDNA4."""
+        return self.dialect.generation == "rdna3"
+
+    def mod(self, name: str) -> int:
+        """A field that is a number, 0 where the encoding has none of that name."""
+        return int(self.fields.get(name, 0))
+
+    def operand(self, name: str, *, code: int | None = None, **changes: Any) -> Operand:
+        """Operand of a register field, with width and format from AMD's operand table.
+
+        Args:
+            name: the field.
+            code: encoding to take instead of the field's own.
+            changes: attributes that the encoding does not give.
+        """
+        table = self.raw.operands
+        info = table.get(name) or table.get("v" + name) or table.get(name[1:])
+        bits = info[1] if info else 32
+        fmt = info[0].name.removeprefix("FMT_").removeprefix("NUM_") if info else "B32"
+        if fmt == "M64":  # a lane mask: one SGPR in wave32, two in wave64
+            bits, fmt = self.mask_bits, f"M{self.mask_bits}"
+        return self.register(self.fields[name].offset if code is None else code, bits, fmt, **changes)
+
+    def register(self, code: int, bits: int, fmt: str, **changes: Any) -> Operand:
+        """Operand of an encoding in the unified numbering of sources (VGPRs from 256)."""
+        regs = max(1, bits // 32)
+        if code >= 256:
+            index, hi = code - 256, False
+            if bits == 16 and self.encoding in _TRUE16_ENCODINGS and index >= 128:
+                index, hi = index - 128, True
+            return replace(Operand("v", index, regs, bits, fmt, hi=hi), **changes)
+        if code == 255:
+            return replace(Operand("literal", 0, regs, bits, fmt, value=self.literal), **changes)
+        if code < 128:
+            return replace(Operand("s", code, regs, bits, fmt), **changes)
+        if code in RESERVED:
+            raise ValueError(f"source encoding {code} is reserved")
+        return replace(Operand("const", code, regs, bits, fmt), **changes)
+
+    def mask(self, code: int = VCC_LO) -> Operand:
+        """A lane mask in scalar registers."""
+        return self.register(code, self.mask_bits, f"M{self.mask_bits}")
+
+    def inst(self, dst: tuple[Operand, ...], src: tuple[Operand, ...], **mods: int) -> Inst:
+        """The instruction with these operands, and with those modifiers that are not 0."""
+        kept = {key: value for key, value in mods.items() if value}
+        return Inst(self.pc, self.raw.size(), self.name, self.encoding, dst, src, kept | self.dpp())
+
+    def dpp(self) -> dict[str, int]:
+        """The modifiers of DPP, none without it."""
+        if self.variant == "DPP8":
+            return {
+                "dpp8": sum(self.mod(f"lane_sel_{i}") << 3 * i for i in range(8)),
+                "fi": int(self._dpp8_fi),
+            }
+        if self.variant == "DPP16":
+            keys = {
+                "dpp": "dpp_ctrl",
+                "row_mask": "row_mask",
+                "bank_mask": "bank_mask",
+                "bc": "bound_ctrl",
+                "fi": "fi",
+            }
+            return {new: self.mod(old) for old, new in keys.items()}
+        return {}
+
+    @property
+    def _dpp8_fi(self) -> bool:
+        return bool(self.fields["src0"].offset == 234)  # 233 is DPP8, 234 is DPP8 with fetch-inactive
+
+    def first_source(self, **changes: Any) -> Operand:
+        """src0, or with DPP the VGPR that the permutation reads."""
+        if self.variant.startswith("DPP"):
+            return self.operand("src0", code=self.fields["vsrc0"].offset, **changes)
+        return self.operand("src0", **changes)

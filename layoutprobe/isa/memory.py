@@ -1,0 +1,94 @@
+"""Memory instructions: raw fields -> instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from layoutprobe.isa.fields import NONE, Fields
+from layoutprobe.isa.inst import NULL, Inst
+
+
+def _signed(value: int, bits: int) -> int:
+    """A two's complement field."""
+    return value - (1 << bits) if value >> bits - 1 & 1 else value
+
+
+def _smem(f: Fields) -> Inst:
+    if "sdata" not in f.raw.operands or "prefetch" in f.name:
+        return f.inst((), ())
+    offset = _signed(f.mod("offset"), 21) if f.rdna3 else _signed(f.mod("ioffset"), 24)
+    soffset = f.register(f.fields["soffset"].offset, 32, "U32")
+    return f.inst((f.operand("sdata"),), (f.operand("sbase"), soffset), offset=offset, glc=f.mod("glc"))
+
+
+def _ds(f: Fields) -> Inst:
+    names = f.raw.operands
+    dst = (f.operand("vdst"),) if "vdst" in names else ()
+    src = tuple(f.operand(n) for n in ("addr", "data0", "data1") if n in names)
+    mods = {name: f.mod(name) for name in ("offset0", "offset1", "gds")}
+    if "permute" in f.name:  # RDNA4 permutes a wave64 as a whole, RDNA3 each half by itself
+        mods["wave_wide"] = int(not f.rdna3)
+    return f.inst(dst, src, **mods)
+
+
+def _flat(f: Fields) -> Inst:
+    names = f.raw.operands
+    saddr_code = f.fields["saddr"].offset
+    saddr = (
+        NONE if saddr_code == NULL else f.register(saddr_code, 32 if f.encoding == "SCRATCH" else 64, "ANY")
+    )
+    vaddr, vdata = ("addr", "data") if f.rdna3 else ("vaddr", "vsrc")
+    if vaddr not in names:  # cache control
+        return f.inst((), ())
+    addr_bits = 64 if f.encoding == "FLAT" or (f.encoding == "GLOBAL" and saddr.kind == "none") else 32
+    addr = f.register(f.fields[vaddr].offset, addr_bits, "ANY")
+    if f.encoding == "SCRATCH" and not f.mod("sve"):
+        addr = NONE
+    mods = _cache_policy(f)
+    mods["offset"] = _signed(f.mod("offset"), 13) if f.rdna3 else _signed(f.mod("ioffset"), 24)
+    dst = (f.operand("vdst"),) if "vdst" in names and ("_atomic_" not in f.name or mods["glc"]) else ()
+    if dst and "_cmpswap_" in f.name:  # the table gives the width of the data: new value and comparand
+        dst = (replace(dst[0], regs=dst[0].regs // 2, bits=dst[0].bits // 2),)
+    data = (f.operand(vdata),) if vdata in names else ()
+    return f.inst(dst, (addr, *data, saddr), **mods)
+
+
+def _cache_policy(f: Fields) -> dict[str, int]:
+    """What an access asks of the caches; "glc" on an atomic asks for the old value.
+
+    RDNA4 says it in TH, whose lowest bit is that of atomics (RDNA4 ISA guide, "Temporal hints"), and SCOPE.
+    """
+    if f.rdna3:
+        return {name: f.mod(name) for name in ("glc", "slc", "dlc")}
+    th = f.mod("th")
+    return {"th": th, "scope": f.mod("scope"), "glc": int("_atomic_" in f.name and th & 1)}
+
+
+def _buffer(f: Fields) -> Inst:
+    names = f.raw.operands
+    if "vdata" not in names:
+        return f.inst((), ())
+    flags = {name: f.mod(name) for name in ("offen", "idxen", "tfe")} | _cache_policy(f)
+    flags["offset"] = f.mod("offset") if f.rdna3 else _signed(f.mod("ioffset"), 24)
+    vaddr = f.register(f.fields["vaddr"].offset, 32 * (flags["offen"] + flags["idxen"]), "ANY")
+    if not flags["offen"] and not flags["idxen"]:
+        vaddr = NONE
+    data = f.operand("vdata")
+    rsrc = f.register(f.fields["srsrc"].offset if f.rdna3 else f.mod("rsrc"), 128, "ANY")
+    soffset = f.register(f.fields["soffset"].offset, 32, "U32")
+    if "_load_" in f.name:
+        return f.inst((data,), (vaddr, rsrc, soffset), **flags)
+    returns = (data,) if "_atomic_" in f.name and flags["glc"] else ()
+    return f.inst(returns, (data, vaddr, rsrc, soffset), **flags)
+
+
+ASSEMBLE: dict[str, Callable[[Fields], Inst]] = {
+    "SMEM": _smem,
+    "DS": _ds,
+    "FLAT": _flat,
+    "GLOBAL": _flat,
+    "SCRATCH": _flat,
+    "MUBUF": _buffer,
+}
+"""By encoding, as RDNA3 names it."""
