@@ -15,7 +15,7 @@ EXIT_CODES = """\
 exit codes:
   0  holds: everything that was asked was checked, and no finding
   1  a finding
-  2  could not decide: wrong usage, no compiler, an instruction without semantics...
+  2  could not decide: wrong usage, no compiler, an unknown instruction...
 """
 
 

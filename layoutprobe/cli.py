@@ -120,14 +120,14 @@ def parser() -> Parser:
     dump = _command(commands, "dump", "operand registers of a real matrix instruction, slot by slot", _report)
     _add_matrix(dump, "A|B|C|D", "which operand")
     _add_lds(dump)
-    _add_coding(_add_probe_options(dump))
+    _add_probe_options(dump, coded=True)
     roundtrip = _command(commands, "roundtrip", "global -> LDS -> global: what LDS holds", _report)
     _add_matrix(roundtrip, "A|B", "A lies in LDS as it is, B transposed")
     _add_lds(roundtrip)
-    _add_coding(_add_probe_options(roundtrip))
+    _add_probe_options(roundtrip, coded=True)
     roundtrip.add_argument("--all", action="store_true", help="every line of LDS, however many there are")
     epilogue = _command(commands, "epilogue", "where each accumulator register is stored", _report)
-    _add_probe_options(epilogue)
+    _add_probe_options(epilogue, coded=False)  # it numbers its slots by itself
     check = _command(commands, "check", check_command.SUMMARY, check_command.run)
     check_command.add_options(check)
     init = _command(commands, "init", init_command.SUMMARY, init_command.run)
@@ -168,8 +168,10 @@ def _add_lds(command: Parser) -> None:
     command.before_help(name_schemes)
 
 
-def _add_probe_options(command: Parser) -> argparse._ArgumentGroup:
+def _add_probe_options(command: Parser, *, coded: bool) -> None:
     probe = command.add_argument_group("probe")
+    if coded:
+        _add_coding(probe)
     probe.add_argument("--dtype", help="element type of A and B (default f16)")
     probe.add_argument("--arch", metavar="TARGET", help="target to compile for")
     probe.add_argument("--backend", help="where it runs (default emulator)")
@@ -184,11 +186,9 @@ def _add_probe_options(command: Parser) -> argparse._ArgumentGroup:
     )
     shown.add_argument("--lane", metavar="LIST", type=indices, dest="lanes", help="these lanes only: 0-3,16")
     shown.add_argument("--vgpr", metavar="LIST", type=indices, dest="vgprs", help="these VGPRs only: 0,4-7")
-    return probe
 
 
 def _add_coding(probe: argparse._ArgumentGroup) -> None:
-    """What codes the elements; the epilogue numbers its slots by itself."""
     probe.add_argument(
         "--pattern",
         metavar="PATTERN",
@@ -284,7 +284,7 @@ def _list(arguments: argparse.Namespace) -> int:
     else:
         from layoutprobe.layouts.swizzle import SCHEMES
 
-        items = [Item(s.name, s.summary) for s in SCHEMES.values()]
+        items = [Item(s.name, s.summary, note=f"16 columns: {s.formula((64, 16))}") for s in SCHEMES.values()]
     with printing() as stdout:
         write_list(items, stdout)
     return 0

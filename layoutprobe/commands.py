@@ -33,7 +33,7 @@ from layoutprobe.solver.agree import Agreement, agree
 from layoutprobe.solver.coverage import coverage
 from layoutprobe.solver.epilogue import store_findings
 from layoutprobe.solver.interaction import Interaction
-from layoutprobe.solver.movement import solve_cells, solve_movement
+from layoutprobe.solver.movement import Movement, solve_cells, solve_movement
 from layoutprobe.solver.partial import contradicted, contradiction
 from layoutprobe.solver.roundtrip import roundtrip_findings
 
@@ -90,7 +90,7 @@ def dump(
     else:
         shown = _show_operand(matrix, operands, judged[matrix], accumulators.instruction, agreement)
     findings = [*_findings(matrix, agreement, judged), *store_findings(accumulators.stored)]
-    shown = replace(shown, undecided=_undecided(operands.ambiguous))
+    shown = replace(shown, undecided=_undecided([operands.moved[name] for name in operands.ambiguous]))
     captures = [*operands.captures, *accumulators.captures]
     return _report("dump", bench, captures, codings, shown, findings)
 
@@ -154,7 +154,7 @@ def roundtrip(
         spec.tile,
         moved.layout,
         mismatch=mismatch,
-        undecided=_undecided([matrix] if doubtful else []),
+        undecided=_undecided([moved] if doubtful else []),
         lds_map=None if doubtful else LdsMap(cells.row, cells.col, bits // 8),
     )
     findings = roundtrip_findings(lds, moved.layout, asked, mismatch, cells)
@@ -167,13 +167,14 @@ def _one_of(what: str, name: object, known: Sequence[str]) -> str:
     raise UsageError(f"no {what} named {name!r:.40}", expected="one of " + ", ".join(known))
 
 
-def _undecided(ambiguous: Sequence[str]) -> str:
+def _undecided(ambiguous: Sequence[Movement]) -> str:
     """Why nothing can be decided while the patterns leave elements of these matrices open."""
     if not ambiguous:
         return ""
+    names = " and of ".join(moved.layout.matrix for moved in ambiguous)
     return (
-        f"the patterns do not tell all elements of {' and of '.join(ambiguous)} apart; what they leave open "
-        "is shown as ?; give another pattern in addition"
+        f"the patterns do not tell all elements of {names} apart, such as {ambiguous[0].twins}; "
+        "what they leave open is shown as ?; give another pattern in addition"
     )
 
 

@@ -21,6 +21,13 @@ FIELD_NAMES = {32: "", 16: "half", 8: "byte", 4: "nibble"}
 """What a field of a VGPR is called, by its width in bits."""
 
 
+def element_name(matrix: str, row: int, col: int) -> str:
+    """An element in words: "A[3][6]", "A[3][?]", "no element of A"."""
+    if row == HOLE:
+        return f"no element of {matrix}"
+    return f"{matrix}[{'?' if row == UNKNOWN else row}][{'?' if col == UNKNOWN else col}]"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Layout:
     """Element held by every slot of one operand.
@@ -76,10 +83,7 @@ class Layout:
 
     def element(self, slot: tuple[int, ...]) -> str:
         """The element of a slot in words: "A[3][6]", "A[3][?]", "no element of A"."""
-        row, col = int(self.row[slot]), int(self.col[slot])
-        if row == HOLE:
-            return f"no element of {self.matrix}"
-        return f"{self.matrix}[{'?' if row == UNKNOWN else row}][{'?' if col == UNKNOWN else col}]"
+        return element_name(self.matrix, int(self.row[slot]), int(self.col[slot]))
 
     def place(self, slot: tuple[int, ...]) -> dict[str, object]:
         """A slot by the names of its axes, in the order of a finding."""

@@ -156,7 +156,7 @@ class XorVector(_RowMajor):
     """
 
     name = "xor-vector"
-    summary = "groups of 8 halves XORed with row/(64/columns): rows that share banks use different groups"
+    summary = "groups of 8 halves in a new XOR order each time the 32 banks repeat"
     device_define = 3
 
     def refusal(self, shape: Shape) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.layout import HOLE, Layout, element_name
+from layoutprobe.patterns.pattern import first_collision
 from layoutprobe.solver.observe import (
     Match,
     Observation,
@@ -65,6 +66,12 @@ class Movement:
     def ambiguous(self) -> NDArray[np.bool_]:
         """Slots that several elements fit."""
         return np.asarray(self.candidates > 1)
+
+    @property
+    def twins(self) -> str:
+        """Two elements that the patterns do not tell apart: "A[0][0] and A[0][1]"; "" where all differ."""
+        pair = first_collision(self.element_key.ravel(), self.element_key.shape[1], ("row", "col"))
+        return " and ".join(element_name(self.layout.matrix, *element) for element in pair or ())
 
 
 @dataclass(frozen=True, eq=False)

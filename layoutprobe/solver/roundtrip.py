@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.explain import explain_lds
-from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.layout import HOLE, Layout, element_name
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.report import Finding
 from layoutprobe.solver.movement import Cells
@@ -44,9 +44,9 @@ def roundtrip_findings(
                 "lds-store",
                 f"the store does not follow the LDS scheme `{lds}`",
                 where={"matrix": loaded.matrix, "LDS byte": cell * 2},
-                expected=f"{loaded.matrix}[{want_row[cell]}][{want_col[cell]}], "
-                f"as index = {scheme.formula(shape, *names)}",
-                observed=_element(loaded.matrix, cells.row[cell], cells.col[cell])
+                expected=element_name(loaded.matrix, int(want_row[cell]), int(want_col[cell]))
+                + f", as index = {scheme.formula(shape, *names)}",
+                observed=element_name(loaded.matrix, int(cells.row[cell]), int(cells.col[cell]))
                 + (f"; LDS holds {form}" if form else ""),
                 hint="use the scheme's index function for the store",
                 count=int(misplaced.sum()),
@@ -82,7 +82,3 @@ def _scheme_of_load(loaded: Layout, asked: Layout, cells: Cells, turned: bool) -
         if np.array_equal(cells.row[index], loaded.row) and np.array_equal(cells.col[index], loaded.col):
             return scheme.name
     return ""
-
-
-def _element(matrix: str, row: np.int32, col: np.int32) -> str:
-    return "no element" if row == HOLE else f"{matrix}[{row}][{col}]"

@@ -13,7 +13,7 @@ from layoutprobe.errors import ToolchainError
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import Compiler, candidates, find_compiler, probe, rocm_root
 
-NO_CARD = "kernels run in the emulator; running them on an AMD card is not in this version"
+NO_CARD = "nothing is lost: kernels run in the emulator, and in this version on no AMD card"
 KFD = Path("/sys/class/kfd/kfd/topology/nodes")
 
 
@@ -77,7 +77,7 @@ def _runtime() -> Part:
         "HIP runtime",
         library is not None,
         library or f"no libamdhip64 in {rocm_root() / 'lib'} or on the library path",
-        f"nothing: {NO_CARD}",
+        NO_CARD,
     )
 
 
@@ -95,7 +95,7 @@ def _devices(topology: Path) -> Part:
         "devices",
         bool(names),
         ", ".join(names) or f"no AMD GPU: nothing in {topology}",
-        f"nothing: {NO_CARD}",
+        NO_CARD,
     )
 
 

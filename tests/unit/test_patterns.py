@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from layoutprobe.errors import UsageError
-from layoutprobe.patterns import HOLE, UNKNOWN, collision, joint_injective, load_pattern, pattern_names
+from layoutprobe.patterns import HOLE, UNKNOWN, load_pattern, pattern_names
 from layoutprobe.patterns.library import pattern_from_table
 
 ROW, COL = np.indices((16, 16))
@@ -148,15 +148,6 @@ def test_marked_patterns_name_the_marked_element_alone() -> None:
     assert tiny.row.tolist() == [UNKNOWN], "the only unmarked element is not named either"
     with pytest.raises(UsageError, match="marks no element"):
         load_pattern("one-hot:at_row=16").encode((16, 16), "f16")
-
-
-def test_signatures() -> None:
-    pair = [load_pattern("row-coded"), load_pattern("col-coded")]
-    assert joint_injective(pair, (16, 16), ["f16", "f16"])
-    assert joint_injective([load_pattern("rowbyte"), load_pattern("rowxorcol")], (16, 16), ["raw8", "raw8"])
-    found = collision([load_pattern("rowaddcol"), load_pattern("rowxorcol")], (16, 16), ["raw16", "raw16"])
-    assert found is not None
-    assert (found.first, found.second) == ((0, 1), (1, 0))
 
 
 def test_default_carrier() -> None:

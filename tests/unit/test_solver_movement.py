@@ -189,6 +189,26 @@ def table(row: NDArray[np.int64], col: NDArray[np.int64] = COL) -> Layout:
     return Layout("A", SHAPE, row.astype(np.int32), np.where(row == HOLE, HOLE, col).astype(np.int32), 16)
 
 
+@pytest.mark.parametrize(
+    ("names", "carrier", "twins"),
+    [
+        (["row-coded", "col-coded"], "f16", ""),
+        (["rowcol"], "raw16", ""),
+        (["row-coded"], "f16", "A[0][0] and A[0][1]"),
+        (["rowaddcol"], "raw16", "A[0][1] and A[1][0]"),
+        (["rowaddcol", "rowxorcol"], "raw16", "A[0][1] and A[1][0]"),
+        (["rowaddcol", "rowcol"], "raw16", ""),
+    ],
+)
+def test_which_elements_the_patterns_leave_apart(names: list[str], carrier: str, twins: str) -> None:
+    dump = np.zeros((1, 8, 32), np.uint32)
+    observed = [Observation(load_pattern(name), carrier, dump) for name in names]
+    moved = solve_movement(observed, "A", (16, 16), 16)
+    assert moved.twins == twins
+    codes = [pattern.pattern.encode((16, 16), carrier).ravel().tolist() for pattern in observed]
+    assert (len(set(zip(*codes, strict=True))) == 256) == (twins == "")
+
+
 def covered(layout: Layout) -> Coverage:
     found = coverage(layout)
     assert found is not None
