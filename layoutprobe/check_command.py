@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from layoutprobe.errors import UsageError
+from layoutprobe.render.files import writing
 from layoutprobe.render.verdicts import FORMATS, SUFFIXES, render_gate
 from layoutprobe.terminal import emit, printing
 
@@ -21,7 +22,7 @@ examples:
   layoutprobe init kernel.hip                 a manifest to fill in
   layoutprobe check                           all kernels of ./layoutprobe.toml
   layoutprobe check --kernel swizzled --check lds-safety --check races
-  layoutprobe check ci/layoutprobe.toml --format sarif --output layoutprobe.sarif
+  layoutprobe check ci/layoutprobe.toml --report layoutprobe.sarif --report junit.xml
   layoutprobe explain races                   what a check tests, and what it cannot see
 """
 
@@ -45,6 +46,14 @@ def add_options(command: argparse.ArgumentParser) -> None:
     shown = command.add_argument_group("output")
     shown.add_argument("--format", choices=FORMATS, help="default: by the suffix of --output, else table")
     shown.add_argument("--output", metavar="FILE", help="write to FILE, at once or not at all")
+    shown.add_argument(
+        "--report",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=_report_file,
+        help=f"write one more report; its suffix says in which format: {', '.join(SUFFIXES)}",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,6 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
             jobs=arguments.jobs or _cores(),
             progress=progress,
         )
+    for name in arguments.report:
+        with writing(name) as stream:
+            render_gate(report, SUFFIXES[_suffix(name)], stream)
     format = arguments.format or SUFFIXES.get(_suffix(arguments.output), "table")
 
     def write(stream: TextIO) -> None:
@@ -123,6 +135,14 @@ def explain(arguments: argparse.Namespace) -> int:
 
 def _suffix(output: str | None) -> str:
     return Path(output or "").suffix.lstrip(".").lower()
+
+
+def _report_file(text: str) -> str:
+    if _suffix(text) not in SUFFIXES:
+        raise argparse.ArgumentTypeError(
+            f"{text[:200]!r} has no suffix that names a format: {', '.join(SUFFIXES)}"
+        )
+    return text
 
 
 def _jobs(text: str) -> int:

@@ -257,7 +257,9 @@ def group_of(form: Form, problem: Problem) -> tuple[list[Group], dict[int, str]]
         computed = [name for name, held in (("A", a), ("B", b)) if (held == UNKNOWN).mean() > MOSTLY]
         if computed:
             usable[here] = False
-            lost[int(pc)] = " and ".join(computed) + " were computed: they hold no elements of the inputs"
+            lost[int(pc)] = (
+                f"{' and '.join(computed)}: values that are computed, and no elements of the inputs"
+            )
             continue
         # One operand may be wrong, the other one then tells the roles.
         straight = int(of_a[a].sum()) + int(of_b[b].sum())

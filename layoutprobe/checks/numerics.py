@@ -49,6 +49,7 @@ class Comparison:
     Attributes:
         name: of the output.
         inputs: kind of the run's inputs.
+        dtype: of the output.
         observed, expected: float64.
         undefined: bool, elements with bits that nobody has set.
         bound: largest error allowed, per element or for all.
@@ -57,6 +58,7 @@ class Comparison:
 
     name: str
     inputs: str
+    dtype: str
     observed: Doubles
     expected: Doubles
     undefined: NDArray[np.bool_]
@@ -68,7 +70,10 @@ class Comparison:
         """Elements that are off by more than the bound, or undefined."""
         with np.errstate(invalid="ignore"):
             near = np.abs(self.observed - self.expected) <= self.bound
-        same = (self.observed == self.expected) | (np.isnan(self.observed) & np.isnan(self.expected))
+        # What rounds to infinity is infinitely far off, and right.
+        same = (self.observed == rounded(self.expected, self.dtype)) | (
+            np.isnan(self.observed) & np.isnan(self.expected)
+        )
         return np.asarray(~(near | same) | self.undefined)
 
 
@@ -108,8 +113,7 @@ def _products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
         dtype = subject.binding.buffers[contract.d].dtype
         expected = product.value()
         bound = tolerated(product, expected, dtype, accumulators(subject), subject.case.tolerance)
-        shown = rounded(expected, dtype)
-        yield Comparison("C", kind, observed, shown, np.asarray(undefined), bound, product)
+        yield Comparison("C", kind, dtype, observed, expected, np.asarray(undefined), bound, product)
 
 
 def product_of(recorded: Recorded, contract: Gemm) -> Product:
@@ -197,7 +201,7 @@ def _beside(
         absolute = usual if given.absolute is None else given.absolute
         relative = usual if given.relative is None else given.relative
         bound = absolute + relative * np.abs(wanted)
-        yield Comparison(name, kind, observed, rounded(wanted, dtype), _undefined(recorded, name), bound)
+        yield Comparison(name, kind, dtype, observed, wanted, _undefined(recorded, name), bound)
 
 
 def _undefined(recorded: Recorded, name: str) -> NDArray[np.bool_]:

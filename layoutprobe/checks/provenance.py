@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.checks.base import RunSpec, Subject
 from layoutprobe.checks.chains import Arrivals, arrivals_of, chain_of
-from layoutprobe.checks.held import Group, Problem, forms_of, group_of
+from layoutprobe.checks.held import MOSTLY, Group, Problem, forms_of, group_of
 from layoutprobe.interactions import is_matrix
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.observe.accumulators import FROM_OTHER
@@ -160,17 +160,19 @@ def _destinations(
     foreign = (arrivals.slot < 0) & (arrivals.values[0] != 0)
     if not foreign.any():
         return arrivals.element, False, 0
+    # Where hardly anything is a code, what looks like one is chance.
+    element = arrivals.element if foreign.mean() < MOSTLY else np.full_like(arrivals.element, -1)
     expected = _expected(problem, arrivals, made)
     there = expected >= 0
     slot = np.flatnonzero(there.ravel())
     size = arrivals.slot.size
     if problem.contract.split_k or not slot.size:
-        return arrivals.element, False, int(foreign.sum())
+        return element, False, int(foreign.sum())
     for place, value in enumerate(arrivals.values):
         weights = arrivals.codes.digit(slot, place).astype(np.float64)
         total = np.bincount(expected.ravel()[slot], weights, minlength=size)
         if not np.array_equal(total, value.ravel()):
-            return arrivals.element, False, int(foreign.sum())
+            return element, False, int(foreign.sum())
     return expected, True, 0
 
 

@@ -25,8 +25,8 @@ least one of them writes, and not both accesses are atomic. It is found from the
 barriers and not from the order in which the emulator ran the waves, so a result that happens to be
 right hides none: read after write (a barrier is missing between store and load), write after read
 (the tile is overwritten while another wave may still read it), write after write. Stores of equal
-values to one byte, or to a byte that nobody reads, harm nobody, and are only counted. Stores of one instruction from several waves to
-one byte are a matter of addresses, and reported by `swizzle`.
+values to one byte, or to a byte that nobody reads, harm nobody, and are only counted. Stores of one
+instruction from several waves to one byte are a matter of addresses, and reported by `swizzle`.
 Divergent barriers are found here too: waves that let each other go from different s_barrier
 instructions, one of which both executed, and that passed different numbers of barriers in all. A wave
 that has ended no longer counts, as on the hardware, and a barrier under a partial EXEC counts once for

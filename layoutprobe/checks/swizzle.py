@@ -24,11 +24,12 @@ EXPLAIN = """\
 A tile in LDS is written through one address function and read through another; padding and XOR
 swizzles change both. Two things must hold. The map from elements to addresses is injective: within one
 barrier interval no byte that was stored is overwritten by another lane with another value before
-anybody read it, and then read (judged among stores of one source line; other pairs are the business of `races`). And
-the two functions agree: what a matrix operand gets out of LDS is the element that it needs, as far as
-operand-provenance can follow it; where a swizzle or a row stride stands on one side only, or an operand
-that is loaded as it is holds elements for which no other cause is known, the load looked in a wrong
-place of the tile, and the finding names the byte it read and the byte where the element lies.
+anybody read it, and read then (judged among stores of one source line; other pairs are the business
+of `races`). And the two functions agree: what a matrix operand gets out of LDS is the element that it
+needs, as far as operand-provenance can follow it; where a swizzle or a row stride stands on one side
+only, or an operand that is loaded as it is holds elements for which no other cause is known, the load
+looked in a wrong place of the tile, and the finding names the byte it read and the byte where the
+element lies.
 The metrics show how each tile lies in LDS (from runs in which every element carries a number of its
 own), with padding and the closed form where one is found; for the first workgroup only. Without a
 matrix product in the contract, which element a load should find is not known, and only injectivity is

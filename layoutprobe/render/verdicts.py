@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from layoutprobe.verdict import GateReport
 
 FORMATS = ("table", "json", "junit", "sarif", "github", "summary", "html")
-SUFFIXES = {"json": "json", "xml": "junit", "sarif": "sarif", "md": "summary", "html": "html", "htm": "html"}
+SUFFIXES = {
+    "json": "json",
+    "xml": "junit",
+    "sarif": "sarif",
+    "github": "github",
+    "md": "summary",
+    "html": "html",
+    "txt": "table",
+}
 """Suffix of an output file -> its format."""
 
 
