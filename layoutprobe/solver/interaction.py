@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.solver.classes import Labels, common, components, lowest, rank_within
+from layoutprobe.solver.classes import Labels, components
 from layoutprobe.solver.experiment import (
     Experiment,
     Meetings,
@@ -29,6 +29,7 @@ from layoutprobe.solver.experiment import (
     interaction_experiment,
     read_meetings,
 )
+from layoutprobe.solver.lines import block_of, name_k, name_lines, not_a_product, stack
 
 NO_READER = -1
 BOTH_HALVES = 2
@@ -156,12 +157,12 @@ def solve_meetings(
     row_a, row_d = components(met.a, met.d, n_a, n_d)
     col_b, col_d = components(met.b, met.d, n_b, n_d)
     k_a, k_b = components(met.a, met.b, n_a, n_b)
-    block_row, stacked, blocks = _stack(row_d, col_d, shape)
-    block_col = _block_of(col_d, row_d, block_row)
-    block_k = _block_of(k_a, row_a, block_row)
-    rows, row_rule = _name_lines(row_a, a_slots, block_row, m, blocks if stacked == "columns" else 1)
-    cols, col_rule = _name_lines(col_b, b_slots, block_col, n, blocks if stacked == "rows" else 1)
-    ks, k_rule = _name_k(k_a, a_slots, block_k, m if "modulo" in row_rule else 0)
+    block_row, stacked, blocks = stack(row_d, col_d, shape)
+    block_col = block_of(col_d, row_d, block_row)
+    block_k = block_of(k_a, row_a, block_row)
+    rows, row_rule = name_lines(row_a, a_slots, block_row, m, blocks if stacked == "columns" else 1)
+    cols, col_rule = name_lines(col_b, b_slots, block_col, n, blocks if stacked == "rows" else 1)
+    ks, k_rule = name_k(k_a, a_slots, block_k, m if "modulo" in row_rule else 0)
     _check_product(met, (rows[row_d], cols[col_d], ks[k_a]), (k_a, k_b), row_d, shape)
 
     live_d = row_d >= 0
@@ -200,87 +201,6 @@ def solve_meetings(
     )
 
 
-def _not_a_product(shape: tuple[int, int, int], observed: str) -> ProbeError:
-    return ProbeError(
-        "The instruction is no matrix product of the documented shape",
-        expected="M x N x K = {} x {} x {}".format(*shape),
-        observed=observed,
-        hint="check the shape and the number of VGPRs of each operand",
-    )
-
-
-def _stack(row_d: Labels, col_d: Labels, shape: tuple[int, int, int]) -> tuple[Labels, str, int]:
-    """Block of every row class, the axis along which blocks are stacked, and their number."""
-    m, n, _ = shape
-    live = row_d >= 0
-    if not live.any():
-        raise _not_a_product(shape, "no output depends on any input")
-    n_rows, n_cols = int(row_d.max()) + 1, int(col_d.max()) + 1
-    cells = row_d[live] * n_cols + col_d[live]
-    block_row, block_col = components(row_d[live], col_d[live], n_rows, n_cols)
-    blocks = int(block_row.max()) + 1
-    rows, cols = np.bincount(block_row), np.bincount(block_col)
-    observed = f"{blocks} blocks of {rows[0]} rows x {cols[0]} columns"
-    uniform = (rows == rows[0]).all() and (cols == cols[0]).all()
-    if not uniform or np.unique(cells).size != cells.size or cells.size != (rows * cols).sum():
-        raise _not_a_product(shape, observed + ", with gaps or doubles")
-    if blocks == 1 and (n_rows, n_cols) == (m, n):
-        return block_row, "", 1
-    if n_rows == m and cols[0] == n:
-        return block_row, "rows", blocks
-    if n_cols == n and rows[0] == m:
-        return block_row, "columns", blocks
-    raise _not_a_product(shape, observed)
-
-
-def _block_of(labels: Labels, known: Labels, block: Labels) -> Labels:
-    """Block of every class of `labels`, through slots that also have a class with a known block."""
-    both = (labels >= 0) & (known >= 0)
-    found = np.zeros(int(labels.max()) + 1, np.int64)
-    found[labels[both]] = block[known[both]]
-    return found
-
-
-def _name_lines(labels: Labels, slots: Slots, block: Labels, extent: int, copies: int) -> tuple[Labels, str]:
-    """Row (or column) number of every class, and the rule that gave it.
-
-    Documents of this family name lines by lane modulo their number; take that where it is a
-    naming at all, and the order of lanes elsewhere.
-
-    Args:
-        labels: class of every operand slot, -1 where dead.
-        slots: extents of the operand.
-        block: block of every class.
-        extent: M or N.
-        copies: 1 where lines are numbered across all blocks, else the number of blocks, each of
-            which holds all lines once.
-    """
-    lane = np.arange(labels.size) // (slots[1] * slots[2])
-    group = block if copies > 1 else np.zeros_like(block)
-    residue = common(labels, lane % extent)
-    if residue is not None and np.unique(group * extent + residue).size == group.size == copies * extent:
-        return residue, f"lane modulo {extent}"
-    return rank_within(group, lowest(labels, np.arange(labels.size))), "rank of the lowest lane that is read"
-
-
-def _name_k(labels: Labels, slots: Slots, block: Labels, period: int) -> tuple[Labels, str]:
-    """k of every class: ascending with the group of lanes, then VGPR, then field."""
-    number = np.arange(labels.size)
-    per_lane = slots[1] * slots[2]
-    lanes = number // per_lane // period if period else np.zeros_like(number)
-    key = (lanes * per_lane + number % per_lane) * labels.size + number
-    first = lowest(labels, key)
-    # Blocks read copies in lanes of their own: only within a block do groups of lanes order k.
-    group = first // labels.size // per_lane
-    by_lane = np.unique(np.stack([block, group]), axis=1).shape[1] > np.unique(block).size
-    rule = (
-        f"k ascends with lane / {period}, then VGPR, then field"
-        if by_lane
-        else "k ascends with VGPR, then field"
-    )
-    return rank_within(block, first), rule
-
-
 def _check_product(
     met: Meetings,
     names: tuple[Labels, Labels, Labels],
@@ -292,14 +212,14 @@ def _check_product(
     m, n, k = shape
     row_of_d, col_of_d, k_of_a = names
     if (k_labels[0][met.a] != k_labels[1][met.b]).any() or met.a.size != m * n * k:
-        raise _not_a_product(shape, f"{met.a.size} products")
+        raise not_a_product(shape, f"{met.a.size} products")
     term = (row_of_d[met.d] * n + col_of_d[met.d]) * k + k_of_a[met.a]
     if (
         int(k_of_a.max()) >= k
         or np.unique(term).size != m * n * k
         or np.unique(met.d).size != (row_d >= 0).sum()
     ):
-        raise _not_a_product(shape, "some outputs miss a k, or have one twice")
+        raise not_a_product(shape, "some outputs miss a k, or have one twice")
 
 
 def _layout(
