@@ -89,7 +89,8 @@ class Outcome:
 @cache
 def _program() -> Program:
     code = SimpleNamespace(lines=SimpleNamespace(find=lambda pc: None))
-    return cast(Program, SimpleNamespace(code=code, kernel=SimpleNamespace(name="one_instruction")))
+    kernel = SimpleNamespace(name="one_instruction", wavefront_size=LANES)
+    return cast(Program, SimpleNamespace(code=code, kernel=kernel))
 
 
 def make_machine(waves: int) -> Machine:

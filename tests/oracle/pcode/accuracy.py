@@ -8,6 +8,7 @@ the approximations of f16 it says 0.51 ulp, which is 1 ulp of the correctly roun
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from . import softfloat as sf
 
@@ -41,6 +42,7 @@ _APPROXIMATIONS: dict[str, Accuracy] = {
 }
 
 
+@cache
 def of(op: str) -> Accuracy:
     """The promise for an operation: exact unless it is an approximation."""
     known = _APPROXIMATIONS.get(op)

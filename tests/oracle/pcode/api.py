@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 from tinygrad.runtime.autogen.amd.rdna3.str_pcode import PCODE
 
@@ -75,13 +75,14 @@ class Result:
         return rest_equal and accuracy.agrees(self.accuracy, self.d0 & mask, observed & mask)
 
 
+@cache
 def canonical(op_name: str) -> str:
     """`v_add_f32_e32`, `v_dual_add_f32`, `V_ADD_F32` -> `V_ADD_F32`."""
     name = _ENCODING.sub("", op_name.upper())
     return "V_" + name[len("V_DUAL_") :] if name.startswith("V_DUAL_") else name
 
 
-@lru_cache(maxsize=1)
+@cache
 def _texts() -> dict[str, str]:
     """AMD's text by name. Encodings of one name have one text; tests check that."""
     return {canonical(op.name): text for op, text in PCODE.items()}
@@ -104,21 +105,60 @@ def pseudocode(op_name: str) -> str:
         raise PcodeUnsupported(op_name, "AMD gives no pseudocode") from None
 
 
+@dataclass(frozen=True)
+class _Operation:
+    """An operation's text, translated once.
+
+    Attributes:
+        name: canonical.
+        run: executes the text in a frame.
+        words: all names in the text. Only these get values, because making values costs most of a run.
+        constants: the constants among them, by IEEE mode.
+        inputs: the registers and operands among them, with kind and width.
+        adds_offset: the text itself adds OFFSET to ADDR.
+    """
+
+    name: str
+    run: Runner
+    words: frozenset[str]
+    constants: dict[bool, dict[str, Binding]]
+    inputs: tuple[tuple[str, str, int], ...]
+    adds_offset: bool
+
+    def names(self, given: Mapping[str, int], mode: Mode) -> dict[str, Binding]:
+        """Values of all names in the text that `given` knows, and of the constants."""
+        names = dict(self.constants[mode.ieee])
+        for name, kind, width in self.inputs:
+            names[name] = Value(kind, width, given.get(name, 0) & (1 << width) - 1)
+        return names
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
 @cache
-def _program(op_name: str) -> Runner:
-    text = pseudocode(op_name)
+def _operation(op_name: str) -> _Operation:
+    name = canonical(op_name)
+    text = pseudocode(name)
     if _UNSUPPORTED.search(text):
-        raise PcodeUnsupported(op_name, "the text needs what this oracle does not model", text)
+        raise PcodeUnsupported(name, "the text needs what this oracle does not model", text)
     try:
-        return translate(parse(text), _invoke)
+        run = translate(parse(text), _invoke)
     except PcodeSyntax as error:
-        raise PcodeUnsupported(op_name, str(error), text) from error
+        raise PcodeUnsupported(name, str(error), text) from error
+    words = frozenset(_WORD.findall(text))
+    constants = {
+        ieee: {n: c for n, c in _constant_table(ieee).items() if n.partition(".")[0] in words}
+        for ieee in (False, True)
+    }
+    inputs = tuple((n, kind, width) for n, (kind, width) in _INPUTS.items() if n in words)
+    return _Operation(name, run, words, constants, inputs, any(w.startswith("OFFSET") for w in words))
 
 
 def supported(op_name: str) -> bool:
     """Whether the operation's text can be run."""
     try:
-        _program(canonical(op_name))
+        _operation(op_name)
     except PcodeUnsupported:
         return False
     return True
@@ -135,11 +175,10 @@ def _invoke(frame: Frame, callee: str, arguments: list[Value]) -> Value:
     match = _CALLEE.fullmatch(callee)
     if match is None:
         raise PcodeFault(f"{frame.op}: no function {callee}")
-    names = _constants(frame.mode)
-    names.update({f"S{i}": Value("B", 128, a.bits) for i, a in enumerate(arguments)})
-    names.update(D0=Value("B", 128, 0), laneId=unsigned(32, frame.lane))
-    inner = Frame(callee.upper(), names, frame.mode, frame.lane)
-    _program(callee.upper())(inner)
+    operation = _operation(callee)
+    given = {f"S{i}": a.bits for i, a in enumerate(arguments)} | {"laneId": frame.lane}
+    inner = Frame(operation.name, operation.names(given, frame.mode), frame.mode, frame.lane)
+    operation.run(inner)
     kind = parse_type(match["type"]) if match["type"] else Type("U", 32)
     destination = inner.names["D0"]
     assert isinstance(destination, Value)
@@ -166,8 +205,20 @@ def _constant_table(ieee: bool) -> dict[str, Binding]:
     }
 
 
-def _constants(mode: Mode) -> dict[str, Binding]:
-    return dict(_constant_table(mode.ieee))
+_INPUTS: dict[str, tuple[str, int]] = {
+    **dict.fromkeys(("S0", "S1", "S2", "D0", "DATA", "DATA2", "VDATA", "RETURN_DATA"), ("B", 128)),
+    **dict.fromkeys(("VCC", "EXEC", "PC"), ("B", 64)),
+    **dict.fromkeys(("EXEC_LO", "M0", "SIMM32"), ("B", 32)),
+    **dict.fromkeys(("VCCZ", "EXECZ", "SCC"), ("U", 1)),
+    **dict.fromkeys(("laneId", "laneID", "DATA0", "SRC0", "DST", "VDST"), ("U", 32)),
+    **dict.fromkeys(("ADDR", "ADDR_BASE"), ("U", 64)),
+    **dict.fromkeys(("OFFSET0", "OFFSET1"), ("U", 8)),
+    **dict.fromkeys(("OPSEL", "OPSEL_HI", "NEG"), ("B", 3)),
+    "SIMM16": ("B", 16),
+    "OFFSET": ("U", 16),
+    "SDATA": ("B", 512),
+}
+"""Kind and width of what `evaluate` gives to a text."""
 
 
 def evaluate(
@@ -224,50 +275,25 @@ def evaluate(
         PcodeUnsupported: if `supported(op_name)` is false.
         PcodeFault: if the text needs something that was not given.
     """
-    name = canonical(op_name)
-    text, program = pseudocode(name), _program(name)
-    load = "LOAD" in name
-    names = _constants(mode)
-    names.update(
-        S0=Value("B", 128, s0),
-        S1=Value("B", 128, s1),
-        S2=Value("B", 128, s2),
-        S=[Value("B", 32, s0), Value("B", 32, s1), Value("B", 32, s2)],
-        D0=Value("B", 128, d0),
-        VCC=Value("B", 64, vcc),
-        EXEC=Value("B", 64, exec_),
-        EXEC_LO=Value("B", 32, exec_ & 0xFFFFFFFF),
-        VCCZ=boolean(vcc & 0xFFFFFFFF == 0),
-        EXECZ=boolean(exec_ & 0xFFFFFFFF == 0),
-        SCC=boolean(scc),
-        PC=Value("B", 64, pc),
-        M0=Value("B", 32, m0),
-        laneId=unsigned(32, lane),
-        laneID=unsigned(32, lane),
-        SIMM16=Value("B", 16, simm16),
-        SIMM32=Value("B", 32, simm32),
-        ADDR=Value("U", 64, addr if re.search(r"\bOFFSET", text) else addr + offset),
-        ADDR_BASE=Value("U", 64, addr),
-        OFFSET=unsigned(16, offset),
-        OFFSET0=unsigned(8, offset0),
-        OFFSET1=unsigned(8, offset1),
-        DATA=Value("B", 128, data),
-        DATA2=Value("B", 128, data2),
-        DATA0=unsigned(32, data0),
-        VDATA=Value("B", 128, d0 if load else data),
-        SDATA=Value("B", 512, d0),
-        RETURN_DATA=Value("B", 128, d0),
-        SRC0=unsigned(32, src0),
-        DST=unsigned(32, vdst),
-        VDST=unsigned(32, vdst),
-        OPSEL=Value("B", 3, opsel),
-        OPSEL_HI=Value("B", 3, opsel_hi),
-        NEG=Value("B", 3, neg),
-        HW_REGISTERS=[Value("B", 32, r) for r in hwregs or ()],
-    )
-    frame = Frame(name, names, mode, lane, {} if mem is None else mem, {} if vgpr is None else vgpr)
-    program(frame)
-    return _result(frame)
+    operation = _operation(op_name)
+    half = exec_ & 0xFFFFFFFF
+    given = {
+        **{"S0": s0, "S1": s1, "S2": s2, "D0": d0, "VCC": vcc, "EXEC": exec_, "EXEC_LO": half},
+        **{"VCCZ": vcc & 0xFFFFFFFF == 0, "EXECZ": half == 0, "SCC": bool(scc), "PC": pc, "M0": m0},
+        **{"laneId": lane, "laneID": lane, "SIMM16": simm16, "SIMM32": simm32},
+        **{"ADDR": addr if operation.adds_offset else addr + offset, "ADDR_BASE": addr, "OFFSET": offset},
+        **{"OFFSET0": offset0, "OFFSET1": offset1, "DATA": data, "DATA2": data2, "DATA0": data0},
+        **{"VDATA": d0 if "LOAD" in operation.name else data, "SDATA": d0, "RETURN_DATA": d0},
+        **{"SRC0": src0, "DST": vdst, "VDST": vdst, "OPSEL": opsel, "OPSEL_HI": opsel_hi, "NEG": neg},
+    }
+    names = operation.names(given, mode)
+    if "S" in operation.words:
+        names["S"] = [Value("B", 32, s0), Value("B", 32, s1), Value("B", 32, s2)]
+    if "HW_REGISTERS" in operation.words:
+        names["HW_REGISTERS"] = [Value("B", 32, r) for r in hwregs or ()]
+    frame = Frame(operation.name, names, mode, lane, {} if mem is None else mem, {} if vgpr is None else vgpr)
+    operation.run(frame)
+    return _result(frame, given)
 
 
 def evaluate_wave(
@@ -315,23 +341,22 @@ def evaluate_wave(
     )
 
 
-def _register(frame: Frame, name: str) -> int:
-    value = frame.names.get(name)
-    return value.bits if isinstance(value, Value) else 0
+def _result(frame: Frame, given: Mapping[str, int]) -> Result:
+    def register(name: str) -> int:
+        value = frame.names.get(name)
+        return value.bits if isinstance(value, Value) else given[name] & (1 << OUTPUTS[name]) - 1
 
-
-def _result(frame: Frame) -> Result:
     returned = next((n for n in ("RETURN_DATA", "SDATA", "VDATA") if n in frame.written), "D0")
     return Result(
-        d0=_register(frame, returned),
+        d0=register(returned),
         written=frame.written.get(returned, 0) & ((1 << OUTPUTS[returned]) - 1),
         bit=frame.lane_bit,
-        d1=_register(frame, "D1") if "D1" in frame.written else None,
-        s0=_register(frame, "S0"),
-        vcc=_register(frame, "VCC"),
-        exec_=_register(frame, "EXEC"),
-        scc=_register(frame, "SCC"),
-        pc=_register(frame, "PC"),
+        d1=register("D1") if "D1" in frame.written else None,
+        s0=register("S0"),
+        vcc=register("VCC"),
+        exec_=register("EXEC"),
+        scc=register("SCC"),
+        pc=register("PC"),
         writes=frame.stores,
         vgpr_writes=frame.vgpr_writes,
         accuracy=accuracy.of(frame.op),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import NamedTuple
 
 
@@ -26,37 +27,37 @@ class Format:
     width: int
     fraction: int
 
-    @property
+    @cached_property
     def bias(self) -> int:
         """Bias of the exponent field."""
         return (1 << (self.width - self.fraction - 2)) - 1
 
-    @property
+    @cached_property
     def top(self) -> int:
         """Exponent field of infinities and NaNs."""
         return 2 * self.bias + 1
 
-    @property
+    @cached_property
     def sign(self) -> int:
         """Mask of the sign bit."""
         return 1 << (self.width - 1)
 
-    @property
+    @cached_property
     def inf(self) -> int:
         """Bits of +infinity."""
         return self.top << self.fraction
 
-    @property
+    @cached_property
     def quiet(self) -> int:
         """The bit that tells a quiet NaN from a signalling one."""
         return 1 << (self.fraction - 1)
 
-    @property
+    @cached_property
     def nan(self) -> int:
         """Bits of the default quiet NaN."""
         return self.inf | self.quiet
 
-    @property
+    @cached_property
     def lowest(self) -> int:
         """Exponent of the last bit of a denormal: the smallest positive value is 2**lowest."""
         return 1 - self.bias - self.fraction
