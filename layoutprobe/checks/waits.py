@@ -27,7 +27,7 @@ complete in order among themselves, LDS operations (lgkmcnt) too; scalar loads (
 so that only a wait for 0 covers them. Stores may be outstanding at the end, and at a barrier where
 nobody touches their bytes.
 Compilers insert these waits; what is checked is assembly, inline assembly, and code objects of any
-origin. Registers count as a whole, whichever lanes are active. Global memory that waves of one
+origin. Halves of registers count apart, whichever lanes are active. Global memory that waves of one
 workgroup hand each other (vscnt before a barrier) is not looked at, nor are hazards that need wait
 states instead of counters. Evidence: the counters are modelled (RDNA3 ISA guide; LLVM), the paths
 are those that the emulator executed."""

@@ -17,11 +17,11 @@ of its kind were issued after it; a scalar load is done only when N is 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from layoutprobe.isa.inst import VCC_LO, Inst
+from layoutprobe.isa.inst import VCC_LO, Inst, Operand
 
 Counter = Literal["vmcnt", "vscnt", "lgkmcnt"]
 
@@ -62,7 +62,7 @@ class Operation:
         inst: the instruction.
         counters: those that count it.
         ordered: it returns in order with the others of its kind.
-        targets: registers that it writes when it is done.
+        targets: parts of registers that it writes when it is done, see `parts`.
     """
 
     inst: Inst
@@ -80,7 +80,7 @@ def operation(inst: Inst, *, lds: bool = True) -> Operation | None:
     """
     if inst.name.startswith(_CACHE_HINTS):
         return None
-    targets = frozenset(r for o in inst.dst for r in o.registers())
+    targets = frozenset(writes(inst))
     match inst.encoding:
         case "SMEM":
             return Operation(inst, ("lgkmcnt",), False, targets)
@@ -108,20 +108,57 @@ def waits(inst: Inst) -> dict[Counter, int]:
     return {counter: count} if counter is not None and count < LIMIT else {}
 
 
+def parts(registers: Iterable[int], halves: tuple[int, ...] = (0, 1)) -> Iterator[int]:
+    """Numbers of the halves of registers: twice the register, and one more for the upper half."""
+    for register in registers:
+        for half in halves:
+            yield 2 * register + half
+
+
+def register_of(part: int) -> int:
+    """The register that a part belongs to, as `isa.inst` numbers them."""
+    return part // 2
+
+
 def reads(inst: Inst) -> Iterator[int]:
-    """Registers that an instruction reads when it issues."""
+    """Parts of registers that an instruction reads when it issues."""
+    narrow = _stored_half(inst.name)
     for half in inst.pair or (inst,):
-        for operand in half.src:
-            yield from operand.registers()
+        for place, operand in enumerate(half.src):
+            if narrow and place == (0 if inst.encoding in ("MUBUF", "MTBUF") else 1):
+                yield from parts(operand.registers(), narrow)
+            else:
+                yield from parts(operand.registers(), _halves(operand))
     if "vccz" in inst.name or "vccnz" in inst.name:
-        yield VCC_LO
+        yield from parts((VCC_LO,))
 
 
 def writes(inst: Inst) -> Iterator[int]:
-    """Registers that an instruction writes."""
+    """Parts of registers that an instruction writes."""
+    narrow = _loaded_half(inst.name)
     for half in inst.pair or (inst,):
         for operand in half.dst:
-            yield from operand.registers()
+            yield from parts(operand.registers(), narrow or _halves(operand))
+
+
+def _halves(operand: Operand) -> tuple[int, ...]:
+    return (int(operand.hi),) if operand.kind == "v" and operand.bits == 16 else (0, 1)
+
+
+def _loaded_half(name: str) -> tuple[int, ...]:
+    """The half that a D16 load or V_FMA_MIXHI writes; the other keeps its value."""
+    if name == "v_fma_mixhi_f16" or ("_load_" in name and "d16_hi" in name):
+        return (1,)
+    return (0,) if "_load_" in name and "d16" in name and "format" not in name else ()
+
+
+def _stored_half(name: str) -> tuple[int, ...]:
+    """The half from which a store takes one or two bytes."""
+    if "_store_" not in name:
+        return ()
+    if "d16_hi" in name:
+        return (1,)
+    return (0,) if name.endswith(("_b8", "_b16")) else ()
 
 
 def issue(queues: Queues, op: Operation) -> Queues:

@@ -16,7 +16,8 @@ What counts as a hazard:
 
 Not hazards: overwriting the data or address registers of an outstanding store or load (hardware has
 read them when a later VALU instruction may write them), and ending with stores outstanding.
-Registers count as a whole, whichever lanes are active, as they do for compilers.
+Registers count whichever lanes are active, and their halves apart: a D16 load writes one, and
+compilers use the other meanwhile (LLVM 24, real 16-bit registers).
 
 After a hazard the queues go on as if the missing wait had been there, so that one missing wait is
 one hazard.
@@ -43,6 +44,7 @@ from layoutprobe.observe.counters import (
     needed,
     operation,
     reads,
+    register_of,
     wait,
     waits,
     writes,
@@ -216,15 +218,15 @@ class _Walk:
             queue = self.queues.of(counter)
             allows = min(needed(self.queues, counter, at, self.ops) for at, _ in hit)
             pending = tuple(self.ops[queue[at]].inst for at, _ in reversed(hit))
-            register = hit[-1][1]
-            yield Hazard(inst, register not in read, pending, register, counter, allows, len(queue),
+            part = hit[-1][1]
+            yield Hazard(inst, part not in read, pending, register_of(part), counter, allows, len(queue),
                          self.last_waits.get(counter))  # fmt: skip
             self.queues = wait(self.queues, counter, allows, self.ops)
 
     def _hit(
         self, counter: Counter, read: frozenset[int], written: frozenset[int], op: Operation | None
     ) -> list[tuple[int, int]]:
-        """Places in a queue whose loads clash with these registers, each with one such register."""
+        """Places in a queue whose loads clash with these registers, each with one such part."""
         found = []
         for at, pc in enumerate(self.queues.of(counter)):
             pending = self.ops[pc]
