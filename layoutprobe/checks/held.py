@@ -232,12 +232,13 @@ def _fields(words: NDArray[np.uint32], bits: int) -> NDArray[Any]:
 
 def _digits(dtype: str, base: int) -> NDArray[np.int32]:
     """Digit less one of every raw value of an element; ZERO, or UNKNOWN for no digit."""
-    if dtype == "f16":
-        value = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
-    elif dtype == "bf16":
-        value = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
-    else:
-        value = np.arange(1 << (8 if dtype == "iu8" else 4)).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # among all bits are signalling NaNs
+        if dtype == "f16":
+            value = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
+        elif dtype == "bf16":
+            value = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+        else:
+            value = np.arange(1 << (8 if dtype == "iu8" else 4)).astype(np.float64)
     value = np.nan_to_num(value, nan=-1.0)  # NaN is no digit
     good = (value >= 1) & (value <= base) & (value == np.floor(value))
     digit = np.where(good, np.where(good, value, 1) - 1, UNKNOWN)

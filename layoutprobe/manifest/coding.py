@@ -90,8 +90,9 @@ class Coding:
         result = np.zeros(np.shape(digits[0]), np.int64)
         good = np.ones(result.shape, np.bool_)
         for place, values in enumerate(digits):
-            held = np.asarray(values, np.float64)
-            good &= (held >= 1) & (held <= self.base) & (held == np.floor(held))
+            with np.errstate(invalid="ignore"):  # any bits may be held, a signalling NaN too
+                held = np.asarray(values, np.float64)
+                good &= (held >= 1) & (held <= self.base) & (held == np.floor(held))
             result += (np.where(good, held, 1).astype(np.int64) - 1) * self.base**place
         return np.where(good & (result < total), result, NOBODY)
 
