@@ -171,9 +171,7 @@ def compile_variant(variant: Variant, kernels: Any) -> tuple[bytes, int]:
         if name in variant.constants:
             value = variant.constants[name]
             signature[name] = "constexpr"
-            constants[name] = (
-                kernels.tl.dtype(NAMES[value].replace("i32", "int32")) if name == "ACC" else value
-            )
+            constants[name] = kernels.tl.dtype(ACCUMULATORS[str(value)]) if name == "ACC" else value
             continue
         kind = variant.types[name]
         signature[name] = f"*{NAMES[kind[1:]]}" if kind[0] == "*" else NAMES[kind]
