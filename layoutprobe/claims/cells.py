@@ -90,6 +90,8 @@ def _listed(lines: Sequence[str], header: Sequence[str], name: str) -> list[Clai
         if len(line) < len(header):
             raise UsageError("a line of the CSV file is too short", where={"file": name, "line": number})
         matrix = line[at["matrix"]].strip()
+        if matrix == "index":  # of a sparse instruction, as `layoutprobe layout` writes it
+            continue
         if matrix not in MATRICES:
             raise UsageError(f"no matrix {matrix[:20]!r}", where={"file": name, "line": number})
         low = _whole(line[at["bit_lo"]], name, number)

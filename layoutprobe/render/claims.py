@@ -1,0 +1,154 @@
+"""Verdicts on claims, and differences of layouts: for the terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, TextIO
+
+from rich.text import Text
+
+from layoutprobe.claims.difference import LayoutDifference
+from layoutprobe.claims.judge import Judgement
+from layoutprobe.render.console import PlainConsole
+from layoutprobe.render.page import VERDICT_STYLES, Page, glyphs_for, print_lines
+from layoutprobe.render.words import plural
+
+CLAIM_SCHEMA = "layoutprobe-claim/1"
+DIFF_SCHEMA = "layoutprobe-diff/1"
+WORDS = {0: "holds", 1: "finding", 2: "undecided"}
+
+
+def write_claims(judgements: Sequence[Judgement], stream: TextIO) -> None:
+    """The verdicts, one paragraph each."""
+    console, page = _page(stream)
+    for number, judgement in enumerate(judgements):
+        if number:
+            print_lines([Text("")], console)
+        print_lines(_judged(judgement, page), console)
+
+
+def _page(stream: TextIO) -> tuple[PlainConsole, Page]:
+    console = PlainConsole(stream)
+    return console, Page(console.width, console.encoding, glyphs_for(console))
+
+
+def _judged(judgement: Judgement, page: Page) -> Iterator[Text]:
+    claims = judgement.claims
+    if claims.name:
+        yield from page.paragraph(claims.name, "bold")
+    for statement in claims.statements:
+        for line in statement.text.splitlines():
+            yield from page.pairs([("claim", line)])
+    of = f"{judgement.instruction} on {judgement.arch}" + (
+        f", wave{judgement.wave}" if judgement.wave else ""
+    )
+    word = WORDS[judgement.exit_code]
+    pairs = [("source", claims.source)] if claims.source else []
+    yield from page.pairs([*pairs, ("of", of + (f", op_sel {judgement.opsel}" if judgement.opsel else ""))])
+    yield from page.pairs([("verdict", f"{page.sign(word)} {judgement.sentence}")], VERDICT_STYLES[word])
+    yield from page.pairs([("", reason) for reason in judgement.reasons])
+    if judgement.differing and judgement.exit_code:
+        yield from page.pairs([("differs", f"in {judgement.differing} of {plural(judgement.slots, 'slot')}")])
+    if judgement.effect is not None and judgement.exit_code:
+        yield from page.pairs([("a GEMM", str(judgement.effect))])
+    if judgement.evidence is not None:
+        yield from page.pairs([("evidence", str(judgement.evidence))], "dim")
+
+
+def write_claims_json(judgements: Sequence[Judgement], stream: TextIO) -> None:
+    """One object with a list of verdicts; see CLAIM_SCHEMA."""
+    _dump({"schema": CLAIM_SCHEMA, "claims": [_judged_data(judgement) for judgement in judgements]}, stream)
+
+
+def _judged_data(judgement: Judgement) -> dict[str, Any]:
+    claims, evidence = judgement.claims, judgement.evidence
+    return {
+        "name": claims.name,
+        "source": claims.source,
+        "says": [
+            {"matrix": statement.matrix, "dialect": statement.dialect, "text": statement.text}
+            for statement in claims.statements
+        ],
+        "instruction": judgement.instruction,
+        "arch": judgement.arch,
+        "wave": judgement.wave,
+        "opsel": judgement.opsel,
+        "verdict": judgement.verdict,
+        "sentence": judgement.sentence,
+        "reasons": list(judgement.reasons),
+        "first": None if judgement.first is None else asdict(judgement.first),
+        "differing": judgement.differing,
+        "slots": judgement.slots,
+        "renamed": {
+            axis: [list(pair) for pair in pairs] for axis, pairs in (judgement.renamed or {}).items()
+        },
+        "effect": None if judgement.effect is None else asdict(judgement.effect),
+        "evidence": None if evidence is None else {"kind": evidence.kind, "source": evidence.source},
+    }
+
+
+def write_difference(found: LayoutDifference, stream: TextIO) -> None:
+    """What differs, operand by operand."""
+    console, page = _page(stream)
+    print_lines(_difference(found, page), console)
+
+
+def outcome(found: LayoutDifference) -> str:
+    """The result in one sentence."""
+    first, second = found.names
+    if found.equal:
+        return f"{first} and {second} have the same layouts"
+    if found.renamed:
+        return f"{first} and {second} are equal after one renaming of {' and '.join(found.renamed)}"
+    names = ", ".join(operand.matrix for operand in found.operands if operand.differing)
+    return f"{first} and {second} differ" + (f" in {names}" if names else "")
+
+
+def _difference(found: LayoutDifference, page: Page) -> Iterator[Text]:
+    yield from page.paragraph(outcome(found), "bold")
+    for operand in found.operands:
+        if not operand.differing:
+            yield from page.pairs([(operand.matrix, "the same")], "green")
+            continue
+        count = f"differs in {operand.differing} of {plural(operand.slots, 'slot')}; first {operand.first}"
+        yield from page.pairs([(operand.matrix, count)], "yellow")
+        for name, forms in zip(found.names, operand.forms, strict=True):
+            text = next((form.text for form in forms), "no closed form")
+            yield from page.pairs([("", f"{name}: {text}")])
+    yield from page.pairs([("", text) for text in found.missing], "yellow")
+    for axis, lines in (found.renamed or {}).items():
+        order = ", ".join(f"{mine}->{other}" for mine, other in lines if mine != other)
+        yield from page.pairs([("renamed", f"{axis} {order}: no product shows it")])
+
+
+def write_differences_json(found: Sequence[LayoutDifference], notes: Sequence[str], stream: TextIO) -> None:
+    """One object with a list of pairs; see DIFF_SCHEMA."""
+    pairs = [
+        {
+            "names": list(one.names),
+            "equal": one.equal,
+            "missing": list(one.missing),
+            "renamed": None
+            if one.renamed is None
+            else {axis: [list(pair) for pair in lines] for axis, lines in one.renamed.items()},
+            "operands": [
+                {
+                    "matrix": operand.matrix,
+                    "differing": operand.differing,
+                    "slots": operand.slots,
+                    "first": operand.first,
+                    "forms": [{form.dialect: form.text for form in side} for side in operand.forms],
+                }
+                for operand in one.operands
+            ],
+        }
+        for one in found
+    ]
+    _dump({"schema": DIFF_SCHEMA, "pairs": pairs, "notes": list(notes)}, stream)
+
+
+def _dump(document: dict[str, Any], stream: TextIO) -> None:
+    json.dump(document, stream, indent=1)
+    stream.write("\n")

@@ -1,0 +1,136 @@
+"""What is said of a solved instruction, the same in every format, and its table for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.text import Text
+
+from layoutprobe.layouts.dialects import ClosedForm, closed_forms
+from layoutprobe.layouts.instruction import InstructionLayout
+from layoutprobe.layouts.queries import Answer, copies_text
+from layoutprobe.render.console import PlainConsole
+from layoutprobe.render.page import Page, glyphs_for, print_lines
+from layoutprobe.render.words import plural
+
+Lines = list[tuple[str, str]]
+
+NO_FORM = "no closed form in this dialect reproduces the table"
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What of an instruction is shown.
+
+    Attributes:
+        solved: the instruction.
+        matrices: which operands.
+        dialects: which dialects; one alone is written over several lines where it has such a form.
+        answers: to questions; where there are any, nothing else is shown in the table.
+    """
+
+    solved: InstructionLayout
+    matrices: tuple[str, ...]
+    dialects: tuple[str, ...]
+    answers: tuple[Answer, ...] = ()
+
+
+def title(solved: InstructionLayout) -> str:
+    """One line: what was solved."""
+    opsel = f", op_sel {solved.opsel}" if solved.opsel else ""
+    return f"{solved.instruction} on {solved.arch}, wave{solved.wave}{opsel}"
+
+
+def basis(solved: InstructionLayout) -> Lines:
+    """What the layouts rest on, and what execution leaves open."""
+    lines = [
+        ("names", solved.convention),
+        ("gauge", str(solved.gauge)),
+        ("open", solved.ambiguity),
+        *((f"{subject}", text) for subject, text in solved.sources.items()),
+        ("evidence", f"{solved.evidence}, {plural(solved.launches, 'launch', 'launches')}"),
+    ]
+    return [(label, text) for label, text in lines if text]
+
+
+def operand_line(solved: InstructionLayout, matrix: str) -> str:
+    """ "A: 16 x 16 (M x K), 8 VGPRs of 2 elements; every element sits in 2 lanes"."""
+    layout = solved.operands[matrix]
+    axes = {"A": "M x K", "B": "K x N", "index": "places of A in their groups"}.get(matrix, "M x N")
+    if matrix == "A" and solved.sparse:
+        axes = "M x K/2, compressed"
+    each = f" of {layout.fields} elements" if layout.fields > 1 else ""
+    copies = copies_text(layout)
+    size = f"{layout.shape[0]} x {layout.shape[1]} ({axes}), {plural(layout.vgprs, 'VGPR')}{each}"
+    unread = int((~layout.holes & ~solved.live[matrix]).sum())
+    dead = f"; {unread} slots were not seen to be read" if unread else ""
+    return f"{matrix}: {size}{f'; {copies}' if copies else ''}{dead}"
+
+
+def forms(shown: Shown, matrix: str) -> list[tuple[str, ClosedForm | None]]:
+    """(dialect, form or None) of an operand."""
+    found = {form.dialect: form for form in closed_forms(shown.solved.operands[matrix], shown.dialects)}
+    return [(dialect, found.get(dialect)) for dialect in shown.dialects]
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer in one sentence."""
+    places = answer.places
+    unread = " (not seen to be read)"
+    if answer.question[len(answer.matrix)] == ":":
+        return ", ".join(
+            f"{p.name}: {p.element}" + ("" if p.read or "no element" in p.element else unread) for p in places
+        )
+    if not places:
+        return "in no slot"
+    return ", ".join(p.name + ("" if p.read else unread) for p in places)
+
+
+def write(shown: Shown, stream: TextIO) -> None:
+    """The table for people; it adapts to the width and the encoding of the stream."""
+    console = PlainConsole(stream)
+    page = Page(console.width, console.encoding, glyphs_for(console))
+    print_lines(_lines(shown, page), console)
+
+
+def _lines(shown: Shown, page: Page) -> Iterator[Text]:
+    solved = shown.solved
+    if shown.answers:
+        for answer in shown.answers:
+            yield from page.pairs([(answer.question, answer_text(answer))])
+        yield from page.pairs([("", title(solved)), ("evidence", str(solved.evidence))], "dim")
+        return
+    yield from page.paragraph(title(solved), "bold")
+    alone = len(shown.dialects) == 1
+    for matrix in shown.matrices:
+        yield Text("")
+        yield from page.paragraph(operand_line(solved, matrix), "bold cyan")
+        for dialect, form in forms(shown, matrix):
+            if form is not None and alone and "\n" in form.lines:
+                yield from (Text(f"  {line}") for line in form.lines.splitlines())
+                continue
+            yield from page.pairs([(dialect, form.text if form else NO_FORM)])
+    yield Text("")
+    yield from page.pairs(readings(shown) + basis(solved), "dim")
+
+
+def readings(shown: Shown) -> Lines:
+    """How to read each dialect that is shown."""
+    read: dict[str, dict[str, list[str]]] = {}
+    for matrix in shown.matrices:
+        for dialect, form in forms(shown, matrix):
+            if form is not None:
+                read.setdefault(dialect, {}).setdefault(form.convention, []).append(matrix)
+    said = []
+    for dialect, conventions in read.items():
+        for number, (text, who) in enumerate(conventions.items()):
+            named = f"{', '.join(who)}: {text}" if len(conventions) > 1 else text
+            said.append((dialect if not number else "", named))
+    return said
+
+
+def matrices_of(solved: InstructionLayout, chosen: Sequence[str] | None) -> tuple[str, ...]:
+    """The operands to show, in their usual order."""
+    return tuple(name for name in solved.operands if chosen is None or name in chosen)
