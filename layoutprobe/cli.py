@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from layoutprobe import __version__, check_command, init_command, occupancy_command
+from layoutprobe import __version__, check_command, init_command, layout_command, occupancy_command
 from layoutprobe.arguments import Parser, ShowVersion, index, indices
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.render import FORMATS, render
@@ -134,6 +134,12 @@ def parser() -> Parser:
     init_command.add_options(init)
     explain = _command(commands, "explain", check_command.EXPLAIN_SUMMARY, check_command.explain)
     check_command.add_explain_options(explain)
+    layout = _command(commands, "layout", layout_command.SUMMARY, layout_command.run)
+    layout_command.add_options(layout)
+    claim = _command(commands, "claim", layout_command.CLAIM_SUMMARY, layout_command.claim)
+    layout_command.add_claim_options(claim)
+    diff = _command(commands, "diff", layout_command.DIFF_SUMMARY, layout_command.diff)
+    layout_command.add_diff_options(diff)
     waves = _command(commands, "occupancy", occupancy_command.SUMMARY, occupancy_command.run)
     occupancy_command.add_options(waves)
     _command(commands, "doctor", "what of compilers and devices is found here", _doctor)
