@@ -3,35 +3,81 @@
 >>> from layoutprobe import instructions
 >>> instructions.names("gfx1151")[0]
 'v_wmma_f32_16x16x16_f16'
+>>> found = instructions.solve("v_wmma_f32_16x16x16_f16")
+>>> found.operands["D"].element((0, 16, 0, 0))
+'D[1][0]'
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutprobe.arch import DEFAULT, find
+from layoutprobe.arch.matrix import WAVES
 from layoutprobe.backends.base import Backend
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.instructions.probe import Prober, Variant
+from layoutprobe.instructions.solving import result_of
 from layoutprobe.layouts.instruction import InstructionLayout
 
 
-def names(arch: str = "gfx1151") -> list[str]:
-    """Mnemonics of the target's matrix instructions, in the order of their opcodes."""
-    raise NotImplementedError
+def names(arch: str = DEFAULT) -> list[str]:
+    """Mnemonics of the target's matrix instructions, in the order of their opcodes.
+
+    Raises:
+        UsageError: no such target.
+    """
+    return list(find(arch).matrix)
+
+
+def variants(arch: str = DEFAULT) -> Iterator[Variant]:
+    """Every instruction of the target, in both wave sizes, with every op_sel or index key."""
+    for form in find(arch).matrix.values():
+        for wave in WAVES:
+            for opsel in form.opsels(wave):
+                yield Variant(form, arch, wave, opsel)
 
 
 def solve(
     instruction: str,
-    arch: str = "gfx1151",
+    arch: str = DEFAULT,
     wave: int = 32,
     opsel: int = 0,
     backend: Backend | None = None,
     compiler: str | None = None,
 ) -> InstructionLayout:
-    """Layout of one instruction."""
-    raise NotImplementedError
+    """Layout of A, B, C and D of one instruction, by executing it.
+
+    Args:
+        instruction: mnemonic.
+        arch: target that has it.
+        wave: lanes of a wave, 32 or 64.
+        opsel: 4 for the upper half of 16-bit C and D on RDNA3; the index key of sparse forms.
+        backend: where the probe runs; the emulator by default.
+        compiler: which compiler; see `layoutprobe.toolchain`.
+
+    Raises:
+        UsageError: the target has no such instruction, or not in this form.
+        ToolchainError: the probe does not compile.
+        ExecutionError: the probe does not run.
+        ProbeError: what came back is no matrix product of the documented shape.
+    """
+    form = find(arch).matrix_form(instruction)
+    form.fragments(wave, opsel)  # refuses what does not exist
+    return result_of(Prober(Variant(form, arch, wave, opsel), backend or EmulatorBackend(), compiler))
 
 
 def sweep(
-    arch: str = "gfx1151", backend: Backend | None = None, compiler: str | None = None
+    arch: str = DEFAULT, backend: Backend | None = None, compiler: str | None = None
 ) -> Iterator[InstructionLayout]:
-    """Every instruction of the target, in both wave sizes and with every op_sel."""
-    raise NotImplementedError
+    """Every instruction of the target, in both wave sizes, with every op_sel or index key.
+
+    Raises:
+        As `solve`.
+    """
+    backend = backend or EmulatorBackend()
+    for variant in variants(arch):
+        yield result_of(Prober(variant, backend, compiler))
+
+
+__all__ = ["InstructionLayout", "Prober", "Variant", "names", "result_of", "solve", "sweep", "variants"]

@@ -1,0 +1,107 @@
+"""Names of lines after AMD's documents, and copies that the documents ask for.
+
+The solver names rows, columns and k by rules of its own, as execution cannot tell names. Readers
+know the names of AMD's documents. Where a permutation of names leads from one to the other, it is
+applied; it touches A, B, C, D and the index alike, so that a layout that differs from the document
+by more than names still differs. What stands in no execution, a copy that no output reads, is
+filled in from the documented replication and stays marked as not live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.arch.fragments import Fragment
+from layoutprobe.arch.matrix import MatrixForm
+from layoutprobe.layouts.layout import HOLE, Layout
+
+Ints = NDArray[np.int64]
+Layouts = Mapping[str, Layout]
+
+DOCUMENT = "as in AMD's matrix instruction calculator"
+
+
+def documented(fragment: Fragment, lanes: int) -> tuple[Ints, Ints]:
+    """Row and column that the document gives every slot: int64 [lane * vgpr * field]."""
+    count = lanes * fragment.vgprs * (32 // fragment.field_bits)
+    row, col = np.full(count, HOLE, np.int64), np.full(count, HOLE, np.int64)
+    rows, cols = np.indices(fragment.slot.shape[1:])
+    for slot in fragment.slot:
+        row[slot], col[slot] = rows, cols
+    return row, col
+
+
+def renamed(layouts: Layouts, form: MatrixForm, wave: int, opsel: int) -> tuple[dict[str, Layout], set[str]]:
+    """The same layouts with the document's names where a permutation leads to them.
+
+    Returns:
+        The layouts, and the axes that have the document's names.
+    """
+    found, axes = dict(layouts), set()
+    fragments = form.fragments(wave, opsel)
+    a_row, a_col = documented(fragments["A"], wave)
+    _, b_col = documented(fragments["B"], wave)
+    group = 2 if form.sparse else 1
+    for axis, solved, wanted in (
+        ("M", found["A"].row, a_row),
+        ("N", found["B"].col, b_col),
+        ("K", found["A"].col, a_col),
+    ):
+        unit = group if axis == "K" else 1
+        order = _permutation(solved.ravel().astype(np.int64) // unit, wanted // unit)
+        if order is not None:
+            axes.add(axis)
+            found = {name: _apply(layout, axis, order, form.sparse) for name, layout in found.items()}
+    return found, axes
+
+
+def _permutation(solved: Ints, wanted: Ints) -> Ints | None:
+    """Solved name -> wanted name, if the live slots define one."""
+    live = solved >= 0
+    if not live.any() or (wanted[live] < 0).any():
+        return None
+    order = np.full(int(solved.max()) + 1, -1)
+    order[solved[live]] = wanted[live]
+    if (order[solved[live]] != wanted[live]).any() or sorted(order.tolist()) != list(range(order.size)):
+        return None
+    return order
+
+
+def _apply(layout: Layout, axis: str, order: Ints, sparse: bool) -> Layout:
+    def renaming(unit: int) -> Callable[[NDArray[np.int32]], NDArray[np.int32]]:
+        return lambda line: np.where(line >= 0, order[line // unit] * unit + line % unit, line).astype(
+            np.int32
+        )
+
+    kept, dense = (2, 4) if sparse else (1, 1)
+    row: Mapping[tuple[str, str], int] = {
+        ("M", "A"): 1, ("M", "C"): 1, ("M", "D"): 1, ("M", "index"): 1, ("K", "B"): dense,
+    }  # fmt: skip
+    col: Mapping[tuple[str, str], int] = {
+        ("N", "B"): 1, ("N", "C"): 1, ("N", "D"): 1, ("K", "A"): kept, ("K", "index"): kept,
+    }  # fmt: skip
+    key = (axis, layout.matrix)
+    if key in row:
+        layout = replace(layout, row=renaming(row[key])(layout.row))
+    if key in col:
+        layout = replace(layout, col=renaming(col[key])(layout.col))
+    return layout
+
+
+def with_copies(layout: Layout, every: int) -> Layout:
+    """Slots that nobody reads take the element that lanes `every` apart hold, if these agree.
+
+    The documents of RDNA3 ask for such copies of A and B; which of them an output reads they leave open.
+    """
+    row, col = layout.row.copy(), layout.col.copy()
+    groups = layout.lanes // every
+    for array in (row, col):
+        by_group = array.reshape(1, groups, every, *array.shape[2:])
+        top = by_group.max(axis=1, keepdims=True)
+        agree = ((by_group == HOLE) | (by_group == top)).all(axis=1, keepdims=True)
+        by_group[...] = np.where((by_group == HOLE) & agree, top, by_group)
+    return replace(layout, row=row, col=col)

@@ -1,0 +1,131 @@
+"""The probe of a matrix instruction: its kernel, and one launch after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.arch.matrix import MatrixForm
+from layoutprobe.assets import asset_dir
+from layoutprobe.backends.base import Backend, Buffer, Launch
+from layoutprobe.capture.capture import Capture, Evidence
+from layoutprobe.codeobj.elf import load
+from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.errors import CodeObjectError, ProbeError, UsageError
+from layoutprobe.toolchain.compile import compile_hip
+
+Words = NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What selects a kernel of the probe.
+
+    Attributes:
+        form: the instruction.
+        arch: target.
+        wave: 32 or 64.
+        opsel: as of MatrixForm.opsels.
+        modifier: "", or for the integer forms "neg1" (A signed), "neg2" (B signed), "clamp" (A and
+            B signed, sums saturate).
+    """
+
+    form: MatrixForm
+    arch: str
+    wave: int
+    opsel: int = 0
+    modifier: str = ""
+
+    @property
+    def kernel(self) -> str:
+        """Name of its kernel."""
+        suffix = f"opsel{self.opsel}" if self.opsel else self.modifier
+        return self.form.name + (f"__{suffix}" if suffix else "")
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the kernel's inputs, in order."""
+        return ("a", "b", "c", "index" if self.form.sparse else "old")
+
+
+@lru_cache(maxsize=8)
+def build(arch: str, wave: int, compiler: str | None = None) -> tuple[CodeObject, Mapping[str, str]]:
+    """The code object with a kernel for every instruction of the target, and what compiled it.
+
+    Raises:
+        ToolchainError: there is no compiler, or it refuses the probe.
+    """
+    wide = wave == 64
+    compiled = compile_hip(
+        asset_dir("probes") / "instruction.hip",
+        target=arch,
+        defines={"WAVE64": 1} if wide else {},
+        flags=("-mwavefrontsize64",) if wide else (),
+        compiler=compiler,
+    )
+    return load(compiled.data), compiled.toolchain
+
+
+@dataclass
+class Prober:
+    """Launches the kernel of a variant, and keeps what came back.
+
+    Attributes:
+        variant: which kernel.
+        backend: where it runs.
+        compiler: which compiler.
+        captures: one per launch, in order.
+    """
+
+    variant: Variant
+    backend: Backend
+    compiler: str | None = None
+    captures: list[Capture] = field(default_factory=list)
+
+    def __call__(self, operands: Mapping[str, Words]) -> Words:
+        """D of one launch; all uint32 [wave, vgpr, lane].
+
+        Raises:
+            ExecutionError: the kernel cannot be run.
+            ProbeError: D has undefined bits.
+        """
+        variant = self.variant
+        code, toolchain = build(variant.arch, variant.wave, self.compiler)
+        kernel = code.kernel(variant.kernel)
+        if kernel.wavefront_size != variant.wave or len(kernel.explicit_args) != 5:
+            raise CodeObjectError("the instruction probe is not what its table says",
+                                  where={"kernel": variant.kernel})  # fmt: skip
+        inputs = {name: operands[name] for name in variant.inputs}
+        waves, vgprs = len(inputs["a"]), variant.form.vgprs(variant.wave)["D"]
+        out = Buffer(np.zeros((waves, vgprs, variant.wave), np.uint32), undefined=True)
+        args = [*(Buffer(np.ascontiguousarray(x)) for x in inputs.values()), out]
+        result = self.backend.run(Launch(code, variant.kernel, (waves, 1, 1), (variant.wave, 1, 1), args))
+        d, undefined = result.buffers[4], result.undefined[4]
+        if d is None or (undefined is not None and undefined.any()):
+            raise ProbeError("The instruction probe returned undefined bits", where={"kernel": variant.kernel},
+                             hint="the probe kernel is at fault")  # fmt: skip
+        parameters = {
+            "instruction": variant.form.name,
+            "wave": variant.wave,
+            "opsel": variant.opsel,
+            "modifier": variant.modifier,
+        }
+        self.captures.append(
+            Capture("instruction", code.target, result.evidence, inputs, {"d": d}, {}, parameters, toolchain)
+        )
+        return d
+
+    @property
+    def evidence(self) -> Evidence:
+        """Of the launches so far.
+
+        Raises:
+            UsageError: there were none.
+        """
+        if not self.captures:
+            raise UsageError("nothing was launched")
+        return self.captures[0].evidence

@@ -1,0 +1,95 @@
+"""From a prober to the layout of its instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from layoutprobe.arch.fragments import LINES
+from layoutprobe.instructions.naming import DOCUMENT, renamed, with_copies
+from layoutprobe.instructions.probe import Prober, Variant
+from layoutprobe.layouts.instruction import InstructionLayout
+from layoutprobe.solver.hotsets import Execute, Extents
+from layoutprobe.solver.instruction import Solved, solve_instruction
+
+_NAMES = {"M": "rows", "N": "columns", "K": "k"}
+
+
+def extents_of(variant: Variant) -> Extents:
+    """Registers and element types of the operands, which the assembler fixes."""
+    form, vgprs = variant.form, variant.form.vgprs(variant.wave)
+    return Extents(
+        variant.wave,
+        {name: vgprs[name] for name in "ABD"},
+        {"A": form.a, "B": form.b, "D": form.result},
+        form.sparse,
+    )
+
+
+def solved_by(variant: Variant, execute: Execute) -> Solved:
+    """What executions of a variant show, with the solver's own names."""
+    return solve_instruction(extents_of(variant), variant.form.shape, execute)
+
+
+def result_of(prober: Prober) -> InstructionLayout:
+    """The layout of the prober's instruction, with the document's names where these are but names.
+
+    Raises:
+        As `layoutprobe.instructions.solve`.
+    """
+    return layout_of(prober.variant, solved_by(prober.variant, prober), prober)
+
+
+def layout_of(variant: Variant, solved: Solved, prober: Prober) -> InstructionLayout:
+    """The result in the form that everyone reads."""
+    form = variant.form
+    layouts, axes = renamed(solved.layouts(), form, variant.wave, variant.opsel)
+    live = {name: ~layout.holes for name, layout in layouts.items()}
+    copies = form.fragments(variant.wave, variant.opsel)["A"].copies
+    sources = {}
+    if copies > 1:
+        layouts |= {name: with_copies(layouts[name], LINES) for name in "AB"}
+        sources["copies"] = (
+            f"lanes {LINES} apart hold the same elements of A and of B (RDNA3 ISA guide, 7.9); which copy "
+            "an output reads is the model of the emulator, where the run is emulated"
+        )
+    if axes:
+        sources["names"] = f"{', '.join(_NAMES[axis] for axis in sorted(axes))}: {DOCUMENT}"
+    if form.sparse:
+        sources["shape"] = "no document but AMD's matrix instruction calculator describes the sparse forms"
+    capture = prober.captures[0]
+    silicon = "silicon arithmetic" in prober.evidence.source and form.family == "rdna3"
+    emulated = prober.evidence.kind == "emulated"
+    return InstructionLayout(
+        instruction=form.name,
+        arch=variant.arch,
+        wave=variant.wave,
+        opsel=variant.opsel,
+        shape=form.shape,
+        operands=layouts,
+        live=live,
+        readers=solved.readers(),
+        kept=solved.terms.kept.reshape(1, *solved.extents.slots("D")),
+        gauge=solved.gauge,
+        convention=_convention(solved.names.rules, axes),
+        ambiguity=_ambiguity(solved),
+        launches=sum(solved.launches.values()),
+        evidence=prober.evidence,
+        arithmetic=("silicon" if silicon else "ieee") if emulated else "",
+        toolchain=capture.toolchain,
+        sources=sources,
+    )
+
+
+def _convention(rules: Mapping[str, str], axes: set[str]) -> str:
+    return "; ".join(f"{_NAMES[axis]} {DOCUMENT}" if axis in axes else rules[axis] for axis in "MNK")
+
+
+def _ambiguity(solved: Solved) -> str:
+    gauge = solved.gauge
+    text = f"known up to names: {gauge}"
+    if gauge.blocks > 1:
+        text += (
+            f"; the {gauge.blocks} groups of output {gauge.stacked} read copies of their own, and only the "
+            "documented replication says that these are copies"
+        )
+    return text

@@ -1,0 +1,286 @@
+"""Which slots of A and B meet in which slot of D, in as few executions as separate all candidates.
+
+A *hot set* is a set of slots of one operand of which every output reads at most one. With ones in a
+hot set of A, zeros elsewhere in A, and letters that number the slots in B, every output shows
+the slot of B that its one slot of the hot set meets. An output that sums K products needs K
+hot sets, as each shows it one of them; and numbering n slots with an alphabet of r letters takes
+log_r(n) executions. The same with A and B exchanged tells which slot of the hot set it was.
+
+Hot sets are found, not assumed: start with one field of one VGPR in all lanes, count how many of
+its slots each output reads (ones in both operands), and halve the lanes until it is at most one.
+
+What was found is then held against executions with random operands. An instruction that is no
+sum of products of pairs of slots fails there, or earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import ProbeError
+from layoutprobe.solver.alphabet import Alphabet, alphabet_of, coded, decoded
+from layoutprobe.solver.observe import join_fields, split_fields
+
+Words = NDArray[np.uint32]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+Execute = Callable[[Mapping[str, Words]], Words]
+"""Runs the instruction once per wave: operands "a", "b", "c" and "old" (what D held before), or
+"index" for a sparse one, to "d"; uint32 [wave, vgpr, lane]."""
+
+INDEX_SETTINGS = (0x44444444, 0x99999999, 0xEEEEEEEE, 0x88888888)
+"""Every group keeps (0,1), (1,2), (2,3), (0,2). Legal index pairs ascend. In the first three both
+elements go through three places; the last moves the second alone, which tells the two apart."""
+PLACES = ((0, 1, 2, 0), (1, 2, 3, 2))
+"""Place that each setting gives to the element told by the low, by the high bits of an index pair."""
+
+
+@dataclass(frozen=True)
+class Extents:
+    """What is known of an instruction before it is executed.
+
+    Attributes:
+        lanes: of a wave.
+        vgprs: "A", "B", "D" -> registers.
+        types: "A", "B", "D" -> element type.
+        sparse: there is an index operand, and D is C.
+    """
+
+    lanes: int
+    vgprs: Mapping[str, int]
+    types: Mapping[str, str]
+    sparse: bool = False
+
+    def bits(self, operand: str) -> int:
+        """Width of an element."""
+        return alphabet_of(self.types[operand]).bits
+
+    def slots(self, operand: str) -> tuple[int, int, int]:
+        """Lanes, VGPRs and fields of an operand; C has those of D."""
+        name = "D" if operand == "C" else operand
+        return self.lanes, self.vgprs[name], 32 // self.bits(name)
+
+    def count(self, operand: str) -> int:
+        """Number of slots."""
+        lanes, vgprs, fields = self.slots(operand)
+        return lanes * vgprs * fields
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The products that enter each output; slots by number.
+
+    Attributes:
+        a, d: int64 [term]: slot of A, slot of D.
+        b: int64 [setting, term]: slot of B that it meets; one setting where A is dense.
+        c, c_to: int64: slot c[n] of C is added into slot c_to[n] of D.
+        kept: bool [slot of D]: keeps what the destination held.
+    """
+
+    a: Ints
+    d: Ints
+    b: Ints
+    c: Ints
+    c_to: Ints
+    kept: Mask
+
+
+@dataclass
+class Bench:
+    """Executes, and counts the executions.
+
+    Attributes:
+        extents: of the operands.
+        execute: whatever runs the instruction.
+        launches: executions so far, by what they were for.
+    """
+
+    extents: Extents
+    execute: Execute
+    launches: dict[str, int] = field(default_factory=dict)
+
+    def run(self, purpose: str, waves: int, **slots: Words) -> NDArray[np.float64]:
+        """Numbers in the slots of D: [wave, slot].
+
+        Args:
+            purpose: what the executions are for.
+            waves: how many.
+            slots: "a", "b", "c", "old": raw elements [wave or 1, slot], zeros where not given;
+                "index": words [wave or 1, lane].
+        """
+        self.launches[purpose] = self.launches.get(purpose, 0) + waves
+        operands = {}
+        for name, operand in (("a", "A"), ("b", "B"), ("c", "D"), ("old", "D")):
+            shape = self.extents.slots(operand)
+            given = slots.get(name, np.zeros((1, self.extents.count(operand)), np.uint32))
+            words = join_fields(given.reshape(-1, *shape))
+            operands[name] = np.ascontiguousarray(np.broadcast_to(words, (waves, *words.shape[1:])))
+        if self.extents.sparse:
+            del operands["old"]
+            index = slots.get("index", np.full((1, self.extents.lanes), INDEX_SETTINGS[0], np.uint32))
+            operands["index"] = np.ascontiguousarray(
+                np.broadcast_to(index[:, None, :], (waves, 1, self.extents.lanes))
+            )
+        raw = split_fields(self.execute(operands), self.extents.bits("D")).reshape(waves, -1)
+        return alphabet_of(self.extents.types["D"]).value(raw)
+
+
+def hot_sets(bench: Bench, operand: str) -> list[Mask]:
+    """Sets of slots of A or B of which no output reads two; together, all that are read."""
+    extents, other = bench.extents, "B" if operand == "A" else "A"
+    lanes, vgprs, fields = extents.slots(operand)
+    one, ones = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
+    partner = np.full((1, extents.count(other)), ones.one, np.uint32)
+
+    def count(sets: list[Mask]) -> NDArray[np.float64]:
+        hot = np.stack(sets).astype(np.uint32) * np.uint32(one.one)
+        return bench.run(
+            f"hot sets of {operand}", len(sets), **{operand.lower(): hot, other.lower(): partner}
+        )
+
+    planes = np.zeros((vgprs * fields, lanes, vgprs * fields), np.bool_)
+    for plane in range(vgprs * fields):
+        planes[plane, :, plane] = True
+    pending = [plane.ravel() for plane in planes]
+    counts = count(pending)
+    found: list[Mask] = []
+    while pending:
+        _check_counts(counts, operand)
+        found += [s for s, c in zip(pending, counts, strict=True) if c.max() == 1]
+        wide = [(s, c) for s, c in zip(pending, counts, strict=True) if c.max() > 1]
+        lower = [_lower_half(s) for s, _ in wide]
+        if not lower:
+            break
+        low = count(lower)
+        # What the upper half of the lanes adds is the rest; so only one half is executed.
+        upper = [both - less for (_, both), less in zip(wide, low, strict=True)]
+        pending = lower + [s & ~h for (s, _), h in zip(wide, lower, strict=True)]
+        counts = np.concatenate([low, np.stack(upper)])
+    return found
+
+
+def _check_counts(counts: NDArray[np.float64], operand: str) -> None:
+    if (counts < 0).any() or (counts != np.floor(counts)).any():
+        raise ProbeError(
+            f"With ones in both operands, an output does not count slots of {operand}",
+            expected="how many products it sums",
+            observed=f"{counts.ravel()[((counts < 0) | (counts != np.floor(counts))).ravel()][0]}",
+            hint="the instruction is not a plain matrix product of these operands",
+        )
+
+
+def _lower_half(hot: Mask) -> Mask:
+    members = np.flatnonzero(hot)
+    half = np.zeros_like(hot)
+    half[members[: members.size // 2]] = True
+    if members.size < 2:
+        raise ProbeError(
+            "An output counts one slot several times",
+            expected="a sum of products of pairs of slots, each once",
+            hint="the instruction is not a plain matrix product of these operands",
+        )
+    return half
+
+
+def _partners(bench: Bench, operand: str, sets: list[Mask], settings: int) -> Ints:
+    """Slot of the other operand that each output's slot of each hot set meets: [setting, set, D]."""
+    extents, other = bench.extents, "B" if operand == "A" else "A"
+    one, letters = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
+    rows = coded(extents.count(other), letters)
+    hot = np.repeat(np.stack(sets).astype(np.uint32) * np.uint32(one.one), len(rows), axis=0)
+    waves = len(sets) * len(rows) * settings
+    index = np.repeat(np.array(INDEX_SETTINGS[:settings], np.uint32), len(sets) * len(rows))
+    value = bench.run(
+        f"partners of {operand}",
+        waves,
+        **{
+            operand.lower(): np.tile(hot, (settings, 1)),
+            other.lower(): np.tile(rows, (settings * len(sets), 1)),
+        },
+        index=np.repeat(index[:, None], extents.lanes, axis=1),
+    )
+    digits = np.moveaxis(value.reshape(settings, len(sets), len(rows), -1), 2, 0)
+    number = decoded(digits, extents.count(other), letters)
+    if (number == -2).any():
+        raise ProbeError(
+            f"With ones in a hot set of {operand}, an output shows no letter of {other}",
+            expected="zero, or one of the numbers fed",
+            observed=f"{digits[:, number == -2][0, 0]}",
+            hint="the instruction is not a plain matrix product of these operands",
+        )
+    return number
+
+
+def find_terms(bench: Bench) -> Terms:
+    """What enters each output, by executing the instruction.
+
+    Raises:
+        ProbeError: the instruction is no sum of products of pairs of slots.
+    """
+    sets_a, sets_b = hot_sets(bench, "A"), hot_sets(bench, "B")
+    if not sets_a or not sets_b:
+        raise ProbeError("No output of the instruction depends on A and B")
+    settings = len(INDEX_SETTINGS) if bench.extents.sparse else 1
+    of_a = _partners(bench, "A", sets_a, settings)
+    of_b = _partners(bench, "B", sets_b, 1)[0]
+    hot, d = np.nonzero(of_a[0] >= 0)
+    b = of_a[:, hot, d]
+    set_of_b, set_of_a = _set_of(sets_b), _set_of(sets_a)
+    a = np.where(set_of_b[b[0]] >= 0, of_b[set_of_b[b[0]], d], -1)
+    agree = (b >= 0).all() and (a >= 0).all() and np.array_equal(set_of_a[a], hot)
+    if not agree or (of_b >= 0).sum() != a.size:
+        raise ProbeError(
+            "The two halves of the experiment contradict each other",
+            expected="the same meetings from hot A and from hot B",
+            observed=f"{a.size} and {int((of_b >= 0).sum())} meetings",
+            hint="the instruction is not a plain matrix product of these operands",
+        )
+    c, c_to, kept = _addends(bench)
+    return Terms(a, d, b, c, c_to, kept)
+
+
+def _set_of(sets: list[Mask]) -> Ints:
+    """Number of the set that each slot is in; -1 in none."""
+    owner = np.full(sets[0].size, -1)
+    for number, members in enumerate(sets):
+        owner[members] = number
+    return owner
+
+
+def _addends(bench: Bench) -> tuple[Ints, Ints, Mask]:
+    """Where each slot of C goes, and which slots of D keep what they held."""
+    extents = bench.extents
+    count, letters = extents.count("D"), alphabet_of(extents.types["D"])
+    rows = coded(count, letters)
+    number = decoded(bench.run("slots of C", len(rows), c=rows), count, letters)
+    kept = np.zeros(count, np.bool_)
+    if not extents.sparse:
+        old = decoded(bench.run("slots of D that stay", len(rows), old=rows), count, letters)
+        kept = old >= 0
+        if (old == -2).any() or (old[kept] != np.flatnonzero(kept)).any():
+            raise ProbeError("With A, B and C zero, an output is neither zero nor what it was")
+    if (number == -2).any():
+        raise ProbeError(
+            "With A and B zero, an output is not a single slot of C",
+            hint="the instruction adds several slots of C, or scales C",
+        )
+    c_to = np.flatnonzero(number >= 0)
+    return number[c_to], c_to, kept
+
+
+__all__ = [
+    "INDEX_SETTINGS",
+    "PLACES",
+    "Alphabet",
+    "Bench",
+    "Execute",
+    "Extents",
+    "Terms",
+    "find_terms",
+    "hot_sets",
+]

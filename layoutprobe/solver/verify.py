@@ -1,0 +1,81 @@
+"""The terms that were found, against executions with random operands.
+
+The search shows each output one product at a time. Whether the instruction is the sum of just these
+products, and whether nothing else enters, is what random numbers in all slots at once tell: an
+output with another bilinear form agrees in one execution with a chance of at most 3/4 for
+each wrong term (numbers are 0 to 3), and all outputs must agree in every execution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import ProbeError
+from layoutprobe.solver.alphabet import alphabet_of
+from layoutprobe.solver.hotsets import PLACES, Bench, Terms
+from layoutprobe.solver.sparse import LEGAL_PAIRS, NIBBLES, kinds_of, words_of
+
+ROUNDS = 4
+"""Executions; also the settings by which a sparse instruction's places are known."""
+_TOP = 3
+
+
+def verify(bench: Bench, terms: Terms, index: NDArray[np.int64]) -> None:
+    """Execute with random operands, and compare every output.
+
+    Args:
+        bench: executes.
+        terms: what was found.
+        index: slot of the index operand by term; empty where A is dense.
+
+    Raises:
+        ProbeError: the instruction does something that the terms do not explain.
+    """
+    extents = bench.extents
+    random = np.random.default_rng(1151)
+    numbers = {
+        name: random.integers(0, _TOP + 1, (ROUNDS, extents.count(operand)))
+        for name, operand in (("a", "A"), ("b", "B"), ("c", "D"), ("old", "D"))
+    }
+    operands = {
+        name: alphabet_of(extents.types[operand]).integers(numbers[name])
+        for name, operand in (("a", "A"), ("b", "B"), ("c", "D"), ("old", "D"))
+    }
+    if extents.sparse:
+        pairs = LEGAL_PAIRS[random.integers(0, 6, (ROUNDS, extents.lanes, NIBBLES))]
+        operands["index"] = words_of(pairs)
+        places = (pairs[..., None] >> np.array([0, 2]) & 3).reshape(ROUNDS, -1)
+    observed = bench.run("random operands", ROUNDS, **operands)
+    b = np.broadcast_to(terms.b[0], (ROUNDS, terms.a.size))
+    if extents.sparse:
+        b = _selected(terms, places[:, index])
+    product = numbers["a"][:, terms.a] * np.take_along_axis(numbers["b"], b, axis=1)
+    expected = np.zeros(observed.shape, np.int64)
+    for wave in range(ROUNDS):
+        np.add.at(expected[wave], terms.d, product[wave])
+    expected[:, terms.c_to] += numbers["c"][:, terms.c]
+    expected[:, terms.kept] = numbers["old"][:, terms.kept]
+    if not np.array_equal(observed, expected):
+        wave, slot = (int(x) for x in np.argwhere(observed != expected)[0])
+        raise ProbeError(
+            "With random operands the instruction gives something else than the products found",
+            where={"slot of D": slot},
+            expected=str(expected[wave, slot]),
+            observed=f"{observed[wave, slot]:g}",
+            hint="the instruction is not a plain matrix product of these operands",
+        )
+
+
+def _selected(terms: Terms, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Slot of B that each term meets when its element has that place: [wave, term].
+
+    Each element was seen in three of the four places. The fourth is one that no legal pair gives it:
+    places ascend, so that the lower of two is never 3, and the higher never 0.
+    """
+    kind = kinds_of(terms)
+    term = np.arange(terms.a.size)
+    by_place = np.full((4, terms.a.size), -1)
+    for setting in range(len(terms.b)):
+        by_place[np.array(PLACES)[kind, setting], term] = terms.b[setting]
+    return np.asarray(by_place[places, term])
