@@ -225,6 +225,16 @@ def half_read(report: LayoutReport) -> LayoutReport:
     )
 
 
+def lost_copy() -> LayoutReport:
+    """Lanes that no output reads hold nothing, though AMD's documents want the element there too."""
+    right = right_a()
+    lane = axes()[1]
+    live = np.broadcast_to(lane % 2 == lane // 16, right.row.shape)
+    row, col = (np.where(live, table, HOLE) for table in (right.row, right.col))
+    readers = np.where(live, lane // 16, -1).astype(np.int32)
+    return replace(dump(layout("A", (64, 16), row, col, 16)), live=live, readers=readers)
+
+
 def epilogue() -> LayoutReport:
     """Which element of C each accumulator slot was stored to."""
     report = dump(right_d())
@@ -249,6 +259,7 @@ ALL = {
     "rows-known": rows_known,
     "even-odd": even_odd,
     "even-odd-half-read": lambda: half_read(even_odd()),
+    "lost-copy": lost_copy,
     "roundtrip": roundtrip,
     "padded": padded_roundtrip,
     "epilogue": epilogue,

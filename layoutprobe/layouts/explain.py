@@ -104,10 +104,14 @@ def explain_lds(
 
 
 def _formula(bits: list[_Bit], matrix: NDArray[np.int64], value: NDArray[np.int64]) -> str:
-    fit = fit_sum(matrix, value) or fit_xor(matrix, value)
-    if fit is None:
-        return ""
-    return _xor_text(bits, fit) if fit.xor else _sum_text(bits, fit)
+    """The value as a sum, or, where that subtracts or is none, as an XOR if this is no longer."""
+    summed = fit_sum(matrix, value)
+    if summed is not None and min(summed.weights, default=0) >= 0:
+        return _sum_text(bits, summed)
+    texts = [_sum_text(bits, summed)] if summed else []
+    if mixed := fit_xor(matrix, value):
+        texts.insert(0, _xor_text(bits, mixed))
+    return min(texts, key=len, default="")
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,15 @@ def lane_groups(view: View, wave: int) -> list[LaneGroup]:
 
 
 def replicas(report: LayoutReport, wave: int) -> list[tuple[int, ...]]:
-    """Lanes of a wave, grouped: lanes of one group hold the same elements in every register."""
-    return _equal([report.loaded.row[wave], report.loaded.col[wave]], range(report.loaded.lanes))
+    """Lanes of a wave that hold anything, grouped: those of one group hold the same in every register."""
+    bare = empty_lanes(report, wave)
+    lanes = [lane for lane in range(report.loaded.lanes) if lane not in bare]
+    return _equal([report.loaded.row[wave], report.loaded.col[wave]], lanes)
+
+
+def empty_lanes(report: LayoutReport, wave: int) -> list[int]:
+    """Lanes of a wave of which no register holds an element."""
+    return [int(lane) for lane in np.flatnonzero(report.loaded.holes[wave].all(axis=(1, 2)))]
 
 
 def _unread(view: View, wave: int) -> NDArray[np.bool_]:

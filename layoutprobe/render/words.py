@@ -9,7 +9,7 @@ import numpy as np
 
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.render.cells import number_list
-from layoutprobe.render.groups import replicas
+from layoutprobe.render.groups import empty_lanes, replicas
 from layoutprobe.render.view import View
 from layoutprobe.report import Coverage, Finding, LayoutReport
 
@@ -72,7 +72,8 @@ def _held(report: LayoutReport) -> str:
 def _found(report: LayoutReport) -> str:
     wrong = int(report.mismatch.sum())
     if not wrong:
-        return plural(len(report.findings), "finding")
+        about = list(dict.fromkeys(str(f.where["matrix"]) for f in report.findings if "matrix" in f.where))
+        return plural(len(report.findings), "finding") + (f", about {' and '.join(about)}" if about else "")
     waves = np.flatnonzero(report.mismatch.any(axis=(1, 2, 3))).tolist()
     where = f"{'wave' if len(waves) == 1 else 'waves'} {number_list(waves)}"
     slots = f"{wrong} of {report.mismatch.size} slots wrong, in {where}"
@@ -151,15 +152,27 @@ def coverage(report: LayoutReport, found: Coverage) -> str:
 
 def replication(report: LayoutReport, wave: int) -> str:
     """Which lanes of a wave hold the same elements."""
-    groups = replicas(report, wave)
-    alike = all(replicas(report, other) == groups for other in range(report.loaded.waves))
+    groups, empty = replicas(report, wave), empty_lanes(report, wave)
+    alike = all(
+        replicas(report, other) == groups and empty_lanes(report, other) == empty
+        for other in range(report.loaded.waves)
+    )
     which = "" if alike else f" of wave {wave}"
+    if not groups:
+        return f"no lane{which} holds an element"
+    bare = f"{lanes_in_words(empty)}{which} hold no element; " if empty else ""
+    return bare + _replicated(groups, which, "other lane" if empty else "lane")
+
+
+def _replicated(groups: list[tuple[int, ...]], which: str, lane: str) -> str:
     by_step: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
     for group in groups:
         by_step.setdefault(tuple(lane - group[0] for lane in group), []).append(group)
     step, regular = max(by_step.items(), key=lambda item: len(item[0]) * len(item[1]))
     if len(step) == 1:
-        return f"every lane{which} holds elements of its own" if len(by_step) == 1 else _listed(groups, which)
+        return (
+            f"every {lane}{which} holds elements of its own" if len(by_step) == 1 else _listed(groups, which)
+        )
     names = ["L", *(f"L+{n}" for n in step[1:])]
     text = f"lanes {', '.join(names[:-1])} and {names[-1]}{which} hold the same elements"
     text += f" (L = {number_list(sorted(group[0] for group in regular))})"

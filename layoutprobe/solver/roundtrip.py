@@ -38,7 +38,6 @@ def roundtrip_findings(
         cell = int(np.argmax(misplaced))
         lines = (cells.col, cells.row) if turned else (cells.row, cells.col)
         names = ("col", "row") if turned else ("row", "col")
-        form = explain_lds(*lines, shape, names)
         return (
             Finding(
                 "lds-store",
@@ -47,7 +46,7 @@ def roundtrip_findings(
                 expected=element_name(loaded.matrix, int(want_row[cell]), int(want_col[cell]))
                 + f", as index = {scheme.formula(shape, *names)}",
                 observed=element_name(loaded.matrix, int(cells.row[cell]), int(cells.col[cell]))
-                + (f"; LDS holds {form}" if form else ""),
+                + _filled(explain_lds(*lines, shape, names)),
                 hint="use the scheme's index function for the store",
                 count=int(misplaced.sum()),
             ),
@@ -68,6 +67,13 @@ def roundtrip_findings(
             ),
         )
     return ()
+
+
+def _filled(form: str) -> str:
+    """What an explanation of LDS says of the store."""
+    if not form:
+        return ""
+    return f"; LDS was filled by {form if form.startswith('index') else f'scheme {form}'}"
 
 
 def _scheme_of_load(loaded: Layout, asked: Layout, cells: Cells, turned: bool) -> str:

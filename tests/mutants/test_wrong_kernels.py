@@ -188,7 +188,7 @@ def test_roundtrip_tells_a_wrong_store_from_a_wrong_load(
     store = roundtrip(lds, backend=backend, probes=wrong.ROUNDTRIP_LOAD_ONLY.plant(tmp_path / "store"))
     assert store.exit_code == 1
     assert store.findings[0].check == "lds-store"
-    assert "LDS holds none: row*16 + col" in store.findings[0].observed
+    assert "LDS was filled by scheme none: row*16 + col" in store.findings[0].observed
 
 
 @pytest.mark.parametrize("lds", SCHEMES)
@@ -276,4 +276,4 @@ def test_roundtrip_of_b(lds: str, tmp_path: Path, backend: EmulatorBackend) -> N
         )
         store = roundtrip(lds, matrix="B", backend=backend, probes=edit.plant(tmp_path / "store"))
         assert store.findings[0].check == "lds-store"
-        assert "LDS holds none: col*16 + row" in store.findings[0].observed
+        assert "LDS was filled by scheme none: col*16 + row" in store.findings[0].observed

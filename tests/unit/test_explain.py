@@ -38,6 +38,7 @@ FORMS = [
         layout("A", LANE % 16, (2 * VGPR + FIELD) ^ 8 * (LANE % 2)),
     ),
     ("A[lane % 16][2*vgpr - half + 1]", layout("A", LANE % 16, 2 * VGPR + 1 - FIELD)),
+    ("A[lane % 16][(2*vgpr + half) ^ 8]", layout("A", LANE % 16, (2 * VGPR + FIELD) ^ 8)),
     ("A[2*vgpr + half + 3][5]", layout("A", 2 * VGPR + FIELD + 3, 5)),
     (
         "A[16*(wave / 2) + lane % 16][16*(wave % 2) + 2*vgpr + half]",

@@ -245,6 +245,21 @@ def test_summary_sentences() -> None:
     )
 
 
+def test_lanes_that_hold_nothing_hold_not_the_same() -> None:
+    text = text_of(fake_reports.lost_copy(), 200)
+    assert (
+        "odd lanes 1-15 and even lanes 16-30 hold no element; every other lane holds elements of its own"
+        in text
+    )
+    assert "no lane holds an element" in text_of(fake_reports.all_holes())
+
+
+def test_a_finding_about_another_matrix_says_about_which() -> None:
+    found = Finding("operand-layout", "B is loaded transposed", {"matrix": "B", "wave": 0})
+    report = replace(fake_reports.ALL["d"](), findings=(found,))
+    assert "FINDING (emulated): 1 finding, about B" in text_of(report)
+
+
 def test_lds_map_reads_back() -> None:
     for report in (fake_reports.roundtrip(), fake_reports.padded_roundtrip()):
         assert report.lds_map is not None
