@@ -119,7 +119,21 @@ def _vop3p(f: Fields) -> Inst:
             "sel_hi": bool(sel_hi >> i & 1),
         }
         sources.append(f.first_source(**changes) if i == 0 else f.operand(f"src{i}", **changes))
-    return f.inst((f.operand("vdst"),), tuple(sources), clamp=f.mod("clmp"), opsel=sel, opsel_hi=sel_hi)
+    dst = f.operand("vdst")
+    if f.mask_bits == 64 and f.name.startswith(("v_wmma_", "v_swmmac_")):
+        dst = _over_64_lanes(dst)
+        # A and B of RDNA3 are replicated, and take as many registers in wave64.
+        sources = sources[:2] * f.rdna3 + [_over_64_lanes(o) for o in sources[2 * f.rdna3 :]]
+    return f.inst((dst,), tuple(sources), clamp=f.mod("clmp"), opsel=sel, opsel_hi=sel_hi)
+
+
+def _over_64_lanes(operand: Operand) -> Operand:
+    """A matrix operand, of which the tables have the registers of wave32.
+
+    Twice the lanes take half the registers, but never less than one: 4-bit A of K16 leaves lanes
+    unused (AMD matrix instruction calculator 1.3.2; clang accepts no other tuples).
+    """
+    return replace(operand, regs=max(1, operand.regs // 2), bits=max(32, operand.bits // 2))
 
 
 def _sop1(f: Fields) -> Inst:
