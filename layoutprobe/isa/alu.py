@@ -90,7 +90,9 @@ def _vop3(f: Fields) -> Inst:
     if f.name.startswith("v_div_fmas"):
         sources.append(f.mask())
     dst = f.operand("vdst") if "vdst" in f.raw.operands else NONE
-    if dst.bits == 16 and opsel >> 3 & 1:
+    if dst.kind == "s" and dst.bits == 16:  # a scalar result fills its register
+        dst = replace(dst, bits=32)
+    elif dst.bits == 16 and opsel >> 3 & 1:
         dst = replace(dst, hi=True)
     if f.name in ("v_nop", "v_pipeflush"):
         return f.inst((), ())

@@ -8,6 +8,7 @@ from typing import Literal
 OperandKind = Literal["v", "s", "const", "literal", "none"]
 
 VCC_LO = 106
+TTMP0 = 108
 NULL = 124
 M0 = 125
 EXEC_LO = 126

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import ExecutionError, UsageError
-from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, VGPR0
+from layoutprobe.isa.dialect import dialect_of
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, TTMP0, VGPR0
 from layoutprobe.machine.cohort import Cohort, pack_mask
 from layoutprobe.machine.machine import Machine, Waves
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, ArenaPlan, Region, address
@@ -176,11 +177,8 @@ def start_cohort(machine: Machine, kernel: Kernel, block: Extent, kernarg: Regio
 
     for register, value in _user_sgprs(kernel, address(kernarg)):
         define(register, value)
-    at = descriptor.user_sgprs
-    for axis in range(3):
-        if descriptor.rsrc2 >> 7 + axis & 1:
-            define(at, waves.group_id[:, axis, None].astype(np.uint32))
-            at += 1
+    for register, ids in _workgroup_ids(machine, kernel):
+        define(register, ids[:, None].astype(np.uint32))
     items = waves.index[:, None] * lanes + np.arange(lanes)
     define(VGPR0, _work_item_ids(items, block, descriptor.rsrc2 >> 11 & 3))
     size = block[0] * block[1] * block[2]
@@ -188,6 +186,25 @@ def start_cohort(machine: Machine, kernel: Kernel, block: Extent, kernarg: Regio
     define(EXEC_LO, active[:, :1])
     define(EXEC_HI, active[:, 1:] if lanes == 64 else 0)
     return Cohort(machine, kernel.entry, np.arange(count), regs, shadow, undef)
+
+
+def _workgroup_ids(machine: Machine, kernel: Kernel) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Scalar registers that hold the ids of the workgroup: [wave].
+
+    RDNA3 has them behind the user SGPRs, as the descriptor enables them; RDNA4 always in trap temporaries,
+    with the wave's number in its workgroup beside them.
+    """
+    x, y, z = machine.waves.group_id.T
+    if dialect_of(machine.program.code, kernel).generation == "rdna4":
+        yield TTMP0 + 9, x
+        yield TTMP0 + 7, y | z << 16
+        yield TTMP0 + 8, machine.waves.index << 25
+        return
+    at = kernel.descriptor.user_sgprs
+    for axis, ids in enumerate((x, y, z)):
+        if kernel.descriptor.rsrc2 >> 7 + axis & 1:
+            yield at, ids
+            at += 1
 
 
 def _user_sgprs(kernel: Kernel, kernarg: int) -> Iterator[tuple[int, int]]:

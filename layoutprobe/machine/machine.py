@@ -52,6 +52,7 @@ class Machine:
         scratch: private memory of all lanes.
         scratch_size: bytes of a lane.
         wave_size: lanes of a wave.
+        signalled: bool [wave], waves that have signalled the barrier which they will wait at (RDNA4).
         waves: which waves there are.
         image: arena offset at which code address 0 lies.
         observer: who watches, if anybody.
@@ -81,6 +82,7 @@ class Machine:
         groups = int(waves.workgroup.max()) + 1 if waves.workgroup.size else 0
         self.lds = Memory(stride * groups, undefined=True)
         self.lds_base = (waves.workgroup * stride)[:, None]
+        self.signalled = np.zeros(waves.workgroup.size, np.bool_)
         self.scratch_size = scratch_size
         self.wave_size = program.kernel.wavefront_size
         self._scratch_stride = (scratch_size + 15) // 16 * 16

@@ -21,6 +21,9 @@ BRANCHES = ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s
             "s_cbranch_execz", "s_cbranch_execnz")  # fmt: skip
 ENDS = ("s_endpgm", "s_endpgm_saved")
 BARRIER = "s_barrier"
+BARRIER_WAIT = "s_barrier_wait"
+"""RDNA4 parts arriving (s_barrier_signal) from waiting. Its operand names the barrier, -1 the workgroup's."""
+BARRIERS = (BARRIER, BARRIER_WAIT)
 
 
 class UnboundError(Exception):
@@ -122,9 +125,14 @@ def _leaders(kernel: Kernel, insts: Mapping[int, Inst]) -> set[int]:
     for inst in insts.values():
         if inst.name in BRANCHES:
             leaders.add(inst.branch_target)
-        if inst.name in BRANCHES or inst.name == BARRIER:
+        if inst.name in BRANCHES or inst.name in BARRIERS:
             leaders.add(inst.next_pc)
     return {pc for pc in leaders if pc in insts}
+
+
+def _is_barrier(inst: Inst) -> bool:
+    """A barrier of the workgroup; others are for `bind` to refuse."""
+    return inst.name == BARRIER or (inst.name == BARRIER_WAIT and inst.mods["simm16"] == 0xFFFF)
 
 
 def _block(start: int, insts: Mapping[int, Inst], leaders: set[int], bind: Bind) -> Block:
@@ -134,7 +142,7 @@ def _block(start: int, insts: Mapping[int, Inst], leaders: set[int], bind: Bind)
     pc = start
     while True:
         inst = insts[pc]
-        if inst.name in BRANCHES or inst.name in ENDS or inst.name == BARRIER:
+        if inst.name in BRANCHES or inst.name in ENDS or _is_barrier(inst):
             return Block(tuple(body), tuple(kept), inst, inst.next_pc, len(passed) + 1, (*passed, inst))
         executor = bind(inst, passed)
         passed.append(inst)

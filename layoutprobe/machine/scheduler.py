@@ -8,7 +8,7 @@ from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst
 from layoutprobe.machine.cohort import Cohort, mask_words
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.program import BARRIER, ENDS, Block
+from layoutprobe.machine.program import BARRIER_WAIT, BARRIERS, ENDS, Block
 from layoutprobe.machine.registers import Array
 
 DEFAULT_BUDGET = 3_000_000
@@ -109,11 +109,23 @@ class Scheduler:
             groups = self.machine.waves.workgroup[cohort.waves]
             self.alive -= np.bincount(groups, minlength=self.alive.size)
             self._release()
-        elif last.name == BARRIER:
+        elif last.name in BARRIERS:
+            if last.name == BARRIER_WAIT:
+                self._check_signalled(cohort, last)
             self.waiting.append(cohort)
             self._release()
         else:
             self._branch(cohort, last)
+
+    def _check_signalled(self, cohort: Cohort, inst: Inst) -> None:
+        """A wave that waits at a barrier which it never signalled would wait for ever."""
+        signalled = self.machine.signalled[cohort.waves]
+        if not signalled.all():
+            raise self.machine.fault(cohort, inst, "a wave waits at a barrier that it has not signalled",
+                                     np.broadcast_to(~signalled[:, None], cohort.exec.shape),
+                                     hint="put s_barrier_signal -1 on every path to the wait",
+                                     kind="barrier")  # fmt: skip
+        self.machine.signalled[cohort.waves] = False
 
     def _branch(self, cohort: Cohort, inst: Inst) -> None:
         taken = self._taken(cohort, inst)

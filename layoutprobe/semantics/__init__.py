@@ -9,10 +9,13 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     cross_lane,
     division,
     float_ops,
+    fp8_ops,
     int_ops,
     memory_ops,
     packed_ops,
+    rdna4,
     salu,
+    salu_float,
     vopd,
     wmma,
 )

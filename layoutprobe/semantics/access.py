@@ -100,13 +100,19 @@ def load_into(c: Cohort, place: Place, width: Width, target: Operand, first: int
         settle(c, register)
 
 
+def extended(values: Array, width: Width) -> Array:
+    """uint32 values of fewer bits, sign-extended."""
+    shift = np.int32(32 - 8 * width.size)
+    signed = np.ascontiguousarray(values).view(np.int32)
+    return ((signed << shift) >> shift).view(np.uint32)
+
+
 def write_loaded(
     c: Cohort, index: int, values: Array, width: Width, words: list[Array], halves: list[Array], mask: Array
 ) -> None:
     """Write uint32 [wave, lane, dword] to registers or their shadows."""
     if width.signed:
-        shift = np.int32(32 - 8 * width.size)
-        values = ((values.view(np.int32) << shift) >> shift).view(np.uint32)
+        values = extended(values, width)
     full = c.full and mask is c.exec
     if width.half is not None:
         target = halves[index][:, width.half :: 2]

@@ -13,6 +13,7 @@ from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.observer import Place
 from layoutprobe.machine.registers import Array
+from layoutprobe.semantics import floats
 from layoutprobe.semantics.access import (
     global_place,
     lds_base,
@@ -24,6 +25,7 @@ from layoutprobe.semantics.access import (
 )
 from layoutprobe.semantics.operands import join64, reader, settle
 from layoutprobe.semantics.registry import Executor, register_binder
+from layoutprobe.semantics.wmma_general import round_bf16
 
 Update = Callable[[Array, Array, Array], Array]
 """(old, data, compare) -> new, all of the operation's type."""
@@ -44,7 +46,29 @@ _UPDATES: dict[str, Update] = {
     # Plain comparisons, as AMD's text has them: a NaN in memory stays, a NaN operand changes nothing.
     "fmin": lambda old, data, _: np.where(data < old, data, old),
     "fmax": lambda old, data, _: np.where(data > old, data, old),
+    # RDNA4.
+    "min_num": lambda old, data, _: floats.minimum_number(data, old),
+    "max_num": lambda old, data, _: floats.maximum_number(data, old),
+    "cond_sub": lambda old, data, _: np.where(old >= data, old - data, old),
+    "sub_clamp": lambda old, data, _: np.where(old < data, old.dtype.type(0), old - data),
+    "pk_add_f16": lambda old, data, _: _by_halves(old, data, np.float16),
+    "pk_add_bf16": lambda old, data, _: _by_halves(old, data, None),
 }
+
+
+def _by_halves(old: Array, data: Array, dtype: type[np.float16] | None) -> Array:
+    """Sums of both halves of uint32 words: as f16, or as bf16 where no type is given."""
+    if dtype is not None:
+        halves = [np.ascontiguousarray(w).view(np.uint16).view(dtype) for w in (old, data)]
+        return (halves[0] + halves[1]).view(np.uint32)
+    high, low = np.uint32(0xFFFF0000), np.uint32(16)
+    sums = [
+        round_bf16((old << shift & high).view(np.float32) + (data << shift & high).view(np.float32))
+        for shift in (low, np.uint32(0))
+    ]
+    return sums[0].astype(np.uint32) | sums[1].astype(np.uint32) << low
+
+
 _AT_ONCE: dict[str, np.ufunc] = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
                                  "or": np.bitwise_or, "xor": np.bitwise_xor}  # fmt: skip
 """Operations whose turns commute: without a returned value they need no turns."""
@@ -196,6 +220,17 @@ def _register() -> None:
             register_binder(f"ds_{local}_rtn_{kind}", partial(_bind_lds, verb, kind))
             if verb != "rsub":
                 register_binder(f"global_atomic_{spoken}_{kind}", partial(_bind_global, verb, kind))
+    for verb, kind, suffix in (
+        ("min_num", "f32", "min_num{}_f32"),
+        ("max_num", "f32", "max_num{}_f32"),
+        ("cond_sub", "u32", "cond_sub{}_u32"),
+        ("sub_clamp", "u32", "sub_clamp{}_u32"),
+        ("pk_add_f16", "u32", "pk_add{}_f16"),
+        ("pk_add_bf16", "u32", "pk_add{}_bf16"),
+    ):
+        register_binder(f"ds_{suffix.format('')}", partial(_bind_lds, verb, kind))
+        register_binder(f"ds_{suffix.format('_rtn')}", partial(_bind_lds, verb, kind))
+        register_binder(f"global_atomic_{suffix.format('')}", partial(_bind_global, verb, kind))
 
 
 _register()

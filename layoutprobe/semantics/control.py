@@ -17,13 +17,16 @@ _ALL_DENORMALS = 0xF
 @instruction(
     "s_nop", "s_clause", "s_delay_alu", "s_sleep", "s_setprio", "s_set_inst_prefetch_distance", "s_sethalt",
     "s_code_end", "s_ttracedata", "s_ttracedata_imm", "s_incperflevel", "s_decperflevel", "s_icache_inv",
-    "s_wakeup", "s_wait_idle",
+    "s_wakeup", "s_wait_idle", "s_sleep_var", "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data",
+    "s_prefetch_data_pc_rel", "s_buffer_prefetch_data",
 )  # fmt: skip
 def _hint(inst: Inst) -> None:
     """Scheduling hints: nothing that a program can observe."""
 
 
-@instruction("buffer_gl0_inv", "buffer_gl1_inv", "s_gl1_inv", "s_dcache_inv")
+@instruction(
+    "buffer_gl0_inv", "buffer_gl1_inv", "s_gl1_inv", "s_dcache_inv", "global_inv", "global_wb", "global_wbinv",
+)  # fmt: skip
 def _cache(inst: Inst) -> None:
     """There are no caches here: every access sees memory as it is."""
 
@@ -31,6 +34,8 @@ def _cache(inst: Inst) -> None:
 @instruction(
     "s_waitcnt", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_expcnt", "s_waitcnt_depctr",
     "s_wait_event",
+    "s_wait_loadcnt", "s_wait_storecnt", "s_wait_samplecnt", "s_wait_bvhcnt", "s_wait_expcnt", "s_wait_dscnt",
+    "s_wait_kmcnt", "s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "s_wait_alu",
 )  # fmt: skip
 def _wait(inst: Inst) -> None:
     """Memory operations complete at once; whether the waits suffice is another check's question."""
@@ -64,5 +69,22 @@ def _trap(inst: Inst) -> Executor:
             hint="__builtin_trap or a failed assertion was reached",
             kind="trap",
         )
+
+    return execute
+
+
+_WORKGROUP_BARRIER = 193
+"""Encoding of -1, the only barrier whose members the launch decides (RDNA4 ISA guide, S_BARRIER_SIGNAL)."""
+
+
+@instruction("s_barrier_signal")
+def _barrier_signal(inst: Inst) -> Executor:
+    """Says that the wave has arrived; it waits at S_BARRIER_WAIT, where the scheduler checks this."""
+    barrier = inst.src[0]
+    if barrier.kind != "const" or barrier.index != _WORKGROUP_BARRIER:
+        raise UnsupportedFormError("a barrier other than the workgroup's")
+
+    def execute(c: Cohort) -> None:
+        c.machine.signalled[c.waves] = True
 
     return execute

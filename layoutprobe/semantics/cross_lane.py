@@ -69,19 +69,23 @@ def _writelane(inst: Inst) -> Executor:
     return execute
 
 
-@instruction("v_permlane16_b32", "v_permlanex16_b32")
+@instruction("v_permlane16_b32", "v_permlanex16_b32", "v_permlane16_var_b32", "v_permlanex16_var_b32")
 def _permlane(inst: Inst) -> Executor:
     """op_sel[0] fetches inactive lanes, op_sel[1] is bound_ctrl: an inactive source reads 0."""
-    crossed = 16 if inst.name == "v_permlanex16_b32" else 0
+    crossed = 16 if "x16" in inst.name else 0
     fetch_inactive, zero = bool(inst.mods.get("opsel", 0) & 1), bool(inst.mods.get("opsel", 0) & 2)
-    select_low, select_high = reader(inst.src[1], "u32"), reader(inst.src[2], "u32")
+    select = [reader(operand, "u32") for operand in inst.src[1:]]
+
+    def within(c: Cohort) -> Array:
+        """Place in its row that each lane reads: 4 bits a lane of two scalars, or of its own register."""
+        if "_var_" in inst.name:
+            return select[0](c.regs).astype(np.uint64)
+        low, high = (s(c.regs).astype(np.uint64) for s in select)
+        return (low | high << np.uint64(32)) >> (np.uint64(4) * (_LANE[: c.size] & 15).astype(np.uint64))
 
     def sources(c: Cohort) -> Array:
-        low, high = select_low(c.regs).astype(np.uint64), select_high(c.regs).astype(np.uint64)
-        packed = low | high << np.uint64(32)
-        within = (packed >> (np.uint64(4) * (_LANE & 15).astype(np.uint64))) & np.uint64(15)
-        lanes = ((_LANE & 48) ^ crossed) + within.astype(np.int64)
-        return np.broadcast_to(lanes[:, : c.size], c.exec.shape)
+        rows = (_LANE[: c.size] & 48) ^ crossed
+        return np.broadcast_to(rows + (within(c) & np.uint64(15)).astype(np.int64), c.exec.shape)
 
     def allowed(c: Cohort, lanes: Array) -> Array:
         if fetch_inactive:
@@ -152,22 +156,21 @@ def _permuted(inst: Inst) -> Callable[[Cohort], Array]:
     return named
 
 
-@instruction("ds_bpermute_b32")
+@instruction("ds_bpermute_b32", "ds_bpermute_fi_b32")
 def _bpermute(inst: Inst) -> Executor:
-    """Pull: lane l reads lane (address / 4) % 32 of its half of the wave; inactive lanes give 0."""
-    place = _permuted(inst)
+    """Pull: lane l reads the lane that it names; inactive lanes give 0, or with FI their value."""
 
-    def sources(c: Cohort) -> Array:
-        return place(c)
+    def allowed(c: Cohort, lanes: Array) -> Array:
+        if inst.name == "ds_bpermute_fi_b32":
+            return np.ones(c.exec.shape, np.bool_)
+        return np.take_along_axis(c.exec, lanes, axis=1)
 
-    return _moving(
-        inst, sources, lambda c, lanes: np.take_along_axis(c.exec, lanes, axis=1), keep_unread=False
-    )
+    return _moving(inst, _permuted(inst), allowed, keep_unread=False)
 
 
 @instruction("ds_permute_b32")
 def _permute(inst: Inst) -> Executor:
-    """Push: lane l sends to lane (address / 4) % 32 of its half; the highest sender wins; others get 0."""
+    """Push: lane l sends to the lane that it names; the highest sender wins; others get 0."""
     place = _permuted(inst)
 
     def senders(c: Cohort) -> Array:

@@ -72,7 +72,7 @@ vop(
 )
 
 
-def _from64(function: Compute) -> Compute:
+def from64(function: Compute) -> Compute:
     """Evaluate in f64 and round to the type of the source."""
     return lambda a: function(a.astype(np.float64)).astype(a.dtype)
 
@@ -82,7 +82,7 @@ def _turns(function: Compute) -> Compute:
     return lambda a: function((a - np.floor(a)) * (2 * np.pi))
 
 
-_TRANSCENDENTALS: dict[str, Compute] = {
+TRANSCENDENTALS: dict[str, Compute] = {
     "exp": np.exp2,
     "log": np.log2,
     "rcp": np.reciprocal,
@@ -91,12 +91,12 @@ _TRANSCENDENTALS: dict[str, Compute] = {
     "sin": _turns(np.sin),
     "cos": _turns(np.cos),
 }
-for _name, _function in _TRANSCENDENTALS.items():
+for _name, _function in TRANSCENDENTALS.items():
     for _kind in ("f16", "f32"):
-        vop(f"v_{_name}_{_kind}", _kind, _kind, _from64(_function))
+        vop(f"v_{_name}_{_kind}", _kind, _kind, from64(_function))
 for _name in ("rcp", "rsq", "sqrt"):
-    vop(f"v_{_name}_f64", "f64", "f64", _from64(_TRANSCENDENTALS[_name]))
-vop("v_rcp_iflag_f32", "f32", "f32", _from64(np.reciprocal))
+    vop(f"v_{_name}_f64", "f64", "f64", from64(TRANSCENDENTALS[_name]))
+vop("v_rcp_iflag_f32", "f32", "f32", from64(np.reciprocal))
 
 # Conversions. Integer results saturate; NaN gives 0.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import inf, isfinite
 
@@ -93,6 +94,28 @@ def maximum(a: Array, b: Array) -> Array:
     return _or_signalled(a, b, np.where(a == b, ties, np.fmax(a, b)))
 
 
+def minimum_number(a: Array, b: Array) -> Array:
+    """The smaller number; -0 is below +0, and a number wins over any NaN, a signalling one included."""
+    ties = (a.view(_UINT[a.itemsize]) | b.view(_UINT[b.itemsize])).view(a.dtype)
+    return np.where(a == b, ties, np.fmin(a, b))
+
+
+def maximum_number(a: Array, b: Array) -> Array:
+    """The larger number; +0 is above -0, and a number wins over any NaN, a signalling one included."""
+    ties = (a.view(_UINT[a.itemsize]) & b.view(_UINT[b.itemsize])).view(a.dtype)
+    return np.where(a == b, ties, np.fmax(a, b))
+
+
+def minimum_or_nan(a: Array, b: Array) -> Array:
+    """The smaller number; -0 is below +0, and any NaN wins."""
+    return np.where(np.isnan(a) | np.isnan(b), a + b, minimum_number(a, b))
+
+
+def maximum_or_nan(a: Array, b: Array) -> Array:
+    """The larger number; +0 is above -0, and any NaN wins."""
+    return np.where(np.isnan(a) | np.isnan(b), a + b, maximum_number(a, b))
+
+
 def _or_signalled(a: Array, b: Array, result: Array) -> Array:
     if not np.isnan(a + b).any():
         return result
@@ -107,11 +130,27 @@ def _signalling(a: Array) -> Array:
 
 
 def median(a: Array, b: Array, c: Array) -> Array:
-    """The middle of three; with a NaN the smallest. Word for word V_MED3_F32, for the sign of zero."""
-    largest = maximum(maximum(a, b), c)
-    middle = np.where(largest == a, maximum(b, c), np.where(largest == b, maximum(a, c), maximum(a, b)))
+    """The middle of three; with a NaN the smallest."""
+    return _middle(minimum, maximum, a, b, c)
+
+
+def median_number(a: Array, b: Array, c: Array) -> Array:
+    """As `median`, of `minimum_number` and `maximum_number`."""
+    return _middle(minimum_number, maximum_number, a, b, c)
+
+
+def _middle(
+    smaller: Callable[[Array, Array], Array],
+    larger: Callable[[Array, Array], Array],
+    a: Array,
+    b: Array,
+    c: Array,
+) -> Array:
+    """Word for word V_MED3_F32, for the sign of zero."""
+    largest = larger(larger(a, b), c)
+    middle = np.where(largest == a, larger(b, c), np.where(largest == b, larger(a, c), larger(a, b)))
     nan = np.isnan(a) | np.isnan(b) | np.isnan(c)
-    return np.where(nan, minimum(minimum(a, b), c), middle)
+    return np.where(nan, smaller(smaller(a, b), c), middle)
 
 
 def saturate(value: Array, dtype: type[np.generic]) -> Array:

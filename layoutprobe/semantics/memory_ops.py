@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.memory import BASE_ADDRESS
+from layoutprobe.machine.memory import BASE_ADDRESS, Store
 from layoutprobe.machine.observer import Place
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import (
     WIDTHS,
     LdsBase,
     Width,
+    extended,
     global_place,
     lds_base,
     lds_place,
@@ -226,44 +227,57 @@ def _bind_buffer(width: Width, load: bool, inst: Inst) -> Executor:
 # Scalar loads.
 
 
-def _bind_scalar(dwords: int, buffer: bool, inst: Inst) -> Executor:
+def _bind_scalar(width: Width, buffer: bool, inst: Inst) -> Executor:
     base, soffset = inst.src[0], inst.src[1]
     target = inst.dst[0]
     pair = reader(Operand("s", base.index, 2, 64), "u64")
     scalar = reader(soffset, "u32")
     offset = np.uint64(inst.mods.get("offset", 0) & 0xFFFF_FFFF_FFFF_FFFF)
-    keep = np.uint64(0x0000_FFFF_FFFF_FFFC if buffer else 0xFFFF_FFFF_FFFF_FFFC)
+    # Accesses of dwords ignore the lowest bits of the address and of its parts.
+    whole = 0xFFFF_FFFF_FFFF_FFFC if width.size >= 4 else 0xFFFF_FFFF_FFFF_FFFF
+    keep = np.uint64(whole & 0x0000_FFFF_FFFF_FFFF if buffer else whole)
+    aligned = np.uint64(whole)
     guard = undefined_guard(inst, (base, soffset), "a scalar address")
 
     def execute(c: Cohort) -> None:
         guard(c)
-        address = ((pair(c.regs) & keep) + offset + scalar(c.regs)) & np.uint64(0xFFFF_FFFF_FFFF_FFFC)
+        address = ((pair(c.regs) & keep) + offset + scalar(c.regs)) & aligned
         offsets = (address - np.uint64(BASE_ADDRESS)).view(np.int64)
         arena = c.machine.arena
-        outside = None if arena.common_region(offsets, 4 * dwords) else arena.outside(offsets, 4 * dwords)
+        outside = None if arena.common_region(offsets, width.size) else arena.outside(offsets, width.size)
         if outside is not None:
             raise c.machine.global_fault(
-                c, inst, offsets, 4 * dwords, outside & np.ones(c.exec.shape, np.bool_)
+                c, inst, offsets, width.size, outside & np.ones(c.exec.shape, np.bool_)
             )
         low_bits = int(np.bitwise_or.reduce(offsets, axis=None))
-        index = offsets >> 2
-        for j in range(dwords):
-            c.write_scalar(target.index + j, np.take(arena.data.views[4], index + j))
+        for register, word in read(arena.data, offsets, low_bits):
+            c.write_scalar(register, word)
         if arena.tracked:
-            for j in range(dwords):
-                c.shadow.su[target.index + j][...] = arena.shadow.gather(offsets + 4 * j, 4, low_bits)[..., 0]
-                settle(c, target.index + j)
+            for register, word in read(arena.shadow, offsets, low_bits):
+                c.shadow.su[register][...] = word
+                settle(c, register)
         else:
             define(c, target)
+
+    def read(store: Store, offsets: Array, low_bits: int) -> Iterator[tuple[int, Array]]:
+        if width.size < 4:
+            word = store.gather(offsets, width.size, low_bits)[..., 0]
+            yield target.index, extended(word, width) if width.signed else word
+            return
+        for j in range(width.size // 4):
+            yield target.index + j, np.take(store.views[4], (offsets >> 2) + j)
 
     return execute
 
 
 def _register_scalar_memory() -> None:
-    for dwords in (1, 2, 4, 8, 16):
+    for dwords in (1, 2, 3, 4, 8, 16):
         bits = 32 * dwords
-        register_binder(f"s_load_b{bits}", partial(_bind_scalar, dwords, False))
-        register_binder(f"s_buffer_load_b{bits}", partial(_bind_scalar, dwords, True))
+        register_binder(f"s_load_b{bits}", partial(_bind_scalar, Width(4 * dwords), False))
+        register_binder(f"s_buffer_load_b{bits}", partial(_bind_scalar, Width(4 * dwords), True))
+    for suffix in ("u8", "i8", "u16", "i16"):  # RDNA4
+        register_binder(f"s_load_{suffix}", partial(_bind_scalar, WIDTHS[suffix], False))
+        register_binder(f"s_buffer_load_{suffix}", partial(_bind_scalar, WIDTHS[suffix], True))
 
 
 _register_lds()

@@ -37,7 +37,7 @@ def _operand_half(word: Array, operand: Operand, kind: str, high: bool) -> Array
     return -value if negate and kind == "f16" else value
 
 
-def _packed(name: str, kind: str, count: int, function: Compute, saturate: Compute | None = None) -> None:
+def packed(name: str, kind: str, count: int, function: Compute, saturate: Compute | None = None) -> None:
     """Register a packed operation that applies `function` to the low and to the high halves."""
 
     def both(inst: Inst, apply: Compute) -> Compute:
@@ -88,22 +88,22 @@ def _shift(function: Compute) -> Compute:
 
 
 for _sign, _dtype in (("u16", np.uint16), ("i16", np.int16)):
-    _packed(f"v_pk_add_{_sign}", _sign, 2, np.add, _clipped(np.add, _dtype))
-    _packed(f"v_pk_sub_{_sign}", _sign, 2, np.subtract, _clipped(np.subtract, _dtype))
-    _packed(
+    packed(f"v_pk_add_{_sign}", _sign, 2, np.add, _clipped(np.add, _dtype))
+    packed(f"v_pk_sub_{_sign}", _sign, 2, np.subtract, _clipped(np.subtract, _dtype))
+    packed(
         f"v_pk_mad_{_sign}", _sign, 3, lambda a, b, c: a * b + c, _clipped(lambda a, b, c: a * b + c, _dtype)
     )
-    _packed(f"v_pk_min_{_sign}", _sign, 2, np.minimum)
-    _packed(f"v_pk_max_{_sign}", _sign, 2, np.maximum)
-_packed("v_pk_mul_lo_u16", "u16", 2, np.multiply)
-_packed("v_pk_lshlrev_b16", "u16", 2, _shift(np.left_shift))
-_packed("v_pk_lshrrev_b16", "u16", 2, _shift(np.right_shift))
-_packed("v_pk_ashrrev_i16", "i16", 2, _shift(np.right_shift))
-_packed("v_pk_add_f16", "f16", 2, np.add)
-_packed("v_pk_mul_f16", "f16", 2, np.multiply)
-_packed("v_pk_min_f16", "f16", 2, floats.minimum)
-_packed("v_pk_max_f16", "f16", 2, floats.maximum)
-_packed("v_pk_fma_f16", "f16", 3, floats.fma16)
+    packed(f"v_pk_min_{_sign}", _sign, 2, np.minimum)
+    packed(f"v_pk_max_{_sign}", _sign, 2, np.maximum)
+packed("v_pk_mul_lo_u16", "u16", 2, np.multiply)
+packed("v_pk_lshlrev_b16", "u16", 2, _shift(np.left_shift))
+packed("v_pk_lshrrev_b16", "u16", 2, _shift(np.right_shift))
+packed("v_pk_ashrrev_i16", "i16", 2, _shift(np.right_shift))
+packed("v_pk_add_f16", "f16", 2, np.add)
+packed("v_pk_mul_f16", "f16", 2, np.multiply)
+packed("v_pk_min_f16", "f16", 2, floats.minimum)
+packed("v_pk_max_f16", "f16", 2, floats.maximum)
+packed("v_pk_fma_f16", "f16", 3, floats.fma16)
 
 
 # fma_mix: each source is f32, or a half of a register as f16. neg_hi means absolute value here.

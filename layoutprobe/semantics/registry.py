@@ -46,6 +46,11 @@ def register_block_binder(name: str, binder: BlockBinder) -> None:
     _BINDERS[name] = binder
 
 
+def register_alias(name: str, known: str) -> None:
+    """Register one mnemonic that does what another, registered before, does."""
+    register_block_binder(name, _BINDERS[known])
+
+
 class UnsupportedFormError(UnboundError):
     """No semantics for the mnemonic, or not with these modifiers; the text says which."""
 

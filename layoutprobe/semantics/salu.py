@@ -12,8 +12,6 @@ from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array, RegisterFile
-from layoutprobe.semantics import floats
-from layoutprobe.semantics.compare_ops import FLOAT
 from layoutprobe.semantics.definedness import (
     Rule,
     any_undefined,
@@ -326,62 +324,6 @@ for _name, _compare in _COMPARE.items():
         sop(f"s_cmpk_{_name}_{_kind}", "", f"{_kind} {_kind}", _compare, scc="only")
     if _name in ("eq", "lg"):
         sop(f"s_cmp_{_name}_u64", "", "u64 u64", _compare, scc="only")
-for _kind in ("f32", "f16"):
-    for _name, _predicate in FLOAT.items():
-        if _name not in ("f", "t"):
-            sop(f"s_cmp_{_name}_{_kind}", "", f"{_kind} {_kind}", _predicate, scc="only")
-
-# Scalar floats (new in RDNA3.5). A 16-bit result is zero-extended.
-
-
-def _wide(function: Callable[..., Any]) -> Callable[..., Any]:
-    """f16 results go to the low half of the register, the high half is zero."""
-    return lambda *s: function(*s).astype(np.float16).view(np.uint16).astype(np.uint32)
-
-
-_FLOAT2: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "min": floats.minimum,
-    "max": floats.maximum,
-}
-_FLOAT1: dict[str, Callable[..., Any]] = {
-    "ceil": np.ceil,
-    "floor": np.floor,
-    "trunc": np.trunc,
-    "rndne": np.rint,
-}
-for _name, _function in _FLOAT2.items():
-    sop(f"s_{_name}_f32", "f32", "f32 f32", _function)
-    sop(f"s_{_name}_f16", "u32", "f16 f16", _wide(_function))
-for _name, _function in _FLOAT1.items():
-    sop(f"s_{_name}_f32", "f32", "f32", _function)
-    sop(f"s_{_name}_f16", "u32", "f16", _wide(_function))
-for _name in ("fmac", "fmaak", "fmamk"):
-    sop(f"s_{_name}_f32", "f32", "f32 f32 f32", floats.fma32)
-sop("s_fmac_f16", "u32", "f16 f16 f16", _wide(floats.fma16))
-sop("s_cvt_f32_i32", "f32", "i32", lambda a: a.astype(np.float32))
-sop("s_cvt_f32_u32", "f32", "u32", lambda a: a.astype(np.float32))
-sop("s_cvt_i32_f32", "i32", "f32", lambda a: floats.saturate(a, np.int32))
-sop("s_cvt_u32_f32", "u32", "f32", lambda a: floats.saturate(a, np.uint32))
-sop("s_cvt_f16_f32", "u32", "f32", _wide(lambda a: a.astype(np.float16)))
-sop("s_cvt_f32_f16", "f32", "f16", lambda a: a.astype(np.float32))
-sop(
-    "s_cvt_hi_f32_f16",
-    "f32",
-    "u32",
-    lambda a: (a >> U(16)).astype(np.uint16).view(np.float16).astype(np.float32),
-)
-
-
-def _rtz_pair(a: Array, b: Array) -> Array:
-    low, high = (floats.f16_toward_zero(x).view(np.uint16).astype(np.uint32) for x in (a, b))
-    return low | high << U(16)
-
-
-sop("s_cvt_pk_rtz_f16_f32", "u32", "f32 f32", _rtz_pair)
-
 # EXEC.
 
 _SAVEEXEC: dict[str, Callable[[Array, Array], Array]] = {

@@ -1,0 +1,139 @@
+"""Conversions between f32 and the 8-bit floats of OCP, and their dot products. Source: RDNA4 ISA guide.
+
+fp8 is E4M3 (no infinities), bf8 is E5M2. Overflow gives NaN in fp8 and infinity in bf8, as with
+FP16_OVFL = 0, the default of the mode register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.machine.registers import Array
+from layoutprobe.semantics.definedness import any_undefined, reading
+from layoutprobe.semantics.registry import Executor, register_binder
+from layoutprobe.semantics.valu import Compute, Op, bind_valu, vop
+from layoutprobe.semantics.wmma_general import bf8, fp8
+
+Decode = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Format:
+    """An 8-bit float.
+
+    Attributes:
+        decode: bits (uint32) to f32.
+        fraction: bits of the fraction.
+        lowest: exponent of the smallest normal number.
+        largest: the largest number.
+        beyond: bits of what overflow gives.
+    """
+
+    decode: Decode
+    fraction: int
+    lowest: int
+    largest: float
+    beyond: int
+
+    def encode(self, value: Array) -> Array:
+        """f32 to bits (uint32), to nearest even."""
+        size = np.abs(value.astype(np.float64))
+        _, exponent = np.frexp(size)
+        step = np.maximum(exponent - 1, self.lowest) - self.fraction  # exponent of the last place
+        whole = np.rint(np.ldexp(size, -step))
+        # The leading 1 of a normal number counts one into the exponent field, and so does a carry.
+        bits = (step + self.fraction - self.lowest) * (1 << self.fraction) + whole
+        bits = np.where(np.ldexp(whole, step) > self.largest, self.beyond, bits)
+        bits = np.where(np.isnan(value), 0x7F, bits).astype(np.uint32)
+        return bits | np.where(np.signbit(value), np.uint32(0x80), np.uint32(0))
+
+
+FORMATS = {"fp8": Format(fp8, 3, -6, 448.0, 0x7F), "bf8": Format(bf8, 2, -14, 57344.0, 0x7C)}
+
+_BYTE = (0, 2, 1, 3)
+"""OPSEL[1:0] -> byte: the bits are reversed (RDNA4 ISA guide, V_CVT_F32_FP8)."""
+
+
+def _bind_single(format_: Format, inst: Inst) -> Executor:
+    shift = np.uint32(8 * _BYTE[inst.mods.get("opsel", 0) & 3])
+    op = Op(inst.name, ("f32",), ("u32",), lambda a: format_.decode((a >> shift) & np.uint32(0xFF)),
+            reading(0xFF << int(shift)))  # fmt: skip
+    return bind_valu(op, replace(inst, src=(_word(inst, 0),)))
+
+
+def _bind_pair(format_: Format, inst: Inst) -> Executor:
+    """Two bytes of one half to two registers."""
+    shift = np.uint32(16 * (inst.mods.get("opsel", 0) & 1))
+
+    def compute(a: Array) -> Array:
+        both = [format_.decode((a >> (shift + np.uint32(at))) & np.uint32(0xFF)) for at in (0, 8)]
+        low, high = (np.ascontiguousarray(f, np.float32).view(np.uint32).astype(np.uint64) for f in both)
+        return low | high << np.uint64(32)
+
+    op = Op(inst.name, ("u64",), ("u32",), compute, reading(0xFFFF << int(shift)))
+    return bind_valu(op, replace(inst, src=(_word(inst, 0),)))
+
+
+def _word(inst: Inst, source: int) -> Operand:
+    """A source as the whole register: the instruction picks bytes of it by itself."""
+    return replace(inst.src[source], bits=32, regs=1, hi=False)
+
+
+def _bind_encode_pair(format_: Format, inst: Inst) -> Executor:
+    """Two f32 to one half of the destination, which keeps the other."""
+    target = replace(inst.dst[0], bits=16, regs=1, hi=bool(inst.mods.get("opsel", 0) & 8))
+    op = Op(inst.name, ("u16",), ("f32", "f32"),
+            lambda a, b: (format_.encode(a) | format_.encode(b) << np.uint32(8)).astype(np.uint16))  # fmt: skip
+    return bind_valu(op, replace(inst, dst=(target,)))
+
+
+def _bind_encode_stochastic(format_: Format, inst: Inst) -> Executor:
+    """One f32, with a random number added below its kept bits, to one byte of the destination."""
+    shift = np.uint32(8 * (inst.mods.get("opsel", 0) >> 2 & 3))
+    keep = np.uint32(~(0xFF << int(shift)) & 0xFFFFFFFF)
+
+    def compute(a: Array, noise: Array, old: Array) -> Array:
+        bits = a.view(np.uint32)
+        fraction = (bits + (noise >> np.uint32(12))) & np.uint32(0x7FFFFF)
+        value = ((bits & np.uint32(0xFF800000)) | fraction).view(np.float32)
+        return (old & keep) | format_.encode(value) << shift
+
+    def rule(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+        (byte,) = any_undefined(values[:2], shadows[:2], widths)
+        return [(shadows[2] & keep) | (byte & ~keep)]
+
+    target = replace(inst.dst[0], bits=32, regs=1, hi=False)
+    op = Op(inst.name, ("u32",), ("f32", "u32"), compute, rule, ("u32",))
+    return bind_valu(op, replace(inst, dst=(target,)))
+
+
+def _dot4(first: Decode, second: Decode) -> Compute:
+    """Products and sums in f32, in the order of the bytes."""
+
+    def compute(a: Array, b: Array, c: Array) -> Array:
+        total = c
+        for shift in (0, 8, 16, 24):
+            left, right = ((word >> np.uint32(shift)) & np.uint32(0xFF) for word in (a, b))
+            total = total + first(left) * second(right)
+        return total
+
+    return compute
+
+
+for _name, _format in FORMATS.items():
+    register_binder(f"v_cvt_f32_{_name}", partial(_bind_single, _format))
+    register_binder(f"v_cvt_pk_f32_{_name}", partial(_bind_pair, _format))
+    register_binder(f"v_cvt_pk_{_name}_f32", partial(_bind_encode_pair, _format))
+    register_binder(f"v_cvt_sr_{_name}_f32", partial(_bind_encode_stochastic, _format))
+    for _other in FORMATS:
+        vop(
+            f"v_dot4_f32_{_name}_{_other}",
+            "f32",
+            "u32 u32 f32",
+            _dot4(_format.decode, FORMATS[_other].decode),
+        )
