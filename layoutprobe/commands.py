@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend
+from layoutprobe.backends.source import Source
 from layoutprobe.capture.capture import Capture
 from layoutprobe.checks.replication import documented_copies, replication_finding
 from layoutprobe.errors import UsageError
@@ -50,7 +51,7 @@ def dump(
     arch: str | None = None,
     *,
     carrier: str | None = None,
-    backend: Backend | str | None = None,
+    backend: Backend | Source | str | None = None,
     compiler: str | Path | None = None,
     probes: str | Path | None = None,
 ) -> LayoutReport:
@@ -68,7 +69,7 @@ def dump(
         arch: target; the default one where None.
         carrier: how codes are held in an element ("raw16", "f16"); the best of each pattern where
             None.
-        backend: what executes, or its name; the emulator where None.
+        backend: what executes, or its name; the emulator where None. Or a source of captures.
         compiler: which compiler; see `layoutprobe.toolchain`.
         probes: directory of probes to use instead of the shipped ones.
 
@@ -99,7 +100,7 @@ def epilogue(
     dtype: str = "f16",
     arch: str | None = None,
     *,
-    backend: Backend | str | None = None,
+    backend: Backend | Source | str | None = None,
     compiler: str | Path | None = None,
     probes: str | Path | None = None,
 ) -> LayoutReport:
@@ -124,7 +125,7 @@ def roundtrip(
     *,
     matrix: str = "A",
     carrier: str | None = None,
-    backend: Backend | str | None = None,
+    backend: Backend | Source | str | None = None,
     compiler: str | Path | None = None,
     probes: str | Path | None = None,
 ) -> LayoutReport:

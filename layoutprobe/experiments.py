@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch import DEFAULT, find
 from layoutprobe.backends.base import Backend
+from layoutprobe.backends.source import Source
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.layouts.swizzle import SCHEMES
@@ -76,7 +77,7 @@ def bench_of(
     lds: str,
     dtype: str,
     arch: str | None,
-    backend: Backend | str | None,
+    backend: Backend | Source | str | None,
     compiler: str | Path | None,
     probes: str | Path | None,
 ) -> Bench:
@@ -139,13 +140,15 @@ def _text(name: str, value: object) -> str:
     raise UsageError(f"`{name}` must be text", observed=f"{value!r:.60} ({type(value).__name__})")
 
 
-def _backend(backend: Backend | str | None) -> Backend:
+def _backend(backend: Backend | Source | str | None) -> Backend | Source:
     if backend is None or backend in BACKENDS:
         from layoutprobe.backends.emulator import EmulatorBackend
 
         return EmulatorBackend()
     if isinstance(backend, str):
         raise UsageError(f"no backend named {backend!r}", expected="one of: " + ", ".join(BACKENDS))
+    if isinstance(backend, Source):
+        return backend
     if not callable(getattr(backend, "run", None)):
         raise UsageError(
             "`backend` must be a name, or an object that runs launches",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -70,6 +70,11 @@ class Backend(Protocol):
     """Runs launches. The same code object and the same solver serve all backends."""
 
     name: str
+
+    @property
+    def device(self) -> Mapping[str, str]:
+        """What runs the launches: "name", "target", "runtime"...; empty where no card does."""
+        ...
 
     def run(self, launch: Launch) -> RunResult:
         """Run one launch to its end.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,7 @@ class EmulatorBackend:
     """Runs launches on the CPU. Keeps bound kernels, so that a second launch starts at once."""
 
     name = "emulator"
+    device: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self, budget: int = DEFAULT_BUDGET, observer: Observer | None = None, arithmetic: str = "ieee"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Backend
+from layoutprobe.backends.source import Source
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import Layout
@@ -31,7 +32,7 @@ class Bench:
         arch: target to compile for.
         dtype: element type of A and B.
         lds: LDS scheme of the probes that go through LDS.
-        backend: what executes.
+        backend: what executes, or what once did.
         compiler: which compiler, or None for the best there is.
         probes: directory of the probes, or None for the shipped ones.
     """
@@ -39,7 +40,7 @@ class Bench:
     arch: str
     dtype: str
     lds: str
-    backend: Backend
+    backend: Backend | Source
     compiler: str | None = None
     probes: Path | None = None
 

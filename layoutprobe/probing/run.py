@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Backend, Buffer, Launch
+from layoutprobe.backends.source import Prepared, Request, Source, source_of
 from layoutprobe.capture.capture import Capture
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import CodeObjectError, UsageError
@@ -24,7 +25,7 @@ def run_probe(
     *,
     arch: str,
     inputs: Mapping[str, NDArray[Any]],
-    backend: Backend,
+    backend: Backend | Source,
     dtype: str = "f16",
     lds: str = "none",
     defines: Mapping[str, int] | None = None,
@@ -37,7 +38,7 @@ def run_probe(
         spec: the probe.
         arch: target to compile for.
         inputs: one array per "in" argument, of the declared dtype and shape.
-        backend: where it runs.
+        backend: where it runs, or where it was recorded.
         dtype: element type of the matrix instruction.
         lds: name of the LDS scheme; must be "none" where the probe has no LDS_SCHEME define.
         defines: values of the probe's own defines.
@@ -50,25 +51,14 @@ def run_probe(
         ExecutionError: the kernel did what no correct kernel does.
     """
     sizes = _bind(spec, inputs, _scheme(spec, lds))  # before compiling: a wrong input is cheap to refuse
-    code, toolchain = build(spec, arch=arch, dtype=dtype, lds=lds, defines=defines, compiler=compiler)
-    result = backend.run(make_launch(spec, code, inputs, lds=lds))
-    outputs, undefined = {}, {}
-    for argument, data, mask in zip(spec.arguments, result.buffers, result.undefined, strict=True):
-        if argument.role != "out" or data is None:
-            continue
-        outputs[argument.name] = data
-        if mask is not None:
-            undefined[argument.name] = mask
-    return Capture(
-        probe=spec.name,
-        arch=code.target,
-        evidence=result.evidence,
-        inputs=dict(inputs),
-        outputs=outputs,
-        undefined=undefined,
-        parameters={"dtype": dtype, "lds": lds, "tile": spec.tile, **sizes, **(parameters or {})},
-        toolchain=toolchain,
-    )
+
+    def prepare() -> Prepared:
+        code, toolchain = build(spec, arch=arch, dtype=dtype, lds=lds, defines=defines, compiler=compiler)
+        outputs = {a.name: at for at, a in enumerate(spec.arguments) if a.role == "out"}
+        return Prepared(make_launch(spec, code, inputs, lds=lds), outputs, toolchain)
+
+    selected = {"dtype": dtype, "lds": lds, "tile": spec.tile, **sizes, **(parameters or {})}
+    return source_of(backend).capture(Request(spec.name, arch, inputs, selected, prepare))
 
 
 def build(

@@ -29,6 +29,7 @@ class Recorder:
     name = "recorder"
 
     def __init__(self, evidence: Evidence | None = None) -> None:
+        self.device: dict[str, str] = {}
         self.kernels: list[str] = []
         self.evidence = evidence
 

@@ -1,0 +1,204 @@
+"""Where captures come from: a backend that runs the probe now, or a file of somebody who once did.
+
+Whoever wants a capture states a `Request`. Code is built only where something will run it, so that
+a capture can be replayed with no compiler at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.backends.base import Backend, Launch
+from layoutprobe.capture.capture import Capture
+from layoutprobe.capture.file import CaptureFile, read_captures, write_captures
+from layoutprobe.errors import UsageError
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A launch that is ready to go.
+
+    Attributes:
+        launch: the launch.
+        outputs: name -> position among the launch's arguments.
+        toolchain: what built its code.
+    """
+
+    launch: Launch
+    outputs: Mapping[str, int]
+    toolchain: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """One run of one probe.
+
+    Attributes:
+        probe: its name.
+        arch: target to run it on.
+        inputs: arrays by argument name.
+        parameters: what selects the run; plain values.
+        prepare: builds the code and makes the launch.
+    """
+
+    probe: str
+    arch: str
+    inputs: Mapping[str, NDArray[Any]]
+    parameters: Mapping[str, Any]
+    prepare: Callable[[], Prepared]
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Answers requests with captures."""
+
+    def capture(self, request: Request) -> Capture:
+        """What the probe reads and writes.
+
+        Raises:
+            ProbeError: it cannot be run, or was not recorded.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Live:
+    """Runs every request on a backend."""
+
+    backend: Backend
+
+    def capture(self, request: Request) -> Capture:
+        """Build, launch, and keep what came back."""
+        prepared = request.prepare()
+        result = self.backend.run(prepared.launch)
+        outputs, undefined = {}, {}
+        for name, at in prepared.outputs.items():
+            data, mask = result.buffers[at], result.undefined[at]
+            assert data is not None, "an output is a buffer"
+            outputs[name] = data
+            if mask is not None:
+                undefined[name] = mask
+        return Capture(
+            probe=request.probe,
+            arch=prepared.launch.code.target,
+            evidence=result.evidence,
+            inputs=dict(request.inputs),
+            outputs=outputs,
+            undefined=undefined,
+            parameters=dict(request.parameters),
+            toolchain=prepared.toolchain,
+            device=self.backend.device,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Recorder:
+    """Passes requests on, and keeps the answers.
+
+    Attributes:
+        source: who answers.
+        captures: all answers, in order, each with the time.
+    """
+
+    source: Source
+    captures: list[Capture] = field(default_factory=list)
+
+    def capture(self, request: Request) -> Capture:
+        """The answer, which is kept."""
+        answer = self.source.capture(request)
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        self.captures.append(replace(answer, time=answer.time or now))
+        return answer
+
+    def write(self, path: Path) -> str:
+        """Write a capture file, once per request that was made; its digest.
+
+        Raises:
+            UsageError: nothing was captured, or the file cannot be written.
+        """
+        if not self.captures:
+            raise UsageError("nothing was captured", where={"file": path})
+        kept = {_key(one.probe, one.arch, one.parameters, one.inputs): one for one in self.captures}
+        return write_captures(path, kept.values())
+
+
+class Replay:
+    """Answers requests out of a capture file.
+
+    Attributes:
+        file: what was read.
+    """
+
+    def __init__(self, file: CaptureFile) -> None:
+        self.file = file
+        self._captures = {
+            _key(one.probe, one.arch, one.parameters, one.inputs): one for one in reversed(file.captures)
+        }
+
+    @classmethod
+    def of(cls, path: str | Path) -> Replay:
+        """The replay of a file.
+
+        Raises:
+            UsageError: there is no whole capture file.
+        """
+        return cls(read_captures(Path(path)))
+
+    def capture(self, request: Request) -> Capture:
+        """The recorded run that was fed the very same.
+
+        Raises:
+            UsageError: there is none in the file; says what is.
+        """
+        found = self._captures.get(_key(request.probe, request.arch, request.parameters, request.inputs))
+        if found is not None:
+            return found
+        asked = _said(request.probe, request.arch, request.parameters)
+        recorded = dict.fromkeys(_said(one.probe, one.arch, one.parameters) for one in self.file.captures)
+        raise UsageError(
+            f"the capture file has no run of {asked} with these inputs",
+            where={"file": self.file.path},
+            expected=asked,
+            observed="; ".join(list(recorded)[:8]) + ("; ..." if len(recorded) > 8 else ""),
+            hint="ask as it was asked when it was recorded: `layoutprobe capture` says how",
+        )
+
+
+def source_of(backend: Backend | Source) -> Source:
+    """A source as it is; a backend as one that runs every request."""
+    return backend if isinstance(backend, Source) else Live(backend)
+
+
+_SHOWN = ("instruction", "dtype", "wave", "opsel", "modifier", "lds", "pattern", "carrier")
+
+
+def _said(probe: str, arch: str, parameters: Mapping[str, Any]) -> str:
+    chosen = [f"{name}={parameters[name]}" for name in _SHOWN if parameters.get(name) not in (None, "")]
+    return " ".join([probe, "on", arch, *chosen])
+
+
+def _key(probe: str, arch: str, parameters: Mapping[str, Any], inputs: Mapping[str, NDArray[Any]]) -> bytes:
+    """Digest of all that a run was fed."""
+    digest = hashlib.sha256()
+    plain = json.dumps([probe, arch, parameters], sort_keys=True, default=_plain)
+    digest.update(plain.encode())
+    for name in sorted(inputs):
+        data = np.ascontiguousarray(inputs[name])
+        digest.update(f"\0{name}\0{data.dtype.str}\0{data.shape}\0".encode())
+        digest.update(data.tobytes())
+    return digest.digest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is no parameter of a capture")
