@@ -169,6 +169,14 @@ def roundtrip() -> LayoutReport:
     )
 
 
+def narrow_roundtrip() -> LayoutReport:
+    """With four VGPRs, as the probe has: LDS is wider than the registers."""
+    report = roundtrip()
+    loaded = report.loaded
+    row, col = loaded.row[:, :, :4], loaded.col[:, :, :4]
+    return replace(report, loaded=layout("A", (64, 16), row, col, 16), mismatch=report.mismatch[:, :, :4])
+
+
 def padded_roundtrip() -> LayoutReport:
     """The same tile with 8 cells of padding behind each row."""
     cell = np.arange(64 * 24, dtype=np.int32)
@@ -262,5 +270,6 @@ ALL = {
     "lost-copy": lost_copy,
     "roundtrip": roundtrip,
     "padded": padded_roundtrip,
+    "narrow-roundtrip": narrow_roundtrip,
     "epilogue": epilogue,
 }

@@ -12,6 +12,8 @@ SWEEP_BYTES = 128
 """32 banks of one dword."""
 
 CELL, HEIGHT = 12, 22
+LDS_WIDTH = SWEEP_BYTES // 2 * CELL
+"""Of a sweep over cells of 16 bits."""
 GLYPH = 7
 MOST_LINES = 256
 

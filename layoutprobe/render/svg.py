@@ -14,16 +14,16 @@ from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.render import words
 from layoutprobe.render.cells import UNICODE, element
 from layoutprobe.render.grid import FIRST_REGISTER, legend, wrong_slot
-from layoutprobe.render.lds_svg import LdsPicture
+from layoutprobe.render.lds_svg import LDS_WIDTH, LdsPicture
 from layoutprobe.render.svg_text import MONO, SANS, safe, tint
 from layoutprobe.render.view import Mark, View
 
 CELL_WIDTHS = {1: 64, 2: 50, 4: 46, 8: 40}
 ROW_HEIGHT, NEEDS_HEIGHT = 22, 34
 LEFT, RIGHT, GAP, TOP = 54, 24, 5, 24
-NARROWEST = 720
+NARROWEST = LEFT + LDS_WIDTH + RIGHT
 LINE, TITLE_LINE = 20, 24
-GLYPH = {"title": 9.6}
+GLYPH = {"title": 11.3, "holds": 8.2, "finding": 8.2, "undecided": 8.2}
 """Pixels of a wide-set character; lines are broken early rather than late, as fonts differ."""
 
 USUAL_GLYPH = 7.3

@@ -173,15 +173,17 @@ def test_svg_shows_every_slot_of_the_wave(name: str) -> None:
         assert needs == [f"→{row},{col}" for row, col in pairs]
 
 
+WIDE = {"title": 11.0, "holds": 7.6, "finding": 7.6, "undecided": 7.6}
+WIDE |= dict.fromkeys(("el", "lane", "head", "half", "lds"), 0.0)
+
+
 @pytest.mark.parametrize("name", fake_reports.ALL)
 @pytest.mark.parametrize("lanes", [None, [0]])
 def test_svg_clips_no_sentence(name: str, lanes: list[int] | None) -> None:
-    """A wide-set font takes 7 pixels a character at 13 px, and 9 at 17 px."""
+    """DejaVu Sans is wide-set: 7 pixels a character at 13 px, 7.6 in bold, 11 in bold at 17 px."""
     root = ET.fromstring(text_of(fake_reports.ALL[name](), "svg", lanes=lanes))
     for text in root.iter(f"{SVG}text"):
-        pixels = {"title": 9.0, "el": 0, "lane": 0, "head": 0, "half": 0, "lds": 0}.get(
-            (text.get("class") or "").split()[0], 7.0
-        )
+        pixels = WIDE.get((text.get("class") or "").split()[0], 7.0)
         assert float(text.get("x") or 0) + pixels * len(text.text or "") <= float(root.get("width") or 0)
 
 
