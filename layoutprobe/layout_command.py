@@ -221,7 +221,8 @@ def claim(arguments: argparse.Namespace) -> int:
     from layoutprobe.claims import read_claims
 
     format = _format(arguments, ("table", "json"))
-    judgements = [_judged(claims, arguments) for claims in read_claims(arguments.claims)]
+    known: dict[Variant, InstructionLayout] = {}
+    judgements = [_judged(claims, arguments, known) for claims in read_claims(arguments.claims)]
     codes = {judgement.exit_code for judgement in judgements}
 
     def write(stream: TextIO) -> None:
@@ -236,7 +237,13 @@ def claim(arguments: argparse.Namespace) -> int:
     return 1 if 1 in codes else max(codes)
 
 
-def _judged(claims: ClaimSet, arguments: argparse.Namespace) -> Judgement:
+Variant = tuple[str, str, int, int]
+"""Instruction, target, wave size, op_sel."""
+
+
+def _judged(
+    claims: ClaimSet, arguments: argparse.Namespace, known: dict[Variant, InstructionLayout]
+) -> Judgement:
     from layoutprobe.arch import DEFAULT
     from layoutprobe.claims.judge import judge, undecided
 
@@ -244,11 +251,13 @@ def _judged(claims: ClaimSet, arguments: argparse.Namespace) -> Judgement:
     arch = arguments.arch or claims.arch or DEFAULT
     wave = arguments.wave or claims.wave or 32
     opsel = claims.opsel if arguments.opsel is None else arguments.opsel
+    variant = (instruction, arch, wave, opsel or 0)
     try:
-        solved = _solve(instruction, arch, wave, opsel, arguments.compiler)
+        if variant not in known:
+            known[variant] = _solve(*variant, arguments.compiler)
     except ProbeError as error:
-        return undecided(claims, error.what, instruction, arch, wave, opsel or 0)
-    return judge(claims, solved, exact=arguments.exact)
+        return undecided(claims, error.what, *variant)
+    return judge(claims, known[variant], exact=arguments.exact)
 
 
 _SIDE = re.compile(r"(?P<name>v_\w{1,80})(?:@(?P<arch>\w{1,20}))?(?::(?P<wave>32|64))?(?:/(?P<opsel>[0-7]))?")

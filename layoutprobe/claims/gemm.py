@@ -31,7 +31,8 @@ class Effect:
     Attributes:
         wrong, elements: how many elements of D come out wrong for inputs that no permutation survives.
         law: what is computed instead of A @ B, where that was recognised; else "".
-        example: what comes out for A[i][k] = i and B[k][j] = k, in words.
+        example: what comes out for A[i][k] = i and B[k][j] = k, in words;
+            "" where D is right for every input.
         example_wrong: how many elements of that are wrong.
     """
 
@@ -67,7 +68,8 @@ def effect(claims: Sequence[tuple[str, Claimed]], solved: InstructionLayout) -> 
     out, written = _run({"A": ramp_a, "B": ramp_b, "C": np.zeros((m, n), np.int64)}, packing, solved)
     right = ramp_a @ ramp_b
     bad = ~written | (out != right)
-    return Effect(int(wrong.sum()), m * n, law, _example(out, written, right, bad), int(bad.sum()))
+    example = _example(out, written, right, bad) if wrong.any() else ""
+    return Effect(int(wrong.sum()), m * n, law, example, int(bad.sum()))
 
 
 def _scattered(text: str, rows: int, cols: int) -> Matrix:

@@ -71,9 +71,9 @@ def fit_xor(bits: NDArray[np.int64], value: NDArray[np.int64]) -> Fit | None:
     # One equation per point: its bits (bit 0 is the constant) and the value it must give. Gaussian
     # elimination over GF(2) with rows packed into Python integers keeps the value beside them.
     columns = bits.shape[1] + 1
-    packed = np.unique(((bits << np.arange(1, columns)).sum(axis=1) | 1) << 32 | value)
+    packed = ((bits << np.arange(1, columns)).sum(axis=1) | 1) << 32 | value
     pivots: dict[int, int] = {}
-    for equation in packed.tolist():
+    for equation in sorted(set(packed.tolist())):  # not np.unique, which imports numpy.ma
         for column in range(columns):
             if not equation >> (32 + column) & 1:
                 continue

@@ -119,10 +119,10 @@ def copies_text(layout: Layout) -> str:
     """How often elements are held, in words: "every element in 2 slots"; "" where once each."""
     held = layout.row != HOLE
     codes = layout.row[held].astype(np.int64) * layout.shape[1] + layout.col[held]
-    counts = np.unique(np.bincount(codes, minlength=layout.shape[0] * layout.shape[1]))
-    if counts.size == 1:
-        return "" if counts[0] == 1 else f"every element sits in {counts[0]} lanes"
-    return f"an element sits in {counts.min()} to {counts.max()} slots"
+    counts = set(np.bincount(codes, minlength=layout.shape[0] * layout.shape[1]).tolist())
+    if len(counts) == 1:
+        return "" if counts == {1} else f"every element sits in {counts.pop()} lanes"
+    return f"an element sits in {min(counts)} to {max(counts)} slots"
 
 
 def _operand(operands: Mapping[str, Layout], matrix: str) -> Layout:

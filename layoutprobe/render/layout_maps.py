@@ -145,7 +145,7 @@ class _Picture:
 
     def parts(self) -> Iterator[str]:
         body: list[str] = []
-        y = EDGE
+        y = EDGE if self.header else 4
         if self.header:
             body.append(_text(EDGE, y + 12, self.title, "title"))
             y += 18 + 12
@@ -153,7 +153,7 @@ class _Picture:
                 body.append(_text(EDGE, y + 10, line, "soft"))
                 y += LINE
         for panels in self.panels:
-            drawn, y = panels.draw(y + (22 if panels is not self.panels[0] else 6))
+            drawn, y = panels.draw(y + (22 if panels is not self.panels[0] else 6), self.header)
             body += drawn
         height = y + EDGE - 8
         yield (
@@ -182,23 +182,22 @@ class _Panels:
         self.panel = LEFT + self.group * self.layout.vgprs
         self.width = 2 * EDGE + 2 * self.panel + BETWEEN
 
-    def draw(self, top: int) -> tuple[list[str], int]:
+    def draw(self, top: int, heading: bool) -> tuple[list[str], int]:
         """Parts, and where they end."""
         layout, drawn = self.layout, self.drawn
-        rows, cols = layout.shape
-        parts = [_text(EDGE, top + 16, f"{drawn.name}: {rows} x {cols}", "part")]
-        forms = closed_forms(layout, ("formula",))
-        y = top + 16
-        if forms:
-            offset = EDGE + 12 + 9 * len(f"{drawn.name}: {rows} x {cols}")
-            parts.append(_text(offset, y, forms[0].text, "form"))
-        y += 22
+        parts, y = [], top
+        if heading:
+            name = f"{drawn.name}: {layout.shape[0]} x {layout.shape[1]}"
+            forms = closed_forms(layout, ("formula",))
+            parts.append(_text(EDGE, top + 16, name, "part"))
+            parts += [_text(EDGE + 12 + 9 * len(name), top + 16, form.text, "form") for form in forms]
+            y += 38
         for first in range(0, layout.lanes, 2 * GROUP):
             for side in range(2):
                 lanes = range(first + side * GROUP, min(first + (side + 1) * GROUP, layout.lanes))
                 parts += self._panel(EDGE + side * (self.panel + BETWEEN), y, lanes)
             y += 36 + ROW * GROUP + 14
-        return parts + list(self._legend(y)), y + 26 + 18 * len(self._notes())
+        return [*parts, *self._legend(y)], y + 26 + 18 * len(self._notes())
 
     def _panel(self, x: int, y: int, lanes: range) -> Iterator[str]:
         if not lanes:

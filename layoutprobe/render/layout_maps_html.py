@@ -18,6 +18,15 @@ from layoutprobe.render.layout_maps_words import (
 )
 from layoutprobe.render.svg_text import safe
 
+WIDE = ".layoutprobe { max-width: 98rem; } .layoutprobe .scroll svg { max-width: none; }"
+_DARK = "--ink: #e6edf3; --soft: #9198a1; --line: #3d444d; --paper: #0d1117; --shade: #151b23;"
+_LIGHT = "--ink: #1f2328; --soft: #57606a; --line: #d0d7de; --paper: #ffffff; --shade: #f6f8fa;"
+PINNED = {
+    "dark": f"\nbody {{ background: #0d1117; }} .layoutprobe {{ {_DARK} }}",
+    "light": f"\nbody {{ background: #ffffff; }} .layoutprobe {{ {_LIGHT} }}",
+}
+"""Colours of a page whose theme does not follow the reader's."""
+
 
 def page(shown: Shown, *, colour: str = "auto", theme: str = "auto") -> str:
     """A whole HTML document, with no script and nothing from elsewhere."""
@@ -26,7 +35,7 @@ def page(shown: Shown, *, colour: str = "auto", theme: str = "auto") -> str:
 
 def _body(shown: Shown, colour: str, theme: str) -> Iterator[str]:
     solved = shown.solved
-    wide = ".layoutprobe { max-width: 98rem; } .layoutprobe .scroll svg { max-width: none; }"
+    wide = f"{WIDE}{PINNED.get(theme, '')}"
     yield f'<section class="layoutprobe">\n<style>{STYLE}{wide}</style>\n<h1>{safe(title(solved))}</h1>\n'
     yield definitions((answer.question, answer_text(answer)) for answer in shown.answers)
     for drawn in maps_of(solved, shown.matrices, colour):

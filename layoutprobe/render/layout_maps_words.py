@@ -47,9 +47,8 @@ def basis(solved: InstructionLayout) -> Lines:
     """What the layouts rest on, and what execution leaves open."""
     lines = [
         ("names", solved.convention),
-        ("gauge", str(solved.gauge)),
-        ("open", solved.ambiguity),
-        *((f"{subject}", text) for subject, text in solved.sources.items()),
+        ("gauge", solved.ambiguity or str(solved.gauge)),
+        *((subject, text) for subject, text in solved.sources.items() if subject != "names"),
         ("evidence", f"{solved.evidence}, {plural(solved.launches, 'launch', 'launches')}"),
     ]
     return [(label, text) for label, text in lines if text]
