@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
+from emulator import lab, test_divergence, test_launch, test_memory, test_programs
 from emulator.host import run_on_host, signatures
 from emulator.lab import CORPUS, outputs
 from emulator.test_corpus import SCALARS, arguments, same
@@ -53,3 +55,13 @@ def check_against_host(source: str, kernel: str, code: CodeObject, block: int) -
             )
             changed += int((~same(old, right)).sum())
     assert changed > 0, "the kernel wrote nothing: the comparison cannot fail"
+
+
+def retarget(monkeypatch: pytest.MonkeyPatch, target: str, *extra: str) -> None:
+    """Let `emulator.lab.compiled` build for another target, for the rest of a test."""
+
+    def elsewhere(name: str, *flags: str) -> CodeObject:
+        return built(name, target, *flags, *extra)
+
+    for module in (lab, test_divergence, test_launch, test_memory, test_programs):
+        monkeypatch.setattr(module, "compiled", elsewhere)
