@@ -84,8 +84,8 @@ class RunSpec:
 
     Attributes:
         inputs: name of an input kind, see `layoutprobe.manifest.inputs`: "integers" (small, exact
-            in every dtype, no permutation survives), "normal" (standard normal), "zeros",
-            "code0", "code1"... (the digits of `subject.coding`).
+            in every dtype, no permutation survives), "normal" (standard normal; bytes of all values),
+            "zeros", "code0", "code1"... (the digits of `subject.coding`).
         observers: factories of the observers that watch it.
         alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
     """

@@ -22,7 +22,7 @@ LAW = "the outputs are what the contract computes in float64, up to the rounding
 EXPLAIN = """\
 The kernel runs on small non-negative integers, on which no permutation of elements goes unseen: where
 all partial sums are integers that the types hold, the result must be equal to the bit. It runs again
-on standard normal numbers, and each element may differ from the float64 result by
+on standard normal numbers (bytes: on all values), and each element may differ from the float64 result by
   (K + 8) * u * (|alpha| * |A| @ |B| + |beta * C|)  +  e * |C|  +  the smallest subnormal of C
 where u is 2^-23 for f32 accumulators (twice the unit roundoff, as matrix units may truncate), 2^-11
 for f16 and 2^-8 for bf16 accumulators, and e is half a unit in the last place of C. A [tolerance] of

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
-from layoutprobe.manifest.binding import FLOATS, Binding, BoundBuffer
+from layoutprobe.manifest.binding import DTYPES, FLOATS, Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.patterns.expression import evaluate
@@ -26,6 +26,9 @@ def _integers(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
 
 
 def _normal(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    if buffer.dtype in ("i8", "u8"):  # all values: the sign bit has to matter somewhere
+        info = np.iinfo(DTYPES[buffer.dtype])
+        return random.integers(info.min, info.max + 1, buffer.shape)
     if buffer.dtype not in FLOATS:
         return _integers(buffer, random)
     return random.standard_normal(buffer.shape)
