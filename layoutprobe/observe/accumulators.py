@@ -193,7 +193,25 @@ class AccumulatorCoder(WaveCounter):
                 if not lost.any():
                     break
                 found[lost] = self._confirm(content[:, lost], held[lost, block], inst)
-        return found, np.asarray(~content.any(axis=(0, 2)))
+        zero = np.asarray(~content.any(axis=(0, 2)))
+        spilled = np.flatnonzero((found < 0) & ~zero)
+        if spilled.size and self._wave:
+            owner = np.concatenate(self._wave)
+            for row in spilled:
+                begun = np.flatnonzero(owner == self.number(c)[row])
+                found[row] = self._recalled(content[:, row], begun, inst)
+        return found, zero
+
+    def _recalled(self, content: Words, begun: Ints, inst: Inst) -> int:
+        """Which of the chains that a wave has begun these numbers belong to, or -1.
+
+        For chains that were away in scratch while others used their registers.
+        """
+        first = self._encoded(self._codes.digit(begun * SLOTS, self._place), inst)
+        for chain in begun[first == content[0, 0]]:
+            if self._confirm(content[:, None], chain[None], inst)[0] >= 0:
+                return int(chain)
+        return -1
 
     def _confirm(self, content: Words, chain: Ints, inst: Inst) -> Ints:
         """The chain where all its numbers are in their places, else -1."""
@@ -206,9 +224,13 @@ class AccumulatorCoder(WaveCounter):
 
     def _words(self, chain: Ints, inst: Inst) -> Words:
         """Registers of D that hold the numbers of chains: uint32 [vgpr, wave, lane]."""
-        _, (result, shift) = _written(inst)
         slot = np.arange(SLOTS, dtype=np.int64).reshape(_VGPRS, 1, _LANES)
-        number = self._codes.digit(chain[None, :, None] * SLOTS + slot, self._place)
+        return self._encoded(self._codes.digit(chain[None, :, None] * SLOTS + slot, self._place), inst)
+
+    @staticmethod
+    def _encoded(number: Ints, inst: Inst) -> Words:
+        """Numbers as the instruction writes them to a register."""
+        _, (result, shift) = _written(inst)
         if result == "i32":
             return number.astype(np.uint32)
         if result == "f32":
