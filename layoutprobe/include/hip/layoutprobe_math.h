@@ -3,6 +3,11 @@
 #pragma once
 #include <hip/layoutprobe_keywords.h>
 
+#ifndef INFINITY  // <math.h> has it, where that is included
+#define INFINITY __builtin_inff()
+#define NAN __builtin_nanf("")
+#endif
+
 #define LAYOUTPROBE_UNARY(name) \
   LAYOUTPROBE_DEVICE float name##f(float a) { return __builtin_##name##f(a); }
 LAYOUTPROBE_UNARY(fabs)
