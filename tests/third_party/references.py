@@ -37,3 +37,10 @@ def attention(inputs: Arrays, sizes: Mapping[str, int], *, causal: bool = False)
 def causal_attention(inputs: Arrays, sizes: Mapping[str, int]) -> Arrays:
     """Attention in which no row sees a later one."""
     return attention(inputs, sizes, causal=True)
+
+
+def dequantised(inputs: Arrays, sizes: Mapping[str, int]) -> Arrays:
+    """x @ w.T, where w has 4-bit weights around 8 and one scale for 32 of them."""
+    nibbles = inputs["w"].astype(np.int64)[:, :, None] >> 4 * np.arange(8) & 15
+    weights = nibbles.reshape(len(nibbles), -1) - 8
+    return {"y": inputs["x"].astype(np.float64) @ (weights * np.repeat(inputs["scale"], 32, axis=1)).T}

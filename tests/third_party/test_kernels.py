@@ -1,0 +1,79 @@
+"""HIP kernels in the manner of third parties: no finding on correct ones, wrong variants are red."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from third_party.accepted import assert_accepted, judged
+
+from layoutprobe.checks.registry import check_names
+from layoutprobe.gate import check
+from layoutprobe.gating.build import build
+from layoutprobe.manifest.model import KernelCase, Manifest
+from layoutprobe.manifest.read import read_manifest
+from layoutprobe.verdict import KernelVerdict
+
+FOLDER = Path(__file__).parent / "kernels"
+MANIFEST = read_manifest(FOLDER / "layoutprobe.toml", checks=check_names())
+CASES = {case.name: case for case in MANIFEST.kernels}
+ALWAYS = {"numerics", "waits", "memory", "resources"}
+LDS = {"lds-safety", "races", "bank-conflicts"}
+GEMM = {"operand-provenance", "epilogue"}
+HOLDS = {
+    "registers-f16": ALWAYS | GEMM,
+    "registers-bf16-columns": ALWAYS | GEMM,
+    "spilling": ALWAYS | GEMM,
+    "unoptimised": ALWAYS | GEMM,
+    "specialised": ALWAYS | GEMM | LDS | {"swizzle"},
+    "int8": ALWAYS | GEMM | LDS | {"swizzle"},
+    "splitk-bf16": ALWAYS | GEMM,
+    "int4": ALWAYS,
+    "softmax": ALWAYS | LDS,
+    "layernorm": ALWAYS,
+    "attention": ALWAYS | LDS,
+}
+WRONG = {
+    ("registers-f16", "WRONG_HALVES"): "operand-provenance",
+    ("registers-f16", "WRONG_PREFETCH"): "memory",
+    ("specialised", "WRONG_BUFFER"): "races",
+    ("int8", "WRONG_SIGN"): "numerics",
+    ("splitk-bf16", "WRONG_STORE"): "numerics",
+    ("int4", "WRONG_NIBBLES"): "numerics",
+    ("softmax", "WRONG_BARRIER"): "races",
+    ("layernorm", "WRONG_BOUND"): "memory",
+    ("attention", "WRONG_RESCALE"): "numerics",
+}
+"""Kernel and macro -> the check that must find it, whatever others find."""
+
+
+def verdict_of(case: KernelCase) -> KernelVerdict:
+    report = check(Manifest(MANIFEST.path, (case,)), allow_reference=True)
+    return report.verdicts[0]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_correct_kernels_are_accepted(name: str) -> None:
+    verdict = verdict_of(CASES[name])
+    assert_accepted(verdict)
+    assert judged(verdict) == HOLDS[name]
+
+
+@pytest.mark.parametrize(("name", "macro"), WRONG)
+def test_wrong_variants_are_found(name: str, macro: str) -> None:
+    case = CASES[name]
+    wrong = replace(case, defines={**case.defines, macro: "1"})
+    verdict = verdict_of(wrong)
+    assert not verdict.error, verdict.error
+    found = {result.check for result in verdict.results if result.findings}
+    assert WRONG[name, macro] in found, [(r.check, r.status, r.reason) for r in verdict.results]
+
+
+def test_the_compiler_did_what_the_names_say() -> None:
+    spilling, plain = (build(CASES[name], "gfx1151").kernel for name in ("spilling", "registers-f16"))
+    assert spilling.vgpr_spills > 50
+    assert spilling.vgprs <= 64
+    assert spilling.descriptor.private_segment_size > 0
+    assert plain.descriptor.group_segment_size == 0
+    assert build(CASES["unoptimised"], "gfx1151").kernel.descriptor.private_segment_size > 200
