@@ -8,7 +8,7 @@ from layoutprobe import semantics
 
 LANES_EXCHANGE = (
     "v_readlane_b32", "v_readfirstlane_b32", "v_writelane_b32", "v_permlane16_b32", "v_permlanex16_b32",
-    "ds_permute_b32", "ds_bpermute_b32", "ds_swizzle_b32",
+    "ds_permute_b32", "ds_bpermute_b32", "ds_swizzle_b32", "v_permlane64_b32",
 )  # fmt: skip
 """Data moves between lanes: test_semantics_lanes.py."""
 

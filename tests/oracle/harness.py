@@ -133,11 +133,7 @@ def execute(
     """
     machine = machine or _idle_machine(image.waves)
     shadow = shadow.copy() if shadow is not None else Image.zeros(image.waves)
-    undef = 0
-    for number in range(SGPRS):
-        undef |= int(bool(shadow.s[number].any())) << number
-    for number in range(VGPRS):
-        undef |= int(bool(shadow.v[number].any())) << VGPR0 + number
+    undef = _undefined(shadow)
     after = image.copy()
     cohort = Cohort(
         machine,
@@ -156,14 +152,17 @@ def execute(
     return Outcome(after, shadow, machine)
 
 
+def _undefined(shadow: Image) -> int:
+    """A bit per register that holds undefined bits, as a cohort keeps them."""
+    scalars, vectors = shadow.s.any(axis=1), shadow.v.any(axis=(1, 2))
+    bits = sum(1 << number for number in np.flatnonzero(scalars).tolist())
+    return bits | sum(1 << VGPR0 + number for number in np.flatnonzero(vectors).tolist())
+
+
 def _undef_is_sound(cohort: Cohort, shadow: Image) -> None:
     """Where a bit of `undef` is clear, the shadow is all zero: what makes tracking cheap."""
-    for number in range(VGPRS):
-        if shadow.v[number].any():
-            assert cohort.undef >> VGPR0 + number & 1, f"v{number} has undefined bits that undef hides"
-    for number in range(SGPRS):
-        if shadow.s[number].any():
-            assert cohort.undef >> number & 1, f"scalar {number} has undefined bits that undef hides"
+    hidden = _undefined(shadow) & ~cohort.undef
+    assert not hidden, f"undef hides undefined bits of the registers {hidden:#x}"
 
 
 def _exec_is_fresh(cohort: Cohort, after: Image) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, Inst, Operand
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, NULL, SCC, Inst, Operand
 from oracle.harness import LANES, Image, MismatchError, Outcome
 from oracle.operands import (
     FORMATS,
@@ -202,6 +202,11 @@ def check_unchanged(inst: Inst, expected: Image, observed: Image) -> None:
 # Scalar instructions.
 
 
+def _exec(image: Image, wave: int) -> int:
+    """EXEC with both halves; an instruction of 64 bits writes the upper one in wave32 too."""
+    return int(image.s[EXEC_LO, wave]) | int(image.s[EXEC_HI, wave]) << 32
+
+
 def check_scalar(inst: Inst, before: Image, outcome: Outcome, pc: int | None = None) -> None:
     """Compare a scalar instruction of every wave with the oracle, and that nothing else changed.
 
@@ -225,12 +230,14 @@ def check_scalar(inst: Inst, before: Image, outcome: Outcome, pc: int | None = N
         s0, s1 = [*sources, 0, 0][:2]
         old = read(target, before, wave, 0) if target is not None else 0
         result = evaluate(
-            inst.name, s0=s0, s1=s1, d0=old, scc=int(before.s[SCC, wave]), exec_=int(before.s[EXEC_LO, wave]),
+            inst.name, s0=s0, s1=s1, d0=old, scc=int(before.s[SCC, wave]), exec_=_exec(before, wave),
             simm16=inst.mods.get("simm16", 0), simm32=immediate, pc=inst.pc if pc is None else pc,
         )  # fmt: skip
         expected.s[SCC, wave] = result.scc
-        if inst.name.endswith(("saveexec_b32", "wrexec_b32")):
+        if "saveexec" in inst.name or "wrexec" in inst.name:
             expected.s[EXEC_LO, wave] = result.exec_ & 0xFFFFFFFF
+            if inst.name.endswith("_b64"):
+                expected.s[EXEC_HI, wave] = result.exec_ >> 32
         if target is None:
             continue
         value = result.d0 & (1 << target.bits) - 1

@@ -141,6 +141,17 @@ def test_permlane16(name: str, opsel: int, target: int) -> None:
         _check_wave(inst, image, target, src0=ADDRESS, s1=low, s2=high, opsel=opsel)
 
 
+@pytest.mark.parametrize("exec_", [*EXEC_MASKS, 0])
+def test_permlane64_does_nothing_in_wave32(exec_: int) -> None:
+    """Wave64 is in tests/wave64."""
+    image = _image(exec_)
+    image.s[EXEC_LO] = exec_
+    inst = encodings("v_permlane64_b32")["VOP1"].inst(src0=256 + ADDRESS, vdst=TARGET)
+    seen = execute(inst, image).image
+    assert np.array_equal(seen.v, image.v)
+    assert np.array_equal(seen.s, image.s)
+
+
 # Between lanes and scalar registers.
 
 
