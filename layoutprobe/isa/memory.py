@@ -40,7 +40,7 @@ def _flat(f: Fields) -> Inst:
     )
     vaddr, vdata = ("addr", "data") if f.rdna3 else ("vaddr", "vsrc")
     if vaddr not in names:  # cache control
-        return f.inst((), ())
+        return f.inst((), (), scope=f.mod("scope"))
     addr_bits = 64 if f.encoding == "FLAT" or (f.encoding == "GLOBAL" and saddr.kind == "none") else 32
     addr = f.register(f.fields[vaddr].offset, addr_bits, "ANY")
     if f.encoding == "SCRATCH" and not f.mod("sve"):
@@ -48,7 +48,7 @@ def _flat(f: Fields) -> Inst:
     mods = _cache_policy(f)
     mods["offset"] = _signed(f.mod("offset"), 13) if f.rdna3 else _signed(f.mod("ioffset"), 24)
     dst = (f.operand("vdst"),) if "vdst" in names and ("_atomic_" not in f.name or mods["glc"]) else ()
-    if dst and "_cmpswap_" in f.name:  # the table gives the width of the data: new value and comparand
+    if dst and "_cmpswap_" in f.name and f.rdna3:  # the table gives the width of the data: new value and comparand
         dst = (replace(dst[0], regs=dst[0].regs // 2, bits=dst[0].bits // 2),)
     data = (f.operand(vdata),) if vdata in names else ()
     return f.inst(dst, (addr, *data, saddr), **mods)
