@@ -7,7 +7,7 @@ would. What the tables say may be wrong on purpose.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,9 @@ class Card:
     own_copies: bool = True
     swapped_index: bool = False
     waves: int = 0
+    device: Mapping[str, str] = field(default_factory=dict)
     name: str = "card"
+    device: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, launch: Launch) -> RunResult:
         assert launch.kernel == self.variant.kernel
@@ -92,7 +94,7 @@ class Card:
         bits = self.tables["D"].bits
         held = fields(given["c" if form.sparse else "old"], bits).reshape(len(a), -1).copy()
         c = numbers(fields(given["c"], bits), form.result).reshape(len(a), -1)
-        m, n, depth = form.shape
+        m, n, _ = form.shape
         d_at, c_at = place(self.tables["D"], (m, n), 0), place(self.tables["C"], (m, n), 0)
         per_lane = self.tables["D"].row[0].size
         total = c[:, c_at]
