@@ -61,8 +61,8 @@ class _Picture:
     def __init__(self, view: View, header: bool) -> None:
         self.view = view
         self.wave = view.waves[0]
-        self.wrong = bool(view.mismatch[0].any())
-        self.row_height = NEEDS_HEIGHT if self.wrong else ROW_HEIGHT
+        says_needed = view.needed_row is not None and view.mismatch[0].any()
+        self.row_height = NEEDS_HEIGHT if says_needed else ROW_HEIGHT
         self.cell_width = CELL_WIDTHS.get(view.fields, 40)
         self.group = self.cell_width * view.fields + GAP
         self.by_col = _coloured_by_col(view)
@@ -190,7 +190,8 @@ class _Picture:
             yield self._text(middle, y + 14, "!" + text, "el bad")
             yield self._text(middle, y + 27, f"→{needed}", "el need")
         else:
-            yield self._text(middle, y + height / 2 + 4, UNICODE.mark(mark) + text, "el")
+            look = "el bad" if mark is Mark.MISMATCH else "el"
+            yield self._text(middle, y + height / 2 + 4, UNICODE.mark(mark) + text, look)
 
     def _text(self, x: float, y: float, text: str, css: str) -> str:
         return f'<text x="{x:g}" y="{y:g}" class="{css}">{safe(text)}</text>\n' if text else ""
