@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch import DEFAULT, find
 from layoutprobe.backends.base import Backend
-from layoutprobe.backends.source import Source
+from layoutprobe.backends.source import Source, chosen
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.layouts.swizzle import SCHEMES
@@ -23,9 +23,6 @@ from layoutprobe.solver.experiment import interaction_experiment
 from layoutprobe.solver.interaction import Interaction, solve_interaction
 from layoutprobe.solver.movement import Movement, solve_movement
 from layoutprobe.solver.observe import Observation
-
-BACKENDS = ("emulator",)
-"""What can execute, by name."""
 
 DEFAULT_PATTERNS = ("rowcol", "row-coded")
 """row*256 + col in raw bits is exact in every 16-bit dtype and readable in hexadecimal. row-coded
@@ -94,7 +91,7 @@ def bench_of(
     if compiler is not None and not str(compiler):
         raise UsageError("the compiler has no name", hint="leave the option out to have one found")
     named = None if compiler is None else str(compiler)
-    bench = Bench(target.name, dtype, lds, _backend(backend), named, _directory(probes))
+    bench = Bench(target.name, dtype, lds, chosen(backend, target.name), named, _directory(probes))
     executed = bench.spec("interaction").instruction(dtype)
     if executed != instruction.name:
         raise UsageError(
@@ -138,24 +135,6 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, str):
         return value
     raise UsageError(f"`{name}` must be text", observed=f"{value!r:.60} ({type(value).__name__})")
-
-
-def _backend(backend: Backend | Source | str | None) -> Backend | Source:
-    if backend is None or backend in BACKENDS:
-        from layoutprobe.backends.emulator import EmulatorBackend
-
-        return EmulatorBackend()
-    if isinstance(backend, str):
-        raise UsageError(f"no backend named {backend!r}", expected="one of: " + ", ".join(BACKENDS))
-    if isinstance(backend, Source):
-        return backend
-    if not callable(getattr(backend, "run", None)):
-        raise UsageError(
-            "`backend` must be a name, or an object that runs launches",
-            expected="one of: " + ", ".join(BACKENDS) + "; or a layoutprobe.backends.base.Backend",
-            observed=type(backend).__name__,
-        )
-    return backend
 
 
 def _directory(probes: str | Path | None) -> Path | None:

@@ -47,6 +47,7 @@ class Arch:
         instructions: matrix instructions by the element type of A and B.
         sources: where the facts come from, by attribute.
         matrix: all matrix instructions by mnemonic, in the order of their opcodes.
+        emulated: the emulator executes its code; otherwise only a card does.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Arch:
     instructions: Mapping[str, MatrixInstruction]
     sources: Mapping[str, str]
     matrix: Mapping[str, MatrixForm] = field(default_factory=dict)
+    emulated: bool = True
 
     def matrix_form(self, name: str) -> MatrixForm:
         """The matrix instruction of that mnemonic.

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from layoutprobe.arch import fragments
+from layoutprobe.arch import fragments, ptx
 from layoutprobe.arch.fragments import Fragment
 from layoutprobe.errors import UsageError
 
 WAVES = (32, 64)
-ELEMENT_BITS = {"f16": 16, "bf16": 16, "fp8": 8, "bf8": 8, "iu8": 8, "iu4": 4, "f32": 32, "i32": 32}
-"""Width of an element by its type. fp8 and bf8 are OCP's E4M3 and E5M2 on RDNA4."""
+ELEMENT_BITS = {
+    "f16": 16, "bf16": 16, "tf32": 32, "fp8": 8, "bf8": 8,
+    "iu8": 8, "i8": 8, "iu4": 4, "i4": 4, "f32": 32, "i32": 32,
+}  # fmt: skip
+"""Width of an element by its type. fp8 and bf8 are OCP's E4M3 and E5M2 on RDNA4 and on NVIDIA's cards."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class MatrixForm:
 
     Attributes:
         name: mnemonic.
-        family: "rdna3" or "rdna4".
+        family: "rdna3", "rdna4" or "ptx".
         a, b: element types of A and of B.
         result: element type of C and D.
         shape: (M, N, K); K is the dense one.
@@ -41,6 +44,16 @@ class MatrixForm:
         """Width of an element of A and B."""
         return ELEMENT_BITS[self.a]
 
+    @property
+    def waves(self) -> tuple[int, ...]:
+        """Sizes of a wave that can execute it."""
+        return (ptx.LANES,) if self.family == "ptx" else WAVES
+
+    @property
+    def document(self) -> str:
+        """Which document the fragments are taken from."""
+        return "NVIDIA's PTX ISA" if self.family == "ptx" else "AMD's matrix instruction calculator"
+
     def opsels(self, wave: int) -> tuple[int, ...]:
         """What op_sel can be: 0 or 4 (upper half of 16-bit C and D, RDNA3); the index keys."""
         if self.sparse:
@@ -58,14 +71,17 @@ class MatrixForm:
 
 @cache
 def _fragments(form: MatrixForm, wave: int, opsel: int) -> Mapping[str, Fragment]:
-    if wave not in WAVES:
-        raise UsageError(f"no waves of {wave} lanes", expected="32 or 64")
+    if wave not in form.waves:
+        expected = " or ".join(str(size) for size in form.waves)
+        raise UsageError(f"{form.name} is not executed by waves of {wave} lanes", expected=expected)
     if opsel not in form.opsels(wave):
         raise UsageError(
             f"{form.name} takes no op_sel {opsel}",
             expected="one of: " + ", ".join(str(o) for o in form.opsels(wave)),
         )
     depth, bits = form.shape[2], form.bits
+    if form.family == "ptx":
+        return ptx.fragments(form.shape, bits, ELEMENT_BITS[form.result])
     found: dict[str, Fragment] = {}
     if form.sparse:
         maps = fragments.SPARSE[bits, depth, wave]
@@ -126,3 +142,30 @@ RDNA4: Mapping[str, MatrixForm] = _table(
     *(_swmmac("f32", 32, a, b) for a, b in _MIXES),
 )
 """By mnemonic, in the order of opcodes 0x40 to 0x4a and 0x50 to 0x5a (RDNA4 ISA guide)."""
+
+
+def _mma(m: int, k: int, a: str, b: str, result: str) -> MatrixForm:
+    """Types as PTX spells them."""
+    name = f"mma.sync.aligned.m{m}n8k{k}.row.col.{result}.{a}.{b}.{result}"
+    return MatrixForm(name, "ptx", _PTX.get(a, a), _PTX.get(b, b), _PTX.get(result, result), (m, 8, k))
+
+
+_PTX = {"e4m3": "fp8", "e5m2": "bf8", "u8": "iu8", "s8": "i8", "u4": "iu4", "s4": "i4", "s32": "i32"}
+
+PTX_80: Mapping[str, MatrixForm] = _table(
+    *(_mma(16, k, "f16", "f16", result) for k in (8, 16) for result in ("f32", "f16")),
+    *(_mma(16, k, "bf16", "bf16", "f32") for k in (8, 16)),
+    *(_mma(16, k, "tf32", "tf32", "f32") for k in (4, 8)),
+    *(_mma(m, k, a, a, "s32") for m, k in ((8, 16), (16, 16), (16, 32)) for a in ("s8", "u8")),
+    *(_mma(m, k, a, a, "s32") for m, k in ((8, 32), (16, 32), (16, 64)) for a in ("s4", "u4")),
+)
+"""mma.sync from sm_80 on, but for f64, single bits, sparse A, mixed signs and m8n8k4."""
+
+PTX_89: Mapping[str, MatrixForm] = {
+    **PTX_80,
+    **_table(
+        *(_mma(16, k, a, b, "f32") for k in (16, 32) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")),
+        *(_mma(16, 32, a, b, "f16") for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")),
+    ),
+}
+"""sm_89 and sm_90 have 8-bit floats, too."""

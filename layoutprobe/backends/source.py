@@ -17,6 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend, Launch
 from layoutprobe.capture.capture import Capture
 from layoutprobe.capture.file import CaptureFile, read_captures, write_captures
@@ -176,6 +177,44 @@ class Replay:
 def source_of(backend: Backend | Source) -> Source:
     """A source as it is; a backend as one that runs every request."""
     return backend if isinstance(backend, Source) else Live(backend)
+
+
+BACKENDS = ("emulator", "cuda")
+"""What can execute, by name."""
+
+
+def chosen(backend: Backend | Source | str | None, arch: str) -> Source:
+    """What answers requests for a target.
+
+    Args:
+        backend: a name of BACKENDS, the thing itself, or None for the emulator.
+        arch: the target.
+
+    Raises:
+        UsageError: no such backend, or the emulator is asked for code that it does not execute.
+    """
+    if backend in (None, "emulator"):
+        if not find(arch).emulated:
+            raise UsageError(
+                f"the emulator does not execute code for {arch}",
+                hint="run it on a card (--backend cuda), or replay a capture (--backend replay FILE)",
+            )
+        from layoutprobe.backends.emulator import EmulatorBackend
+
+        return Live(EmulatorBackend())
+    if backend == "cuda":
+        from layoutprobe.backends.cuda import CudaBackend
+
+        return Live(CudaBackend())
+    if isinstance(backend, str):
+        raise UsageError(f"no backend named {backend[:40]!r}", expected="one of: " + ", ".join(BACKENDS))
+    if isinstance(backend, Source) or callable(getattr(backend, "run", None)):
+        return source_of(backend)
+    raise UsageError(
+        "`backend` must be a name, or an object that runs launches",
+        expected="one of: " + ", ".join(BACKENDS) + "; or a layoutprobe.backends.base.Backend",
+        observed=type(backend).__name__,
+    )
 
 
 _SHOWN = ("instruction", "dtype", "wave", "opsel", "modifier", "lds", "pattern", "carrier")

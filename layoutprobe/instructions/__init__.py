@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutprobe.arch import DEFAULT, find
-from layoutprobe.arch.matrix import WAVES
 from layoutprobe.backends.base import Backend
-from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.backends.source import Source, chosen
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.instructions.solving import result_of
 from layoutprobe.layouts.instruction import InstructionLayout
@@ -33,7 +32,7 @@ def names(arch: str = DEFAULT) -> list[str]:
 def variants(arch: str = DEFAULT) -> Iterator[Variant]:
     """Every instruction of the target, in both wave sizes, with every op_sel or index key."""
     for form in find(arch).matrix.values():
-        for wave in WAVES:
+        for wave in form.waves:
             for opsel in form.opsels(wave):
                 yield Variant(form, arch, wave, opsel)
 
@@ -43,7 +42,7 @@ def solve(
     arch: str = DEFAULT,
     wave: int = 32,
     opsel: int = 0,
-    backend: Backend | None = None,
+    backend: Backend | Source | str | None = None,
     compiler: str | None = None,
 ) -> InstructionLayout:
     """Layout of A, B, C and D of one instruction, by executing it.
@@ -53,7 +52,7 @@ def solve(
         arch: target that has it.
         wave: lanes of a wave, 32 or 64.
         opsel: 4 for the upper half of 16-bit C and D on RDNA3; the index key of sparse forms.
-        backend: where the probe runs; the emulator by default.
+        backend: where the probe runs, or its name; the emulator by default. Or a source of captures.
         compiler: which compiler; see `layoutprobe.toolchain`.
 
     Raises:
@@ -64,20 +63,20 @@ def solve(
     """
     form = find(arch).matrix_form(instruction)
     form.fragments(wave, opsel)  # refuses what does not exist
-    return result_of(Prober(Variant(form, arch, wave, opsel), backend or EmulatorBackend(), compiler))
+    return result_of(Prober(Variant(form, arch, wave, opsel), chosen(backend, arch), compiler))
 
 
 def sweep(
-    arch: str = DEFAULT, backend: Backend | None = None, compiler: str | None = None
+    arch: str = DEFAULT, backend: Backend | Source | str | None = None, compiler: str | None = None
 ) -> Iterator[InstructionLayout]:
     """Every instruction of the target, in both wave sizes, with every op_sel or index key.
 
     Raises:
         As `solve`.
     """
-    backend = backend or EmulatorBackend()
+    source = chosen(backend, arch)
     for variant in variants(arch):
-        yield result_of(Prober(variant, backend, compiler))
+        yield result_of(Prober(variant, source, compiler))
 
 
 __all__ = ["InstructionLayout", "Prober", "Variant", "names", "result_of", "solve", "sweep", "variants"]

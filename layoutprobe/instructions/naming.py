@@ -1,7 +1,7 @@
-"""Names of lines after AMD's documents, and copies that the documents ask for.
+"""Names of lines after the vendors' documents, and copies that the documents ask for.
 
 The solver names rows, columns and k by rules of its own, as execution cannot tell names. Readers
-know the names of AMD's documents. Where a permutation of names leads from one to the other, it is
+know the names of the documents. Where a permutation of names leads from one to the other, it is
 applied; it touches A, B, C, D and the index alike, so that a layout that differs from the document
 by more than names still differs. What stands in no execution, a copy that no output reads, is
 filled in from the documented replication and stays marked as not live.
@@ -21,8 +21,6 @@ from layoutprobe.layouts.layout import HOLE, Layout
 
 Ints = NDArray[np.int64]
 Layouts = Mapping[str, Layout]
-
-DOCUMENT = "as in AMD's matrix instruction calculator"
 
 
 def documented(fragment: Fragment, lanes: int) -> tuple[Ints, Ints]:

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Backend, Buffer, Launch
+from layoutprobe.backends.source import Prepared, Request, Source, source_of
 from layoutprobe.capture.capture import Capture, Evidence
+from layoutprobe.codeobj.cubin import cubin
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import CodeObjectError, ProbeError, UsageError
 from layoutprobe.toolchain.compile import compile_hip
+from layoutprobe.toolchain.cuda import compile_cuda
 
 Words = NDArray[np.uint32]
 
@@ -43,6 +46,8 @@ class Variant:
     @property
     def kernel(self) -> str:
         """Name of its kernel."""
+        if self.form.family == "ptx":
+            return "instruction"
         suffix = f"opsel{self.opsel}" if self.opsel else self.modifier
         return self.form.name + (f"__{suffix}" if suffix else "")
 
@@ -70,19 +75,34 @@ def build(arch: str, wave: int, compiler: str | None = None) -> tuple[CodeObject
     return load(compiled.data), compiled.toolchain
 
 
+@lru_cache(maxsize=64)
+def build_cuda(form: MatrixForm, arch: str) -> tuple[CodeObject, Mapping[str, str]]:
+    """The code with a kernel for one mma.sync, and what compiled it.
+
+    Raises:
+        ToolchainError: there is no compiler, or it refuses the probe.
+    """
+    vgprs = form.vgprs(form.waves[0])
+    defines: dict[str, str | int] = {f"{name}_REGS": vgprs[name] for name in "ABD"}
+    defines |= {"INSTRUCTION": f'"{form.name}"', "D_IS_F32": int(form.result == "f32")}
+    source = asset_dir("probes") / "nvidia" / "instruction.cu"
+    compiled = compile_cuda(source, target=arch, defines=defines)
+    return cubin(compiled.data, arch), compiled.toolchain
+
+
 @dataclass
 class Prober:
     """Launches the kernel of a variant, and keeps what came back.
 
     Attributes:
         variant: which kernel.
-        backend: where it runs.
+        backend: where it runs, or was recorded.
         compiler: which compiler.
         captures: one per launch, in order.
     """
 
     variant: Variant
-    backend: Backend
+    backend: Backend | Source
     compiler: str | None = None
     captures: list[Capture] = field(default_factory=list)
 
@@ -94,30 +114,36 @@ class Prober:
             ProbeError: D has undefined bits.
         """
         variant = self.variant
-        code, toolchain = build(variant.arch, variant.wave, self.compiler)
-        kernel = code.kernel(variant.kernel)
-        if kernel.wavefront_size != variant.wave or len(kernel.explicit_args) != 5:
-            raise CodeObjectError("the instruction probe is not what its table says",
-                                  where={"kernel": variant.kernel})  # fmt: skip
         inputs = {name: operands[name] for name in variant.inputs}
-        waves, vgprs = len(inputs["a"]), variant.form.vgprs(variant.wave)["D"]
-        out = Buffer(np.zeros((waves, vgprs, variant.wave), np.uint32), undefined=True)
-        args = [*(Buffer(np.ascontiguousarray(x)) for x in inputs.values()), out]
-        result = self.backend.run(Launch(code, variant.kernel, (waves, 1, 1), (variant.wave, 1, 1), args))
-        d, undefined = result.buffers[4], result.undefined[4]
-        if d is None or (undefined is not None and undefined.any()):
-            raise ProbeError("The instruction probe returned undefined bits", where={"kernel": variant.kernel},
-                             hint="the probe kernel is at fault")  # fmt: skip
         parameters = {
             "instruction": variant.form.name,
             "wave": variant.wave,
             "opsel": variant.opsel,
             "modifier": variant.modifier,
         }
-        self.captures.append(
-            Capture("instruction", code.target, result.evidence, inputs, {"d": d}, {}, parameters, toolchain)
-        )
-        return d
+        request = Request("instruction", variant.arch, inputs, parameters, lambda: self._prepare(inputs))
+        capture = source_of(self.backend).capture(request)
+        if not capture.defined("d").all():
+            raise ProbeError("The instruction probe returned undefined bits", where={"kernel": variant.kernel},
+                             hint="the probe kernel is at fault")  # fmt: skip
+        self.captures.append(capture)
+        return np.asarray(capture.outputs["d"])
+
+    def _prepare(self, inputs: Mapping[str, Words]) -> Prepared:
+        variant = self.variant
+        if variant.form.family == "ptx":
+            code, toolchain = build_cuda(variant.form, variant.arch)
+        else:
+            code, toolchain = build(variant.arch, variant.wave, self.compiler)
+            kernel = code.kernel(variant.kernel)
+            if kernel.wavefront_size != variant.wave or len(kernel.explicit_args) != 5:
+                raise CodeObjectError("the instruction probe is not what its table says",
+                                      where={"kernel": variant.kernel})  # fmt: skip
+        waves, vgprs = len(inputs["a"]), variant.form.vgprs(variant.wave)["D"]
+        out = Buffer(np.zeros((waves, vgprs, variant.wave), np.uint32), undefined=True)
+        args = [*(Buffer(np.ascontiguousarray(x)) for x in inputs.values()), out]
+        launch = Launch(code, variant.kernel, (waves, 1, 1), (variant.wave, 1, 1), args)
+        return Prepared(launch, {"d": len(args) - 1}, toolchain)
 
     @property
     def evidence(self) -> Evidence:

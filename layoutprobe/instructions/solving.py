@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from layoutprobe.arch.fragments import LINES
-from layoutprobe.instructions.naming import DOCUMENT, renamed, with_copies
+from layoutprobe.instructions.naming import renamed, with_copies
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.solver.hotsets import Execute, Extents
@@ -53,12 +53,12 @@ def layout_of(variant: Variant, solved: Solved, prober: Prober) -> InstructionLa
             "an output reads is the model of the emulator, where the run is emulated"
         )
     if axes:
-        sources["names"] = f"{', '.join(_NAMES[axis] for axis in sorted(axes))}: {DOCUMENT}"
+        sources["names"] = f"{', '.join(_NAMES[axis] for axis in sorted(axes))}: as in {form.document}"
     if form.sparse:
         sources["shape"] = "no document but AMD's matrix instruction calculator describes the sparse forms"
     capture = prober.captures[0]
     silicon = "silicon arithmetic" in prober.evidence.source and form.family == "rdna3"
-    emulated = prober.evidence.kind == "emulated"
+    emulated = "emulated" in (prober.evidence.kind, prober.evidence.recorded)
     return InstructionLayout(
         instruction=form.name,
         arch=variant.arch,
@@ -70,7 +70,7 @@ def layout_of(variant: Variant, solved: Solved, prober: Prober) -> InstructionLa
         readers=solved.readers(),
         kept=solved.terms.kept.reshape(1, *solved.extents.slots("D")),
         gauge=solved.gauge,
-        convention=_convention(solved.names.rules, axes),
+        convention=_convention(solved.names.rules, axes, form.document),
         ambiguity=_ambiguity(solved),
         launches=sum(solved.launches.values()),
         evidence=prober.evidence,
@@ -80,8 +80,8 @@ def layout_of(variant: Variant, solved: Solved, prober: Prober) -> InstructionLa
     )
 
 
-def _convention(rules: Mapping[str, str], axes: set[str]) -> str:
-    return "; ".join(f"{_NAMES[axis]} {DOCUMENT}" if axis in axes else rules[axis] for axis in "MNK")
+def _convention(rules: Mapping[str, str], axes: set[str], document: str) -> str:
+    return "; ".join(f"{_NAMES[axis]} as in {document}" if axis in axes else rules[axis] for axis in "MNK")
 
 
 def _ambiguity(solved: Solved) -> str:

@@ -20,7 +20,7 @@ Words = NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Letters of an element type: raw codes `one`, `one` + 1, ..., ascending in value.
+    """Letters of an element type: raw codes `one`, `one` + step, ..., ascending in value.
 
     Attributes:
         name: element type.
@@ -29,6 +29,7 @@ class Alphabet:
         size: how many letters there are, at most.
         exponent: exponent bits of a float, 0 for an integer.
         bias: of the exponent.
+        step: from one letter's code to the next; above 1 where low bits do not count.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Alphabet:
     size: int
     exponent: int = 0
     bias: int = 0
+    step: int = 1
 
     def value(self, raw: NDArray[np.integer]) -> NDArray[np.float64]:
         """Numbers of raw codes; only of codes that are zero or positive and finite."""
@@ -51,7 +53,7 @@ class Alphabet:
 
     def letters(self, count: int) -> Words:
         """Raw codes of the first letters."""
-        return (self.one + np.arange(count)).astype(np.uint32)
+        return (self.one + self.step * np.arange(count)).astype(np.uint32)
 
     def integers(self, values: NDArray[np.integer]) -> Words:
         """Raw codes of small integers; floats have 0 to 8 exactly."""
@@ -65,9 +67,9 @@ class Alphabet:
         return raw.astype(np.uint32)
 
 
-def _float(name: str, bits: int, exponent: int, bias: int, top: int) -> Alphabet:
+def _float(name: str, bits: int, exponent: int, bias: int, top: int, step: int = 1) -> Alphabet:
     one = bias << bits - 1 - exponent
-    return Alphabet(name, bits, one, top - one + 1, exponent, bias)
+    return Alphabet(name, bits, one, (top - one) // step + 1, exponent, bias, step)
 
 
 ALPHABETS = {
@@ -78,8 +80,11 @@ ALPHABETS = {
         _float("fp8", 8, 4, 7, 0x7E),  # 0x7F is a NaN, and there are no infinities
         _float("bf8", 8, 5, 15, 0x7B),
         _float("f32", 32, 8, 127, 0x7F7FFFFF),
+        _float("tf32", 32, 8, 127, 0x7F7FE000, 1 << 13),  # an f32 whose low 13 bits do not count
         Alphabet("iu8", 8, 1, 255),
+        Alphabet("i8", 8, 1, 127),
         Alphabet("iu4", 4, 1, 15),
+        Alphabet("i4", 4, 1, 7),
         Alphabet("i32", 32, 1, (1 << 31) - 1),
     )
 }

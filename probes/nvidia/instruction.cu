@@ -33,13 +33,13 @@
 
 #if D_IS_F32
 typedef float result;
-#define OUT "=f"
+#define OUT "+f"
 #define IN "f"
 __device__ inline result from_bits(u32 raw) { return __int_as_float((int)raw); }
 __device__ inline u32 to_bits(result value) { return (u32)__float_as_int(value); }
 #else
 typedef u32 result;
-#define OUT "=r"
+#define OUT "+r"
 #define IN "r"
 __device__ inline result from_bits(u32 raw) { return raw; }
 __device__ inline u32 to_bits(result value) { return value; }
@@ -49,6 +49,7 @@ extern "C" __global__ void __launch_bounds__(32)
 instruction(const u32* __restrict__ a_in,  // [wave][vgpr][lane]
             const u32* __restrict__ b_in,  // [wave][vgpr][lane]
             const u32* __restrict__ c_in,  // [wave][vgpr][lane]
+            const u32* __restrict__ old,   // [wave][vgpr][lane]: what the registers of D held before
             u32* __restrict__ d_out)       // [wave][vgpr][lane]
 {
   const int wave = blockIdx.x, lane = threadIdx.x;
@@ -59,6 +60,9 @@ instruction(const u32* __restrict__ a_in,  // [wave][vgpr][lane]
   undump(c_in, wave, lane, raw);
 #pragma unroll
   for (int v = 0; v < D_REGS; ++v) c[v] = from_bits(raw[v]);
+  undump(old, wave, lane, raw);
+#pragma unroll
+  for (int v = 0; v < D_REGS; ++v) d[v] = from_bits(raw[v]);
 #if D_REGS == 4
   asm volatile(INSTRUCTION OPERANDS
                : OUT(d[0]), OUT(d[1]), OUT(d[2]), OUT(d[3])

@@ -75,7 +75,6 @@ class Card:
     own_copies: bool = True
     swapped_index: bool = False
     waves: int = 0
-    device: Mapping[str, str] = field(default_factory=dict)
     name: str = "card"
     device: Mapping[str, str] = field(default_factory=dict)
 
