@@ -97,13 +97,18 @@ def maximum(a: Array, b: Array) -> Array:
 def minimum_number(a: Array, b: Array) -> Array:
     """The smaller number; -0 is below +0, and a number wins over any NaN, a signalling one included."""
     ties = (a.view(_UINT[a.itemsize]) | b.view(_UINT[b.itemsize])).view(a.dtype)
-    return np.where(a == b, ties, np.fmin(a, b))
+    return _but_numbers(a, b, np.where(a == b, ties, np.where(a < b, a, b)))
 
 
 def maximum_number(a: Array, b: Array) -> Array:
     """The larger number; +0 is above -0, and a number wins over any NaN, a signalling one included."""
     ties = (a.view(_UINT[a.itemsize]) & b.view(_UINT[b.itemsize])).view(a.dtype)
-    return np.where(a == b, ties, np.fmax(a, b))
+    return _but_numbers(a, b, np.where(a == b, ties, np.where(a > b, a, b)))
+
+
+def _but_numbers(a: Array, b: Array, picked: Array) -> Array:
+    """The pick of two numbers, and where one is NaN the other. (C's fmin lets a signalling NaN win.)"""
+    return np.where(np.isnan(a), b, np.where(np.isnan(b), a, picked))
 
 
 def minimum_or_nan(a: Array, b: Array) -> Array:
