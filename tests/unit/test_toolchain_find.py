@@ -112,23 +112,33 @@ def test_a_compiler_that_cannot_be_run(world: Path) -> None:
         find_compiler()
 
 
-def test_a_compiler_that_hangs(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ended_by", [subprocess.TimeoutExpired, KeyboardInterrupt])
+def test_a_compiler_that_does_not_end_is_ended(
+    world: Path, monkeypatch: pytest.MonkeyPatch, ended_by: type[BaseException]
+) -> None:
+    """With its own children: a compiler driver leaves its work to them."""
     communicate = subprocess.Popen.communicate
+    child = world / "child"
 
     def impatient(process: subprocess.Popen[str], input: None = None, timeout: float | None = None) -> object:
-        while timeout is not None and not child.exists():
+        while not child.exists():
             time.sleep(0.01)
+        if ended_by is KeyboardInterrupt:
+            raise KeyboardInterrupt
         return communicate(process, input, 0.0)
 
     monkeypatch.setattr(subprocess.Popen, "communicate", impatient)
     slow = fake(world / "bin" / "clang")
-    child = world / "child"
     slow.write_text(
         f"#!/bin/sh\n/bin/sleep 600 &\necho $! > '{child}.tmp'; /bin/mv '{child}.tmp' '{child}'\nwait\n"
     )
-    with pytest.raises(ToolchainError, match="did not end within"):
-        find_compiler(str(slow))
-    assert gone(int(child.read_text())), "the driver's own children end with it"
+    if ended_by is KeyboardInterrupt:
+        with pytest.raises(KeyboardInterrupt):
+            find_compiler(str(slow))
+    else:
+        with pytest.raises(ToolchainError, match="did not end within"):
+            find_compiler(str(slow))
+    assert gone(int(child.read_text()))
 
 
 def gone(process: int) -> bool:
