@@ -193,9 +193,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write(shown: Shown, format: str, arguments: argparse.Namespace, stream: TextIO) -> None:
     if format == "table":
-        from layoutprobe.render import layout_maps_words
+        from layoutprobe.render import layout_maps_table
 
-        layout_maps_words.write(shown, stream)
+        layout_maps_table.write(shown, stream)
     elif format in ("json", "csv"):
         from layoutprobe.render import layout_maps_data
 

@@ -90,7 +90,7 @@ def read_text(text: str, source: str = "") -> ClaimSet:
         line = re.sub(r"(?:^|\s)#(?!ttg).*", "", line).rstrip()
         if not line:
             continue
-        begins = re.match(r"\s*[ABCD]\s*:\s", line) or not sentences or _whole_formula(line)
+        begins = re.match(r"\s*[ABCD]\s*:", line) or not sentences or _whole_formula(line)
         if begins:
             sentences.append(line)
         else:

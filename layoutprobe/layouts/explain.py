@@ -143,7 +143,8 @@ class _Run:
         return f"{abs(self.weight)}*({part})" if " " in part else f"{abs(self.weight)}*{part}"
 
 
-def _runs(bits: list[_Bit], weights: tuple[int, ...]) -> list[_Run]:
+def _runs(bits: list[_Bit], weights: tuple[int, ...], xor: bool = False) -> list[_Run]:
+    """Runs of bits; under XOR only of weights that share no bit, for there w ^ 2w is not 3w."""
     runs: list[_Run] = []
     for bit, weight in zip(bits, weights, strict=True):
         if weight == 0:
@@ -154,6 +155,7 @@ def _runs(bits: list[_Bit], weights: tuple[int, ...]) -> list[_Run]:
             and last.name == bit.name
             and last.shift + last.count == bit.shift
             and last.weight << last.count == weight
+            and not (xor and last.reach & weight)
         ):
             runs[-1] = _Run(last.name, last.shift, last.count + 1, last.width, last.weight)
         else:
@@ -176,7 +178,7 @@ def _sum_text(bits: list[_Bit], fit: Fit) -> str:
 def _xor_text(bits: list[_Bit], fit: Fit) -> str:
     """Terms that touch disjoint bits are added; the rest is XORed: `(2*vgpr + half) ^ 8*(lane % 2)`."""
     groups: list[tuple[int, list[str]]] = []
-    terms = [(run.reach, run.text()) for run in _runs(bits, fit.weights)]
+    terms = [(run.reach, run.text()) for run in _runs(bits, fit.weights, xor=True)]
     if fit.base:
         terms.append((fit.base, str(fit.base)))
     for reach, text in terms:

@@ -160,7 +160,7 @@ _PAIR = r"[\[(]\s*(\d{1,6})\s*,\s*(\d{1,6})\s*[\])]"
 _LIST = re.compile(rf"([a-z]+)\s*[:=]\s*\[((?:\s*{_PAIR.replace('(', '(?:', 2)}\s*,?)*)\s*\]")
 """The bracket form of one coordinate; its pairs are found with _PAIR."""
 
-_ORIGIN = re.compile(r"origin\s*[:=]\s*\[\s*(\d{1,6})\s*,\s*(\d{1,6})\s*\]")
+_ORIGIN = re.compile(r"-?\s*origin\s*[:=]\s*\[\s*(\d{1,6})\s*,\s*(\d{1,6})\s*\]")
 _ARROW = re.compile(rf"-?\s*([a-z]+)\s*=\s*(\d{{1,6}})\s*->\s*{_PAIR}")
 _SIZE_ONE = re.compile(r"-?\s*([a-z]+) is a size 1 dimension")
 _OUT_DIMS = re.compile(r"where out dims are\s*:\s*\[[^\]]*\]")
@@ -197,6 +197,8 @@ def parse_basis(text: str, field_bits: int) -> Basis:
         if name == "origin":
             origin = vector or (0, 0)
             continue
+        if vector is None and name in found:
+            raise _refused(text, f"{name} is given twice")
         bits = found.setdefault(name, [])
         if vector is None:
             continue

@@ -1,19 +1,13 @@
-"""What is said of a solved instruction, the same in every format, and its table for the terminal."""
+"""What is said of a solved instruction, the same in every format. Imports no terminal library."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TextIO
-
-from rich.text import Text
 
 from layoutprobe.layouts.dialects import ClosedForm, closed_forms
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.queries import Answer, copies_text
-from layoutprobe.render.console import PlainConsole
-from layoutprobe.render.page import Page, glyphs_for, print_lines
-from layoutprobe.render.words import plural
 
 Lines = list[tuple[str, str]]
 
@@ -49,7 +43,10 @@ def basis(solved: InstructionLayout) -> Lines:
         ("names", solved.convention),
         ("gauge", solved.ambiguity or str(solved.gauge)),
         *((subject, text) for subject, text in solved.sources.items() if subject != "names"),
-        ("evidence", f"{solved.evidence}, {plural(solved.launches, 'launch', 'launches')}"),
+        (
+            "evidence",
+            f"{solved.evidence}, {solved.launches} {'launch' if solved.launches == 1 else 'launches'}",
+        ),
     ]
     return [(label, text) for label, text in lines if text]
 
@@ -62,7 +59,8 @@ def operand_line(solved: InstructionLayout, matrix: str) -> str:
         axes = "M x K/2, compressed"
     each = f" of {layout.fields} elements" if layout.fields > 1 else ""
     copies = copies_text(layout)
-    size = f"{layout.shape[0]} x {layout.shape[1]} ({axes}), {plural(layout.vgprs, 'VGPR')}{each}"
+    registers = f"{layout.vgprs} {'VGPR' if layout.vgprs == 1 else 'VGPRs'}{each}"
+    size = f"{layout.shape[0]} x {layout.shape[1]} ({axes}), {registers}"
     unread = int((~layout.holes & ~solved.live[matrix]).sum())
     dead = f"; {unread} slots were not seen to be read" if unread else ""
     return f"{matrix}: {size}{f'; {copies}' if copies else ''}{dead}"
@@ -85,34 +83,6 @@ def answer_text(answer: Answer) -> str:
     if not places:
         return "in no slot"
     return ", ".join(p.name + ("" if p.read else unread) for p in places)
-
-
-def write(shown: Shown, stream: TextIO) -> None:
-    """The table for people; it adapts to the width and the encoding of the stream."""
-    console = PlainConsole(stream)
-    page = Page(console.width, console.encoding, glyphs_for(console))
-    print_lines(_lines(shown, page), console)
-
-
-def _lines(shown: Shown, page: Page) -> Iterator[Text]:
-    solved = shown.solved
-    if shown.answers:
-        for answer in shown.answers:
-            yield from page.pairs([(answer.question, answer_text(answer))])
-        yield from page.pairs([("", title(solved)), ("evidence", str(solved.evidence))], "dim")
-        return
-    yield from page.paragraph(title(solved), "bold")
-    alone = len(shown.dialects) == 1
-    for matrix in shown.matrices:
-        yield Text("")
-        yield from page.paragraph(operand_line(solved, matrix), "bold cyan")
-        for dialect, form in forms(shown, matrix):
-            if form is not None and alone and "\n" in form.lines:
-                yield from (Text(f"  {line}") for line in form.lines.splitlines())
-                continue
-            yield from page.pairs([(dialect, form.text if form else NO_FORM)])
-    yield Text("")
-    yield from page.pairs(readings(shown) + basis(solved), "dim")
 
 
 def readings(shown: Shown) -> Lines:

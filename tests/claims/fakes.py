@@ -21,7 +21,13 @@ Map = Callable[[Grid, Grid, Grid], tuple[Grid, Grid]]
 
 
 def layout(
-    matrix: str, shape: tuple[int, int], lanes: int, vgprs: int, bits: int, where: Map, only: int | None = None
+    matrix: str,
+    shape: tuple[int, int],
+    lanes: int,
+    vgprs: int,
+    bits: int,
+    where: Map,
+    only: int | None = None,
 ) -> Layout:
     """A layout from formulas; `only` keeps one field of every VGPR."""
     _, lane, vgpr, field = np.indices((1, lanes, vgprs, 32 // bits), np.int32)
@@ -44,11 +50,19 @@ def rdna3(
         dead: rows of A and columns of B that a half-wave does not need are not read.
     """
     fields, groups = 32 // bits, wave // 16
-    a = layout("A", (16, 16), wave, 16 // fields, bits, lambda l, v, f: (l % 16, fields * v + f))
-    b = layout("B", (16, 16), wave, 16 // fields, bits, lambda l, v, f: (fields * v + f, l % 16))
+    a = layout("A", (16, 16), wave, 16 // fields, bits, lambda lane, v, f: (lane % 16, fields * v + f))
+    b = layout("B", (16, 16), wave, 16 // fields, bits, lambda lane, v, f: (fields * v + f, lane % 16))
     d_bits = 32 if narrow is None else 16
     c, d = (
-        layout(m, (16, 16), wave, 16 // groups, d_bits, lambda l, v, f: (groups * v + l // 16, l % 16), narrow)
+        layout(
+            m,
+            (16, 16),
+            wave,
+            16 // groups,
+            d_bits,
+            lambda lane, v, f: (groups * v + lane // 16, lane % 16),
+            narrow,
+        )
         for m in "CD"
     )
     operands = {"A": a, "B": b, "C": c, "D": d}

@@ -1,0 +1,195 @@
+"""Verdicts: what is right is confirmed, what is renamed is equal modulo gauge, the rest is refuted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claims.fakes import rdna3
+from layoutprobe.capture.capture import Evidence
+from layoutprobe.claims import Judgement, judge, read_claims
+from layoutprobe.claims.cells import Cells
+from layoutprobe.claims.model import ClaimSet
+from layoutprobe.errors import UsageError
+from layoutprobe.layouts.instruction import InstructionLayout
+from layoutprobe.layouts.layout import Layout
+
+PLAIN = rdna3()
+
+
+def verdict(*says: str, of: InstructionLayout = PLAIN, exact: bool = False) -> Judgement:
+    (claims,) = read_claims(says)
+    return judge(claims, of, exact=exact)
+
+
+@pytest.mark.parametrize(
+    ("says", "expected"),
+    [
+        (["A: frag[i] = A[lane % 16][i]"], "confirmed"),
+        (["A[lane & 15][2*vgpr + half]"], "confirmed"),
+        (["A: frag[i] = A[i][lane % 16]"], "refuted"),
+        (["A: frag[i] = A[lane % 16][i ^ 5]"], "equal modulo gauge"),
+        (["A: frag[i] = A[15 - lane % 16][i]"], "equal modulo gauge"),
+        (["A: frag[i] = A[15 - lane % 16][i]", "D: c[i] = D[2*i + lane/16][lane % 16]"], "refuted"),
+        (["A: frag[i] = A[15 - lane % 16][i]", "D: c[i] = D[15 - 2*i - lane/16][lane % 16]"], "equal modulo gauge"),
+        (["C: c[i] = C[i + 8*(lane/16)][lane % 16]", "D: c[i] = D[2*i + lane/16][lane % 16]"], "refuted"),
+        (["B: frag[i] = B[i][15 - lane % 16]", "D: c[i] = D[2*i + lane/16][lane % 16]"], "refuted"),
+        (["A: frag[i] = A[lane][i]"], "refuted"),
+        (["A: frag[i] = A[lane % 16 - 1][i]"], "refuted"),
+        (["A: frag[i] = A[lane % 16][i] where lane < 16"], "refuted"),
+        (["A: v2.hi = A[lane % 16][5]"], "confirmed"),
+        (["A: v2.[31:16] = A[lane % 16][5]", "A: v2.hi = A[lane % 16][4]"], "refuted"),
+        (["A: frag[3] = A[7][3] if lane == 7"], "confirmed"),
+        (["A: frag[3] = A[7][3] if lane == 7", "A: frag[3] = A[7][4] if lane == 23"], "cannot decide"),
+        (["A: v9 = A[0][0]"], "refuted"),
+        (["A: v0.b2 = A[0][0]"], "refuted"),
+        (["A: ((16,2),8):((1,0),16)"], "refuted"),
+    ],
+)  # fmt: skip
+def test_verdicts(says: list[str], expected: str) -> None:
+    found = verdict(*says)
+    assert found.verdict == expected, found.reasons
+    assert (
+        found.exit_code
+        == {"confirmed": 0, "equal modulo gauge": 0, "refuted": 1, "cannot decide": 2}[expected]
+    )
+
+
+def test_the_smallest_counterexample_is_named() -> None:
+    found = verdict("A: frag[i] = A[i][lane % 16]")
+    assert found.reasons[0] == "v0.hi of lane 0: the claim says A[1][0], the instruction takes A[0][1]"
+    assert (found.differing, found.slots) == (480, 512)
+
+
+def test_what_a_column_load_does_to_a_gemm() -> None:
+    """The log of a gfx1151 card: A[i][k] = i, B[k][j] = k, columns of A loaded: 1240 everywhere."""
+    found = verdict("A: frag[i] = A[i][lane % 16]")
+    assert found.effect is not None
+    assert found.effect.example == "it gives 1240 everywhere, where 0 to 1800 is right"
+    assert found.effect.example_wrong == 256
+    assert found.effect.law == "it is transpose(A) @ B, tile by tile"
+
+
+def test_exact_refuses_a_renaming() -> None:
+    assert verdict("A: frag[i] = A[lane % 16][i ^ 5]", exact=True).verdict == "refuted"
+    assert verdict("A: frag[i] = A[lane % 16][i]", exact=True).verdict == "confirmed"
+
+
+def test_emulation_confirms_no_fact_about_a_card() -> None:
+    found = verdict("A: frag[i] = A[lane % 16][i]")
+    assert "against the emulator (emulated); only a measurement can confirm" in found.sentence
+
+
+def test_a_measurement_says_so() -> None:
+    measured = rdna3()
+    object.__setattr__(measured, "evidence", Evidence("measured", "a card"))
+    assert verdict("A: frag[i] = A[lane % 16][i]", of=measured).sentence == "confirmed on the card (measured)"
+
+
+def test_copies_that_nothing_reads_decide_nothing() -> None:
+    lower = rdna3(own_copy=False)
+    found = verdict("A: frag[i] = A[lane % 16][i] where lane < 16", of=lower)
+    assert found.verdict == "cannot decide"
+    assert "no output was seen to read that copy" in found.reasons[0]
+    assert verdict("A: frag[i] = A[lane % 16][i]", of=lower).verdict == "confirmed"
+    assert verdict("A: frag[i] = A[i][lane % 16]", of=lower).verdict == "refuted"
+
+
+def test_an_order_for_each_half_wave_rests_on_the_emulator_alone() -> None:
+    says = ("A: f[i] = A[lane%16][i ^ (lane/16)]", "B: f[i] = B[i ^ (lane/16)][lane%16]")
+    assert verdict(*says).verdict == "cannot decide"
+    assert verdict(says[0], "B: f[i] = B[i][lane%16]").verdict == "refuted"
+    assert verdict(*says, of=rdna3(own_copy=False)).verdict == "cannot decide"
+
+
+def test_the_unused_half_of_16_bit_results_holds_nothing() -> None:
+    upper = rdna3(narrow=1)
+    assert verdict("D: D[2*vgpr + lane/16][lane % 16] where half = 1", of=upper).verdict == "confirmed"
+    assert verdict("D: D[2*vgpr + lane/16][lane % 16]", of=upper).verdict == "refuted"
+    assert verdict("D: D[2*vgpr + lane/16][lane % 16] where half = 0", of=upper).verdict == "refuted"
+
+
+def test_an_operand_that_there_is_not() -> None:
+    dense = rdna3()
+    object.__setattr__(dense, "operands", {k: v for k, v in dense.operands.items() if k != "C"})
+    with pytest.raises(UsageError, match="no operand C"):
+        verdict("C: C[0][0]", of=dense)
+
+
+def cells_of(layout: Layout) -> list[list[int]]:
+    """Row, column, lane, VGPR, lowest and highest bit of every slot that holds an element."""
+    bits = layout.field_bits
+    return [
+        [int(layout.row[at]), int(layout.col[at]), at[1], at[2], at[3] * bits, (at[3] + 1) * bits - 1]
+        for at in (tuple(map(int, slot)) for slot in np.argwhere(~layout.holes))
+    ]
+
+
+def claims_of(tables: dict[str, list[list[int]]]) -> ClaimSet:
+    return ClaimSet(
+        tuple(
+            Cells(matrix, matrix, tuple((c[0], c[1], c[2], c[3], c[4], c[5]) for c in cells))
+            for matrix, cells in tables.items()
+        )
+    )
+
+
+WIDE = rdna3(bits=8, wave=64)
+
+
+@given(matrix=st.sampled_from("ABCD"), data=st.data())
+def test_every_single_wrong_slot_is_found(matrix: str, data: st.DataObject) -> None:
+    """A table that is right but for one slot is refuted, and that slot is the one that is named."""
+    cells = cells_of(PLAIN.operands[matrix])
+    at = data.draw(st.integers(0, len(cells) - 1))
+    which = data.draw(st.sampled_from([0, 1]))
+    cells[at][which] = (cells[at][which] + data.draw(st.integers(1, 15))) % 16
+    found = judge(claims_of({matrix: cells}), PLAIN)
+    assert found.verdict == "refuted"
+    assert found.first is not None
+    assert found.first.slot[1:] == (
+        cells[at][2],
+        cells[at][3],
+        cells[at][4] // PLAIN.operands[matrix].field_bits,
+    )
+    assert found.differing == 1
+
+
+@given(st.permutations(range(16)), st.permutations(range(16)), st.permutations(range(16)))
+def test_a_joint_renaming_is_equal_modulo_gauge(m: list[int], n: list[int], k: list[int]) -> None:
+    """Rows, columns and k renamed in all operands alike: equal, and the GEMM stays right."""
+    axes = {"A": (m, k), "B": (k, n), "C": (m, n), "D": (m, n)}
+    tables = {
+        matrix: [[rows[c[0]], cols[c[1]], *c[2:]] for c in cells_of(WIDE.operands[matrix])]
+        for matrix, (rows, cols) in axes.items()
+    }
+    found = judge(claims_of(tables), WIDE)
+    same = all(order == list(range(16)) for order in (m, n, k))
+    assert found.verdict == ("confirmed" if same else "equal modulo gauge")
+    assert found.effect is not None
+    assert found.effect.wrong == 0
+    assert found.renamed is None or all(
+        list(range(16)) == sorted(theirs for theirs, _ in pairs) for pairs in found.renamed.values()
+    )
+
+
+@given(st.permutations(range(16)), st.permutations(range(16)))
+def test_two_orders_of_k_are_refuted_and_break_the_gemm(first: list[int], second: list[int]) -> None:
+    tables = {
+        "A": [[c[0], first[c[1]], *c[2:]] for c in cells_of(PLAIN.operands["A"])],
+        "B": [[second[c[0]], c[1], *c[2:]] for c in cells_of(PLAIN.operands["B"])],
+    }
+    found = judge(claims_of(tables), PLAIN)
+    assert found.effect is not None
+    assert (found.verdict == "refuted") == (first != second) == (found.effect.wrong > 0)
+
+
+def test_half_of_a_renaming_is_warned_of() -> None:
+    found = verdict("D: c[i] = D[i + 8*(lane/16)][lane % 16]")
+    assert found.verdict == "equal modulo gauge"
+    assert (
+        "the rows of A, C and D must be renamed alike: with only D in this order, D is wrong"
+        in found.reasons[1]
+    )

@@ -1,0 +1,155 @@
+"""`layoutprobe layout`, `claim` and `diff` from the command line, on instructions that are executed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from layoutprobe.cli import main
+
+F16 = "v_wmma_f32_16x16x16_f16"
+NARROW = "v_wmma_f16_16x16x16_f16"
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.mark.usefixtures("wide")
+def test_all_forms_and_what_they_rest_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["layout", F16]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for form in ("A[lane % 16][2*vgpr + half]", "((16,2),16):((1,0),16)", "D[2*vgpr + lane / 16][lane % 16]"):
+        assert form in text
+    assert "vgpr = [[2, 0], [4, 0], [8, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0]]" in text
+    assert "emulated" in text
+    assert "any joint permutation of 16 lines in A and B" in text
+
+
+@pytest.mark.usefixtures("wide")
+def test_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--element", "A[3][5]", "--element", "D[5][7]", "--slot", "A:v2.hi@19", "--slot", "B:v1@4"]
+    assert main(["layout", F16, *asked]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["A[3][5]", "v2.hi@3", "(not", "seen", "to", "be", "read),", "v2.hi@19"]
+    assert lines[1].split() == ["D[5][7]", "v2@23"]
+    assert lines[2].split() == ["A:v2.hi@19", "v2.hi@19:", "A[3][5]"]
+    assert lines[3].split() == ["B:v1@4", "v1.lo@4:", "B[2][4],", "v1.hi@4:", "B[3][4]"]
+
+
+@pytest.mark.usefixtures("wide")
+def test_one_dialect_over_several_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["layout", NARROW, "--wave", "64", "--opsel", "4", "--matrix", "D", "--dialect", "gf2"]) == 0
+    text = capsys.readouterr().out
+    assert "lane=32 -> (2, 0)" in text
+    assert "where half.0 = 1" in text
+    assert "A:" not in text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["v_nothing"],
+        [F16, "--element", "A[16][0]"],
+        [F16, "--element", "A3"],
+        [F16, "--slot", "A:v9.lo@0"],
+        [F16, "--slot", "D:v0.hi@0"],
+        [F16, "--slot", "A:v0.[8:0]@0"],
+        [F16, "--matrix", "index"],
+        [F16, "--output", "map.pdf"],
+    ],
+)
+def test_what_there_is_not_is_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["layout", *wrong]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("layoutprobe: ")
+    assert "a bug" not in said.err
+
+
+def test_json_has_every_slot(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["layout", F16, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "layoutprobe-layout/1"
+    slots = document["operands"]["D"]["slots"]
+    assert {(s["row"], s["col"]) for s in slots} == {(i, j) for i in range(16) for j in range(16)}
+    assert all((s["row"], s["col"]) == (2 * s["vgpr"] + s["lane"] // 16, s["lane"] % 16) for s in slots)
+    assert document["evidence"]["kind"] == "emulated"
+
+
+@pytest.mark.parametrize(
+    "form", [[F16], [NARROW, "--opsel", "4"], ["v_wmma_i32_16x16x16_iu4", "--wave", "64"]]
+)
+def test_a_written_table_is_a_claim_that_is_confirmed(
+    form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "table.csv"
+    assert main(["layout", *form, "--output", str(file)]) == 0
+    assert main(["claim", str(file)]) == 0
+    assert "confirmed" in capsys.readouterr().out
+    with file.open(newline="") as stream:
+        rows = list(csv.reader(stream))
+    rows[5][5] = str((int(rows[5][5]) + 1) % 16)
+    with file.open("w", newline="") as stream:
+        csv.writer(stream).writerows(rows)
+    assert main(["claim", str(file), "--exact"]) == 1
+
+
+@pytest.mark.usefixtures("wide")
+def test_claims_and_their_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claim", "A: frag[i] = A[i][lane % 16]"]) == 1
+    text = capsys.readouterr().out
+    assert "1240 everywhere" in text
+    assert "v0.hi of lane 0: the claim says A[1][0]" in text
+    assert main(["claim", "A: frag[i] = A[lane % 16][i]"]) == 0
+    assert "only a measurement can confirm" in capsys.readouterr().out
+    joint = ["A: frag[i] = A[lane % 16][i ^ 1]", "B: frag[i] = B[i ^ 1][lane % 16]"]
+    assert main(["claim", *joint]) == 0
+    assert "equal modulo gauge" in capsys.readouterr().out
+    assert main(["claim", *joint, "--exact"]) == 1
+    assert main(["claim", joint[0], "B: frag[i] = B[i ^ 2][lane % 16]"]) == 1
+    assert main(["claim", "A: A[0][0]", "--instruction", "v_nothing"]) == 2
+    assert main(["claim", "nonsense"]) == 2
+
+
+def test_a_claim_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claim", "A: frag[i] = A[i][lane % 16]", "--format", "json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["claims"]
+    assert found["verdict"] == "refuted"
+    assert found["first"] == {
+        "claim": 0, "matrix": "A", "slot": [0, 0, 0, 1], "claimed": "A[1][0]", "solved": "A[0][1]", "read": True,
+    }  # fmt: skip
+    assert found["effect"]["example_wrong"] == 256
+
+
+@pytest.mark.usefixtures("wide")
+def test_differences(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", F16, F16]) == 0
+    assert "the same layouts" in capsys.readouterr().out
+    assert main(["diff", f"{F16}:32", f"{F16}:64"]) == 1
+    text = capsys.readouterr().out
+    assert "D          differs in 352 of 512 slots; first v1 of lane 0: D[2][0], and D[4][0]" in text
+    assert "D[4*vgpr + lane / 16][lane % 16]" in text
+    assert main(["diff", NARROW, f"{NARROW}/4", "--format", "json"]) == 1
+    (pair,) = json.loads(capsys.readouterr().out)["pairs"]
+    assert {o["matrix"]: o["differing"] for o in pair["operands"]} == {"A": 0, "B": 0, "C": 512, "D": 512}
+    assert main(["diff", F16, "nothing"]) == 2
+    assert main(["diff", "nothing", "nothing"]) == 2
+
+
+def test_layout_needs_no_rich_for_programs() -> None:
+    """`--format csv` must not pay for the terminal library."""
+    code = (
+        "import sys; from layoutprobe.cli import main; "
+        f"main(['layout', '{F16}', '--format', 'csv']); sys.exit('rich' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, "rich was imported" + done.stderr

@@ -1,0 +1,105 @@
+"""Pictures: every cell of the table is drawn, in the colour of its line, and nothing else can run."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from claims.fakes import rdna3
+from layoutprobe.layouts.instruction import InstructionLayout
+from layoutprobe.layouts.layout import HOLE
+from layoutprobe.render.layout_maps import maps_of, picture
+from layoutprobe.render.layout_maps_html import page
+from layoutprobe.render.layout_maps_words import Shown
+
+SVG = "{http://www.w3.org/2000/svg}"
+Cell = tuple[int, int, str, str]
+"""x, y, class of the box, text in it."""
+
+
+def cells(text: str) -> list[Cell]:
+    """Boxes with the text that stands in them."""
+    root = ElementTree.fromstring(text)
+    words = [(float(t.get("x", "0")), float(t.get("y", "0")), t.text or "") for t in root.iter(f"{SVG}text")]
+    found = []
+    for box in root.iter(f"{SVG}rect"):
+        name = box.get("class", "")
+        if re.fullmatch(r"c\d+|hole", name) is None:
+            continue
+        x, y, w, h = (float(box.get(key, "0")) for key in ("x", "y", "width", "height"))
+        inside = [t for tx, ty, t in words if x <= tx < x + w and y <= ty < y + h]
+        found.append((round(x), round(y), name, inside[0] if inside else ""))
+    return found
+
+
+@pytest.mark.parametrize(
+    "solved", [rdna3(), rdna3(wave=64, bits=8), rdna3(bits=4, narrow=1), rdna3(dead=True)], ids=repr
+)
+@pytest.mark.parametrize("matrix", ["A", "B", "D"])
+@pytest.mark.parametrize("colour", ["auto", "row", "k"])
+def test_every_cell_is_drawn_in_its_colour(solved: InstructionLayout, matrix: str, colour: str) -> None:
+    layout = solved.operands[matrix]
+    drawn = maps_of(solved, [matrix], colour)
+    by_col = drawn[0].by_col
+    boxes = [cell for cell in cells(picture(solved, drawn, "a title")) if "," in cell[3] or cell[2] == "hole"]
+    # Panels of 16 lanes lie side by side, two in a row.
+    tops = sorted({y for _, y, _, _ in boxes})
+    assert len(tops) == 16 * (layout.lanes // 32)
+    for at, y in enumerate(tops):
+        line = [cell for cell in sorted(boxes) if cell[1] == y]
+        block, row = divmod(at, 16)
+        want = []
+        for lane in (32 * block + row, 32 * block + 16 + row):
+            for vgpr in range(layout.vgprs):
+                for field in range(layout.fields):
+                    i, j = int(layout.row[0, lane, vgpr, field]), int(layout.col[0, lane, vgpr, field])
+                    want.append(("hole", "") if i == HOLE else (f"c{j if by_col else i}", f"{i},{j}"))
+        assert [(name, text) for _, _, name, text in line] == want
+
+
+def test_copies_that_nothing_reads_are_hatched() -> None:
+    solved = rdna3(dead=True)
+    text = picture(solved, maps_of(solved, ["A"]), "t")
+    assert text.count("url(#lm-unread)") == 256
+    assert "hatched: a copy that no output" in text
+    assert "url(#lm-unread)" not in picture(solved, maps_of(solved, ["B"]), "t").replace(">hatched", "")
+
+
+def test_themes() -> None:
+    solved = rdna3()
+    light, dark, both = (
+        picture(solved, maps_of(solved, "A"), "t", theme=t) for t in ("light", "dark", "auto")
+    )
+    assert "prefers-color-scheme" in both
+    assert "prefers-color-scheme" not in light + dark
+    assert ".lm .paper { fill: #ffffff; }" in light
+    assert ".lm .paper { fill: #0d1117; }" in dark
+    for text in (light, dark):
+        colours = re.findall(r"\.lm \.c\d+ \{ fill: (#[0-9a-f]{6})", text)
+        assert len(set(colours)) == 16, "sixteen rows, sixteen colours"
+
+
+def test_nothing_in_a_picture_can_run_or_load() -> None:
+    solved = rdna3()
+    object.__setattr__(solved, "instruction", "<script>alert(1)</script>\x1b[0m")
+    object.__setattr__(solved, "convention", "<img src=x onerror=alert(1)>")
+    shown = Shown(solved, ("A", "B", "C", "D"), ("formula", "gf2", "cute"))
+    for text in (
+        page(shown),
+        page(shown, theme="dark"),
+        picture(solved, maps_of(solved, "AD"), solved.instruction),
+    ):
+        assert "<script" not in text
+        assert "<img" not in text
+        assert "\x1b" not in text
+        assert not re.search(r"<[^>]*\b(?:href|src)=|@import|url\((?!#)", text)
+    ElementTree.fromstring(picture(solved, maps_of(solved, "ABCD"), solved.instruction))
+
+
+def test_c_and_d_are_one_picture_only_where_they_are_equal() -> None:
+    assert [m.name for m in maps_of(rdna3(), "ABCD")] == ["A", "B", "C and D"]
+    other = rdna3()
+    other.operands["C"].row[0, 0, 0, 0] = 5
+    assert [m.name for m in maps_of(other, "ABCD")] == ["A", "B", "C", "D"]
