@@ -7,7 +7,8 @@ an operand that follows them is believed before one that does not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 from layoutprobe.checks.held import Problem
 from layoutprobe.checks.provenance import Judged
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.solver.diagnose import HYPOTHESES, Case, Diagnosis, diagnose
-from layoutprobe.solver.product import NOWHERE, origin_of
+from layoutprobe.solver.diagnose import HYPOTHESES, UNEXPLAINED, Case, Diagnosis, diagnose, unexplained
+from layoutprobe.solver.product import FOREIGN, NOWHERE, origin_of
 
 Ints = NDArray[np.int64]
 
@@ -24,6 +25,12 @@ SAMPLE = 32
 """Broken executions of one instruction that are looked at closely."""
 _LDS_LAWS = ("lds-one-sided", "lds-stride")
 _LDS_TILES = (16, 32, 64, 128, 256)
+COPY = "half-wave-copy"
+"""The diagnosis that copies differ."""
+_FEW = 2
+"""Executions that a tile's size must fit before all are asked."""
+TILE = 16
+"""Rows and columns of a matrix instruction: where operands and accumulators of a kernel begin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +77,10 @@ class _View:
         stored = m != NOWHERE
         rows, cols = np.any(stored, axis=2)[..., None], np.any(stored, axis=1)[..., None]
         k = np.arange(g.a.shape[2])
+        in_row, in_col = f.a_row[at] == m.max(axis=2)[..., None], f.b_col[at] == n.max(axis=1)[..., None]
         found = {
-            "A": (origin_of(f.a_row[at], g.rows[..., None], rows), origin_of(f.a_k[at], k, rows)),
-            "B": (origin_of(f.b_k[at], k, cols), origin_of(f.b_col[at], g.cols[..., None], cols)),
+            "A": (origin_of(f.a_row[at], g.rows[..., None], rows), _first_k(f.a_k[at], k, rows, in_row)),
+            "B": (_first_k(f.b_k[at], k, cols, in_col), origin_of(f.b_col[at], g.cols[..., None], cols)),
             "D": (origin_of(m, g.rows[..., None], stored), origin_of(n, g.cols[:, None, :], stored)),
         }
         return cls(
@@ -101,14 +109,60 @@ class _View:
             (cols_apart, "B", b_n, d_n),
         ):
             if apart:
-                found |= {operand} if stored else {"D"} if follows else {operand, "D"}
+                both = follows and stored and self._is_shifted(operand)
+                found |= {"D"} if both else {operand} if stored else {"D"} if follows else {operand, "D"}
         if j.k_bad[at].any() and not found & {"A", "B"}:
-            found |= {"A"} if b_k and not a_k else {"B"} if a_k and not b_k else {"A", "B"}
+            found |= {"A"} if b_k and not a_k else {"B"} if a_k and not b_k else self._out_of_step()
         return tuple(sorted(found))
 
+    def _is_shifted(self, operand: str) -> bool:
+        """D begins somewhere inside a tile, and an operand that disagrees with it where tiles do."""
+        axis = "AB".index(operand)
+        return bool(self.origins["D"][axis] % TILE and not self.origins[operand][axis] % TILE)
 
-def culprits(judged: Judged, problem: Problem) -> Iterator[Culprit]:
-    """What is wrong in a group of executions, each matrix and reason once per instruction."""
+    def _out_of_step(self) -> set[str]:
+        """The operand that does not bring every k once; both, where neither or both do."""
+        f = self.judged.factors
+        here = f.chain == f.chain[self.at]
+        steady = {"A": _once_each(f.a_k[here]), "B": _once_each(f.b_k[here])}
+        return {name for name in "AB" if not steady[name]} if len(set(steady.values())) == 2 else {"A", "B"}
+
+
+def _first_k(
+    held: NDArray[np.int32], named: Ints, counts: NDArray[np.bool_], right: NDArray[np.bool_]
+) -> tuple[int, bool]:
+    """As origin_of, but only slots with an element of the right line say what the offset is."""
+    offset, follows = origin_of(held, named, counts)
+    sure = counts & right & (held >= 0)
+    return origin_of(held, named, sure)[0] if sure.any() else offset, follows
+
+
+def _once_each(k: NDArray[np.int32]) -> bool:
+    """Every execution brings some k, and no two of them the same: k is [execution, block, line, k]."""
+    brought = [np.unique(one[one >= 0]) for one in k]
+    every = np.concatenate(brought)
+    return all(one.size for one in brought) and np.unique(every).size == every.size
+
+
+_KNOWN: WeakKeyDictionary[Problem, dict[Judged, tuple[Culprit, ...]]] = WeakKeyDictionary()
+"""Three checks ask for the same."""
+
+
+def culprits(judged: Judged, problem: Problem, copies: int = 0) -> tuple[Culprit, ...]:
+    """What is wrong in a group of executions, each matrix and reason once per instruction.
+
+    Args:
+        judged: the executions.
+        problem: the product.
+        copies: lanes that lie so far apart hold copies of an operand; 0 where nothing is replicated.
+    """
+    known = _KNOWN.setdefault(problem, {})
+    if judged not in known:
+        known[judged] = tuple(_culprits(judged, problem, copies))
+    return known[judged]
+
+
+def _culprits(judged: Judged, problem: Problem, copies: int) -> Iterator[Culprit]:
     broken = np.flatnonzero(judged.judgement.broken)
     pc = judged.group.form.pc[broken]
     for here in np.unique(pc):
@@ -116,10 +170,16 @@ def culprits(judged: Judged, problem: Problem) -> Iterator[Culprit]:
         step = max(1, events.size // SAMPLE)
         sample = np.unique(np.concatenate([events[::step][:SAMPLE], events[-1:]]))
         views = [_View.of(judged, int(at)) for at in sample]
-        for matrix in "ABD":
-            guilty = [view for view in views if matrix in view.blamed()]
-            if guilty:
-                yield _culprit(matrix, guilty, problem, _count(judged, events, matrix))
+        chain = judged.factors.chain[[view.at for view in views]]
+        stored = [views[first] for first in np.sort(np.unique(chain, return_index=True)[1])]
+        blamed = {
+            matrix: _culprit(matrix, guilty, problem, copies, _count(judged, events, matrix))
+            for matrix in "ABD"
+            if (guilty := [v for v in (stored if matrix == "D" else views) if matrix in v.blamed()])
+        }
+        # A matrix in which every slot is right is not to blame where another one shows a wrong slot.
+        wrong = [culprit for culprit, shows in blamed.values() if shows]
+        yield from wrong or [culprit for culprit, _ in blamed.values()]
 
 
 def _count(judged: Judged, events: Ints, matrix: str) -> int:
@@ -131,11 +191,14 @@ def _count(judged: Judged, events: Ints, matrix: str) -> int:
     return int((bad[events] | j.k_bad[events][:, None, None, :]).sum())
 
 
-def _culprit(matrix: str, views: list[_View], problem: Problem, count: int) -> Culprit:
+def _culprit(
+    matrix: str, views: list[_View], problem: Problem, copies: int, count: int
+) -> tuple[Culprit, bool]:
+    """A culprit, and whether any of its slots is wrong."""
     judged = views[0].judged
     cases = [_case(matrix, view, problem) for view in views]
     case = Case(
-        matrix=matrix,
+        matrix=cases[0].matrix,
         row=np.stack([c.row for c in cases]),
         col=np.stack([c.col for c in cases]),
         need_row=np.stack([c.need_row for c in cases]),
@@ -145,21 +208,42 @@ def _culprit(matrix: str, views: list[_View], problem: Problem, count: int) -> C
         tile=cases[0].tile,
         shape=cases[0].shape,
     )
-    inside = (case.need_row < case.shape[0]) & (case.need_col < case.shape[1])
-    inside &= (case.need_row >= 0) & (case.need_col >= 0)
-    wrong = case.live & inside & ((case.row != case.need_row) | (case.col != case.need_col))
+    wrong = _wrong(case)
     if not wrong.any():
+        wrong = _beyond(case)
+    if matrix == "D" and (wrong & (case.row != HOLE)).any():
+        wrong &= case.row != HOLE  # one that is stored somewhere tells more
+    shows = bool(wrong.any())
+    if not shows:
         wrong = case.live
     slot = tuple(int(x) for x in np.argwhere(wrong)[0])
-    return Culprit(
+    culprit = Culprit(
         matrix,
         judged,
         np.array([view.at for view in views]),
-        _diagnosis(case),
+        _foreign(case, views) or _diagnosis(case, copies_differ=_copies_differ(case, views, copies)),
         slot,  # type: ignore[arg-type]
         (int(case.need_row[slot]), int(case.need_col[slot])),
         max(count, int(wrong.sum())),
     )
+    return culprit, shows
+
+
+def _inside(case: Case) -> NDArray[np.bool_]:
+    """Slots that need an element that exists."""
+    inside = (case.need_row < case.shape[0]) & (case.need_col < case.shape[1])
+    return np.asarray(inside & (case.need_row >= 0) & (case.need_col >= 0))
+
+
+def _wrong(case: Case) -> NDArray[np.bool_]:
+    """Slots that need an element and hold another one, or none."""
+    differs = (case.row != case.need_row) | (case.col != case.need_col)
+    return np.asarray(case.live & _inside(case) & differs)
+
+
+def _beyond(case: Case) -> NDArray[np.bool_]:
+    """Slots that hold an element where none exists."""
+    return np.asarray(case.live & ~_inside(case) & (case.row != HOLE))
 
 
 def _case(matrix: str, view: _View, problem: Problem) -> Case:
@@ -208,7 +292,8 @@ def _case(matrix: str, view: _View, problem: Problem) -> Case:
 
     row, col = (spread(np.where(held[0] < 0, HOLE, x), HOLE) for x in held)
     need_row, need_col = (spread(x, HOLE) for x in need)
-    return Case(matrix, row, col, need_row, need_col, spread(live, 0) != 0, np.array(origin), tile, shape)
+    name = "C" if matrix == "D" else matrix  # as the author knows it
+    return Case(name, row, col, need_row, need_col, spread(live, 0) != 0, np.array(origin), tile, shape)
 
 
 def _depth(view: _View, matrix: str) -> int:
@@ -220,58 +305,124 @@ def _depth(view: _View, matrix: str) -> int:
     return view.origins[matrix][mine] // 16 * 16
 
 
-def _diagnosis(case: Case) -> Diagnosis:
-    if case.matrix in "AB" and (late := _steps_late(case)):
-        steps = f"{abs(late)} k too {'late' if late > 0 else 'early'}"
+def _copies_differ(case: Case, views: list[_View], copies: int) -> bool:
+    """The lanes that a card takes for copies of each other hold different elements."""
+    if not copies or case.matrix not in "AB":
+        return False
+    form = views[0].judged.group.form
+    table = form.a if case.matrix == "A" else form.b
+    held = table[[view.at for view in views]].reshape(case.row.shape)
+    lanes = case.row.shape[1]
+    partner = (np.arange(lanes) + copies) % lanes
+    return bool(((held != held[:, partner]) & (case.live | case.live[:, partner])).any())
+
+
+def _foreign(case: Case, views: list[_View]) -> Diagnosis | None:
+    """An operand that holds nothing but elements of another matrix."""
+    factors = views[0].judged.factors
+    lines = {"A": factors.a_row, "B": factors.b_col}.get(case.matrix)
+    if lines is None or not (lines[[view.at for view in views]] == FOREIGN).all():
+        return None
+    what = f"slots of {case.matrix} hold elements of another matrix"
+    return Diagnosis("other-matrix", what, "does the load begin at the tile of this matrix?")
+
+
+BEYOND = "beyond-edge"
+"""Name of the diagnosis that a ragged tile's tail is not zero."""
+
+
+def _diagnosis(case: Case, *, copies_differ: bool) -> Diagnosis:
+    if case.matrix in "AB" and not _wrong(case).any() and _beyond(case).any():
+        return Diagnosis(
+            BEYOND,
+            f"slots of {case.matrix} beyond the edge of the matrix hold elements where zeros belong",
+            "load zeros for what a ragged tile lacks, along k as well as along rows and columns",
+        )
+    if case.matrix in "AB" and (steps := _steps_apart(case)):
         return Diagnosis(
             "other-step",
             f"{case.matrix} holds elements of another K step than its partner: {steps}",
             "is a buffer of LDS or registers read before the new tile is in it, or the wrong one of two?",
         )
-    found = diagnose(case)
-    if found.name == "unexplained" and case.matrix in "AB":
+    if copies_differ:
+        return _replication(case)
+    if not (case.live & (case.row != HOLE)).any():
+        return unexplained(case)  # what is nowhere seen follows every law
+    found = diagnose(case, without=(COPY,))
+    if found.name == UNEXPLAINED and case.matrix in "AB":
         found = next(_in_lds_tiles(case), found)
     return found
 
 
-def _steps_late(case: Case) -> int:
-    """By how many k the slots are off, where that is a whole number of steps for all of them."""
+def _replication(case: Case) -> Diagnosis:
+    """What is wrong with copies that differ."""
+    hypothesis = next(h for h in HYPOTHESES if h.name == COPY)
+    for text, row, col in hypothesis.guesses(case):
+        if case.predicts(row, col):
+            return Diagnosis(COPY, text, hypothesis.hint)
+    return Diagnosis(
+        COPY, f"the half-waves hold different elements of {case.matrix}, and no copies", hypothesis.hint
+    )
+
+
+def _steps_apart(case: Case) -> str:
+    """By how many k slots are off, where they hold the right lines, whole steps away; "" otherwise."""
     row, col, need = case.row, case.col, (case.need_row, case.need_col)
     line, k = ((row, need[0]), (col, need[1])) if case.matrix == "A" else ((col, need[1]), (row, need[0]))
     use = case.live & (row != HOLE)
-    if not use.any() or (line[0] != line[1])[use].any():
-        return 0
-    shift = np.unique((k[0] - k[1])[use])
-    return int(shift[0]) if shift.size == 1 and shift[0] % 16 == 0 else 0
+    shift = (k[0] - k[1])[use]
+    if (line[0] != line[1])[use].any() or (shift % TILE).any() or not shift.any():
+        return ""
+    off = shift[shift != 0]
+    first, last = int(off.min()), int(off.max())
+    return _late(first) if first == last else f"from {_late(first)} to {_late(last)}"
+
+
+def _late(steps: int) -> str:
+    return f"{abs(steps)} k too {'late' if steps > 0 else 'early'}"
 
 
 def _in_lds_tiles(case: Case) -> Iterator[Diagnosis]:
     """Faults of LDS addressing, for tiles of usual sizes: their causes show in the tile's coordinates."""
-    rows, cols = case.need_row, case.need_col
+    few = _select(case, _FEW)
     for tall in _LDS_TILES:
         for wide in _LDS_TILES:
-            first = [
-                np.where(case.live, x, np.iinfo(np.int64).max).min(axis=(1, 2, 3)) // size * size
-                for x, size in ((rows, tall), (cols, wide))
-            ]
-            down, right = (x[:, None, None, None] for x in first)
-            hole = case.row == HOLE
-            local = replace(
-                case,
-                row=np.where(hole, HOLE, case.row - down),
-                col=np.where(hole, HOLE, case.col - right),
-                need_row=rows - down,
-                need_col=cols - right,
-                origin=case.origin - np.stack(first, axis=1),
-                shape=(tall, wide),
-            )
-            live = local.live
-            if ((local.need_row >= tall) | (local.need_col >= wide))[live].any():
-                continue
-            if ((local.row >= tall) | (local.col >= wide))[live].any():
-                continue
-            for hypothesis in HYPOTHESES:
-                if hypothesis.name in _LDS_LAWS:
-                    for text, row, col in hypothesis.guesses(local):
-                        if local.predicts(row, col):
-                            yield Diagnosis(hypothesis.name, text, hypothesis.hint)
+            if next(_in_lds_tile(few, tall, wide), None) is not None:
+                yield from _in_lds_tile(case, tall, wide)
+
+
+def _select(case: Case, count: int) -> Case:
+    """The first executions of a case."""
+    arrays = (f.name for f in fields(case) if isinstance(getattr(case, f.name), np.ndarray))
+    return replace(case, **{name: getattr(case, name)[:count] for name in arrays})
+
+
+def _in_lds_tile(case: Case, tall: int, wide: int) -> Iterator[Diagnosis]:
+    rows, cols = case.need_row, case.need_col
+    first = [
+        np.where(case.live, x, np.iinfo(np.int64).max).min(axis=(1, 2, 3)) // size * size
+        for x, size in ((rows, tall), (cols, wide))
+    ]
+    down, right = (x[:, None, None, None] for x in first)
+    hole = case.row == HOLE
+    local = replace(
+        case,
+        row=np.where(hole, HOLE, case.row - down),
+        col=np.where(hole, HOLE, case.col - right),
+        need_row=rows - down,
+        need_col=cols - right,
+        origin=case.origin - np.stack(first, axis=1),
+        shape=(tall, wide),
+    )
+    live = local.live
+    if ((local.need_row >= tall) | (local.need_col >= wide))[live].any():
+        return
+    if ((local.row >= tall) | (local.col >= wide))[live].any():
+        return
+    for hypothesis in HYPOTHESES:
+        if hypothesis.name in _LDS_LAWS:
+            for text, row, col in hypothesis.guesses(local):
+                # A tile ends where its matrix does: what lies beyond is stored as zeros.
+                there = (row + down < case.shape[0]) & (col + right < case.shape[1])
+                if local.predicts(np.where(there, row, HOLE), np.where(there, col, HOLE)):
+                    yield Diagnosis(hypothesis.name, text, hypothesis.hint)

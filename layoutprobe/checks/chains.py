@@ -12,7 +12,7 @@ from layoutprobe.checks.base import Recorded, Subject, UndecidedError
 from layoutprobe.checks.held import Form, Problem
 from layoutprobe.observe.accumulators import AccumulatorCoding, Chains, SlotCodes, result_type
 from layoutprobe.observe.matrix import SLOTS
-from layoutprobe.observe.outputs import StoreRecorder
+from layoutprobe.observe.outputs import StoreRecorder, Stores, touched
 
 Ints = NDArray[np.int64]
 
@@ -32,6 +32,7 @@ class Arrivals:
         codes: the numbering.
         values: float64 [digit, ...], D after each run.
         slot: int64, shape of D: slot that an element came from, -1 where it holds no code.
+        written: bool, shape of D: elements that were stored to.
         element: int64 [chain, slot of 256], flat index of the element of D that a slot was stored
             to, the first one; -1 where it was stored nowhere.
         times: int64 [chain, slot of 256], elements that hold its code.
@@ -41,6 +42,7 @@ class Arrivals:
     codes: SlotCodes
     values: NDArray[np.float64]
     slot: Ints
+    written: NDArray[np.bool_]
     element: Ints
     times: Ints
 
@@ -69,7 +71,20 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
     held = np.flatnonzero(slot >= 0)
     element[slot.ravel()[held][::-1]] = held[::-1]  # backwards, so that the first one stays
     times = np.bincount(slot.ravel()[held], minlength=element.size)
-    return Arrivals(chains, codes, values, slot, element.reshape(-1, SLOTS), times.reshape(-1, SLOTS))
+    written = _written(subject, runs[0].record(Stores), name)
+    return Arrivals(
+        chains, codes, values, slot, written, element.reshape(-1, SLOTS), times.reshape(-1, SLOTS)
+    )
+
+
+def _written(subject: Subject, stores: Stores, name: str) -> NDArray[np.bool_]:
+    """Elements of an output that any store hit; all of them where stores were lost count of."""
+    buffer, allocation = subject.binding.buffers[name], stores.allocation(f"buffer {name}")
+    if allocation is None or not stores.complete:
+        return np.ones(buffer.shape, np.bool_)
+    plain, atomic = (touched(stores, allocation, atomic=kind)[: buffer.nbytes] for kind in (False, True))
+    hit: NDArray[np.bool_] = (plain + atomic).reshape(-1, buffer.itemsize) > 0
+    return np.asarray(buffer.view(np.any(hit, axis=1, keepdims=True)[:, 0]))
 
 
 def _same_links(runs: Sequence[Recorded]) -> None:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Subject
 from layoutprobe.checks.held import place_of
+from layoutprobe.checks.origins import chains_of, in_words
 from layoutprobe.checks.places import where
 from layoutprobe.checks.provenance import Analysis, Judged
-from layoutprobe.layouts.layout import HOLE
+from layoutprobe.observe.origin import Target
 from layoutprobe.report import Finding
-from layoutprobe.solver.product import NOWHERE
+from layoutprobe.solver.product import NOWHERE, UNDEFINED, ZERO
 
 
 def copy_findings(subject: Subject, analysis: Analysis, check: str) -> list[Finding]:
@@ -76,24 +77,33 @@ def _finding(
     axes = differs.shape[1:]
     partner = (lane + period) % axes[0]
     held = (form.a if matrix == "A" else form.b).reshape(-1, *axes)
+    if held[at, lane, vgpr, field] >= 0 > held[at, partner, vgpr, field]:
+        lane, partner = partner, lane  # the copy that is read is the one that holds nothing
     operand = inst.src[0 if matrix == "A" else 1]
     name = {"A": "B", "B": "A"}[matrix] if judged.group.swapped else matrix
 
     def element(lane: int) -> str:
         number = int(held[at, lane, vgpr, field])
-        return str(analysis.problem.coding.element(number)) if number > HOLE else "no element"
+        if number >= 0:
+            return str(analysis.problem.coding.element(number))
+        return {ZERO: "zero", UNDEFINED: "bits that were never defined"}.get(number, "no element")
 
+    half = field * form.instruction.needed[matrix].field_bits // 16
+    target = Target(int(form.wave[at]), int(form.turn[at]), operand.index + vgpr, lane, half)
+    chain = chains_of(subject, [target]).get(target, ())
     place = where(subject, inst, None) | place_of(analysis.operands.waves, int(form.wave[at]))
     return Finding(
         check,
-        f"the copies of {name} in lanes {lane} and {partner} differ: the instruction wants it in both half-waves",
+        f"the copies of {name} in lanes {min(lane, partner)} and {max(lane, partner)} differ: "
+        "the instruction wants it in both half-waves",
         place
         | {"matrix": name, "lane": lane, "VGPR": f"v{operand.index + vgpr}", "half": ("low", "high")[field]}
         if axes[2] == 2
         else place | {"matrix": name, "lane": lane, "VGPR": f"v{operand.index + vgpr}", "field": field},
         expected=f"{element(partner)}, as in lane {partner}",
         observed=element(lane),
-        hint=f"load with lane % {period}. The emulator's outputs do not read this copy; what a card does "
-        "where the copies differ is unmeasured",
+        hint=f"load with lane % {period}, in all lanes. In the emulator an output reads the copy of its own "
+        "half-wave; which one a card reads is unmeasured",
         count=int(differs.sum()),
+        came_from=in_words(subject, chain),
     )

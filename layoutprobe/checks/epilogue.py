@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check, Subject, UndecidedError
-from layoutprobe.checks.blame import culprits
+from layoutprobe.checks.blame import Culprit, culprits
+from layoutprobe.checks.copies import copies_every
 from layoutprobe.checks.held import place_of
-from layoutprobe.checks.operand_provenance import culprit_finding
+from layoutprobe.checks.operand_provenance import culprit_finding, destination
 from layoutprobe.checks.places import where
 from layoutprobe.checks.provenance import Analysis, NoProductError, analysis_of, require_product
 from layoutprobe.checks.words import region
@@ -53,8 +55,9 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.found(findings, f"{covered}; {reason}, so there are no slots to follow")
     except UndecidedError as reason:
         return CHECK.found(findings) if findings else CHECK.undecided(f"{covered}; {reason}")
-    if not any("never" in finding.what for finding in findings) or _misplaced(analysis):
-        findings = [*_slot_findings(subject, analysis), *findings]
+    if not findings or _misplaced(analysis):
+        # Where slots go astray, some elements are written twice and others never.
+        findings = list(_slot_findings(subject, analysis, stores)) or findings
     if findings:
         return CHECK.found(findings)
     if analysis.foreign:
@@ -78,8 +81,9 @@ def _store_findings(subject: Subject, stores: Stores, output: str) -> Iterator[F
     plain, atomic = (_per_element(stores, allocation, buffer, atomic=kind) for kind in (False, True))
     element = buffer.elements()
     inside = element >= 0
-    yield from _never(subject, buffer, inside & (plain == 0) & (atomic == 0))
-    yield from _twice(subject, stores, allocation, buffer, inside & (plain > 1), plain)
+    never = list(_never(subject, buffer, inside & (plain == 0) & (atomic == 0)))
+    twice = list(_twice(subject, stores, allocation, buffer, inside & (plain > 1), plain))
+    yield from _astray(never, twice) if never and twice else never + twice
     yield from _stray(subject, stores, allocation, buffer, ~inside & ((plain > 0) | (atomic > 0)))
     for name, other in subject.binding.buffers.items():
         placed = stores.allocation(f"buffer {name}")
@@ -147,6 +151,12 @@ def _twice(
     )
 
 
+def _astray(never: list[Finding], twice: list[Finding]) -> Iterator[Finding]:
+    """What is missing in one place went to another: one cause."""
+    (missing,), (doubled,) = never, twice
+    yield replace(doubled, what=f"{doubled.what}, and {missing.what}", count=doubled.count + missing.count)
+
+
 def _stray(
     subject: Subject,
     stores: Stores,
@@ -172,15 +182,17 @@ def _writers(
     """Who stored to an element of an allocation: instruction, workgroup, wave and lane, in order."""
     byte = allocation.start + at * buffer.itemsize
     return [
-        _writer(subject, stores, store, int(hit))
+        _writer(subject, stores, store, int(hit), byte)
         for store in stores.stores
         for hit in np.flatnonzero((store.offset <= byte) & (byte < store.offset + store.size))
     ]
 
 
-def _writer(subject: Subject, stores: Stores, store: Store, hit: int) -> dict[str, object]:
+def _writer(subject: Subject, stores: Stores, store: Store, hit: int, byte: int) -> dict[str, object]:
     place = where(subject, store.inst, None) | place_of(stores.waves, int(store.wave[hit]))
-    return place | {"lane": int(store.lane[hit])}
+    data = store.inst.src[0 if store.inst.encoding == "MUBUF" else 1]
+    vgpr = data.index + (byte - int(store.offset[hit])) // 4
+    return place | {"lane": int(store.lane[hit]), "VGPR": f"v{vgpr}"}
 
 
 # From where
@@ -191,13 +203,32 @@ def _misplaced(analysis: Analysis) -> bool:
     return any(judged.judgement.broken.any() for judged in analysis.judged)
 
 
-def _slot_findings(subject: Subject, analysis: Analysis) -> Iterator[Finding]:
+def _slot_findings(subject: Subject, analysis: Analysis, stores: Stores) -> Iterator[Finding]:
     seen = set()
     for judged in analysis.judged:
-        for culprit in culprits(judged, analysis.problem):
+        for culprit in culprits(judged, analysis.problem, copies_every(subject)):
             if culprit.matrix == "D" and culprit.diagnosis.name not in seen:
                 seen.add(culprit.diagnosis.name)
-                yield culprit_finding(subject, analysis, culprit, NAME)
+                yield _at_the_store(subject, analysis, stores, culprit)
+
+
+def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit: Culprit) -> Finding:
+    """A misplaced accumulator, shown where it is stored; at its matrix instruction where it never is."""
+    found = culprit_finding(subject, analysis, culprit, NAME)
+    element = destination(analysis, culprit)
+    output = analysis.problem.contract.d
+    buffer, allocation = subject.binding.buffers[output], stores.allocation(f"buffer {output}")
+    if element < 0 or allocation is None:
+        return found
+    at = int(np.flatnonzero(buffer.elements() == element)[0])
+    same = {key: found.where[key] for key in ("workgroup", "wave", "lane")}
+    writers = _writers(subject, stores, allocation, buffer, at)
+    place = next((w for w in writers if same.items() <= w.items()), writers[0] if writers else None)
+    if place is None:
+        return found
+    source = " ".join(f"{key} {found.where[key]}" for key in ("wave", "lane", "VGPR"))
+    product = f"{found.where['instruction']} at {found.where.get('line') or 'PC ' + str(found.where['PC'])}"
+    return replace(found, where=place | {"matrix": "C"}, came_from=f"{product}, in {source}")
 
 
 def _untraced(analysis: Analysis) -> str:

@@ -263,8 +263,8 @@ def group_of(form: Form, problem: Problem) -> tuple[list[Group], dict[int, str]]
             )
             continue
         # One operand may be wrong, the other one then tells the roles.
-        straight = int(of_a[a].sum()) + int(of_b[b].sum())
-        crossed = int(of_b[a].sum()) + int(of_a[b].sum())
+        straight = of_a[a].mean() + of_b[b].mean()
+        crossed = of_b[a].mean() + of_a[b].mean()
         swapped[here] = crossed > straight
     groups = [Group(form.select(usable & (swapped == role)), bool(role)) for role in (False, True)]
     return [group for group in groups if group.form.pc.size], lost

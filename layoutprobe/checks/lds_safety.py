@@ -16,7 +16,8 @@ EXPLAIN = """\
 LDS starts undefined in every workgroup, bit by bit. Copying an undefined value is legal, as in
 memcheck: the last tile of a ragged problem may hold rows that nobody stored and nobody needs. What
 counts is an undefined value from LDS that reaches the output, most often through a matrix operand; one
-finding is made per source line that loads such values, with the byte and what of LDS had been stored.
+finding is made per operand (or else per source line that loads such values), with the byte and what of
+LDS had been stored.
 One that reaches an address or a branch stops the run, and is reported as `memory`.
 An LDS access out of bounds or off its alignment stops the run and is a finding of this check. On a
 card, reads out of bounds give 0 and writes are dropped, silently.
@@ -42,15 +43,21 @@ def run(subject: Subject) -> CheckResult:
 
 
 def _findings(subject: Subject, recorded: Recorded, record: UndefinedRecord) -> list[Finding]:
-    """One per source line whose loads brought undefined bits that came out."""
+    """One per matrix operand that loads filled with undefined bits that came out, or else per source line."""
     if not record.loads or not record.stores or not recorded.undefined:
         return []
     used = {use.load.pc for use in (*record.operands, *record.stores) if use.load is not None}
     guilty = [load for load in record.loads if load.inst.pc in used] or list(record.loads)
-    by_line: dict[str, list[UndefinedLoad]] = {}
+    operand: dict[int | str, str] = {}
+    for use in record.operands:
+        if use.load is not None:
+            operand.setdefault(use.load.pc, use.role)
+            operand.setdefault(subject.line(use.load.pc), use.role)
+    causes: dict[str, list[UndefinedLoad]] = {}
     for load in guilty:
-        by_line.setdefault(subject.line(load.inst.pc) or f"{load.inst.pc:#x}", []).append(load)
-    return [_finding(subject, recorded, record, loads) for loads in by_line.values()]
+        line = subject.line(load.inst.pc)
+        causes.setdefault(operand.get(load.inst.pc) or operand.get(line) or line, []).append(load)
+    return [_finding(subject, recorded, record, loads) for loads in causes.values()]
 
 
 def _finding(

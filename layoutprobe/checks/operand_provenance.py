@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from layoutprobe.checks.base import Check, Subject
-from layoutprobe.checks.blame import Culprit, culprits
-from layoutprobe.checks.copies import copy_findings
+from layoutprobe.checks.blame import BEYOND, Culprit, culprits
+from layoutprobe.checks.copies import copies_every, copy_findings
 from layoutprobe.checks.held import Group, place_of
 from layoutprobe.checks.origins import chains_of, in_words
 from layoutprobe.checks.places import where
@@ -21,6 +21,7 @@ from layoutprobe.checks.provenance import Analysis, Judged, NoProductError, anal
 from layoutprobe.checks.words import spans
 from layoutprobe.observe.origin import Target
 from layoutprobe.report import Finding
+from layoutprobe.solver.diagnose import UNEXPLAINED
 from layoutprobe.solver.product import UNDEFINED, ZERO
 from layoutprobe.verdict import CheckResult
 
@@ -64,18 +65,23 @@ def run(subject: Subject) -> CheckResult:
 
 def _operand_findings(subject: Subject, analysis: Analysis) -> Iterator[tuple[str, Finding, Target]]:
     for judged in analysis.judged:
-        for culprit in culprits(judged, analysis.problem):
+        for culprit in culprits(judged, analysis.problem, copies_every(subject)):
             if culprit.matrix in "AB":
                 finding = culprit_finding(subject, analysis, culprit, NAME)
                 yield culprit.diagnosis.name, finding, _target(culprit)
 
 
 def _once(found: Iterable[tuple[str, Finding, Target]]) -> list[tuple[Finding, Target]]:
-    """One finding for each cause: instructions of one loop show the same one."""
-    causes: dict[tuple[str, object, str], tuple[Finding, Target]] = {}
-    for name, finding, target in found:
-        # Causes that have no name of their own stay together as well: one look at the table tells.
-        key = (name, finding.where["matrix"], finding.what if name != "unexplained" else "")
+    """One finding for each cause: instructions of one loop show the same one.
+
+    Those of an operand that no cause is known for go with the ones that have a name.
+    """
+    causes: dict[tuple[object, str], tuple[Finding, Target]] = {}
+    for name, finding, target in sorted(found, key=lambda one: one[0] == UNEXPLAINED):
+        matrix = finding.where["matrix"]
+        key = (matrix, name)
+        if name == UNEXPLAINED:
+            key = next((known for known in causes if known[0] == matrix), key)
         if key in causes:
             first, target = causes[key]
             finding = replace(first, count=first.count + finding.count)
@@ -121,11 +127,12 @@ def culprit_finding(subject: Subject, analysis: Analysis, culprit: Culprit, chec
     what = culprit.diagnosis.what
     if culprit.judged.group.swapped and culprit.matrix in "AB":
         what += f" (the kernel feeds {matrix}, transposed, as the instruction's {culprit.matrix})"
+    needed = _element(analysis, culprit.judged, culprit.matrix, *culprit.need)
     return Finding(
         check,
         what,
         place,
-        expected=_element(analysis, culprit.judged, culprit.matrix, *culprit.need),
+        expected=f"zero, as there is no {needed}" if culprit.diagnosis.name == BEYOND else needed,
         observed=_observed(analysis, culprit),
         hint=culprit.diagnosis.hint,
         count=culprit.count,
@@ -153,6 +160,13 @@ def _element(analysis: Analysis, judged: Judged, matrix: str, row: int, col: int
     return f"{name}[{batch}][{row}][{col}]" if problem.batch > 1 else f"{name}[{row}][{col}]"
 
 
+def destination(analysis: Analysis, culprit: Culprit) -> int:
+    """Flat element of the output that a culprit's slot of D is stored to, -1 for none."""
+    position, lane, vgpr, _ = culprit.slot
+    chain = int(culprit.judged.factors.chain[int(culprit.executions[position])])
+    return int(analysis.arrivals.element[chain, vgpr * 32 + lane])
+
+
 def _observed(analysis: Analysis, culprit: Culprit) -> str:
     position, lane, vgpr, field = culprit.slot
     at = int(culprit.executions[position])
@@ -160,8 +174,7 @@ def _observed(analysis: Analysis, culprit: Culprit) -> str:
     shape = form.instruction.needed[culprit.matrix].row.shape[1:]
     slot = int(np.ravel_multi_index((lane, vgpr, field), shape))
     if culprit.matrix == "D":
-        chain = int(culprit.judged.factors.chain[at])
-        flat = int(analysis.arrivals.element[chain, vgpr * 32 + lane])
+        flat = destination(analysis, culprit)
         if flat < 0:
             return "stored nowhere"
         index = np.unravel_index(flat, analysis.arrivals.slot.shape)

@@ -157,7 +157,7 @@ def _destinations(
     problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Factors]]
 ) -> tuple[Ints, bool, int]:
     """Element of D for every slot of every chain; whether D holds sums; elements that hold neither."""
-    foreign = (arrivals.slot < 0) & (arrivals.values[0] != 0)
+    foreign = (arrivals.slot < 0) & (arrivals.values[0] != 0) & arrivals.written
     if not foreign.any():
         return arrivals.element, False, 0
     # Where hardly anything is a code, what looks like one is chance.

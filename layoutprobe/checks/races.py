@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from math import prod
+from dataclasses import dataclass
+from math import inf, prod
 
 from layoutprobe.checks.base import Check, Subject
 from layoutprobe.checks.places import site, where
@@ -49,7 +50,8 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.skipped("the kernel uses no LDS")
     races = [c for c in record.races if not c.late]
     if record.apart:  # the races that follow from it are no findings of their own
-        findings = [_divergent(subject, apart, len(races)) for apart in record.apart]
+        # Once apart, waves also meet wrongly at the barriers that follow.
+        findings = [_divergent(subject, record.apart[0], len(races))]
     else:
         findings = [_race(subject, clashes) for clashes in missing_barriers(subject, races)]
     metrics = {
@@ -68,23 +70,79 @@ def run(subject: Subject) -> CheckResult:
 def missing_barriers(subject: Subject, races: Iterable[Clash]) -> list[list[Clash]]:
     """Races in groups that share a missing barrier, in the order in which they happened.
 
-    Two races of a kind belong together where their code lies in the same stretches between
-    barriers: compilers mix the stores and loads that no barrier holds apart. They also do where
-    they come from the same source lines: unrolled and specialised copies of one loop.
+    Two races belong together where their code lies in the same stretches between barriers:
+    compilers mix the stores and loads that no barrier holds apart. They also do where they come
+    from the same source lines: unrolled and specialised copies of one loop. Where a tile is read
+    too early, it is overwritten too early as well; the barrier is the same. And races of one kind
+    do that one more barrier would end, wherever it stands.
     """
     barriers = sorted(pc for pc, inst in subject.insts.items() if inst.name == "s_barrier")
-    groups: dict[object, list[Clash]] = {}
+    groups: list[_Group] = []
     for race in races:
         first, second = race.first.inst.pc, race.second.inst.pc
-        keys: list[object] = [
-            (race.kind, first < second, bisect(barriers, first), bisect(barriers, second)),
-            (race.kind, first < second, subject.line(first) or first, subject.line(second) or second),
-        ]
-        known = {id(groups[key]): groups[key] for key in keys if key in groups}
-        merged = [race_ for group in known.values() for race_ in group] + [race]
-        for key in [*keys, *(key for key, group in groups.items() if id(group) in known)]:
-            groups[key] = merged
-    return list({id(group): group for group in groups.values()}.values())
+        lines = frozenset({subject.line(first) or first, subject.line(second) or second})
+        stretches = frozenset({bisect(barriers, first), bisect(barriers, second)})
+        new = _Group(
+            [race],
+            {(race.kind == "WAW", lines), (race.kind == "WAW", stretches)},
+            {race.kind: _between(first, second)},
+        )
+        home = next((group for group in groups if group.shares(new)), None)
+        if home is None:
+            groups.append(new)
+        else:
+            home.take(new)
+    merged: list[_Group] = []
+    for group in groups:  # a later race may have joined two of them
+        home = next((known for known in merged if known.shares(group)), None)
+        if home is None:
+            merged.append(group)
+        else:
+            home.take(group)
+    return [group.clashes for group in merged]
+
+
+Span = tuple[float, float]
+"""Program counters behind the first and up to the second: where a barrier may stand."""
+
+
+def _between(first: int, second: int) -> list[Span]:
+    """Where a barrier ends a race: between the two, or around the back edge of the loop."""
+    return [(first, second)] if first < second else [(first, inf), (-inf, second)]
+
+
+def _common(one: Sequence[Span], other: Sequence[Span]) -> list[Span]:
+    spans = [(max(a, c), min(b, d)) for a, b in one for c, d in other]
+    return [(low, high) for low, high in spans if low < high]
+
+
+@dataclass
+class _Group:
+    """Races that share a missing barrier.
+
+    Attributes:
+        clashes: the races.
+        keys: source lines and stretches of code that they lie in.
+        cures: kind -> where one barrier ends all races of the kind; empty where none does.
+    """
+
+    clashes: list[Clash]
+    keys: set[tuple[bool, frozenset[object]]]
+    cures: dict[Kind, list[Span]]
+
+    def shares(self, other: _Group) -> bool:
+        """One of the reasons holds."""
+        kinds = self.cures.keys() & other.cures.keys()
+        return bool(self.keys & other.keys) or any(
+            _common(self.cures[kind], other.cures[kind]) for kind in kinds
+        )
+
+    def take(self, other: _Group) -> None:
+        """Add the races of another group."""
+        self.clashes += other.clashes
+        self.keys |= other.keys
+        for kind, spans in other.cures.items():
+            self.cures[kind] = _common(self.cures[kind], spans) if kind in self.cures else spans
 
 
 def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
@@ -92,6 +150,7 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     shown = min(clashes, key=lambda c: abs(c.second.inst.pc - c.first.inst.pc))
     first, second = shown.first, shown.second
     verb, name = _WORDS[shown.kind]
+    names = sorted({_WORDS[c.kind][1] for c in clashes})
     loop = first.inst.pc >= second.inst.pc
     place = where(subject, second.inst, second.who) | {"LDS byte": shown.byte}
     between = f"{site(subject, first.inst)} and {site(subject, second.inst)}"
@@ -100,7 +159,7 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
         f"wave {second.who.wave} {verb} (wave {first.who.wave}) with no barrier between: {name}",
         place,
         expected=f"a barrier between {between}" + (" of the next pass of the loop" if loop else ""),
-        observed=f"both in one barrier interval; {len(clashes)} pair(s) of instructions",
+        observed=f"both in one barrier interval; {len(clashes)} pair(s) of instructions: {', '.join(names)}",
         hint=_hint(shown.kind, loop),
         count=sum(c.count for c in clashes),
         came_from=f"{site(subject, first.inst)}, wave {first.who.wave}, lane {first.who.lane}",

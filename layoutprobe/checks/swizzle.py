@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from layoutprobe.checks.base import Check, Subject
 from layoutprobe.checks.blame import Culprit, culprits
+from layoutprobe.checks.copies import copies_every
 from layoutprobe.checks.operand_provenance import culprit_finding, letter
 from layoutprobe.checks.origins import chains_of, in_words, lds_byte
 from layoutprobe.checks.places import site, where
@@ -16,6 +19,8 @@ from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.origin import Target
 from layoutprobe.observe.tiles import TileObserver
 from layoutprobe.report import Finding
+from layoutprobe.solver.diagnose import UNEXPLAINED
+from layoutprobe.solver.product import UNDEFINED
 from layoutprobe.verdict import CheckResult
 
 NAME = "swizzle"
@@ -102,16 +107,18 @@ def _collisions(subject: Subject, record: LdsRecord) -> Iterator[Finding]:
 
 def _disagreements(subject: Subject, analysis: Analysis, tiles: Sequence[TileMap]) -> list[Finding]:
     """Operands that got a wrong element because the load looked in a wrong place."""
-    found: dict[tuple[str, str], Finding] = {}
+    found: dict[str, Finding] = {}
     for judged in analysis.judged:
-        for culprit in culprits(judged, analysis.problem):
-            if culprit.matrix not in "AB" or culprit.diagnosis.name not in (*_LAWS, "unexplained"):
+        for culprit in culprits(judged, analysis.problem, copies_every(subject)):
+            if culprit.matrix not in "AB" or culprit.diagnosis.name not in (*_LAWS, UNEXPLAINED):
                 continue
             finding = _disagreement(subject, analysis, culprit, tiles)
             if finding is not None:
-                key = (culprit.matrix, culprit.diagnosis.name)
-                known = found.get(key)
-                found[key] = replace(known, count=known.count + finding.count) if known else finding
+                known = found.get(culprit.matrix)
+                # A scheme that stands on one side tells more than that places differ.
+                shown = known if known and culprit.diagnosis.name == UNEXPLAINED else finding
+                count = finding.count + (known.count if known else 0)
+                found[culprit.matrix] = replace(shown, count=count)
     return list(found.values())
 
 
@@ -141,6 +148,10 @@ def _disagreement(
     contract = analysis.problem.contract
     wanted = culprit.need[::-1] if culprit.judged.group.swapped else culprit.need
     stored = _stored_at(tiles, contract.a if name == "A" else contract.b, wanted)
+    if culprit.diagnosis.name == UNEXPLAINED and stored == byte:
+        return None  # it looked in the right place, at a wrong time
+    if culprit.diagnosis.name == UNEXPLAINED and _is_undefined(culprit):
+        return None  # nothing was stored there; lds-safety says so
     return replace(
         base,
         what=f"loads and stores of {name} do not agree on where elements lie in LDS: {base.what}",
@@ -149,6 +160,16 @@ def _disagreement(
         observed=base.observed + f", read from byte {byte}",
         came_from=in_words(subject, chain),
     )
+
+
+def _is_undefined(culprit: Culprit) -> bool:
+    """The slot that is shown holds bits that were never defined."""
+    position, lane, vgpr, field = culprit.slot
+    form = culprit.judged.group.form
+    axes = form.instruction.needed[culprit.matrix].row.shape[1:]
+    slot = np.ravel_multi_index((lane, vgpr, field), axes)
+    held = form.a if culprit.matrix == "A" else form.b
+    return bool(held[culprit.executions[position], slot] == UNDEFINED)
 
 
 def _stored_at(tiles: Sequence[TileMap], buffer: str, element: tuple[int, int]) -> int | None:

@@ -13,6 +13,10 @@ def spans(numbers: NDArray[np.int64]) -> str:
     return ", ".join(parts[:3]) + (f" and {len(parts) - 3} more" if len(parts) > 3 else "")
 
 
+def _plural(name: str, numbers: NDArray[np.int64]) -> str:
+    return name if numbers.size == 1 else f"{name}s"
+
+
 def region(mask: NDArray[np.bool_]) -> str:
     """Which elements of a matrix (or batch of them) are meant: rows, columns, or how many."""
     flat = np.any(mask.reshape(-1, *mask.shape[-2:]), axis=0) if mask.ndim > 1 else mask[None]
@@ -20,6 +24,6 @@ def region(mask: NDArray[np.bool_]) -> str:
     count = f"{int(mask.sum())} of {mask.size}"
     if rows.size * cols.size != flat.sum() or (rows.size, cols.size) == flat.shape:
         return count
-    parts = [f"rows {spans(rows)}"] if rows.size < flat.shape[0] else []
-    parts += [f"columns {spans(cols)}"] if cols.size < flat.shape[1] else []
+    parts = [f"{_plural('row', rows)} {spans(rows)}"] if rows.size < flat.shape[0] else []
+    parts += [f"{_plural('column', cols)} {spans(cols)}"] if cols.size < flat.shape[1] else []
     return f"{' of '.join(parts)} ({count})"

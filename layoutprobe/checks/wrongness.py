@@ -72,9 +72,10 @@ def known_faults(p: Product) -> Iterator[tuple[str, Doubles]]:
     if p.c is not None and p.beta:
         yield "beta * C is missing", p.alpha * (p.a @ p.b)
         yield "C is added without beta", p.alpha * (p.a @ p.b) + p.c
+        yield "alpha and beta are exchanged", p.beta * (p.a @ p.b) + p.alpha * p.c
+    added = 0.0 if p.c is None or not p.beta else p.beta * p.c
     if p.alpha != 1:
-        rest = 0.0 if p.c is None or not p.beta else p.beta * p.c
-        yield "alpha is missing", p.a @ p.b + rest
+        yield "alpha is missing", p.a @ p.b + added
     tail = depth % TILE
     lengths = dict.fromkeys([*([tail] if tail else []), *(s for s in _STEPS if s < depth)])
     for length in lengths:
@@ -85,10 +86,11 @@ def known_faults(p: Product) -> Iterator[tuple[str, Doubles]]:
             np.concatenate([p.b, p.b[..., -length:, :]], -2),
         )
         yield f"the last {length} of {depth} k are added twice", p.of(again_a, again_b)
-    value = p.value()
-    if value.shape[-1] == value.shape[-2]:
-        yield "C is stored transposed", np.swapaxes(value, -1, -2)
-    yield "half-waves store 8 consecutive rows, as on another generation", _rows_apart(value)
+    # A product that goes astray meets the C of the place where it arrives.
+    product = p.alpha * (p.a @ p.b)
+    if product.shape[-1] == product.shape[-2]:
+        yield "C is stored transposed", np.swapaxes(product, -1, -2) + added
+    yield "half-waves store 8 consecutive rows, as on another generation", _rows_apart(product) + added
 
 
 def _rows_apart(value: Doubles) -> Doubles:
@@ -116,9 +118,9 @@ def where_wrong(wrong: Mask) -> str:
     rows, cols = np.flatnonzero(flat.any(axis=1)), np.flatnonzero(flat.any(axis=0))
     for name, lines, extent in (("rows", rows, flat.shape[0]), ("columns", cols, flat.shape[1])):
         if lines.size < extent and lines[-1] == extent - 1 and lines[0] >= extent // TILE * TILE:
-            return (
-                f"only the last {extent - int(lines[0])} {name} are wrong, beyond the last whole tile of 16"
-            )
+            count = extent - int(lines[0])
+            lasts = f"{count} {name} are" if count > 1 else f"{name[:-1]} is"
+            return f"only the last {lasts} wrong, beyond the last whole tile of 16"
     for name, lines, extent in (("row", rows, flat.shape[0]), ("column", cols, flat.shape[1])):
         classes = np.unique(lines % TILE)
         if (
@@ -127,7 +129,7 @@ def where_wrong(wrong: Mask) -> str:
             and lines.size == np.isin(np.arange(extent) % TILE, classes).sum()
         ):
             return f"wrong in every tile of 16 in {name}s {', '.join(map(str, classes))}"
-    return f"{region(wrong)} elements are wrong" if share < 0.9 else "nearly all elements are wrong"
+    return f"wrong: {region(wrong)}" if share < 0.9 else "nearly all elements are wrong"
 
 
 def error_metrics(observed: NDArray[Any], expected: Doubles) -> tuple[float, float]:

@@ -7,7 +7,7 @@ no more. To add a failure class, write its function and list it in HYPOTHESES.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,6 +104,8 @@ def _transposed(case: Case) -> Iterator[Guess]:
         "B": "B is loaded transposed: a lane holds a row of B where the instruction reads a column",
     }.get(case.matrix, f"{case.matrix} is stored transposed: rows and columns are exchanged")
     yield text, *case.globally(col, row)
+    if case.matrix in "CD":
+        yield text, case.need_col, case.need_row
 
 
 def _halves_swapped(case: Case) -> Iterator[Guess]:
@@ -218,6 +220,16 @@ def _no_half_wave(case: Case) -> Iterator[Guess]:
     yield text, *np.divmod(row * case.shape[1] + col, case.shape[1])
     row, col = case.globally(vgpr * one + 0 * lane, lane % case.tile[1] * one + 0 * vgpr)
     yield "both half-waves store to the same rows: VGPR n is taken for row n", row, col
+    row, col = case.local
+    text = "both half-waves store to the same rows: VGPR n is taken for row 2n"
+    yield text, *case.globally(row // 2 * 2, col)
+
+
+def _half_waves_exchanged(case: Case) -> Iterator[Guess]:
+    """Every lane does what the one across the half-wave should."""
+    lanes = case.row.shape[1]
+    text = f"the half-waves are exchanged: lanes 0-{lanes // 2 - 1} store what lanes {lanes // 2}-{lanes - 1} should"
+    yield text, np.roll(case.need_row, lanes // 2, axis=1), np.roll(case.need_col, lanes // 2, axis=1)
 
 
 def _shifted(case: Case) -> Iterator[Guess]:
@@ -252,6 +264,12 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     Hypothesis("k-exchanged", "AB", _k_exchanged, "check the order in which vectors along k are joined"),
     Hypothesis("half-wave-rows", "CD", _half_rows, "use the row formula of this instruction in the epilogue"),
     Hypothesis("half-wave-ignored", "CD", _no_half_wave, "add the half-wave's rows: see the needed form"),
+    Hypothesis(
+        "half-waves-exchanged",
+        "CD",
+        _half_waves_exchanged,
+        "check which rows lane / 16 stands for in the store",
+    ),
     Hypothesis("shifted", "ABCD", _shifted, "look for a wrong stride or tile offset"),
     Hypothesis("other-wave", "ABCD", _other_wave, "check how the wave's number becomes a tile offset"),
     Hypothesis("folded", "ABCD", _folded, "look for an index that is masked or divided too much"),
@@ -262,12 +280,15 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
 """Failure classes, most telling first: the first exact one is named."""
 
 
+UNEXPLAINED = "unexplained"
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """A cause in words.
 
     Attributes:
-        name: name of the hypothesis, or "unexplained".
+        name: name of the hypothesis, or UNEXPLAINED.
         what: one sentence.
         hint: next step.
     """
@@ -277,20 +298,33 @@ class Diagnosis:
     hint: str
 
 
-def diagnose(case: Case) -> Diagnosis:
-    """The first hypothesis that explains every live slot of the case, or what can be said without one."""
+def diagnose(case: Case, *, without: Collection[str] = ()) -> Diagnosis:
+    """The first hypothesis that explains every live slot of the case, or what can be said without one.
+
+    Args:
+        case: what is held and needed.
+        without: names of hypotheses that are known not to hold.
+    """
     for hypothesis in HYPOTHESES:
-        if case.matrix not in hypothesis.matrices:
+        if case.matrix not in hypothesis.matrices or hypothesis.name in without:
             continue
         for text, row, col in hypothesis.guesses(case):
             if case.predicts(row, col):
                 return Diagnosis(hypothesis.name, text, hypothesis.hint)
+    return unexplained(case)
+
+
+def unexplained(case: Case) -> Diagnosis:
+    """What can be said without a cause."""
     wrong = ((case.row != case.need_row) | (case.col != case.need_col)) & case.live
     if (case.row[wrong] == HOLE).all():
         what = f"slots of {case.matrix} hold no element of the matrix (undefined bits or unknown values)"
-        return Diagnosis("unexplained", what, "look for a load that does not cover these lanes")
+        return Diagnosis(UNEXPLAINED, what, "look for a load that does not cover these lanes")
+    if case.matrix in "CD":
+        what = f"slots of {case.matrix} hold other elements than the store takes them for"
+        return Diagnosis(UNEXPLAINED, what, "compare row and column of the store with what the slots hold")
     return Diagnosis(
-        "unexplained",
+        UNEXPLAINED,
         f"slots of {case.matrix} hold other elements than the instruction needs",
         "compare the table of held elements with the table of needed ones",
     )
