@@ -1,0 +1,8 @@
+"""All planted faults."""
+
+from __future__ import annotations
+
+from campaign import edges, operands, synchronisation
+from campaign.fault import Fault
+
+FAULTS: tuple[Fault, ...] = (*operands.FAULTS, *synchronisation.FAULTS, *edges.FAULTS)

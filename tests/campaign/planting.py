@@ -1,0 +1,147 @@
+"""Plants a fault in a correct kernel, and asks all checks about it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from layoutprobe.arch import DEFAULT
+from layoutprobe.assets import asset_dir
+from layoutprobe.checks.registry import CHECKS, check_names
+from layoutprobe.gating.session import check_kernel
+from layoutprobe.manifest.model import Expression, Gemm, KernelCase
+from layoutprobe.manifest.read import read_manifest
+from layoutprobe.patterns.expression import parse
+from layoutprobe.toolchain.compile import compile_hip
+from layoutprobe.verdict import KernelVerdict
+
+GEMM = asset_dir("probes") / "gemm"
+HELPERS = "wmma_helpers.h"
+Size = tuple[int, int, int]
+"""M, N, K."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of the source: `old`, which stands there exactly once, becomes `new`.
+
+    Attributes:
+        old, new: the texts.
+        file: what is edited: "" for the kernel's own source.
+    """
+
+    old: str
+    new: str
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class WaitEdit:
+    """A change of one wait in the compiler's assembly, found by what stands around it.
+
+    Compilers differ in where they wait, and so a wait is not found by a text that fits once, but as
+    the last one on the counter before the first instruction that matches, after a mark.
+
+    Attributes:
+        counter: "vmcnt" or "lgkmcnt".
+        before: what the instruction behind the wait begins with.
+        after: an instruction that stands before both of them, "" for the kernel's beginning.
+        allows: what the wait lets be outstanding from now on; None for no wait at all.
+    """
+
+    counter: str
+    before: str
+    after: str = ""
+    allows: int | None = None
+
+    def apply(self, assembly: str) -> str:
+        """The assembly with that wait changed."""
+        lines = assembly.split("\n")
+        start = self._first(lines, self.after, 0) if self.after else 0
+        end = self._first(lines, self.before, start)
+        waits = [i for i in range(start, end) if re.match(rf"\s*s_waitcnt\b.*{self.counter}\(", lines[i])]
+        assert waits, f"no wait on {self.counter} between {self.after!r} and {self.before!r}"
+        new = "" if self.allows is None else f"{self.counter}({self.allows})"
+        changed = re.sub(rf"{self.counter}\(\d+\)", new, lines[waits[-1]])
+        lines[waits[-1]] = changed if "cnt(" in changed else ""
+        return "\n".join(lines)
+
+    @staticmethod
+    def _first(lines: Sequence[str], text: str, start: int) -> int:
+        found = [i for i, line in enumerate(lines) if i >= start and line.lstrip().startswith(text)]
+        assert found, f"no {text!r} in the assembly"
+        return found[0]
+
+
+@cache
+def kernels() -> Mapping[str, KernelCase]:
+    """The correct kernels, as their manifest has them."""
+    manifest = read_manifest(GEMM / "seeds" / "layoutprobe.toml", checks=check_names())
+    return {case.name: case for case in manifest.kernels}
+
+
+def planted(
+    folder: Path,
+    kernel: str,
+    edits: Sequence[Edit | WaitEdit],
+    sizes: Sequence[Size],
+    *,
+    grid: Sequence[str] = (),
+    dynamic_lds: int | None = None,
+    beta: float | None = None,
+) -> KernelCase:
+    """A kernel of the seeds with a fault in it.
+
+    Args:
+        folder: an empty one, which the changed sources go to.
+        kernel: its name in the manifest.
+        edits: of the sources, or of the assembly that they compile to.
+        sizes: to run.
+        grid, dynamic_lds, beta: of the launch, where the fault lies or shows there.
+    """
+    case = kernels()[kernel]
+    source = folder / "seeds" / case.file.name
+    source.parent.mkdir()
+    shutil.copy(case.file, source)
+    shutil.copy(GEMM / HELPERS, folder)
+    for edit in edits:
+        if isinstance(edit, Edit):
+            _edit(folder / edit.file if edit.file else source, edit)
+    waits = [edit for edit in edits if isinstance(edit, WaitEdit)]
+    if waits:
+        assembly = compile_hip(source, target=DEFAULT).assembly
+        for wait in waits:
+            assembly = wait.apply(assembly)
+        source = source.with_suffix(".s")
+        source.write_text(assembly)
+    named = tuple(dict(zip("MNK", size, strict=True)) for size in sizes)
+    case = replace(case, source=source, sizes=named)
+    if grid:
+        x, y, z = (*grid, "1", "1", "1")[:3]
+        case = replace(case, grid=(_expression(x), _expression(y), _expression(z)))
+    if dynamic_lds is not None:
+        case = replace(case, dynamic_lds=_expression(str(dynamic_lds)))
+    if beta is not None:
+        assert isinstance(case.contract, Gemm)
+        case = replace(case, contract=replace(case.contract, beta=beta))
+    return case
+
+
+def _edit(path: Path, edit: Edit) -> None:
+    text = path.read_text()
+    times = text.count(edit.old)
+    assert times == 1, f"the text to edit stands {times} times in {path.name}: {edit.old!r}"
+    path.write_text(text.replace(edit.old, edit.new))
+
+
+def _expression(text: str) -> Expression:
+    return Expression(text, parse(text, frozenset("MNK")))
+
+
+def judged(case: KernelCase) -> KernelVerdict:
+    """What all checks say of a kernel."""
+    return check_kernel(case, DEFAULT, CHECKS)

@@ -1,0 +1,90 @@
+"""The campaign: every planted fault is found and named, and the correct kernels are clean.
+
+docs/campaign.md shows what was found, see benchmarks/campaign.py.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from campaign.fault import BLOCK, BLOCKS, ODD, RAGGED, Fault, plant
+from campaign.faults import FAULTS
+from campaign.planting import GEMM, HELPERS, Edit, judged, kernels
+
+from layoutprobe.report import Finding
+from layoutprobe.verdict import KernelVerdict
+
+SEEN = [fault for fault in FAULTS if not fault.unseen]
+UNSEEN = [fault for fault in FAULTS if fault.unseen]
+NUMERICS = "numerics"
+"""Whatever goes wrong may show in the values as well."""
+SITE = re.compile(r"([\w.]+\.(?:hip|h)):(\d+)")
+
+
+@pytest.fixture
+def verdict(fault: Fault, request: pytest.FixtureRequest) -> KernelVerdict:
+    """What the gate says of a fault. Its folder is the same in every run, for the compiler's cache."""
+    cache = request.config.cache
+    assert cache is not None
+    folder = cache.mkdir("campaign") / sha256(fault.name.encode()).hexdigest()[:16]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return judged(plant(folder, fault))
+
+
+@pytest.mark.parametrize("fault", SEEN, ids=lambda fault: fault.name)
+def test_fault_is_found_and_named(fault: Fault, verdict: KernelVerdict) -> None:
+    assert not verdict.error
+    assert verdict.exit_code == 1
+    found = {finding.check for finding in verdict.findings}
+    assert fault.check in found
+    assert found <= {fault.check, NUMERICS, *fault.also}
+    named = [finding for finding in verdict.findings if finding.check == fault.check]
+    assert any(all(word in _text(finding) for word in fault.words) for finding in named), named
+    if fault.check != NUMERICS and not any("never written" in finding.what for finding in named):
+        assert any(_stands_in_a_source(fault, finding) for finding in named), named
+    # One cause is one finding, of a check and a matrix.
+    shown = Counter((finding.check, finding.where.get("matrix")) for finding in verdict.findings)
+    for (check, _), times in shown.items():
+        assert times <= (fault.times if check == fault.check else 1), shown
+
+
+@pytest.mark.parametrize("fault", UNSEEN, ids=lambda fault: fault.name)
+def test_what_is_listed_as_unseen_is_not_seen(fault: Fault, verdict: KernelVerdict) -> None:
+    """An improvement shows here: then the fault becomes one that must be found."""
+    assert verdict.exit_code == 0, [str(finding) for finding in verdict.findings]
+
+
+@pytest.mark.parametrize("kernel", kernels())
+def test_correct_kernels_are_clean(kernel: str, tmp_path: Path) -> None:
+    name = f"{kernel}: correct"
+    sizes = (*BLOCK, *BLOCKS, *RAGGED, *ODD)
+    verdict = judged(plant(tmp_path, Fault(name, "none", kernel, (), sizes=sizes)))
+    assert verdict.findings == ()
+    assert verdict.exit_code == 0
+
+
+def test_the_campaign_is_as_large_as_it_says() -> None:
+    assert len(SEEN) >= 100
+    assert {fault.kernel for fault in SEEN} == set(kernels())
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
+    for fault in FAULTS:
+        assert fault.unseen or (fault.check and all(fault.words) and fault.words)
+
+
+def _text(finding: Finding) -> str:
+    return " ".join((finding.what, finding.expected, finding.observed, finding.hint))
+
+
+def _stands_in_a_source(fault: Fault, finding: Finding) -> bool:
+    """The finding, or where its value came from, names lines that exist in the kernel or its helpers."""
+    sources = {path.name: path for path in (kernels()[fault.kernel].file, GEMM / HELPERS)}
+    places = SITE.findall(f"{finding.where.get('line', '')} {finding.came_from}")
+    added = sum(edit.new.count("\n") - edit.old.count("\n") for edit in fault.edits if isinstance(edit, Edit))
+    lines = {name: len(path.read_text().splitlines()) + max(added, 0) for name, path in sources.items()}
+    return bool(places) and all(1 <= int(line) <= lines.get(name, 0) for name, line in places)
