@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from layoutprobe.checks.base import Check, Subject
-from layoutprobe.checks.blame import BEYOND, Culprit, culprits
+from layoutprobe.checks.blame import Culprit, culprits
+from layoutprobe.checks.causes import BEYOND
 from layoutprobe.checks.copies import copies_every, copy_findings
 from layoutprobe.checks.held import Group, place_of
 from layoutprobe.checks.origins import chains_of, in_words

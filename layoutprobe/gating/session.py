@@ -186,7 +186,8 @@ def with_faults(
     """
     merged = dict(results)
     explained = any(result.findings for result in results.values())
-    for fault in faults:
+    # The load and the store of one statement go astray together: the store tells more.
+    for fault in sorted(faults, key=lambda fault: "store" not in fault.kind):
         law = FAULT_LAWS.get(fault.kind)
         if law is not None and (law not in merged or merged[law].status == "skipped"):
             law = memory.NAME
@@ -194,10 +195,17 @@ def with_faults(
             continue
         owner = merged[law]
         pc = fault.where.get("PC")
+        if any(_same_statement(fault, known) for result in merged.values() for known in result.findings):
+            continue
         if pc is None or all(known.where.get("PC") != pc for known in owner.findings):
             findings = (*owner.findings, fault_finding(law, fault))
             merged[law] = replace(owner, status="finding", findings=findings, reason="")
     return merged
+
+
+def _same_statement(fault: ExecutionError, known: Finding) -> bool:
+    line = fault.where.get("line")
+    return line is not None and (line, fault.what) == (known.where.get("line"), known.what)
 
 
 def fault_finding(law: str, fault: ExecutionError) -> Finding:
