@@ -4,7 +4,8 @@ A *hot set* is a set of slots of one operand of which every output reads at most
 hot set of A, zeros elsewhere in A, and letters that number the slots in B, every output shows
 the slot of B that its one slot of the hot set meets. An output that sums K products needs K
 hot sets, as each shows it one of them; and numbering n slots with an alphabet of r letters takes
-log_r(n) executions. The same with A and B exchanged tells which slot of the hot set it was.
+log_r(n) executions. The same with A and B exchanged tells which slot of the hot set it was: there, only
+the slots within a hot set need different numbers.
 
 Hot sets are found, not assumed: start with one field of one VGPR in all lanes, count how many of
 its slots each output reads (ones in both operands), and halve the lanes until it is at most one.
@@ -187,11 +188,23 @@ def _lower_half(hot: Mask) -> Mask:
     return half
 
 
-def _partners(bench: Bench, operand: str, sets: list[Mask], settings: int) -> Ints:
-    """Slot of the other operand that each output's slot of each hot set meets: [setting, set, D]."""
+def _letters_met(bench: Bench, operand: str, sets: list[Mask], number: Ints, settings: int) -> Ints:
+    """Number of the slot of the other operand that each output's slot of each hot set meets.
+
+    Args:
+        bench: executes.
+        operand: "A" or "B", whose hot sets are given.
+        sets: one after the other is hot.
+        number: int64 [slot], numbers of the other operand's slots.
+        settings: of the index operand, one after the other.
+
+    Returns:
+        int64 [setting, set, slot of D]; -1 where it meets none.
+    """
     extents, other = bench.extents, "B" if operand == "A" else "A"
     one, letters = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
-    rows = coded(extents.count(other), letters)
+    count = int(number.max()) + 1
+    rows = coded(count, letters)[:, number]
     hot = np.repeat(np.stack(sets).astype(np.uint32) * np.uint32(one.one), len(rows), axis=0)
     waves = len(sets) * len(rows) * settings
     index = np.repeat(np.array(INDEX_SETTINGS[:settings], np.uint32), len(sets) * len(rows))
@@ -205,19 +218,22 @@ def _partners(bench: Bench, operand: str, sets: list[Mask], settings: int) -> In
         index=np.repeat(index[:, None], extents.lanes, axis=1),
     )
     digits = np.moveaxis(value.reshape(settings, len(sets), len(rows), -1), 2, 0)
-    number = decoded(digits, extents.count(other), letters)
-    if (number == -2).any():
+    met = decoded(digits, count, letters)
+    if (met == -2).any():
         raise ProbeError(
             f"With ones in a hot set of {operand}, an output shows no letter of {other}",
             expected="zero, or one of the numbers fed",
-            observed=f"{digits[:, number == -2][0, 0]}",
+            observed=f"{digits[:, met == -2][0, 0]}",
             hint="the instruction is not a plain matrix product of these operands",
         )
-    return number
+    return met
 
 
 def find_terms(bench: Bench) -> Terms:
     """What enters each output, by executing the instruction.
+
+    Hot A against numbered B tells which slot of B each slot of the hot set meets, and so its hot set;
+    hot B then need only tell which slot of the hot set in A it is.
 
     Raises:
         ProbeError: the instruction is no sum of products of pairs of slots.
@@ -226,14 +242,21 @@ def find_terms(bench: Bench) -> Terms:
     if not sets_a or not sets_b:
         raise ProbeError("No output of the instruction depends on A and B")
     settings = len(INDEX_SETTINGS) if bench.extents.sparse else 1
-    of_a = _partners(bench, "A", sets_a, settings)
-    of_b = _partners(bench, "B", sets_b, 1)[0]
+    rank, members = _ranked(sets_a)
+    of_a = _letters_met(bench, "A", sets_a, np.arange(bench.extents.count("B")), settings)
+    of_b = _letters_met(bench, "B", sets_b, rank, 1)[0]
     hot, d = np.nonzero(of_a[0] >= 0)
     b = of_a[:, hot, d]
-    set_of_b, set_of_a = _set_of(sets_b), _set_of(sets_a)
-    a = np.where(set_of_b[b[0]] >= 0, of_b[set_of_b[b[0]], d], -1)
-    agree = (b >= 0).all() and (a >= 0).all() and np.array_equal(set_of_a[a], hot)
-    if not agree or (of_b >= 0).sum() != a.size:
+    in_set = _owner(sets_b)[b[0]]
+    place = np.where(in_set >= 0, of_b[in_set, d], -1)
+    a = members[hot, place]
+    if (
+        (b < 0).any()
+        or (in_set < 0).any()
+        or (place < 0).any()
+        or (a < 0).any()
+        or (of_b >= 0).sum() != a.size
+    ):
         raise ProbeError(
             "The two halves of the experiment contradict each other",
             expected="the same meetings from hot A and from hot B",
@@ -244,12 +267,23 @@ def find_terms(bench: Bench) -> Terms:
     return Terms(a, d, b, c, c_to, kept)
 
 
-def _set_of(sets: list[Mask]) -> Ints:
+def _owner(sets: list[Mask]) -> Ints:
     """Number of the set that each slot is in; -1 in none."""
     owner = np.full(sets[0].size, -1)
     for number, members in enumerate(sets):
         owner[members] = number
     return owner
+
+
+def _ranked(sets: list[Mask]) -> tuple[Ints, Ints]:
+    """Place of each slot within its set (0 in none), and the slots of each set by place, -1 beyond."""
+    rank = np.zeros(sets[0].size, np.int64)
+    slots = np.full((len(sets), max(int(s.sum()) for s in sets)), -1)
+    for number, members in enumerate(sets):
+        found = np.flatnonzero(members)
+        rank[found] = np.arange(found.size)
+        slots[number, : found.size] = found
+    return rank, slots
 
 
 def _addends(bench: Bench) -> tuple[Ints, Ints, Mask]:

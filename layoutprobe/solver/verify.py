@@ -16,7 +16,7 @@ from layoutprobe.solver.alphabet import alphabet_of
 from layoutprobe.solver.hotsets import PLACES, Bench, Terms
 from layoutprobe.solver.sparse import LEGAL_PAIRS, NIBBLES, kinds_of, words_of
 
-ROUNDS = 4
+ROUNDS = 8
 """Executions; also the settings by which a sparse instruction's places are known."""
 _TOP = 3
 
