@@ -162,7 +162,7 @@ def parse_formula(body: str, matrix: str | None, text: str) -> Formula:
     """
     if len(body) > MAX_TEXT:
         raise _malformed(text, f"longer than {MAX_TEXT} characters")
-    body = _ALIASES.sub("lane", body.strip().rstrip(";"))
+    body = _ALIASES.sub("lane", " ".join(body.split()).rstrip("; "))
     left = _LEFT.match(body)
     rest = body[left.end() :] if left else body
     named = rest[:1]

@@ -149,7 +149,7 @@ _FORM = re.compile(r"\s*([(\d_][(),\d\s_]*):([(),\d\s_]*)(?:\s+in\s+[a-z]+\s+(\d
 
 def is_cute(text: str) -> bool:
     """Whether a text is meant as shape:stride."""
-    return _FORM.fullmatch(text) is not None
+    return len(text) <= MAX_TEXT and _FORM.fullmatch(text) is not None
 
 
 def parse_cute(text: str) -> Strided:

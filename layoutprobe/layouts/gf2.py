@@ -157,8 +157,8 @@ def _bits(extent: int) -> range:
 
 
 _PAIR = r"[\[(]\s*(\d{1,6})\s*,\s*(\d{1,6})\s*[\])]"
-_LIST = re.compile(rf"([a-z]+)\s*[:=]\s*\[((?:\s*{_PAIR.replace('(', '(?:', 2)}\s*,?)*)\s*\]")
-"""The bracket form of one coordinate; its pairs are found with _PAIR."""
+_LIST = re.compile(rf"([a-z]+)\s*[:=]\s*\[\s*((?:{_PAIR.replace('(', '(?:', 2)}[\s,]*)*)\]")
+"""The bracket form of one coordinate. No blank can match in two ways: hostile text costs no more."""
 
 _ORIGIN = re.compile(r"-?\s*origin\s*[:=]\s*\[\s*(\d{1,6})\s*,\s*(\d{1,6})\s*\]")
 _ARROW = re.compile(rf"-?\s*([a-z]+)\s*=\s*(\d{{1,6}})\s*->\s*{_PAIR}")

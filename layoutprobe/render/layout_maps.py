@@ -10,7 +10,7 @@ from __future__ import annotations
 import colorsys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,7 +99,13 @@ def maps_of(solved: InstructionLayout, matrices: Sequence[str], colour: str = "a
     )
     if merged:
         names.remove("C")
-    return [_map(matrix, "C and D" if merged and matrix == "D" else matrix, colour) for matrix in names]
+    maps = [_map(matrix, "C and D" if merged and matrix == "D" else matrix, colour) for matrix in names]
+    return [
+        replace(drawn, axis=f"compressed {drawn.axis}")
+        if solved.sparse and drawn.matrix in ("A", "index") and drawn.by_col
+        else drawn
+        for drawn in maps
+    ]
 
 
 def _map(matrix: str, name: str, colour: str) -> Map:
@@ -227,7 +233,7 @@ class _Panels:
         line = col if self.drawn.by_col else row
         yield f'<rect {box} class="{"hole" if line == UNKNOWN else f"c{line}"}"/>\n'
         if not self.live[slot]:
-            yield f'<rect {box} fill="url(#lm-unread)" opacity="0.5"/>\n'
+            yield f'<rect {box} fill="url(#lm-unread)" opacity="0.4"/>\n'
         text = ",".join("?" if at == UNKNOWN else str(at) for at in (row, col))
         yield _text(x + (self.cell - 2) / 2, y + 14, text, "el")
 

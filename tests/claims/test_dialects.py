@@ -150,3 +150,13 @@ def test_what_is_not_linear_has_no_basis() -> None:
     table = layout("A", (64, 16), 32, 8, 16, lambda lane, v, f: (lane % 16 * 3, 2 * v + f))
     assert fit_basis(table) is None
     assert fit_cute(table) is not None
+
+
+def test_weights_that_share_bits_are_not_multiplied_under_xor() -> None:
+    """13 ^ 26 is 23 and not 39: 13*lane would name another column in lane 3."""
+    table = layout(
+        "A", (8, 32), 4, 8, 16, lambda lane, v, f: (v, 13 * (lane % 2) ^ 26 * (lane // 2) ^ 16 * f)
+    )
+    for form in closed_forms(table):
+        reads_back(form.text, "A", table)
+    assert "13*lane" not in closed_forms(table, ("formula",))[0].text

@@ -50,6 +50,9 @@ PLAIN = rdna3()
         "A: lane = [[1, 0]] where lane.0 = 2",
         "lane = [[1, 0]]",
         "A: " + "[" * 5000,
+        "A: lane = [" + "[1, 0]      " * 200 + "x",
+        "A: (16,2)" + " " * 7000 + "x",
+        "A[0][0] if" + " " * 980 + "\n\nx",
     ],
 )
 def test_what_is_no_claim_is_refused(text: str) -> None:
