@@ -37,7 +37,7 @@ from layoutprobe.machine.program import BARRIER, Block
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.barriers import ApartBarriers, BarrierWatch
 from layoutprobe.observe.base import Recorder
-from layoutprobe.observe.lds_access import granule_shift, is_atomic, stored_dwords
+from layoutprobe.observe.lds_access import granule_shift, is_atomic, stored_dwords, straddles
 from layoutprobe.observe.waits import CounterTracker
 from layoutprobe.observe.who import Who, who_is
 
@@ -103,7 +103,8 @@ class LdsRecord:
         apart: see ApartBarriers; those that are divergent.
         barriers: how many times a workgroup passed a barrier.
         stores, loads: sites of LDS stores (atomics included) and loads that were executed.
-        complete: False where the kernel was too large to follow to its end.
+        complete: False where the kernel was too large to follow to its end, or accesses were less
+            aligned than their width, so that granules cannot tell them apart.
     """
 
     races: tuple[Clash, ...]
@@ -170,6 +171,9 @@ class LdsObserver(Recorder):
     def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
         """See Observer."""
         if place.memory is not c.machine.lds or not self._complete:
+            return
+        if straddles(place, self._shift):
+            self._complete = False
             return
         stamps, cells = self._stamps(c, inst, store), place.offsets >> self._shift
         width = size >> self._shift

@@ -23,13 +23,19 @@ def is_atomic(inst: Inst) -> bool:
 def granule_shift(insts: Iterable[Inst]) -> int:
     """log2 of the largest power of two, up to 4 bytes, that divides every LDS access of a program.
 
-    LDS accesses are naturally aligned, or they fault: nothing is lost at that granularity.
+    Nothing is lost at that granularity as long as the addresses are as aligned as the widths are;
+    `straddles` tells those that are not.
     """
     shift = 2
     for inst in insts:
         if inst.encoding in ("DS", "FLAT") and (bits := _BITS.search(inst.name)):
             shift = min(shift, {8: 0, 16: 1}.get(int(bits[1]), 2))
     return shift
+
+
+def straddles(place: Place, shift: int) -> bool:
+    """Some lane's access begins within a granule: the hardware allows it, and granules cannot tell it."""
+    return bool(place.low_bits & (1 << shift) - 1)
 
 
 def stored_dwords(c: Cohort, inst: Inst, place: Place, size: int) -> NDArray[np.uint32]:

@@ -24,7 +24,7 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Place
 from layoutprobe.machine.program import Block
-from layoutprobe.observe.lds_access import granule_shift
+from layoutprobe.observe.lds_access import granule_shift, straddles
 from layoutprobe.observe.matrix import WaveCounter
 from layoutprobe.observe.who import Who, who_is
 
@@ -145,6 +145,9 @@ class OriginObserver(WaveCounter):
     def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
         """See Observer."""
         if place.memory is not c.machine.lds:
+            return
+        if straddles(place, self._shift):
+            self._complete = False
             return
         local = place.offsets - c.lds_base
         cells = (place.offsets >> self._shift)[..., None] + np.arange(max(1, size >> self._shift))

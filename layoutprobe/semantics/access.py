@@ -206,12 +206,15 @@ def lds_base(c: Cohort, addresses: Array) -> LdsBase:
     return LdsBase(local, local + c.lds_base, int(np.bitwise_or.reduce(local, axis=None)))
 
 
-def lds_place(c: Cohort, inst: Inst, base: LdsBase, offset: int, size: int, natural: int) -> Place | None:
+def lds_place(
+    c: Cohort, inst: Inst, base: LdsBase, offset: int, size: int, *, atomic: bool = False
+) -> Place | None:
     """Check LDS accesses at `offset` beyond the base and place them.
 
     Args:
-        natural: alignment that the access needs, in bytes. Source: RDNA3 ISA guide, LDS
-            "Alignment and Errors": natural up to 16 bytes.
+        atomic: the address must be a multiple of the size. Loads and stores take any byte address:
+            the mode is UNALIGNED on ROCm, and clang relies on it (feature unaligned-access-mode).
+            Source: RDNA3 ISA guide, LDS "Alignment and Errors".
     """
     machine = c.machine
     low_bits = base.low_bits | offset
@@ -224,13 +227,13 @@ def lds_place(c: Cohort, inst: Inst, base: LdsBase, offset: int, size: int, natu
                                 address=at, expected=f"byte addresses below {machine.lds_size}",
                                 hint="check the LDS index, its stride, and dynamic LDS at launch",
                                 kind="lds-bounds")  # fmt: skip
-    if low_bits & natural - 1:
+    if atomic and low_bits & size - 1:
         at = base.local + offset
-        crooked = (at & natural - 1 != 0) & c.exec
+        crooked = (at & size - 1 != 0) & c.exec
         if crooked.any():
-            raise machine.fault(c, inst, f"misaligned LDS access of {size} bytes", crooked, address=at,
-                                expected=f"a multiple of {natural}",
-                                hint="align the LDS row stride, or load narrower vectors",
+            raise machine.fault(c, inst, f"misaligned LDS atomic of {size} bytes", crooked, address=at,
+                                expected=f"a multiple of {size}",
+                                hint="atomics need natural alignment: align the element and its index",
                                 kind="lds-alignment")  # fmt: skip
     if not c.full and not c.exec.any():
         return None
@@ -261,7 +264,8 @@ def global_place(c: Cohort, inst: Inst, offsets: Array, size: int, mask: Array |
     low_bits = int(np.bitwise_or.reduce(at, axis=None)) if size > 1 else 0
     if low_bits & min(size, 8) - 1 and "atomic" in inst.name:
         crooked = mask & (at & size - 1 != 0)
-        raise machine.fault(c, inst, f"misaligned atomic of {size} bytes", crooked, kind="alignment")
+        raise machine.fault(c, inst, f"misaligned atomic of {size} bytes", crooked, address=at + BASE_ADDRESS,
+                            expected=f"a multiple of {size}", kind="alignment")  # fmt: skip
     return Place(machine.arena, at, low_bits, mask, region)
 
 

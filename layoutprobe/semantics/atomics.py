@@ -168,7 +168,7 @@ def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
 
     def execute(c: Cohort) -> None:
         guard(c)
-        place = lds_place(c, inst, lds_base(c, address(c.regs)), offset, size, size)
+        place = lds_place(c, inst, lds_base(c, address(c.regs)), offset, size, atomic=True)
         if place is None:
             return
         notify(c, inst, place, size)

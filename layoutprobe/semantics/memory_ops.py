@@ -59,8 +59,6 @@ def _bind_lds(
         offsets = [inst.mods.get("offset0", 0) | inst.mods.get("offset1", 0) << 8]
     regs = (width.size + 3) // 4
     guard = undefined_guard(inst, (register,), "an LDS address")
-    natural = width.size if not steps else min(width.size, 8)
-    natural = 16 if natural == 12 else natural
     prepared = _address_prepared(inst, earlier)
     key = ("lds", register.index)
 
@@ -70,7 +68,7 @@ def _bind_lds(
             c.fragments[key] = lds_base(c, address(c.regs))
         base: LdsBase = c.fragments[key]
         # All places are checked before any data moves.
-        for i, place in enumerate([lds_place(c, inst, base, o, width.size, natural) for o in offsets]):
+        for i, place in enumerate([lds_place(c, inst, base, o, width.size) for o in offsets]):
             if load:
                 transfer(c, inst, place, width, inst.dst[0], load=True, first=i * regs)
             else:
@@ -144,7 +142,6 @@ def _bind_scratch(width: Width, load: bool, inst: Inst) -> Executor:
 def _bind_flat(width: Width, load: bool, inst: Inst) -> Executor:
     data = inst.dst[0] if load else inst.src[1]
     address = vector_address(inst, relative_to=0)
-    natural = 16 if width.size == 12 else width.size
     guard = undefined_guard(inst, (inst.src[0],), "an address")
 
     def places(c: Cohort) -> list[Place | None]:
@@ -156,7 +153,7 @@ def _bind_flat(width: Width, load: bool, inst: Inst) -> Executor:
         found: list[Place | None] = [global_place(c, inst, offsets, width.size, c.exec & ~shared & ~private)]
         if shared.any():
             with c.machine.restricted(c, shared):
-                found.append(lds_place(c, inst, lds_base(c, low), 0, width.size, natural))
+                found.append(lds_place(c, inst, lds_base(c, low), 0, width.size))
         if private.any():
             found.append(scratch_place(c, inst, low, width.size, private))
         return found

@@ -90,10 +90,10 @@ def _lds(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.
         if "stride" in name:
             image.v[ADDRESS] = slots(rng, False, size)
     else:
-        natural = 16 if size == 12 else size
-        offset = int(rng.integers(0, 0x4000)) * natural & 0xFFFF
+        step = size if atomic else 1  # loads and stores take any byte address
+        offset = int(rng.integers(0, 0x4000)) * step & 0xFFFF
         values |= {"offset0": offset & 255, "offset1": offset >> 8}
-        image.v[ADDRESS] += np.uint32(int(rng.integers(0, 2)) * natural)
+        image.v[ADDRESS] += np.uint32(int(rng.integers(0, 2)) * step)
     return encoding.inst(**values)
 
 
@@ -118,12 +118,11 @@ def _global(encoding: Encoding, name: str, image: Image, machine: Machine, rng: 
 
 def _flat(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
     size = size_of(name)
-    natural = 16 if size == 12 else size
     offset = int(rng.integers(0, 3)) * 16
-    at = slots(rng, False)
+    at = slots(rng, False) + rng.integers(0, 8)
     pointers = (buffer_address(machine) + at).astype(np.uint64)
     shared = (at + (SHARED << 48)).astype(np.uint64)
-    private = rng.integers(0, (SCRATCH_BYTES - 48) // natural, at.shape) * natural + (PRIVATE << 48)
+    private = rng.integers(0, SCRATCH_BYTES - 47 - size, at.shape) + (PRIVATE << 48)
     memory = rng.integers(0, 3, at.shape) if rng.integers(0, 4) else np.zeros(at.shape, np.int64)
     pointers = np.choose(memory, [pointers, shared, private.astype(np.uint64)])
     image.v[ADDRESS] = pointers.astype(np.uint32)

@@ -16,7 +16,7 @@ from .errors import PcodeFault, PcodeSyntax, PcodeUnsupported
 from .parser import parse
 from .program import Runner, translate
 from .state import OUTPUTS, Binding, Frame, Mode
-from .values import Type, Value, boolean, parse_type, unsigned, view
+from .values import Type, Value, boolean, parse_type, view
 
 MODE = Mode()
 FULL_EXEC = 0xFFFFFFFF
