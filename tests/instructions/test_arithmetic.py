@@ -79,7 +79,7 @@ def test_dot2_against_exact_fractions() -> None:
     got = silicon.dot2(
         silicon.Step("f16"),
         tuple(h.astype(np.float64) for h in halves),
-        addends.view(np.uint32),  # type: ignore[arg-type]
+        addends.view(np.uint32),
     ).view(np.float32)
     for n, c in enumerate(addends.tolist()):
         a0, b0, a1, b1 = (Fraction(float(x)) for x in halves[:, n])
@@ -146,7 +146,7 @@ def test_wmma_rounds_like_its_steps(
     a[:, 0], b[0], a[:, 1], b[1] = first[0], first[1], second[0], second[1]
     addend = np.full((16, 16), c, np.float32).view(np.uint32)
     variant = variant_of(target, "v_wmma_f32_16x16x16_f16", wave)
-    operands = {"A": a.view(np.uint16), "B": b.view(np.uint16), "C": addend}
+    operands: dict[str, NDArray[np.integer]] = {"A": a.view(np.uint16), "B": b.view(np.uint16), "C": addend}
     exact = np.float32(c + first[0] * first[1] + second[0] * second[1])
     assert (run(variant, IEEE, **operands) == exact.view(np.uint32)).all()
     got = run(variant, SILICON, **operands)
