@@ -37,6 +37,9 @@ def verdict(*says: str, of: InstructionLayout = PLAIN, exact: bool = False) -> J
         (["C: c[i] = C[i + 8*(lane/16)][lane % 16]", "D: c[i] = D[2*i + lane/16][lane % 16]"], "refuted"),
         (["B: frag[i] = B[i][15 - lane % 16]", "D: c[i] = D[2*i + lane/16][lane % 16]"], "refuted"),
         (["A: frag[i] = A[lane][i]"], "refuted"),
+        (["A: frag[i] = A[lane % 8][i]"], "refuted"),  # two rows by one name
+        (["A: frag[i] = A[lane % 16][i / 2]"], "refuted"),
+        (["D: c[i] = D[2*i][lane % 16]"], "refuted"),
         (["A: frag[i] = A[lane % 16 - 1][i]"], "refuted"),
         (["A: frag[i] = A[lane % 16][i] where lane < 16"], "refuted"),
         (["A: v2.hi = A[lane % 16][5]"], "confirmed"),
