@@ -17,15 +17,32 @@ from pathlib import Path
 
 from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.toolchain import cache, headers
-from layoutprobe.toolchain.find import INSTALL, Compiler, find_compiler, identity, run
+from layoutprobe.toolchain.find import (
+    FILE_BYTES,
+    INSTALL,
+    MEMORY_BYTES,
+    TIMEOUT_SECONDS,
+    Compiler,
+    find_compiler,
+    identity,
+    run,
+)
 
 _DEFAULTS = ("-O3", "-g")
-_DEVICE_ONLY = ("--cuda-device-only", "-fno-color-diagnostics")
+_DEVICE_ONLY = ("--cuda-device-only", "-fno-color-diagnostics", "-fno-crash-diagnostics")
 _WITHOUT_ROCM = ("-nogpulib", "-nogpuinc")
 # The object must not depend on where the source lies. Value names are how arguments get names.
 _REPRODUCIBLE = ("-fuse-cuid=none", "-ffile-compilation-dir=.", "-fno-discard-value-names")
 _TARGET = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(:[a-z0-9]+[+-])*")
 _MAX_DIAGNOSTICS = 20_000
+_MAX_SOURCE = 64 << 20
+_CRASHED = re.compile(
+    r"out of memory|bad_alloc|Allocation failed|File too large|PLEASE (ATTACH|submit)|OutOfMemory", re.I
+)
+_LIMITS = (
+    f"it may have met a limit: {MEMORY_BYTES >> 20} MiB of memory, {FILE_BYTES >> 20} MiB for a file, "
+    f"{TIMEOUT_SECONDS:g} s"
+)
 
 
 @dataclass(frozen=True)
@@ -136,7 +153,7 @@ class _Job:
     def _result_key(self, inputs: Sequence[str]) -> str:
         parts: list[str | bytes] = [self._command_key()]
         for name in inputs:
-            parts += [name, hashlib.sha256((self.source.parent / name).read_bytes()).digest()]
+            parts += [name, hashlib.sha256(_regular(self.source.parent / name)).digest()]
         return cache.key("compiled 1", *parts)
 
     def cached(self) -> Compiled | None:
@@ -207,11 +224,22 @@ def _existing(source: Path) -> Path:
 
 def _read(source: Path) -> bytes:
     try:
-        return source.read_bytes()
+        return _regular(source)
     except OSError as problem:
         raise UsageError(
             "the source cannot be read", where={"file": source}, observed=str(problem)
         ) from problem
+
+
+def _regular(path: Path) -> bytes:
+    """The bytes of a file; OSError for a device that never ends, and for a file that is too large."""
+    if not path.is_file():
+        raise OSError(f"{path} is no regular file")
+    with path.open("rb") as stream:
+        data = stream.read(_MAX_SOURCE + 1)
+    if len(data) > _MAX_SOURCE:
+        raise OSError(f"{path} is larger than {_MAX_SOURCE >> 20} MiB")
+    return data
 
 
 def _compiler(compiler: Compiler | str | None, target: str) -> Compiler:
@@ -269,6 +297,7 @@ def _run(tool: str, command: Sequence[str], name: str, folder: Path) -> None:
             f"{tool} refused {name}",
             where={"command": command[0], "exit status": done.returncode},
             observed="\n" + text[:_MAX_DIAGNOSTICS] + cut,
+            hint=_LIMITS if done.returncode < 0 or _CRASHED.search(text) else None,
         )
 
 
