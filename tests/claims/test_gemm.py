@@ -57,8 +57,8 @@ def test_each_half_wave_reads_its_own_copy() -> None:
 
 def test_stores_beside_the_tile_and_onto_each_other_are_wrong() -> None:
     assert wrong(rdna3(), "D: c[i] = D[2*i + lane/16][lane % 16]") == 0
-    # Odd rows are never stored; an even row is stored by both half-waves, with two values.
-    assert wrong(rdna3(), "D: c[i] = D[2*i][lane % 16]") > 240
+    # Even rows are never stored; an odd row is stored by both half-waves, and the right value comes last.
+    assert wrong(rdna3(), "D: c[i] = D[2*i + 1][lane % 16]") > 240
     assert wrong(rdna3(), "D: c[i] = D[i][lane]") >= 128
 
 
