@@ -22,6 +22,7 @@ from layoutprobe.machine.machine import Machine, Waves
 from layoutprobe.machine.memory import Arena
 from layoutprobe.machine.registers import RegisterFile
 from layoutprobe.semantics import bind
+from layoutprobe.semantics.wmma import form_of
 from layoutprobe.solver.experiment import interaction_experiment
 from layoutprobe.solver.interaction import Interaction, solve_interaction
 
@@ -39,8 +40,8 @@ def element_type(inst: Inst) -> str:
 
 
 def is_matrix(inst: Inst) -> bool:
-    """True for the matrix instructions that can be judged."""
-    return inst.name.startswith("v_wmma_") and element_type(inst) in _DTYPES
+    """True for every matrix instruction, whether `interaction_of` can judge it or not."""
+    return inst.name.startswith(("v_wmma_", "v_swmmac_"))
 
 
 def interaction_of(inst: Inst) -> Interaction:
@@ -53,7 +54,15 @@ def interaction_of(inst: Inst) -> Interaction:
         ProbeError: it is no matrix product of the documented shape.
     """
     if not is_matrix(inst):
-        raise UsageError(f"{inst.name} is no matrix instruction that can be judged")
+        raise UsageError(f"{inst.name} is no matrix instruction")
+    form = form_of(inst)
+    if form.family != "rdna3" or inst.dst[0].regs != _D_VGPRS:
+        raise UsageError(
+            f"{inst.name} of this kernel cannot be judged",
+            expected="a matrix instruction of RDNA3 in wave32",
+            observed=f"{form.family.upper()}, {inst.dst[0].regs} registers of D",
+            hint="`layoutprobe layout` shows its layout",
+        )
     return _solved(inst.name, inst.src[0].regs, inst.src[1].regs)
 
 
