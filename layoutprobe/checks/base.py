@@ -190,6 +190,10 @@ class Subject:
         """ "file:line" of a PC, "" where unknown."""
         return self.code.lines.find(pc) or ""
 
+    def near_line(self, pc: int) -> str:
+        """ "file:line" of the nearest instruction of the kernel before a PC that has one, "" where none."""
+        return self.code.lines.near(pc, self.kernel.entry) or ""
+
     def run(self, spec: RunSpec, *, partial: bool = False) -> Recorded:
         """A run of the kernel.
 

@@ -8,15 +8,20 @@ from layoutprobe.observe.who import Who
 
 
 def site(subject: Subject, inst: Inst) -> str:
-    """ "ds_load_b128 at gemm.hip:97"; by PC where there is no line."""
-    return f"{inst.name} at {subject.line(inst.pc) or f'PC {inst.pc:#x}'}"
+    """ "ds_load_b128 at gemm.hip:97"; by PC, and the line before, where the compiler gives none."""
+    if line := subject.line(inst.pc):
+        return f"{inst.name} at {line}"
+    near = subject.near_line(inst.pc)
+    return f"{inst.name} at PC {inst.pc:#x}" + (f", near {near}" if near else "")
 
 
 def where(subject: Subject, inst: Inst, who: Who | None) -> dict[str, object]:
-    """Kernel, line, PC and instruction, and who executed it."""
+    """Kernel, line (or the nearest one before), PC and instruction, and who executed it."""
     found: dict[str, object] = {"kernel": subject.kernel.name}
     if line := subject.line(inst.pc):
         found["line"] = line
+    elif near := subject.near_line(inst.pc):
+        found["near line"] = near
     found |= {"PC": f"{inst.pc:#x}", "instruction": inst.name}
     if who is not None:
         found |= {"workgroup": who.workgroup, "wave": who.wave}

@@ -144,6 +144,18 @@ class LineTable:
             return None
         return f"{self.files[i]}:{self.lines[i]}"
 
+    def near(self, address: int, start: int) -> str | None:
+        """ "file:line" of the last instruction from `start` up to an address that has one.
+
+        Compilers give no line to an instruction that they made out of several.
+        """
+        i = bisect_right(self.addresses, address) - 1
+        while i >= 0 and self.addresses[i] >= start:
+            if self.lines[i]:
+                return f"{self.files[i]}:{self.lines[i]}"
+            i -= 1
+        return None
+
 
 @dataclass(frozen=True)
 class CodeObject:

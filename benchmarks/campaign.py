@@ -1,0 +1,123 @@
+"""Runs the mutation campaign and writes docs/campaign.md: python benchmarks/campaign.py [words of names]
+
+With words it prints what is found of the faults whose names contain one of them, and writes nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import groupby
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[0] = str(ROOT / "tests")  # instead of this folder, where `campaign` is this file
+
+from campaign.fault import Fault, plant  # noqa: E402
+from campaign.faults import FAULTS  # noqa: E402
+from campaign.planting import judged, kernels  # noqa: E402
+
+from layoutprobe.report import Finding  # noqa: E402
+from layoutprobe.verdict import KernelVerdict  # noqa: E402
+
+DOCUMENT = ROOT / "docs" / "campaign.md"
+HEAD = """\
+# The mutation campaign
+
+{seen} faults, one at a time, in the {kernels} correct kernels of `probes/gemm/seeds`, and what `layoutprobe check`
+says of each. `tests/campaign` plants them and asserts that each is found by the check named here, in the
+words that name its class, once, and at a source line that exists; and that the correct kernels have no
+finding. This page is written by `python benchmarks/campaign.py`.
+
+The check in the second column is the one that names the cause. *Also* are checks that report a
+consequence of it: an operand that comes from the wrong place of LDS is wrong at the matrix instruction too.
+The place is the source line, or where the compiler gives that instruction none, the line before
+it; with "from", the line that the wrong value came from.
+
+"""
+
+
+def verdict_of(fault: Fault) -> KernelVerdict:
+    """What all checks say of the kernel with a fault."""
+    with tempfile.TemporaryDirectory() as folder:
+        return judged(plant(Path(folder), fault))
+
+
+def main() -> int:
+    wanted = sys.argv[1:]
+    faults = [fault for fault in FAULTS if not wanted or any(word in fault.name for word in wanted)]
+    start = time.perf_counter()
+    with ProcessPoolExecutor(max_workers=2) as workers:
+        verdicts = list(workers.map(verdict_of, faults))
+    text = document(faults, verdicts)
+    print(text if wanted else f"{len(faults)} faults in {time.perf_counter() - start:.0f} s: {DOCUMENT.name}")
+    if not wanted:
+        DOCUMENT.write_text(text)
+    missed = [fault.name for fault, v in zip(faults, verdicts, strict=True) if _missed(fault, v)]
+    print("\n".join(["as expected" if not missed else "not as expected:", *missed]), file=sys.stderr)
+    return 1 if missed else 0
+
+
+def _missed(fault: Fault, verdict: KernelVerdict) -> bool:
+    """The campaign expects something else; its tests say what."""
+    if fault.unseen:
+        return verdict.exit_code != 0
+    return fault.check not in {finding.check for finding in verdict.findings}
+
+
+def document(faults: Sequence[Fault], verdicts: Sequence[KernelVerdict]) -> str:
+    """The page."""
+    seen = [(f, v) for f, v in zip(faults, verdicts, strict=True) if not f.unseen]
+    parts = [HEAD.format(seen=len(seen), kernels=len(kernels()))]
+    parts += ["## By class\n\n", *_by_class(faults), "\n## Found\n"]
+    for kind, listed in groupby(sorted(seen, key=lambda pair: pair[0].kind), key=lambda pair: pair[0].kind):
+        parts.append(
+            f"\n### {kind}\n\n| fault | check | what it says | place | also |\n|---|---|---|---|---|\n"
+        )
+        parts += [_row(fault, verdict) for fault, verdict in listed]
+    parts.append("\n## Not found\n\n| fault | class | why |\n|---|---|---|\n")
+    parts += [f"| {_cell(f.name)} | {f.kind} | {_cell(f.unseen)} |\n" for f in faults if f.unseen]
+    return "".join(parts)
+
+
+def _by_class(faults: Sequence[Fault]) -> Iterator[str]:
+    planted, unseen = Counter(f.kind for f in faults), Counter(f.kind for f in faults if f.unseen)
+    yield "| class | planted | found | not found |\n|---|---|---|---|\n"
+    for kind in sorted(planted):
+        yield f"| {kind} | {planted[kind]} | {planted[kind] - unseen[kind]} | {unseen[kind] or ''} |\n"
+    yield f"| all | {planted.total()} | {planted.total() - unseen.total()} | {unseen.total() or ''} |\n"
+
+
+def _row(fault: Fault, verdict: KernelVerdict) -> str:
+    named = [finding for finding in verdict.findings if finding.check == fault.check]
+    best = [f for f in named if all(word in _text(f) for word in fault.words)] or named
+    if not best:
+        return f"| {_cell(fault.name)} | not found | | | |\n"
+    also = dict.fromkeys(f.check for f in verdict.findings if f.check != fault.check)
+    cells = (fault.name, fault.check, best[0].what, _place(best[0]), ", ".join(also))
+    return "| " + " | ".join(map(_cell, cells)) + " |\n"
+
+
+def _text(finding: Finding) -> str:
+    return " ".join((finding.what, finding.expected, finding.observed, finding.hint))
+
+
+def _place(finding: Finding) -> str:
+    line = finding.where.get("line") or finding.where.get("near line") or finding.where.get("element", "")
+    origin = finding.came_from.split(", ")[0]
+    _, _, came_from = origin.partition(" at ")
+    shown = str(line).removeprefix("./../")
+    came_from = came_from.split(" (")[0].removeprefix("./../")
+    return f"{shown}, from {came_from}" if came_from and came_from != shown else shown
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
