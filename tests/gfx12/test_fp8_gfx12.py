@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from fractions import Fraction
+from itertools import pairwise
 from math import inf, isnan, nan
 
 import numpy as np
@@ -63,7 +64,7 @@ def same(got: Array, wanted: Array) -> bool:
     return bool(((got == wanted) | (np.isnan(got) & np.isnan(wanted))).all())
 
 
-CODES = np.arange(256)
+CODES = range(256)
 SHUFFLED = [np.random.default_rng(seed).permutation(256) for seed in range(4)]
 PACKED = np.asarray(sum(s << 8 * i for i, s in enumerate(SHUFFLED)), np.uint32)
 """Every code in every byte, no two bytes of a lane alike."""
@@ -90,7 +91,7 @@ def test_every_code_of_both_halves(name: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_rounding_to_the_nearest(name: str) -> None:
     numbers = sorted({abs(number(name, c)) for c in CODES if abs(number(name, c)) < inf})
-    middles = [(a + b) / 2 for a, b in zip(numbers, numbers[1:], strict=False)]
+    middles = [(a + b) / 2 for a, b in pairwise(numbers)]
     values = [
         *numbers,
         *middles,

@@ -310,8 +310,10 @@ def test_scalar_transcendentals(name: str, function: np.ufunc) -> None:
     for value in (0.3, 7.25, 60.5):
         x = np.full(32, value, np.float32)
         load = "s_load_b32 s10, s[6:7], 0x0\n s_wait_kmcnt 0x0\n"
-        got = run(f"{load} v_s_{name}_f32 s11, s10\n v_mov_b32 v2, s11", x.view(np.uint32)).view(np.float32)
-        assert np.allclose(got, function(np.float64(np.float32(value))), rtol=2e-7)
+        scalar = run(f"{load} v_s_{name}_f32 s11, s10\n v_mov_b32 v2, s11", x.view(np.uint32)).view(
+            np.float32
+        )
+        assert np.allclose(scalar, function(np.float64(np.float32(value))), rtol=2e-7)
     h = np.full(64, 2.75, np.float16)
     got = run(f"{load} s_mov_b32 s11, -1\n v_s_{name}_f16 s11, s10\n v_mov_b32 v2, s11", h.view(np.uint32))
     assert (got >> 16 == 0).all()  # the upper half is zeroed
