@@ -18,6 +18,7 @@ from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import UsageError
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.launch import (
+    Extent,
     GlobalBuffer,
     GlobalMemory,
     batches,
@@ -81,17 +82,39 @@ class EmulatorBackend:
             UsageError: arguments that do not fit the kernel, or a launch that is too large.
         """
         kernel = launch.code.kernel(launch.kernel)
-        target = arch.find(launch.code.target)
         lds_size = kernel.descriptor.group_segment_size + launch.dynamic_lds
-        check_launchable(kernel, launch.block, lds_size, target.lds_bytes)
-        program = self._program(launch.code, kernel)
+        check_launchable(kernel, launch.block, lds_size, arch.find(launch.code.target).lds_bytes)
         buffers = [a for a in launch.args if isinstance(a, Buffer)]
         memory = _memory(launch, kernel, buffers)
-        waves_per_group = -(-prod(launch.block) // kernel.wavefront_size)
+        self.execute(launch.code, kernel, memory, launch.grid, launch.block, lds_size)
+        return self._result(launch, memory)
 
+    def execute(
+        self,
+        code: CodeObject,
+        kernel: Kernel,
+        memory: GlobalMemory,
+        grid: Extent,
+        block: Extent,
+        lds_size: int,
+    ) -> None:
+        """Run a kernel on global memory that holds its arguments and its image already.
+
+        Args:
+            code, kernel: what to run; `check_launchable` has accepted the kernel.
+            memory: is written to.
+            grid: workgroups in x, y, z.
+            block: work-items of a workgroup in x, y, z.
+            lds_size: bytes of LDS of a workgroup, dynamic ones included.
+
+        Raises:
+            ExecutionError, UsageError: as for `run`.
+        """
+        program = self._program(code, kernel)
+        waves_per_group = -(-prod(block) // kernel.wavefront_size)
         budget = self.budget
         with np.errstate(all="ignore"):
-            for group_ids in batches(launch.grid, waves_per_group, wave_bytes(kernel, lds_size)):
+            for group_ids in batches(grid, waves_per_group, wave_bytes(kernel, lds_size)):
                 machine = Machine(
                     program,
                     memory.arena,
@@ -102,9 +125,8 @@ class EmulatorBackend:
                     observer=self.observer,
                     arithmetic=self.arithmetic,
                 )
-                start = start_cohort(machine, kernel, launch.block, memory.kernarg)
+                start = start_cohort(machine, kernel, block, memory.kernarg)
                 budget -= Scheduler(machine, budget).run(start)
-        return self._result(launch, memory)
 
     def _program(self, code: CodeObject, kernel: Kernel) -> Program:
         key = (code.digest, kernel.name)

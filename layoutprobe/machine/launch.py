@@ -77,21 +77,22 @@ def place_memory(code: CodeObject, buffers: list[GlobalBuffer], kernarg_size: in
     kernarg = plan.add("the kernel arguments", (kernarg_size + 63) // 64 * 64 + 64, writable=False)
     parts = [(f"the code object at {s.address:#x}", s.address, s.size, s.writable) for s in code.segments]
     placed = plan.add_image(parts)
-    image = placed[0].start - code.segments[0].address if placed else 0
     arena = plan.build()
     for region, buffer in zip(regions, buffers, strict=True):
         arena.fill(region, buffer.data, undefined=buffer.undefined)
+    return GlobalMemory(arena, regions, kernarg, load_image(code, arena, placed))
+
+
+def load_image(code: CodeObject, arena: Arena, placed: list[Region]) -> int:
+    """Fill the regions of a code object's segments; the arena offset of code address 0."""
+    image = placed[0].start - code.segments[0].address if placed else 0
     for region, segment in zip(placed, code.segments, strict=True):
         arena.fill(region, segment.data)
-    _relocate(code, arena, image)
-    return GlobalMemory(arena, regions, kernarg, image)
-
-
-def _relocate(code: CodeObject, arena: Arena, image: int) -> None:
     for relocation in code.relocations:
         at = image + relocation.address
         value = (BASE_ADDRESS + image + relocation.value) & 0xFFFF_FFFF_FFFF_FFFF
         arena.data.bytes[at : at + 8] = np.frombuffer(value.to_bytes(8, "little"), np.uint8)
+    return image
 
 
 def wave_bytes(kernel: Kernel, lds_size: int) -> int:

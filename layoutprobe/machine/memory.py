@@ -7,6 +7,7 @@ same offsets gives the undefined bits of what was loaded.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,9 @@ GUARD = 1 << 16
 """Bytes between two buffers: a pointer that runs off one end lands in no buffer."""
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
 """log2 of the sizes that one item of a view can hold."""
-BASE_ADDRESS = 0x7F4A_0000_0000
-"""Virtual address of the arena: high enough that a truncated pointer cannot hit a buffer."""
+BASE_ADDRESS = 0x4A00_0000_0000
+"""Virtual address of the arena: high enough that a truncated pointer cannot hit a buffer, and where no
+process of x86-64 or AArch64 has anything by itself, so that it can be mapped there (hiphost)."""
 
 
 class Store:
@@ -103,9 +105,11 @@ class Memory:
 
     __slots__ = ("data", "shadow", "tracked")
 
-    def __init__(self, size: int, *, undefined: bool) -> None:
-        self.data = Store.of_size(size, 0xA5 if undefined else 0)
-        self.shadow = Store.of_size(size, 0xFF if undefined else 0)
+    def __init__(
+        self, size: int, *, undefined: bool, data: Store | None = None, shadow: Store | None = None
+    ) -> None:
+        self.data = data or Store.of_size(size, 0xA5 if undefined else 0)
+        self.shadow = shadow or Store.of_size(size, 0xFF if undefined else 0)
         self.tracked = undefined
 
 
@@ -120,12 +124,21 @@ class Region:
 
 
 class Arena(Memory):
-    """Global memory: allocations with guards between them, at made-up virtual addresses."""
+    """Global memory: allocations with guards between them, at made-up virtual addresses.
+
+    Whoever has memory of his own (shared with another process) gives its stores.
+    """
 
     __slots__ = ("_ends", "_starts", "regions")
 
-    def __init__(self, size: int, regions: list[Region]) -> None:
-        super().__init__(size, undefined=False)
+    def __init__(
+        self, size: int, regions: list[Region], data: Store | None = None, shadow: Store | None = None
+    ) -> None:
+        super().__init__(size, undefined=False, data=data, shadow=shadow)
+        self.use(regions)
+
+    def use(self, regions: Iterable[Region]) -> None:
+        """Have these regions from now on; no byte changes."""
         self.regions = tuple(sorted(regions, key=lambda r: r.start))
         self._starts = [r.start for r in self.regions]
         self._ends = [r.end for r in self.regions]

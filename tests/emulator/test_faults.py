@@ -54,7 +54,7 @@ def test_before_the_start() -> None:
 
 
 @pytest.mark.parametrize(
-    "pointer", [0, 8, 0xFFFF_FFFF_FFFF_FFF0, 0x7FFF_FFFF_FFFF_FFFF, 1 << 47, 0x7F4A_0000_0000]
+    "pointer", [0, 8, 0xFFFF_FFFF_FFFF_FFF0, 0x7FFF_FFFF_FFFF_FFFF, 1 << 47, 0x4A00_0000_0000]
 )
 def test_null_and_wild_pointers(pointer: int) -> None:
     error = fault(lambda: run("through_null", np.uint64(pointer)), "outside every allocation")
