@@ -117,18 +117,22 @@ def _halves_swapped(case: Case) -> Iterator[Guess]:
         )
 
 
-def _upper_half_wave(case: Case) -> Iterator[Guess]:
+def _half_wave_copy(case: Case) -> Iterator[Guess]:
     lanes = case.row.shape[1]
-    upper = (np.arange(lanes) >= lanes // 2)[None, :, None, None]
     wrong = ((case.row != case.need_row) | (case.col != case.need_col)) & case.live
-    lanes_live = case.live[:, lanes // 2 :].any(axis=(2, 3))
-    lanes_wrong = wrong[:, lanes // 2 :].any(axis=(2, 3))
-    if not lanes_live.any() or not (lanes_wrong == lanes_live).all():
-        return
-    text = f"the upper half-wave holds no copy of {case.matrix}: lanes {lanes // 2}-{lanes - 1} hold "
-    held = case.row[np.broadcast_to(upper, case.row.shape) & wrong]
-    text += "no element (undefined or unknown)" if (held == HOLE).all() else "other elements"
-    yield text, np.where(upper, case.row, case.need_row), np.where(upper, case.col, case.need_col)
+    for name, first in (("upper", lanes // 2), ("lower", 0)):
+        half = slice(first, first + lanes // 2)
+        live = case.live[:, half].any(axis=(2, 3))
+        if not live.any() or not (wrong[:, half].any(axis=(2, 3)) == live).all():
+            continue
+        nothing = (case.row[:, half][wrong[:, half]] == HOLE).all()
+        text = (
+            f"the {name} half-wave holds no copy of {case.matrix}: lanes {half.start}-{half.stop - 1} hold "
+        )
+        text += "no element (undefined or unknown)" if nothing else "other elements"
+        row, col = case.need_row.copy(), case.need_col.copy()
+        row[:, half], col[:, half] = case.row[:, half], case.col[:, half]
+        yield text, row, col
 
 
 def _lds_one_sided(case: Case) -> Iterator[Guess]:
@@ -274,7 +278,7 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
     Hypothesis("other-wave", "ABCD", _other_wave, "check how the wave's number becomes a tile offset"),
     Hypothesis("folded", "ABCD", _folded, "look for an index that is masked or divided too much"),
     Hypothesis(
-        "half-wave-copy", "AB", _upper_half_wave, "index with lane % 16, so that both half-waves load it"
+        "half-wave-copy", "AB", _half_wave_copy, "index with lane % 16, so that both half-waves load it"
     ),
 )
 """Failure classes, most telling first: the first exact one is named."""

@@ -178,12 +178,14 @@ def judge(factors: Factors, targets: Targets, depth: int) -> Judgement:
     a_any, b_any = a_there.any(axis=2, keepdims=True), b_there.any(axis=2, keepdims=True)
     a_bad = a_there & b_any & (factors.a_row != row[..., None])
     b_bad = b_there & a_any & (factors.b_col != col[..., None])
-    # A zero among elements misses a product, unless no partner is there.
-    a_bad |= a_live & a_zero & a_any & b_any
-    b_bad |= b_live & b_zero & b_any & a_any
+    full = a_any[:, :, 0] & b_any[:, :, 0]
+    # A zero among elements misses a product, unless no partner is there. What is added in one block
+    # is missed in the others: they hold the same k of one product.
+    missed = full.any(axis=1)[:, None, None]
+    a_bad |= a_live & a_zero & missed
+    b_bad |= b_live & b_zero & missed
     a_low, a_high = _range(factors.a_k, a_there)
     b_low, b_high = _range(factors.b_k, b_there)
-    full = a_any[:, :, 0] & b_any[:, :, 0]
     k_bad = full & ((a_low != a_high) | (b_low != b_high) | (a_low != b_low))
     # The blocks of an instruction are halves of one product: their k agree, too.
     k = np.where(full & ~k_bad, a_low, -1).max(axis=1)

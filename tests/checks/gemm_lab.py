@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from layoutprobe.checks import epilogue, numerics, operand_provenance
+from layoutprobe.checks.base import Check
 from layoutprobe.gating.session import check_kernel
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.report import Finding
@@ -15,6 +16,8 @@ KERNELS = Path(__file__).parent / "kernels"
 CHECKS = (operand_provenance.CHECK, epilogue.CHECK, numerics.CHECK)
 INTERIOR, RAGGED = "M = 64, N = 64, K = 64", "M = 40, N = 57, K = 35"
 Results = Mapping[str, CheckResult]
+Edit = tuple[str, str]
+"""Old text, new text."""
 
 _SIZES = """
     { name = "M", role = "scalar", dtype = "i32", value = "M" },
@@ -23,6 +26,20 @@ _SIZES = """
 _FACTORS = """
     { name = "alpha", role = "scalar", dtype = "f32", value = "alpha" },
     { name = "beta", role = "scalar", dtype = "f32", value = "beta" },"""
+
+
+def edited(source: str, edits: Iterable[Edit]) -> str:
+    """The source with edits, each of which fits exactly once."""
+    for old, new in edits:
+        assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times"
+        source = source.replace(old, new)
+    return source
+
+
+def line(folder: Path, text: str) -> str:
+    """ "kernel.hip:12": the one line of the kernel in `folder` with that text in it."""
+    (found,) = (i for i, at in enumerate((folder / "kernel.hip").read_text().split("\n"), 1) if text in at)
+    return f"kernel.hip:{found}"
 
 
 def checked(
@@ -35,6 +52,7 @@ def checked(
     sizes: Sequence[str] = (INTERIOR, RAGGED),
     contract: str = 'kind = "gemm"',
     defines: str = "",
+    checks: Sequence[Check] = CHECKS,
 ) -> Results:
     """What the checks say of a kernel, by name."""
     (folder / "kernel.hip").write_text(source)
@@ -54,7 +72,7 @@ argument = [{arguments}
 """
     )
     (case,) = read_manifest(folder / "layoutprobe.toml").kernels
-    verdict = check_kernel(case, "gfx1151", CHECKS)
+    verdict = check_kernel(case, "gfx1151", checks)
     assert not verdict.error, verdict.error
     return {result.check: result for result in verdict.results}
 
@@ -67,20 +85,22 @@ def buffers(a: str = "f16", b: str = "f16", c: str = "f32", *, c_role: str = "in
     {{ name = "C", role = "{c_role}", dtype = "{c}", shape = ["M", "N"], matrix = "C" }},"""
 
 
-def tiled(folder: Path, *edits: tuple[str, str], sizes: Sequence[str] = (INTERIOR, RAGGED)) -> Results:
+def tiled(
+    folder: Path,
+    *edits: Edit,
+    sizes: Sequence[str] = (INTERIOR, RAGGED),
+    checks: Sequence[Check] = CHECKS,
+) -> Results:
     """The tiled GEMM with edits (old text, new text), each of which fits exactly once."""
-    source = (KERNELS / "gemm_tiled.hip").read_text()
-    for old, new in edits:
-        assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times"
-        source = source.replace(old, new)
     return checked(
         folder,
-        source,
+        edited((KERNELS / "gemm_tiled.hip").read_text(), edits),
         buffers() + _SIZES + _FACTORS,
         grid='["(N + 31) // 32", "(M + 31) // 32"]',
         block=128,
         sizes=sizes,
         contract='kind = "gemm", alpha = 2.0, beta = 3.0',
+        checks=checks,
     )
 
 
@@ -92,7 +112,7 @@ def direct(
     orders: tuple[str, str] = ("row", "row"),
     padding: int = 0,
     transposed: bool = False,
-    edits: Sequence[tuple[str, str]] = (),
+    edits: Sequence[Edit] = (),
     sizes: Sequence[str] = (INTERIOR, RAGGED),
 ) -> Results:
     """The GEMM without LDS.
@@ -123,13 +143,9 @@ order = "{order}", ld = "{lead}" }},"""
     {{ name = "s{i}", role = "scalar", dtype = "i32", value = "{stride}" }},"""
         for i, stride in enumerate([*strides, lead])
     )
-    source = (KERNELS / "gemm_direct.hip").read_text()
-    for old, new in edits:
-        assert source.count(old) == 1, f"{old!r} stands {source.count(old)} times"
-        source = source.replace(old, new)
     return checked(
         folder,
-        source,
+        edited((KERNELS / "gemm_direct.hip").read_text(), edits),
         matrices + _SIZES + scalars,
         grid='["(N + 15) // 16", "(M + 15) // 16"]',
         block=32,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from checks.gemm_lab import KERNELS, edited
 from emulator.lab import assembled
 
 from layoutprobe import arch
@@ -33,17 +34,6 @@ from layoutprobe.toolchain.compile import Compiled, assemble, compile_hip
 from layoutprobe.verdict import CheckResult
 
 TARGET = "gfx1151"
-KERNELS = Path(__file__).parent / "kernels"
-Edits = tuple[tuple[str, str], ...]
-"""(old, new) texts; `old` stands in the source exactly once."""
-
-
-def edited(text: str, edits: Edits) -> str:
-    """The text with every edit made."""
-    for old, new in edits:
-        assert text.count(old) == 1, f"the text to edit stands {text.count(old)} times: {old!r}"
-        text = text.replace(old, new)
-    return text
 
 
 @cache
