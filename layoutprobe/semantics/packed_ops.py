@@ -15,7 +15,7 @@ from layoutprobe.semantics import floats, silicon
 from layoutprobe.semantics.definedness import any_undefined, reading
 from layoutprobe.semantics.operands import DTYPES
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_binder
-from layoutprobe.semantics.valu import Compute, Op, bind_valu, vop
+from layoutprobe.semantics.valu import OPS, Compute, Op, bind_valu
 
 _LOW, _HIGH = np.uint32(0xFFFF), np.uint32(16)
 
@@ -189,22 +189,27 @@ def _bind_dot2(pair: Pair, inst: Inst) -> Executor:
     if inst.src[2].neg_hi:
         raise UnsupportedFormError(f"{inst.name} with neg_hi on the addend")
     first, second = _selected(pair, inst.src[0]), _selected(pair, inst.src[1])
+    op = Op(inst.name, ("f32",), ("u32", "u32", "f32"), _dot2(first, second))
+    return _in_either_arithmetic(op, first, second, inst)
+
+
+def _in_either_arithmetic(op: Op, first: Pair, second: Pair, inst: Inst) -> Executor:
+    step = silicon.Step(inst.name.rsplit("_", 1)[-1])
 
     def as_silicon(a: Array, b: Array, c: Array) -> Array:
         (a0, a1), (b0, b1) = first(a), second(b)
         return silicon.dot2(step, (a0, b0, a1, b1), c.view(np.uint32)).view(np.float32)
 
-    step = silicon.Step(inst.name.rsplit("_", 1)[-1])
-    ieee, card = (
-        bind_valu(Op(inst.name, ("f32",), ("u32", "u32", "f32"), compute), inst)
-        for compute in (_dot2(first, second), as_silicon)
-    )
+    ieee, card = bind_valu(op, inst), bind_valu(replace(op, compute=as_silicon), inst)
     return lambda c: card(c) if c.machine.arithmetic == "silicon" else ieee(c)
 
 
 register_binder("v_dot2_f32_f16", partial(_bind_dot2, f16_pair))
 register_binder("v_dot2_f32_bf16", partial(_bind_dot2, bf16_pair))
-vop("v_dot2acc_f32_f16", "f32", "u32 u32", _dot2(f16_pair, f16_pair), implicit="f32")
+OPS["v_dot2acc_f32_f16"] = _DOT2ACC = Op(
+    "v_dot2acc_f32_f16", ("f32",), ("u32", "u32"), _dot2(f16_pair, f16_pair), implicit=("f32",)
+)
+register_binder("v_dot2acc_f32_f16", partial(_in_either_arithmetic, _DOT2ACC, f16_pair, f16_pair))
 
 
 def fields(word: Array, bits: int, signed: bool) -> list[Array]:

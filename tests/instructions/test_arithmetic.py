@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import floor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +16,13 @@ from numpy.typing import NDArray
 
 from instructions.calculator import HOLE, tables
 from layoutprobe import arch, instructions
+from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.codeobj.elf import load
 from layoutprobe.errors import UsageError
 from layoutprobe.instructions import Prober, Variant
 from layoutprobe.semantics import silicon
+from layoutprobe.toolchain.compile import compile_hip
 
 IEEE, SILICON = EmulatorBackend(), EmulatorBackend(arithmetic="silicon")
 Words = NDArray[np.uint32]
@@ -265,3 +269,34 @@ def test_sparse_products_of_random_matrices(variant: Variant) -> None:
         "index": registers(variant, "index", places),
     }
     assert np.array_equal(elements(variant, Prober(variant, IEEE)(inputs)), result(dense @ b + c))
+
+
+DOT2 = """
+typedef _Float16 half2 __attribute__((ext_vector_type(2)));
+extern "C" __attribute__((global)) void dot2(const half2* a, const half2* b, const float* c, float* d) {
+  const int i = __builtin_amdgcn_workitem_id_x();
+  float apart, in_place = c[i];
+  asm volatile("v_dot2_f32_f16 %0, %1, %2, %3" : "=v"(apart) : "v"(a[i]), "v"(b[i]), "v"(c[i]));
+  asm volatile("v_dot2acc_f32_f16 %0, %1, %2" : "+v"(in_place) : "v"(a[i]), "v"(b[i]));
+  d[i] = apart;
+  d[i + 32] = in_place;
+}
+"""
+
+
+def test_dot2_instructions_follow_the_mode(tmp_path: Path) -> None:
+    source = tmp_path / "dot2.hip"
+    source.write_text(DOT2)
+    code = load(compile_hip(source, target="gfx1151").data)
+    cases = [case for case in BY_HAND if np.isfinite([case[0], *case[1], *case[2]]).all()]
+    a, b, c = np.zeros((32, 2), np.float16), np.zeros((32, 2), np.float16), np.zeros(32, np.float32)
+    for lane, (addend, first, second, _) in enumerate(cases):
+        a[lane], b[lane], c[lane] = (first[0], second[0]), (first[1], second[1]), addend
+    exact = ((a.astype(np.float64) * b).sum(axis=1) + c).astype(np.float32)
+    for backend, expected in ((IEEE, exact.view(np.uint32)), (SILICON, None)):
+        args = [Buffer(x) for x in (a, b, c, np.zeros(64, np.float32))]
+        d = backend.run(Launch(code, "dot2", (1, 1, 1), (32, 1, 1), args)).buffers[3]
+        assert d is not None
+        for half in d.view(np.uint32).reshape(2, 32)[:, : len(cases)]:
+            wanted = [bits for *_, bits in cases] if expected is None else expected[: len(cases)].tolist()
+            assert half.tolist() == wanted
