@@ -18,7 +18,7 @@ from layoutprobe.codeobj.container import (
 )
 from layoutprobe.codeobj.identify import refuse_foreign
 from layoutprobe.codeobj.lines import read_lines
-from layoutprobe.codeobj.metadata import KernelMetadata, read_metadata
+from layoutprobe.codeobj.metadata import MAX_KERNARG, KernelMetadata, read_metadata
 from layoutprobe.codeobj.model import CodeObject, Kernel, KernelDescriptor, Segment
 from layoutprobe.codeobj.processors import EF_AMDGPU_MACH, processor_name
 from layoutprobe.errors import CodeObjectError
@@ -91,6 +91,9 @@ def _kernel(
             f"waves of {meta.wavefront_size} lanes, as the metadata states",
             f"{32 if parsed.wave32 else 64} in the descriptor, which the hardware obeys",
         )
+    if parsed.kernarg_size > MAX_KERNARG:
+        expected = f"a kernarg segment of at most {MAX_KERNARG} bytes"
+        raise _kernel_error(meta, expected, f"{parsed.kernarg_size} in the descriptor")
     entry = address + parsed.entry_offset
     room = _code_after(segments, entry)
     size = sizes.get(entry, room)

@@ -19,7 +19,7 @@ from layoutprobe.errors import CodeObjectError
 _NOTE_NAME, _NT_AMDGPU_METADATA = b"AMDGPU\0", 32
 _MAX_NOTE = 16 << 20
 _MAX_ELEMENTS = 1 << 14  # of one array or map; the decoder allocates what an array claims to hold
-_MAX_KERNARG = 1 << 20
+MAX_KERNARG = 1 << 20
 _VERSION = 1
 # "amdgcn-amd-amdhsa--NAME" or "amdgcn-amd-amdhsa-unknown-NAME", with features ":xnack-:sramecc+".
 # LLVM 24, which Triton 3.9 carries, names the architecture by its version: "amdgpu11.51-amd-...".
@@ -166,7 +166,7 @@ def _kernel(value: object, index: int) -> KernelMetadata:
         name=name,
         symbol=fields.text(".symbol"),
         args=tuple(args),
-        kernarg_size=fields.integer(".kernarg_segment_size", maximum=_MAX_KERNARG),
+        kernarg_size=fields.integer(".kernarg_segment_size", maximum=MAX_KERNARG),
         vgprs=fields.integer(".vgpr_count", 0),
         sgprs=fields.integer(".sgpr_count", 0),
         vgpr_spills=fields.integer(".vgpr_spill_count", 0),
@@ -182,8 +182,8 @@ def _argument(value: object, where: str) -> Argument:
     return Argument(
         # clang appends ".coerce" to parameters whose type its ABI lowering replaced, as pointers.
         name=fields.text(".name", "").removesuffix(".coerce"),
-        offset=fields.integer(".offset", maximum=_MAX_KERNARG),
-        size=fields.integer(".size", maximum=_MAX_KERNARG),
+        offset=fields.integer(".offset", maximum=MAX_KERNARG),
+        size=fields.integer(".size", maximum=MAX_KERNARG),
         kind=fields.text(".value_kind"),
         # What the optimiser found, else what the source declares.
         access=fields.text(".actual_access", fields.text(".access", "")),
