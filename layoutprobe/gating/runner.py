@@ -60,6 +60,7 @@ class KernelRunner:
         self.faults: list[ExecutionError] = []
         self.asked_faulty: ExecutionError | None = None
         self._known: dict[RunSpec, Recorded] = {}
+        self._endless: ExecutionError | None = None
 
     def watch_check(self) -> None:
         """Another check is about to run."""
@@ -100,9 +101,13 @@ class KernelRunner:
         )
         fault, result = None, None
         try:
+            if self._endless is not None:
+                raise self._endless  # other inputs would take as long again, and decide nothing either
             result = self.backend.run(launch)
         except ExecutionError as error:
             fault = error
+            if error.kind in ("budget", "time"):
+                self._endless = error
             self._note(error)
         finally:
             self.backend.observer = None

@@ -53,6 +53,8 @@ def check_kernel(
         session.run()
     except ProbeError as problem:
         error = str(problem)
+    except MemoryError:
+        error = "the memory of this machine does not suffice for this kernel: check a smaller size"
     return KernelVerdict(
         name=case.name,
         symbol=built.kernel.name if built else case.symbol,
@@ -157,7 +159,7 @@ class _Session:
             result = check.run(subject)
         except RunStoppedError as stopped:
             return check.undecided(_stopped(stopped.fault))
-        except (UsageError, CodeObjectError):
+        except (UsageError, CodeObjectError, MemoryError):
             raise
         except (ProbeError, UndecidedError) as error:
             return check.undecided(str(error))
