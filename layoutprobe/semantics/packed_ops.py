@@ -71,8 +71,9 @@ def packed(name: str, kind: str, count: int, function: Compute, saturate: Comput
         return undefined
 
     def bind(inst: Inst) -> Executor:
+        clamped = function if kind == "f16" else saturate
         op = Op(name, ("u32",), ("u32",) * count, both(inst, function), rule(inst),
-                saturate=both(inst, saturate or function))  # fmt: skip
+                saturate=both(inst, clamped) if clamped else None)  # fmt: skip
         return bind_valu(op, inst)
 
     register_binder(name, bind)

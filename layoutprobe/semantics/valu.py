@@ -139,6 +139,8 @@ class Execution:
         mods, kind = self.inst.mods, self.op.results[0]
         post: list[Callable[[Array], Array]] = []
         if omod := mods.get("omod", 0):
+            if not kind.startswith("f"):
+                raise UnsupportedFormError(f"{self.inst.name} with an output multiplier")
             factor = {1: 2.0, 2: 4.0, 3: 0.5}[omod]
             post.append(lambda value: value * value.dtype.type(factor))
         if not mods.get("clamp", 0):

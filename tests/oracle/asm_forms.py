@@ -103,6 +103,14 @@ def valu_forms(op: Op) -> Iterator[str]:
         yield from _dual(op, first)
 
 
+def signed_forms(op: Op) -> Iterator[str]:
+    """Candidates with source and output modifiers, once on low and once on high halves."""
+    kinds = op.sources[:3] if op.name.startswith("v_div_fmas") else op.sources
+    targets = [] if op.name.startswith("v_cmpx") else [_destination(kind)[0] for kind in op.results]
+    for half in (0, 1):
+        yield from _signs(op.name, targets, [_registers(k, 4 + 8 * i)[half] for i, k in enumerate(kinds)])
+
+
 def _dual(op: Op, first: list[list[str]]) -> Iterator[str]:
     name = "v_dual_" + op.name.removeprefix("v_")
     for count in (len(first), len(first) - 1):  # cndmask leaves vcc_lo out
@@ -167,6 +175,8 @@ _PACKED = {
         "op_sel:[0,1] op_sel_hi:[1,0]",
         "op_sel_hi:[0,1]",
         "neg_lo:[1,0]",
+        "neg_hi:[1,0]",
+        "neg_lo:[0,1] neg_hi:[1,1]",
         "neg_hi:[0,1] clamp",
     ),
     3: (

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
+from layoutprobe.assets import asset_dir
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.isa.decode import decode_one
@@ -21,6 +22,7 @@ from oracle.asm_render import Fields, from_inst, from_text, message
 from oracle.asm_text import AsmInst, AsmKernel, parse_asm
 
 TARGET = "gfx1151"
+SEEDS = sorted((asset_dir("probes") / "gemm" / "seeds").glob("*.hip"))
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.hip"))
 
 
@@ -62,12 +64,19 @@ def probe_builds() -> Iterator[tuple[str, dict[str, int]]]:
 
 @cache
 def corpus() -> tuple[Listing, ...]:
-    """All kernels of the corpus and of the probes."""
+    """All kernels of the corpus, of the GEMMs, and of the probes."""
     listings = [listing(path.stem, path, {}) for path in CORPUS]
+    listings += [listing(f"gemm/{path.stem}", path, {}) for path in SEEDS]
     for name, defines in probe_builds():
         spec = load_spec(name)
         listings.append(listing(f"{name} {defines}", spec.source, defines, spec.include))
     return tuple(listings)
+
+
+@cache
+def small_code() -> CodeObject:
+    """A code object for tests that want any one."""
+    return load(compile_hip(CORPUS[0], target=TARGET).data)
 
 
 def listing(name: str, path: Path, defines: Mapping[str, int], include: Path | None = None) -> Listing:

@@ -118,8 +118,12 @@ def near_dot(inst: Inst, sources: list[int], observed: int) -> bool:
         terms.append(pair[0] * pair[1])
     terms.append(sf.to_float(sf.F32, sources[2]))
     exact, seen = sum(terms), sf.to_float(sf.F32, observed)
+    if inst.mods.get("clamp"):
+        exact = 0.0 if np.isnan(exact) else min(max(exact, 0.0), 1.0)
+    if exact == seen:
+        return True
     if np.isnan(exact) or np.isinf(exact) or np.isnan(seen):
-        return bool(np.isnan(exact) and np.isnan(seen)) or exact == seen
+        return bool(np.isnan(exact) and np.isnan(seen))
     largest = max(abs(t) for t in terms)
     return abs(exact) >= 2.0**127 or abs(exact - seen) <= max(largest * 2.0**-22, 2.0**-148)
 

@@ -16,7 +16,7 @@ from layoutprobe.toolchain.compile import compile_hip
 from oracle.asm_forms import assemble_accepted, other_forms, valu_forms
 from oracle.asm_render import from_inst, from_text, message
 from oracle.asm_text import parse_line
-from oracle.listings import CORPUS, TARGET, all_pairs, corpus, differences
+from oracle.listings import CORPUS, SEEDS, TARGET, all_pairs, corpus, differences
 
 
 def test_every_instruction_is_the_compilers_own() -> None:
@@ -30,12 +30,13 @@ def test_nothing_was_skipped() -> None:
     assert len(CORPUS) >= 36
     assert len(all_pairs()) > 15_000
     assert len({pair.text.mnemonic for pair in all_pairs()}) > 500
-    for path in (CORPUS[0], CORPUS[-1]):
+    families = ("\ts_", "\tv_", "\tds_", "\tglobal_", "\tbuffer_", "\tflat_", "\tscratch_")
+    sources = {path.stem: path for path in CORPUS} | {f"gemm/{path.stem}": path for path in SEEDS}
+    assert len(SEEDS) >= 13
+    counted = Counter(pair.source for pair in all_pairs())
+    for name, path in sources.items():
         lines = compile_hip(path, target=TARGET).assembly.splitlines()
-        families = ("\ts_", "\tv_", "\tds_", "\tglobal_", "\tbuffer_", "\tflat_", "\tscratch_")
-        assert sum(line.startswith(families) for line in lines) == len(
-            [p for p in all_pairs() if p.source == path.stem]
-        )
+        assert counted[name] == sum(line.startswith(families) for line in lines), name
 
 
 def test_every_encoding_and_every_kind_of_modifier_occurs() -> None:

@@ -16,20 +16,19 @@ from layoutprobe.isa.decode import decode_kernel, decode_one
 from layoutprobe.isa.inst import Operand
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.toolchain import cache as toolchain_cache
-from layoutprobe.toolchain.compile import assemble
-from oracle.listings import TARGET, all_pairs, code_bytes, corpus
+from layoutprobe.toolchain.compile import assemble, compile_hip
+from oracle.encode import encodings
+from oracle.listings import CORPUS, TARGET, small_code
 
 
 def test_an_unused_third_source_may_hold_anything() -> None:
     """Triton writes 0x80 into the unused src2 field of VOP3; a strict decoder refuses that."""
-    inst = next(
-        p.inst for p in all_pairs() if p.inst.encoding == "VOP3" and p.inst.size == 8 and len(p.inst.src) == 2
-    )
-    code = next(listed.code for listed in corpus() if any(p.inst is inst for p in listed.pairs))
-    raw = int.from_bytes(code_bytes(code, inst.pc), "little")
-    touched = (raw | 0x80 << 50).to_bytes(16, "little")
+    encoding = encodings("v_add_nc_u32")["VOP3"]
+    raw = int.from_bytes(encoding.bytes(src0=256 + 2, src1=256 + 4, vdst=8), "little")
     assert raw >> 50 & 0x1FF == 0
-    assert decode_one(touched, inst.pc) == inst
+    plain, touched = (decode_one((raw | unused << 50).to_bytes(16, "little"), 0x40) for unused in (0, 0x80))
+    assert plain == touched
+    assert len(plain.src) == 2
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def with_code(code: CodeObject, pc: int, word: int) -> CodeObject:
 
 @pytest.mark.parametrize("simm16", [0x7FFF, 0x8000])
 def test_a_branch_out_of_the_code_is_refused(simm16: int) -> None:
-    code = corpus()[0].code
+    code = small_code()
     kernel = next(iter(code.kernels.values()))
     broken = with_code(code, kernel.entry, 0xBFA00000 | simm16)  # s_branch
     with pytest.raises(CodeObjectError, match="leaves the code") as caught:
@@ -79,7 +78,7 @@ def test_a_branch_out_of_the_code_is_refused(simm16: int) -> None:
 
 
 def test_unknown_bytes_on_a_path_are_refused() -> None:
-    code = corpus()[0].code
+    code = small_code()
     kernel = next(iter(code.kernels.values()))
     with pytest.raises(CodeObjectError, match="no known instruction") as caught:
         decode_kernel(with_code(code, kernel.entry, 0xFFFFFFFF), kernel)
@@ -162,14 +161,22 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("own_cache")
 def test_cached_instructions_equal_fresh_ones() -> None:
-    for listed in corpus():
-        for kernel in listed.code.kernels.values():
-            fresh = decode_kernel(listed.code, kernel)
-            assert load_instructions(listed.code, kernel) == fresh  # stores
-            again = load_instructions(listed.code, kernel)
-            assert again == fresh
-            assert list(again) == list(fresh)
-            assert all(isinstance(o, Operand) for inst in again.values() for o in inst.src)
+    """For the longest kernel of each source; together they have every encoding."""
+    encodings = set()
+    for path in CORPUS:
+        code = load(compile_hip(path, target=TARGET).data)
+        kernel = max(code.kernels.values(), key=lambda k: k.size)
+        fresh = decode_kernel(code, kernel)
+        assert load_instructions(code, kernel) == fresh  # stores
+        again = load_instructions(code, kernel)
+        assert again == fresh
+        assert list(again) == list(fresh)
+        assert all(isinstance(o, Operand) for inst in again.values() for o in inst.src)
+        encodings |= {inst.encoding for inst in again.values()}
+    assert encodings == {
+        *("SOP1", "SOP2", "SOPC", "SOPK", "SOPP", "SMEM", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF"),
+        *("VOP1", "VOP2", "VOPC", "VOP3", "VOP3SD", "VOP3P", "VOPD"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -189,7 +196,7 @@ def test_cached_instructions_equal_fresh_ones() -> None:
 def test_a_garbled_cache_entry_is_decoded_anew(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, entry: bytes
 ) -> None:
-    code = corpus()[0].code
+    code = small_code()
     kernel = next(iter(code.kernels.values()))
     keys: list[str] = []
     store = toolchain_cache.store

@@ -40,7 +40,7 @@ def test_combinations_of_edge_values(name: str) -> None:
 def test_every_encoding_with_its_modifiers(name: str) -> None:
     rng = generator(name, 1)
     formats = set()
-    for inst in vector_forms(name, rng, 3):
+    for inst in vector_forms(name, rng, 2):
         image = fill(Image.random(rng, 1), inst, rng)
         check_vector(inst, image, execute(inst, image))
         formats.add(inst.encoding)
