@@ -12,10 +12,18 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from layoutprobe import __version__, check_command, init_command, layout_command, occupancy_command
+from layoutprobe import (
+    __version__,
+    capture_command,
+    check_command,
+    init_command,
+    layout_command,
+    occupancy_command,
+)
 from layoutprobe.arguments import Parser, ShowVersion, index, indices
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.render import FORMATS, render
+from layoutprobe.source_options import add_source_options, backend_from, joined
 from layoutprobe.terminal import emit, output_suffix, printing, say
 
 if TYPE_CHECKING:
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 
 DEBUG = "LAYOUTPROBE_DEBUG"
 INTERRUPTED = 130
-PROBE_OPTIONS = ("matrix", "lds", "pattern", "carrier", "dtype", "arch", "backend", "compiler")
+PROBE_OPTIONS = ("matrix", "lds", "pattern", "carrier", "dtype", "arch", "compiler")
 TABLE_SUFFIXES = ("", "txt")
 
 EXAMPLES = {
@@ -76,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        arguments = parser().parse(argv)
+        arguments = _parse(sys.argv[1:] if argv is None else argv)
         command: Callable[[argparse.Namespace], int] = arguments.run
         return command(arguments)
     except SystemExit as ended:  # argparse: --help, --version, wrong usage
@@ -91,6 +99,10 @@ def _run(argv: Sequence[str] | None) -> int:
             traceback.print_exc()
         say(f"layoutprobe: {_unexpected(error)}")
         return 2
+
+
+def _parse(words: Sequence[str]) -> argparse.Namespace:
+    return parser().parse(joined(words))
 
 
 def _unexpected(error: Exception) -> str:
@@ -140,6 +152,9 @@ def parser() -> Parser:
     layout_command.add_claim_options(claim)
     diff = _command(commands, "diff", layout_command.DIFF_SUMMARY, layout_command.diff)
     layout_command.add_diff_options(diff)
+    capture = _command(commands, "capture", capture_command.SUMMARY, capture_command.run)
+    capture_command.add_options(capture)
+    capture.set_defaults(parse=_parse)
     waves = _command(commands, "occupancy", occupancy_command.SUMMARY, occupancy_command.run)
     occupancy_command.add_options(waves)
     _command(commands, "doctor", "what of compilers and devices is found here", _doctor)
@@ -180,7 +195,7 @@ def _add_probe_options(command: Parser, *, coded: bool) -> None:
         _add_coding(probe)
     probe.add_argument("--dtype", help="element type of A and B (default f16)")
     probe.add_argument("--arch", metavar="TARGET", help="target to compile for")
-    probe.add_argument("--backend", help="where it runs (default emulator)")
+    add_source_options(probe)
     probe.add_argument(
         "--compiler", metavar="PATH", help="clang to use; `layoutprobe doctor` shows those found"
     )
@@ -214,10 +229,15 @@ def report_of(arguments: argparse.Namespace) -> LayoutReport:
         ProbeError: whatever stops the probe.
     """
     from layoutprobe import commands
+    from layoutprobe.arch import DEFAULT
 
     # Options that were not given are not passed: the command's own defaults hold.
-    given = {name: value for name in PROBE_OPTIONS if (value := getattr(arguments, name, None)) is not None}
+    given: dict[str, object] = {
+        name: value for name in PROBE_OPTIONS if (value := getattr(arguments, name, None)) is not None
+    }
     command: Callable[..., LayoutReport] = getattr(commands, arguments.command)
+    if (backend := backend_from(arguments, arguments.arch or DEFAULT)) is not None:
+        given["backend"] = backend
     return command(**given)
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from layoutprobe.errors import ProbeError, UsageError
+from layoutprobe.source_options import add_source_options, source_from
 from layoutprobe.terminal import emit, output_suffix
 
 if TYPE_CHECKING:
@@ -104,8 +106,9 @@ def add_diff_options(command: argparse.ArgumentParser) -> None:
         command.add_argument(
             name,
             metavar="X" if name == "first" else "Y",
-            help="INSTRUCTION[@TARGET][:WAVE][/OPSEL], or TARGET",
+            help="INSTRUCTION[@TARGET][:WAVE][/OPSEL], TARGET, or a capture file",
         )
+    add_source_options(command)
     command.add_argument("--compiler", metavar="PATH", help="clang to use")
     command.add_argument(
         "--format", choices=("table", "json"), help="default: by the suffix of --output, else table"
@@ -124,6 +127,7 @@ def _add_target(command: argparse.ArgumentParser) -> None:
         "--opsel", type=int, choices=range(8), help="op_sel; 4: upper half of 16-bit C and D"
     )
     command.add_argument("--compiler", metavar="PATH", help="clang to use")
+    add_source_options(command)
 
 
 def _matrix(text: str) -> str:
@@ -133,13 +137,19 @@ def _matrix(text: str) -> str:
 
 
 def _solve(
-    instruction: str, arch: str | None, wave: int | None, opsel: int | None, compiler: str | None
+    instruction: str, arch: str | None, wave: int | None, opsel: int | None, arguments: argparse.Namespace
 ) -> InstructionLayout:
     from layoutprobe import instructions
     from layoutprobe.arch import DEFAULT
 
+    target = arch or DEFAULT
     return instructions.solve(
-        instruction, arch=arch or DEFAULT, wave=wave or 32, opsel=opsel or 0, compiler=compiler
+        instruction,
+        arch=target,
+        wave=wave or 32,
+        opsel=opsel or 0,
+        backend=source_from(arguments, target),
+        compiler=arguments.compiler,
     )
 
 
@@ -148,13 +158,15 @@ def _format(arguments: argparse.Namespace, known: tuple[str, ...]) -> str:
     if arguments.format:
         return str(arguments.format)
     suffix = output_suffix(arguments.output)
-    if suffix and suffix not in known:
+    if suffix in ("", "txt"):
+        return "table"
+    if suffix not in known:
         raise UsageError(
             f"no format for files that end in .{suffix[:20]}",
             expected=", ".join(known),
             hint="name one with --format",
         )
-    return suffix or "table"
+    return suffix
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -166,9 +178,7 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.layouts.queries import what_is, where_is
 
     format = _format(arguments, FORMATS)
-    solved = _solve(
-        arguments.instruction, arguments.arch, arguments.wave, arguments.opsel, arguments.compiler
-    )
+    solved = _solve(arguments.instruction, arguments.arch, arguments.wave, arguments.opsel, arguments)
     unknown = [matrix for matrix in arguments.matrix or () if matrix not in solved.operands]
     if unknown:
         raise UsageError(
@@ -254,22 +264,27 @@ def _judged(
     variant = (instruction, arch, wave, opsel or 0)
     try:
         if variant not in known:
-            known[variant] = _solve(*variant, arguments.compiler)
+            known[variant] = _solve(*variant, arguments)
     except ProbeError as error:
         return undecided(claims, error.what, *variant)
     return judge(claims, known[variant], exact=arguments.exact)
 
 
-_SIDE = re.compile(r"(?P<name>v_\w{1,80})(?:@(?P<arch>\w{1,20}))?(?::(?P<wave>32|64))?(?:/(?P<opsel>[0-7]))?")
+_SIDE = re.compile(
+    r"(?P<name>(?:v_|mma\.)[\w.]{1,80})(?:@(?P<arch>\w{1,20}))?(?::(?P<wave>32|64))?(?:/(?P<opsel>[0-7]))?"
+)
 
 
 def diff(arguments: argparse.Namespace) -> int:
-    """`diff`: compare; 0 the same, 1 different.
+    """`diff`: compare; 0 the same, 1 different, 2 capture files that do not answer the same.
 
     Raises:
-        ProbeError: a side is no instruction and no target, or cannot be solved.
+        ProbeError: a side is no instruction, no target and no capture file, or cannot be solved.
     """
     format = _format(arguments, ("table", "json"))
+    sides = [Path(arguments.first), Path(arguments.second)]
+    if any(side.suffix == ".cap" or side.is_file() for side in sides):
+        return _diff_captures(sides, format, arguments)
     notes: list[str] = []
     found = list(_pairs(arguments, notes))
 
@@ -293,18 +308,31 @@ def diff(arguments: argparse.Namespace) -> int:
     return 0 if not notes and all(one.equal for one in found) else 1
 
 
-def _pairs(arguments: argparse.Namespace, notes: list[str]) -> Iterator[LayoutDifference]:
-    """The pairs to compare; what one side lacks goes to `notes`.
+def _diff_captures(sides: list[Path], format: str, arguments: argparse.Namespace) -> int:
+    from layoutprobe.capture.compare import compare_captures
+    from layoutprobe.capture.file import read_captures
+    from layoutprobe.render import captures as rendered
 
-    Files of captures will be a third kind of side: their solved layouts compare in the same way.
-    """
+    found = compare_captures(read_captures(sides[0]), read_captures(sides[1]))
+    write = rendered.write_json if format == "json" else rendered.write_table
+    emit(
+        lambda stream: write(found, stream),
+        arguments.output,
+        for_people=format == "table",
+        outcome=lambda: rendered.sentence(found),
+    )
+    return found.exit_code
+
+
+def _pairs(arguments: argparse.Namespace, notes: list[str]) -> Iterator[LayoutDifference]:
+    """The pairs to compare; what one side lacks goes to `notes`."""
     from layoutprobe.claims.difference import difference
 
     sides = [arguments.first, arguments.second]
     matched = [_SIDE.fullmatch(side) for side in sides]
     if matched[0] and matched[1]:
         solved = [
-            _solve(m["name"], m["arch"], int(m["wave"] or 32), int(m["opsel"] or 0), arguments.compiler)
+            _solve(m["name"], m["arch"], int(m["wave"] or 32), int(m["opsel"] or 0), arguments)
             for m in matched
             if m
         ]
@@ -319,7 +347,7 @@ def _pairs(arguments: argparse.Namespace, notes: list[str]) -> Iterator[LayoutDi
         notes += [f"only on {target}: {name}" for name in mine if name not in other]
     for name in named[0]:
         if name in named[1]:
-            yield difference(*(_solve(name, side, None, None, arguments.compiler) for side in sides))
+            yield difference(*(_solve(name, side, None, None, arguments) for side in sides))
 
 
 __all__ = [

@@ -6,21 +6,19 @@ a capture can be replayed with no compiler at all.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend, Launch
 from layoutprobe.capture.capture import Capture
 from layoutprobe.capture.file import CaptureFile, read_captures, write_captures
+from layoutprobe.capture.identity import said, same_question
 from layoutprobe.errors import UsageError
 
 
@@ -101,20 +99,21 @@ class Live:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Recorder:
     """Passes requests on, and keeps the answers.
 
     Attributes:
-        source: who answers.
+        source: who answers; None until that is known.
         captures: all answers, in order, each with the time.
     """
 
-    source: Source
+    source: Source | None = None
     captures: list[Capture] = field(default_factory=list)
 
     def capture(self, request: Request) -> Capture:
         """The answer, which is kept."""
+        assert self.source is not None, "a recorder is given a source before it is asked"
         answer = self.source.capture(request)
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         self.captures.append(replace(answer, time=answer.time or now))
@@ -128,7 +127,7 @@ class Recorder:
         """
         if not self.captures:
             raise UsageError("nothing was captured", where={"file": path})
-        kept = {_key(one.probe, one.arch, one.parameters, one.inputs): one for one in self.captures}
+        kept = {same_question(one.probe, one.arch, one.parameters, one.inputs): one for one in self.captures}
         return write_captures(path, kept.values())
 
 
@@ -142,7 +141,8 @@ class Replay:
     def __init__(self, file: CaptureFile) -> None:
         self.file = file
         self._captures = {
-            _key(one.probe, one.arch, one.parameters, one.inputs): one for one in reversed(file.captures)
+            same_question(one.probe, one.arch, one.parameters, one.inputs): one
+            for one in reversed(file.captures)
         }
 
     @classmethod
@@ -160,11 +160,13 @@ class Replay:
         Raises:
             UsageError: there is none in the file; says what is.
         """
-        found = self._captures.get(_key(request.probe, request.arch, request.parameters, request.inputs))
+        found = self._captures.get(
+            same_question(request.probe, request.arch, request.parameters, request.inputs)
+        )
         if found is not None:
             return found
-        asked = _said(request.probe, request.arch, request.parameters)
-        recorded = dict.fromkeys(_said(one.probe, one.arch, one.parameters) for one in self.file.captures)
+        asked = said(request.probe, request.arch, request.parameters)
+        recorded = dict.fromkeys(said(one.probe, one.arch, one.parameters) for one in self.file.captures)
         raise UsageError(
             f"the capture file has no run of {asked} with these inputs",
             where={"file": self.file.path},
@@ -183,17 +185,31 @@ BACKENDS = ("emulator", "cuda")
 """What can execute, by name."""
 
 
-def chosen(backend: Backend | Source | str | None, arch: str) -> Source:
+def chosen(
+    backend: Backend | Source | str | None,
+    arch: str,
+    *,
+    device: int | None = None,
+    arithmetic: str | None = None,
+) -> Source:
     """What answers requests for a target.
 
     Args:
         backend: a name of BACKENDS, the thing itself, or None for the emulator.
         arch: the target.
+        device: number of the card; its first where None.
+        arithmetic: of the emulator; see `EmulatorBackend`.
 
     Raises:
-        UsageError: no such backend, or the emulator is asked for code that it does not execute.
+        UsageError: no such backend, an option that it does not take, or the emulator is asked for
+            code that it does not execute.
     """
-    if backend in (None, "emulator"):
+    emulates = backend is None or backend == "emulator"
+    if not emulates and arithmetic is not None:
+        raise UsageError("only the emulator has modes of arithmetic", hint="leave --arithmetic out")
+    if (emulates or not isinstance(backend, str)) and device is not None:
+        raise UsageError("only a card has a number", hint="leave --device out, or name a --backend")
+    if backend is None or backend == "emulator":
         if not find(arch).emulated:
             raise UsageError(
                 f"the emulator does not execute code for {arch}",
@@ -201,11 +217,11 @@ def chosen(backend: Backend | Source | str | None, arch: str) -> Source:
             )
         from layoutprobe.backends.emulator import EmulatorBackend
 
-        return Live(EmulatorBackend())
+        return Live(EmulatorBackend(arithmetic=arithmetic or "ieee"))
     if backend == "cuda":
         from layoutprobe.backends.cuda import CudaBackend
 
-        return Live(CudaBackend())
+        return Live(CudaBackend(device or 0))
     if isinstance(backend, str):
         raise UsageError(f"no backend named {backend[:40]!r}", expected="one of: " + ", ".join(BACKENDS))
     if isinstance(backend, Source) or callable(getattr(backend, "run", None)):
@@ -215,29 +231,3 @@ def chosen(backend: Backend | Source | str | None, arch: str) -> Source:
         expected="one of: " + ", ".join(BACKENDS) + "; or a layoutprobe.backends.base.Backend",
         observed=type(backend).__name__,
     )
-
-
-_SHOWN = ("instruction", "dtype", "wave", "opsel", "modifier", "lds", "pattern", "carrier")
-
-
-def _said(probe: str, arch: str, parameters: Mapping[str, Any]) -> str:
-    chosen = [f"{name}={parameters[name]}" for name in _SHOWN if parameters.get(name) not in (None, "")]
-    return " ".join([probe, "on", arch, *chosen])
-
-
-def _key(probe: str, arch: str, parameters: Mapping[str, Any], inputs: Mapping[str, NDArray[Any]]) -> bytes:
-    """Digest of all that a run was fed."""
-    digest = hashlib.sha256()
-    plain = json.dumps([probe, arch, parameters], sort_keys=True, default=_plain)
-    digest.update(plain.encode())
-    for name in sorted(inputs):
-        data = np.ascontiguousarray(inputs[name])
-        digest.update(f"\0{name}\0{data.dtype.str}\0{data.shape}\0".encode())
-        digest.update(data.tobytes())
-    return digest.digest()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} is no parameter of a capture")

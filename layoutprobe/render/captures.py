@@ -1,0 +1,69 @@
+"""Differences of capture files, for the terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TextIO
+
+from rich.text import Text
+
+from layoutprobe.capture.compare import CaptureDifference, OutputDifference
+from layoutprobe.render.console import PlainConsole
+from layoutprobe.render.page import VERDICT_STYLES, Page, glyphs_for, print_lines
+from layoutprobe.render.words import plural
+
+SCHEMA = "layoutprobe-capture-diff/1"
+_WORDS = {0: "holds", 1: "finding", 2: "undecided"}
+_MOST = 20
+
+
+def sentence(found: CaptureDifference) -> str:
+    """What came of it, in one sentence."""
+    runs = plural(found.compared, "run")
+    if found.outputs:
+        differing = plural(len(found.outputs), "output")
+        return f"{runs} compared: {differing} {'differs' if len(found.outputs) == 1 else 'differ'}"
+    if not found.compared:
+        return "the files have no run in common"
+    if found.exit_code:
+        return f"{runs} compared: all outputs equal; but not all runs are in both files"
+    return f"{runs} compared: all outputs equal"
+
+
+def write_table(found: CaptureDifference, stream: TextIO) -> None:
+    """For people."""
+    console = PlainConsole(stream)
+    page = Page(console.width, console.encoding, glyphs_for(console))
+    print_lines(_lines(found, page), console)
+
+
+def _lines(found: CaptureDifference, page: Page) -> Iterator[Text]:
+    word = _WORDS[found.exit_code]
+    yield from page.pairs([("first", found.first), ("second", found.second)])
+    if found.other_code:
+        yield from page.pairs([("code", f"{plural(found.other_code, 'run')} of different code objects")])
+    for lacking, runs in (("second", found.only_first), ("first", found.only_second)):
+        yield from page.pairs([("missing", f"in the {lacking}: {run}") for run in runs[:_MOST]])
+        if len(runs) > _MOST:
+            yield from page.pairs([("", f"and {len(runs) - _MOST} more in the {lacking}")])
+    for one in found.outputs[:_MOST]:
+        yield from page.pairs([("differs", _said(one))], VERDICT_STYLES["finding"])
+    if len(found.outputs) > _MOST:
+        yield from page.pairs([("", f"and {len(found.outputs) - _MOST} more outputs")])
+    yield from page.pairs([("verdict", f"{page.sign(word)} {sentence(found)}")], VERDICT_STYLES[word])
+
+
+def _said(one: OutputDifference) -> str:
+    at = ", ".join(map(str, one.at))
+    return (
+        f"{one.run}: {one.output} in {one.differing} of {one.elements} words; first at [{at}]: "
+        f"{one.first:#x} and {one.second:#x}" + ("; different code objects" if one.other_code else "")
+    )
+
+
+def write_json(found: CaptureDifference, stream: TextIO) -> None:
+    """One object; see SCHEMA."""
+    data = {"schema": SCHEMA, "exit_code": found.exit_code, "sentence": sentence(found), **asdict(found)}
+    stream.write(json.dumps(data, indent=1) + "\n")

@@ -1,0 +1,83 @@
+"""Where the runs of a command come from: the options for it, and what they choose."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from layoutprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutprobe.backends.source import Source
+
+REPLAY = "replay"
+_JOINT = f"{REPLAY}="
+
+
+def add_source_options(group: argparse._ActionsContainer) -> None:
+    """--backend and --device."""
+    group.add_argument(
+        "--backend",
+        metavar="NAME",
+        help="emulator (default), hip, cuda, or `replay FILE`: runs that `layoutprobe capture` recorded",
+    )
+    group.add_argument("--device", metavar="N", type=int, help="which card, as its driver counts (default 0)")
+    group.add_argument(
+        "--arithmetic",
+        choices=("ieee", "silicon"),
+        help="how emulated matrix instructions round: ieee (default), or as was measured on a card",
+    )
+
+
+def joined(argv: Sequence[str]) -> list[str]:
+    """The arguments with the file of `--backend replay FILE` tied to the name."""
+    words = list(argv)
+    for at in range(len(words) - 2):
+        if words[at] == "--backend" and words[at + 1] == REPLAY:
+            words[at + 1 : at + 3] = [_JOINT + words[at + 2]]
+            break
+    return words
+
+
+def backend_from(arguments: argparse.Namespace, arch: str) -> Source | str | None:
+    """The same, where a plain name does."""
+    names = ("device", "arithmetic", "recorder")
+    if any(getattr(arguments, name, None) is not None for name in names) or _replays(arguments.backend):
+        return source_from(arguments, arch)
+    return arguments.backend if arguments.backend is None else str(arguments.backend)
+
+
+def _replays(name: str | None) -> bool:
+    return name is not None and (name == REPLAY or name.startswith(_JOINT))
+
+
+def source_from(arguments: argparse.Namespace, arch: str) -> Source:
+    """What answers the requests of a command; recorded, where `layoutprobe capture` asks for it.
+
+    Raises:
+        UsageError: no such backend, or options that it does not take.
+    """
+    from layoutprobe.backends.source import Recorder, Replay, chosen
+
+    name, device, arithmetic = arguments.backend, arguments.device, arguments.arithmetic
+    if name == REPLAY:
+        raise UsageError("replay needs a file", expected="--backend replay FILE")
+    source: Source
+    if name and name.startswith(_JOINT):
+        _refuse_unless(
+            device is None and arithmetic is None, "a replay takes neither --device nor --arithmetic"
+        )
+        source = Replay.of(name.removeprefix(_JOINT))
+    else:
+        source = chosen(name, arch, device=device, arithmetic=arithmetic)
+    recorder: Recorder | None = getattr(arguments, "recorder", None)
+    if recorder is None:
+        return source
+    recorder.source = source
+    return recorder
+
+
+def _refuse_unless(fits: bool, what: str) -> None:
+    if not fits:
+        raise UsageError(what)
