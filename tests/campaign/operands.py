@@ -208,7 +208,7 @@ HALF_WAVES = (
             ),
         ),
         PROVENANCE,
-        ("the copies of A in lanes 1 and 17 differ: the instruction wants it in both half-waves",),
+        ("the upper half-wave holds no copy of A",),
     ),
     Fault(
         "zerocopy: the upper half-wave holds B of the next columns",

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from campaign.fault import BLOCK, BLOCKS, ODD, RAGGED, Fault, plant
+from campaign.fault import BLOCK, ODD, RAGGED, Fault, plant
 from campaign.faults import FAULTS
 from campaign.planting import GEMM, HELPERS, Edit, judged, kernels
 
@@ -63,7 +63,7 @@ def test_what_is_listed_as_unseen_is_not_seen(fault: Fault, verdict: KernelVerdi
 @pytest.mark.parametrize("kernel", kernels())
 def test_correct_kernels_are_clean(kernel: str, tmp_path: Path) -> None:
     name = f"{kernel}: correct"
-    sizes = (*BLOCK, *BLOCKS, *RAGGED, *ODD)
+    sizes = (*BLOCK, *RAGGED, *ODD)
     verdict = judged(plant(tmp_path, Fault(name, "none", kernel, (), sizes=sizes)))
     assert verdict.findings == ()
     assert verdict.exit_code == 0
