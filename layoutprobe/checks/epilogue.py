@@ -135,7 +135,8 @@ def _twice(
         return
     at = int(np.flatnonzero(mask)[0])
     first, *others = _writers(subject, stores, allocation, buffer, at)
-    other = others[0] if others else first
+    # Two instructions tell more than two lanes of one.
+    other = next((w for w in others if w["PC"] != first["PC"]), others[0] if others else first)
     index = np.unravel_index(int(buffer.elements()[at]), buffer.shape)
     yield Finding(
         NAME,

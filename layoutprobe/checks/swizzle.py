@@ -135,15 +135,13 @@ def _disagreement(
     inst = form.insts[int(form.pc[at])]
     operand = inst.src["AB".index(culprit.matrix)]
     bits = form.instruction.needed[culprit.matrix].field_bits
-    target = Target(
-        int(form.wave[at]), int(form.turn[at]), operand.index + vgpr, lane, field if bits == 16 else None
-    )
+    target = Target(int(form.wave[at]), int(form.turn[at]), operand.index + vgpr, lane, field * bits // 16)
     chain = chains_of(subject, [target]).get(target, ())
     byte = lds_byte(chain)
     if byte is None or (culprit.diagnosis.name not in _LAWS and chain[0].lds_byte is None):
         return None
     base = culprit_finding(subject, analysis, culprit, NAME)
-    byte += field * bits // 8
+    byte += field * bits // 8 % 2
     name = letter(culprit.judged.group, culprit.matrix)
     contract = analysis.problem.contract
     wanted = culprit.need[::-1] if culprit.judged.group.swapped else culprit.need

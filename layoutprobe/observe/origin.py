@@ -63,7 +63,8 @@ class Step:
     Attributes:
         inst: the instruction.
         who: wave and lane.
-        lds_byte: of LDS loads and stores: first byte that this lane accessed.
+        lds_byte: of LDS stores: first byte that this lane accessed; of LDS loads: the byte that the
+            register, or the half that was asked for, came from.
     """
 
     inst: Inst
@@ -185,7 +186,7 @@ class OriginObserver(WaveCounter):
                 return
             *passed, (node, load, target) = stretch
             yield from (Step(inst, self._who(at)) for _, inst, _ in passed)
-            read = self._what_was_read(at, node, load, target)
+            read = self._what_was_read(at, node, load, target, 0 if passed else half or 0)
             yield Step(load, self._who(at), read[0] if read else None)
             if read is None or read[1] < 0:
                 return
@@ -234,8 +235,10 @@ class OriginObserver(WaveCounter):
             node, limit = self._parents[node], None
         return None
 
-    def _what_was_read(self, at: _Position, node: int, load: Inst, register: int) -> tuple[int, int] | None:
-        """LDS byte that a load took a register from, and the stamp of its store (-1: none)."""
+    def _what_was_read(
+        self, at: _Position, node: int, load: Inst, register: int, half: int
+    ) -> tuple[int, int] | None:
+        """LDS byte that a load took half a register from, and the stamp of its store (-1: none)."""
         reads = self._loads.get((node, load.pc))
         if not reads or load.encoding != "DS":
             return None
@@ -243,8 +246,9 @@ class OriginObserver(WaveCounter):
         each = load.dst[0].regs // len(reads) if len(reads) > 1 else load.dst[0].regs
         read = reads[min(first // max(each, 1), len(reads) - 1)]
         dword = first % max(each, 1)
-        granule = min(dword << 2 >> self._shift, read.stamps.shape[1] - 1)
-        return int(read.local[at.lane]) + 4 * dword, int(read.stamps[at.lane, granule])
+        byte = 4 * dword + (0 if "16" in load.name else 2 * half)  # a 16-bit load fills one half
+        granule = min(byte >> self._shift, read.stamps.shape[1] - 1)
+        return int(read.local[at.lane]) + byte, int(read.stamps[at.lane, granule])
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,15 @@ order = "{order}", ld = "{lead}" }},"""
     )
 
 
-def plain(folder: Path, name: str, define: str = "", *, block: int = 32, initial: str = "") -> Results:
+def plain(
+    folder: Path,
+    name: str,
+    define: str = "",
+    *,
+    block: int = 32,
+    initial: str = "",
+    checks: Sequence[Check] = CHECKS,
+) -> Results:
     """A kernel for multiples of its tile, that takes A, B, C, M, N, K."""
     matrices = (
         buffers(c_role="out") if not initial else buffers().replace('"C" }', f'"C", initial = "{initial}" }}')
@@ -167,6 +175,7 @@ def plain(folder: Path, name: str, define: str = "", *, block: int = 32, initial
         block=block,
         sizes=("M = 32, N = 48, K = 128",),
         defines=f"{define} = 1" if define else "",
+        checks=checks,
     )
 
 

@@ -1,0 +1,181 @@
+"""Epilogue: every element of C once, from its slot, and nothing outside C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from checks.gemm_lab import INTERIOR, RAGGED, Edit, buffers, checked, direct, line, only, plain, tiled
+
+from layoutprobe.checks import epilogue, memory
+
+NAME = epilogue.NAME
+ROW, COL = "row = block_m + wave_m + 2 * v + lane / 16,", "col = block_n + wave_n + lane % 16;"
+STORE = "C[at] ="
+
+
+def row(new: str) -> Edit:
+    return ROW, f"row = block_m + wave_m + {new},"
+
+
+def col(new: str) -> Edit:
+    return COL, f"col = block_n + wave_n + {new};"
+
+
+MISPLACED = {
+    # Fault: edit, words, lane that stores, expected element, where it went.
+    "rows of RDNA4": (
+        row("v + lane / 16 * 8"),
+        "each half-wave stores 8 consecutive rows (row = vgpr + 8*(lane / 16), as on RDNA4)",
+        *(0, "C[2][0]", "C[1][0]"),
+    ),
+    "half-waves exchanged": (
+        row("2 * v + 1 - lane / 16"),
+        "the half-waves are exchanged: lanes 0-15 store what lanes 16-31 should",
+        *(0, "C[0][0]", "C[1][0]"),
+    ),
+    "half-wave left out": (
+        row("2 * v"),
+        "both half-waves store to the same rows: VGPR n is taken for row 2n",
+        *(16, "C[1][0]", "C[0][0]"),
+    ),
+    "C transposed": (
+        ("(size_t)row * N + col", "(size_t)col * N + row"),
+        "C is stored transposed: rows and columns are exchanged",
+        *(0, "C[2][0]", "C[0][2]"),
+    ),
+    "rows shifted by one": (row("(2 * v + lane / 16 + 1) % 16"), "C", 0, "C[0][0]", "C[1][0]"),
+    "columns exchanged": (
+        col("(lane % 16 ^ 1)"),
+        "slots of C hold other elements than the store takes them for",
+        *(0, "C[0][0]", "C[0][1]"),
+    ),
+    "registers exchanged": (
+        ("alpha * acc[v]", "alpha * acc[v ^ 1]"),
+        "slots of C hold other elements than the store takes them for",
+        *(0, "C[0][0]", "C[2][0]"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISPLACED)
+def test_a_misplaced_accumulator_is_shown_at_its_store(tmp_path: Path, name: str) -> None:
+    edit, words, lane, expected, observed = MISPLACED[name]
+    results = tiled(tmp_path, edit, sizes=(INTERIOR,))
+    finding = only(results[NAME])
+    assert words in finding.what
+    where = finding.where
+    assert (where["kernel"], where["line"]) == ("gemm", line(tmp_path, STORE))
+    assert str(where["instruction"]).startswith("global_store_b32")
+    assert (where["workgroup"], where["wave"], where["lane"]) == ((0, 0, 0), 0, lane)
+    assert (finding.expected, finding.observed) == (expected, f"stored to {observed}")
+    matrix = f"v_wmma_f32_16x16x16_f16 at {line(tmp_path, 'acc = __builtin')}"
+    assert finding.came_from.startswith(f"{matrix}, in wave 0 lane {lane} VGPR v")
+    assert results["operand-provenance"].status == "holds", "what is added up is right"
+    assert results["numerics"].status == "finding"
+
+
+def test_elements_that_are_never_written(tmp_path: Path) -> None:
+    results = tiled(tmp_path, ("row < M && col < N", "row < M && col < N - 1"))
+    finding = only(results[NAME])
+    assert finding.what == "elements of C are never written: column 63 (64 of 4096)"
+    assert (finding.where["element"], finding.count) == ("C[0][63]", 64 + 40)
+    assert results["operand-provenance"].status == "holds"
+
+
+def test_a_block_that_is_not_launched(tmp_path: Path) -> None:
+    source = (Path(__file__).parent / "kernels" / "gemm_unusual.hip").read_text()
+    arguments = buffers(c_role="out") + "".join(
+        f"""
+    {{ name = "{name}", role = "scalar", dtype = "i32", value = "{name}" }},"""
+        for name in "MNK"
+    )
+    results = checked(
+        tmp_path,
+        source,
+        arguments,
+        grid='["N // 16", "M // 16 - 1"]',
+        block=32,
+        sizes=("M = 32, N = 32, K = 16",),
+    )
+    assert only(results[NAME]).what == "elements of C are never written: rows 16-31 (512 of 1024)"
+    assert only(results["numerics"]).what.startswith("C is wrong on small integers")
+
+
+def test_elements_that_are_written_twice_name_both_writers(tmp_path: Path) -> None:
+    """Values are right: the second store comes later, and is that of the accumulator."""
+    early = "    if (wave == 1 && v == 0 && lane == 0) C[row * N + 5] = 0;\n    if (row < M"
+    results = tiled(tmp_path, ("    if (row < M", early), sizes=(INTERIOR,))
+    finding = only(results[NAME])
+    assert finding.what == "elements of C are written more than once: rows 0, 32 of column 5 (2 of 4096)"
+    assert finding.where["element"] == "C[0][5]"
+    assert finding.expected == "one store"
+    there = finding.observed.split("line ")[1].split(",")[0]
+    assert {finding.where["line"], there} == {line(tmp_path, "C[row * N + 5] = 0"), line(tmp_path, STORE)}
+    assert finding.observed.startswith("3 stores; another is by ")
+
+
+def test_a_store_outside_every_buffer(tmp_path: Path) -> None:
+    results = tiled(tmp_path, ("if (row < M && col < N)", ""), sizes=(RAGGED,))
+    finding = only(results[NAME])
+    assert finding.what == "global access of 4 bytes outside every allocation"
+    assert finding.where["line"] == line(tmp_path, STORE)
+    assert "buffer C (9120 bytes)" in finding.expected
+    assert results["operand-provenance"].status == "undecided", "a run that stopped proves nothing"
+    assert results["numerics"].status == "undecided"
+    assert line(tmp_path, STORE) in results["numerics"].reason
+
+
+def test_a_store_into_the_padding_between_rows(tmp_path: Path) -> None:
+    edit = ("if (row < M && col < N)", "if (row < M && col < N + 1)")
+    results = direct(tmp_path, padding=3, edits=(edit,), sizes=(RAGGED,))
+    finding = only(results[NAME])
+    assert finding.what == "the kernel stores into the padding between rows of C"
+    assert finding.where["line"] == line(tmp_path, "C[row * c_row + col] =")
+    assert (finding.where["byte"], finding.count) == (57 * 4, 40)
+
+
+def test_a_store_into_an_input(tmp_path: Path) -> None:
+    edit = (
+        "C[row * c_row + col] =",
+        "if (m == 0 && v == 0) ((Element*)A)[n] = Element(1);\n    C[row * c_row + col] =",
+    )
+    results = direct(tmp_path, edits=(edit,), sizes=(INTERIOR,))
+    assert any(f.what == "the kernel stores into A, which is an input" for f in results[NAME].findings)
+    found = next(f for f in results[NAME].findings if "an input" in f.what)
+    assert found.where["line"] == line(tmp_path, "((Element*)A)[n]")
+    assert memory.NAME not in results
+
+
+# What holds, and what cannot be decided.
+
+
+def test_counts_and_places_hold(tmp_path: Path) -> None:
+    reason = tiled(tmp_path)[NAME].reason
+    assert "4096 elements written once" in reason
+    assert f"{40 * 57} elements written once" in reason
+
+
+def test_atomics_that_add_parts_are_one_store_each(tmp_path: Path) -> None:
+    result = plain(tmp_path, "gemm_splitk", "ATOMIC", block=64, initial="zero")[NAME]
+    assert result.status == "holds", result
+    assert "several accumulators are added up" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("define", "status", "words"),
+    [
+        (
+            "SCALAR",
+            "holds",
+            "written once; the kernel has no matrix instruction, so there are no slots to follow",
+        ),
+        ("ACTIVATION", "undecided", "the kernel computes on its results before it stores them"),
+        ("DEQUANTISED", "undecided", "the operands of some matrix instructions cannot be followed"),
+    ],
+)
+def test_an_epilogue_that_computes_is_undecided(tmp_path: Path, define: str, status: str, words: str) -> None:
+    result = plain(tmp_path, "gemm_unusual", define)[NAME]
+    assert result.status == status, result
+    assert words in result.reason
+    assert "1536 elements written once" in result.reason

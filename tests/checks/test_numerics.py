@@ -1,0 +1,105 @@
+"""Numerics: the contract's result, rounding apart, and how a wrong one is described."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checks.gemm_lab import INTERIOR, RAGGED, Edit, direct, only, plain, tiled
+
+from layoutprobe.checks import numerics
+from layoutprobe.checks.wrongness import where_wrong
+
+NAME = numerics.NAME
+SUM = "alpha * acc[v] + (beta != 0 ? beta * C[at] : 0.0f)"
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        ((SUM, "alpha * acc[v]"), "beta * C is missing"),
+        ((SUM, "alpha * acc[v] + C[at]"), "C is added without beta"),
+        ((SUM, "acc[v] + (beta != 0 ? beta * C[at] : 0.0f)"), "alpha is missing"),
+        ((SUM, "beta * acc[v] + alpha * C[at]"), "alpha and beta are exchanged"),
+        (("k0 < K; k0 += DEPTH", "k0 + DEPTH < K; k0 += DEPTH"), "the last 16 of 64 k are missing"),
+        (("2 * v + lane / 16, col", "v + lane / 16 * 8, col"), "half-waves store 8 consecutive rows"),
+        (("(size_t)row * N + col", "(size_t)col * N + row"), "C is stored transposed"),
+    ],
+)
+def test_a_known_fault_is_recognised_by_its_result(tmp_path: Path, edit: Edit, words: str) -> None:
+    finding = only(tiled(tmp_path, edit, sizes=(INTERIOR,), checks=(numerics.CHECK,))[NAME])
+    assert finding.what.startswith("C is wrong on small integers: ")
+    assert words in finding.what
+
+
+def test_the_first_wrong_element_and_the_size_of_the_error(tmp_path: Path) -> None:
+    """One element is off by exactly 8, and nothing else is."""
+    edit = (SUM, f"{SUM} + (row == 5 && col == 7 ? 8.0f : 0.0f)")
+    result = tiled(tmp_path, edit, sizes=(RAGGED,), checks=(numerics.CHECK,))[NAME]
+    finding = only(result)
+    assert finding.where["element"] == "C[5][7]"
+    assert finding.count == 1
+    observed, rest = finding.observed.split("; ")
+    assert float(observed) == float(finding.expected) + 8
+    assert rest.startswith(f"{100 / (40 * 57):.3g} % of C is wrong, max abs error 8, ")
+    assert result.metrics["C, integers: max abs error"] == "8"
+
+
+def test_an_error_that_integers_hide_shows_on_normal_numbers(tmp_path: Path) -> None:
+    """Halves are rounded away: small integers are exact, normal numbers are not."""
+    edit = (SUM, "(float)(int)(alpha * acc[v] + (beta != 0 ? beta * C[at] : 0.0f))")
+    finding = only(tiled(tmp_path, edit, sizes=(INTERIOR,), checks=(numerics.CHECK,))[NAME])
+    assert finding.what.startswith("C is wrong on normal numbers: ")
+
+
+def test_an_element_without_a_value_is_wrong_whatever_its_bits(tmp_path: Path) -> None:
+    edit = ("if (row < M && col < N) C[", "if (row < M && col < N && row != 3) C[")
+    finding = only(direct(tmp_path, edits=(edit,), sizes=(RAGGED,))[NAME])
+    assert "the wrong elements were never given a defined value" in finding.what
+    assert finding.observed.startswith("undefined; ")
+    assert (finding.where["element"], finding.count) == ("C[3][0]", 57)
+
+
+@pytest.mark.parametrize(
+    ("form", "types"),
+    [
+        (0, ("f16", "f32")),
+        (1, ("bf16", "f32")),
+        (2, ("f16", "f16")),
+        (3, ("bf16", "bf16")),
+        (4, ("u8", "i32")),
+        (5, ("f16", "f16")),
+    ],
+)
+def test_the_tolerance_fits_the_types(tmp_path: Path, form: int, types: tuple[str, str]) -> None:
+    """Right in every type, and red with an error beyond its rounding."""
+    sizes = ("M = 32, N = 32, K = 48",)
+    assert direct(tmp_path, form=form, types=types, sizes=sizes)[NAME].status == "holds"
+    value = "Output(RESULT(acc, v))"
+    more = {"bf16": "(short)(RESULT(acc, v) + 128)", "f16": "Output(RESULT(acc, v)) + Output(2)"}.get(
+        types[1], f"{value} + Output(1)"
+    )
+    wrong = direct(tmp_path, form=form, types=types, edits=((value, more),), sizes=sizes)[NAME]
+    assert wrong.status == "finding"
+
+
+def test_a_kernel_without_matrix_instructions_is_compared_all_the_same(tmp_path: Path) -> None:
+    result = plain(tmp_path, "gemm_unusual", "SCALAR")[NAME]
+    assert result.status == "holds"
+    assert plain(tmp_path, "gemm_unusual", "RESCALED")[NAME].status == "finding"
+
+
+def test_places_in_words() -> None:
+    wrong = np.zeros((64, 64), np.bool_)
+    wrong[:, 63] = True
+    assert where_wrong(wrong) == "wrong: column 63 (64 of 4096)"
+    wrong[3:5] = True
+    assert where_wrong(wrong) == f"wrong: {64 + 128 - 2} of 4096"
+    odd = np.zeros((64, 64), np.bool_)
+    odd[1::2] = True
+    assert where_wrong(odd) == "wrong in every tile of 16 in rows 1, 3, 5, 7, 9, 11, 13, 15"
+    edge = np.zeros((40, 57), np.bool_)
+    edge[:, 56] = True
+    assert where_wrong(edge) == "only the last column is wrong, beyond the last whole tile of 16"
+    assert where_wrong(np.ones((2, 2), np.bool_)) == "all elements are wrong"
