@@ -1,8 +1,10 @@
-"""Instructions that broke other emulators, each in the way that broke them."""
+"""Instructions that broke other emulators, each in the way that broke them; and where the other traps are."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,8 @@ D16: dict[str, tuple[bool, Callable[[Array], Array]]] = {
     "ds_load_i8_d16_hi v2, v1": (True, lambda a: (a & 0xFF ^ 0x80) - 0x80 & 0xFFFF),
     "v_mov_b16_e32 v2.l, v5.l": (False, lambda a: a & 0xFFFF),
     "v_mov_b16_e32 v2.h, v5.h": (True, lambda a: a >> 16),
+    "v_mov_b16_e64 v2.h, v5.l": (True, lambda a: a & 0xFFFF),
+    "v_mov_b16_e64 v2.l, v5.h": (False, lambda a: a >> 16),
     "v_cvt_f16_u16_e32 v2.h, v6.l": (True, lambda a: a * 0 + 0x4500),
     "v_add_nc_u16 v2.h, v5.l, v6.l": (True, lambda a: (a & 0xFFFF) + 5 & 0xFFFF),
     "v_fma_mixlo_f16 v2, v6, v6, v6 op_sel_hi:[1,1,1]": (False, lambda a: a * 0 + 5),
@@ -319,3 +323,34 @@ def test_integer_clamp_saturates(mask: str) -> None:
         wanted = (np.clip(exact, low, high) & 0xFFFFFFFF).astype(np.uint32)
         assert (wanted != (exact & 0xFFFFFFFF)).any()
         assert np.array_equal(results(body, a, b), np.where(active, wanted, a)), name
+
+
+# What broke others outside of single instructions has its test where its subject is.
+
+ELSEWHERE = {
+    "WMMA ignores EXEC": "emulator/test_wmma.py::test_exec_is_ignored",
+    "A and B come from the own half-wave": "emulator/test_wmma.py::test_each_half_wave_uses_its_own_copies",
+    "0x80 in an unused source field": "oracle/test_decode_bytes.py::test_an_unused_third_source_may_hold_anything",
+    "true16 operands such as v9.h": "oracle/test_decode.py::test_every_encoding_and_every_kind_of_modifier_occurs",
+    "the number of user SGPRs": "emulator/test_launch.py::test_the_first_workgroup_id_follows_the_user_sgprs",
+    "work-item ids are packed": "emulator/test_launch.py::test_every_work_item_knows_its_place",
+    "scratch is each lane's own": "emulator/test_memory.py::test_a_private_array_is_each_lanes_own",
+    "hidden arguments": "emulator/test_launch.py::test_hidden_arguments_tell_the_extents",
+    "Triton's two pointers at the end": "third_party/test_triton.py::test_correct_kernels_are_accepted",
+    "dynamic LDS": "emulator/test_launch.py::test_dynamic_lds_is_as_large_as_the_launch_says",
+    "code without optimisation": "emulator/test_faults.py::test_code_without_optimisation_gives_the_same_answers",
+    "calls": "emulator/test_corpus.py::test_calls_are_refused_by_name",
+    "printf and hostcalls": "emulator/test_faults.py::test_printf_and_hostcalls_are_named_where_they_fault",
+    "a second barrier that is ignored": "emulator/test_divergence.py::test_the_second_barrier_is_not_ignored",
+    "wild pointers": "emulator/test_faults.py::test_null_and_wild_pointers",
+    "waits and barriers that are removed": "campaign/test_campaign.py::test_fault_is_found_and_named",
+    "oracles that skip": "cli/test_shared_option.py::test_skips_and_missing_files_are_failures",
+    "headers": "unit/test_device_headers.py::test_every_header_compiles_alone_and_twice",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trap", ELSEWHERE)
+def test_the_other_traps_are_tested_where_they_belong(trap: str) -> None:
+    file, _, name = ELSEWHERE[trap].partition("::")
+    module = ast.parse((Path(__file__).parents[1] / file).read_text())
+    assert name in {node.name for node in module.body if isinstance(node, ast.FunctionDef)}

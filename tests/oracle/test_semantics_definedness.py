@@ -161,6 +161,25 @@ def _reads_destination(inst: Inst) -> bool:
     return inst.name.startswith(("v_fmac", "v_dot2acc"))
 
 
+@pytest.mark.parametrize("name", ["v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"])
+@pytest.mark.parametrize("source", [0, 1, 2])
+@pytest.mark.parametrize("upper", [False, True])
+def test_a_half_that_fma_mix_does_not_read_may_be_undefined(name: str, source: int, upper: bool) -> None:
+    encoding = encodings(name)["VOP3P"]
+    fields = {"src0": 256 + 2, "src1": 256 + 4, "src2": 256 + 6, "vdst": 8, "opsel": upper << source}
+    fields |= {"opsel_hi": (1 << source) & 3, "opsel_hi2": source >> 1}  # this source is f16, the others f32
+    register, unread = (2, 4, 6)[source], 0x0000FFFF if upper else 0xFFFF0000
+    rng = generator(name, source)
+    for neg, absolute in ((0, 0), (7, 7)):
+        inst = encoding.inst(**fields, neg=neg, neg_hi=absolute)
+        image = fill(Image.random(rng, 2), inst, rng)
+        image.s[EXEC_LO] = 0xFFFFFFFF
+        for bits, spoilt in ((unread, False), (~unread & 0xFFFFFFFF, True)):
+            shadow = Image.zeros(2)
+            shadow.v[register] = bits
+            assert execute(inst, image, shadow=shadow).shadow.v[8].any() == spoilt
+
+
 # Memory: undefined bits travel with the bytes. The shadows are moved like data of their own.
 
 
