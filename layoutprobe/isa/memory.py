@@ -48,7 +48,8 @@ def _flat(f: Fields) -> Inst:
     mods = _cache_policy(f)
     mods["offset"] = _signed(f.mod("offset"), 13) if f.rdna3 else _signed(f.mod("ioffset"), 24)
     dst = (f.operand("vdst"),) if "vdst" in names and ("_atomic_" not in f.name or mods["glc"]) else ()
-    if dst and "_cmpswap_" in f.name and f.rdna3:  # the table gives the width of the data: new value and comparand
+    if dst and "_cmpswap_" in f.name and f.rdna3:
+        # The table gives the width of the data: new value and comparand.
         dst = (replace(dst[0], regs=dst[0].regs // 2, bits=dst[0].bits // 2),)
     data = (f.operand(vdata),) if vdata in names else ()
     return f.inst(dst, (addr, *data, saddr), **mods)
