@@ -5,6 +5,7 @@ With words it prints what is found of the faults whose names contain one of them
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 import time
@@ -107,11 +108,11 @@ def _text(finding: Finding) -> str:
 
 
 def _place(finding: Finding) -> str:
-    line = finding.where.get("line") or finding.where.get("near line") or finding.where.get("element", "")
-    origin = finding.came_from.split(", ")[0]
-    _, _, came_from = origin.partition(" at ")
-    shown = str(line).removeprefix("./../")
-    came_from = came_from.split(" (")[0].removeprefix("./../")
+    near = f"near {finding.where['near line']}" if "near line" in finding.where else ""
+    line = finding.where.get("line") or near or finding.where.get("element", "")
+    shown = str(line).replace("./../", "")
+    origin = re.search(r"\w+\.\w+:\d+", finding.came_from)
+    came_from = origin[0] if origin else ""
     return f"{shown}, from {came_from}" if came_from and came_from != shown else shown
 
 

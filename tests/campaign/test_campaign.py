@@ -90,3 +90,11 @@ def _stands_in_a_source(fault: Fault, finding: Finding) -> bool:
     added = sum(edit.new.count("\n") - edit.old.count("\n") for edit in fault.edits if isinstance(edit, Edit))
     lines = {name: len(path.read_text().splitlines()) + max(added, 0) for name, path in sources.items()}
     return bool(places) and all(1 <= int(line) <= lines.get(name, 0) for name, line in places)
+
+
+def test_the_page_lists_every_fault() -> None:
+    """Written anew by `python benchmarks/campaign.py`."""
+    page = (GEMM.parents[1] / "docs" / "campaign.md").read_text()
+    rows = {line.split(" | ")[0].removeprefix("| ") for line in page.splitlines() if line.startswith("| ")}
+    assert {fault.name for fault in FAULTS} <= rows
+    assert "not found |" not in page.split("## Not found")[0].split("## Found")[1]

@@ -198,6 +198,11 @@ def test_every_instruction_has_the_line_that_pyelftools_reads(compiled: Compiled
             _, name, line = rows[bisect_right(addresses, address) - 1]
             found = code.lines.find(address)
             assert (found and found.rpartition("/")[2]) == (f"{name}:{line}" if line else None)
+            before = [r for r in rows if kernel.entry <= r[0] <= address and r[2]]
+            near = code.lines.near(address, kernel.entry)
+            assert (near and near.rpartition("/")[2]) == (
+                f"{before[-1][1]}:{before[-1][2]}" if before else None
+            )
     assert code.lines.find(code.kernels["first"].entry - 4) is None
     assert code.lines.find(addresses[-1] + 4) is None
 
