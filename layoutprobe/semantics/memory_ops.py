@@ -82,7 +82,11 @@ def _address_prepared(inst: Inst, earlier: Sequence[Inst]) -> bool:
     needed = {*inst.src[0].registers(), EXEC_LO, EXEC_HI}
     for before in reversed(earlier):
         written = {r for half in (before, *before.pair) for o in half.dst for r in o.registers()}
-        if not needed.isdisjoint(written) or "saveexec" in before.name or before.name.startswith("v_swap"):
+        if (
+            not needed.isdisjoint(written)
+            or "saveexec" in before.name
+            or before.name.startswith(("v_swap", "v_movrel"))
+        ):
             return False
         if before.name.startswith(("ds_load_", "ds_store_")) and before.src[0] == inst.src[0]:
             return True

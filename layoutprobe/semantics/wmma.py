@@ -231,6 +231,8 @@ def _unchanged(operand: Operand, role: int, inst: Inst, earlier: Sequence[Inst])
             before.name.startswith("v_swap") and not registers.isdisjoint(before.src[0].registers())
         ):
             return False
+        if before.name.startswith("v_movrel"):  # which register it writes is known at run time only
+            return False
     return False
 
 

@@ -26,6 +26,10 @@ MODES = ("s_sendmsg", "s_denorm_mode", "s_round_mode", "s_trap")
 
 ELSEWHERE = {
     "v_dual": "no mnemonic but the binder of pairs: test_semantics_dual.py runs all pairs of VOPD",
+    **dict.fromkeys(
+        ("v_movrels_b32", "v_movreld_b32", "v_movrelsd_b32", "v_movrelsd_2_b32"),
+        "M0 picks the registers: test_semantics_indexed.py",
+    ),
     "v_swap_b32": "writes its source too: test_semantics_lanes.py",
     "v_wmma_f32_16x16x16_f16": "AMD gives no pseudocode; tests/emulator/test_wmma.py has loops over matrices",
     "v_wmma_f32_16x16x16_bf16": "as v_wmma_f32_16x16x16_f16",

@@ -26,6 +26,7 @@ HOLDS = {
     "registers-bf16-columns": ALWAYS | GEMM,
     "spilling": ALWAYS | GEMM,
     "unoptimised": ALWAYS | GEMM,
+    "indexed": ALWAYS | GEMM,
     "specialised": ALWAYS | GEMM | LDS | {"swizzle"},
     "int8": ALWAYS | GEMM | LDS | {"swizzle"},
     "splitk-bf16": ALWAYS | GEMM,
