@@ -48,6 +48,7 @@ class Arch:
         sources: where the facts come from, by attribute.
         matrix: all matrix instructions by mnemonic, in the order of their opcodes.
         emulated: the emulator executes its code; otherwise only a card does.
+        probes: where its probes lie below probes/: "" or "nvidia/".
     """
 
     name: str
@@ -59,6 +60,7 @@ class Arch:
     sources: Mapping[str, str]
     matrix: Mapping[str, MatrixForm] = field(default_factory=dict)
     emulated: bool = True
+    probes: str = ""
 
     def matrix_form(self, name: str) -> MatrixForm:
         """The matrix instruction of that mnemonic.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutprobe.arch.base import Arch
+from layoutprobe.arch.base import Arch, MatrixInstruction
 from layoutprobe.arch.matrix import PTX_80, PTX_89, MatrixForm
 
 
@@ -13,7 +13,11 @@ def _card(name: str, product: str, lds_bytes: int, matrix: dict[str, MatrixForm]
         wave_size=32,
         lds_bytes=lds_bytes,
         lds_banks=32,
-        instructions={},
+        instructions={
+            "f16": MatrixInstruction(
+                "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "f16", 16, 4, 2, 4, (16, 8, 16)
+            ),
+        },
         sources={
             "lds_bytes": "CUDA C++ programming guide, compute capabilities",
             "lds_banks": "CUDA C++ programming guide, shared memory",
@@ -21,6 +25,7 @@ def _card(name: str, product: str, lds_bytes: int, matrix: dict[str, MatrixForm]
         },
         matrix=matrix,
         emulated=False,
+        probes="nvidia/",
     )
 
 

@@ -67,6 +67,15 @@ class Table:
             self.fail(key, "a name of letters, digits and underscores")
         return value
 
+    def mnemonic(self, key: str) -> str:
+        """A name of an instruction: letters, digits, underscores, and dots between them."""
+        value = self.get(key)
+        if not isinstance(value, str) or not all(
+            part.isalnum() for part in value.replace("_", "").split(".")
+        ):
+            self.fail(key, "the name of an instruction")
+        return value
+
     def integer(self, key: str, low: int, high: int) -> int:
         """An integer from `low` to `high`."""
         value = self.get(key)

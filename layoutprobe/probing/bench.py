@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source
 from layoutprobe.capture.capture import Capture
@@ -46,7 +47,7 @@ class Bench:
 
     def spec(self, name: str) -> ProbeSpec:
         """The declaration of a probe on this bench."""
-        return load_spec(name, self.probes)
+        return load_spec(find(self.arch).probes + name, self.probes)
 
     def run(self, name: str, inputs: Mapping[str, NDArray[Any]], **parameters: object) -> Capture:
         """One launch of one probe; `parameters` go into the capture."""

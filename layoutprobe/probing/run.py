@@ -79,16 +79,25 @@ def build(
     from layoutprobe.codeobj.elf import load
     from layoutprobe.toolchain.compile import compile_hip
 
+    values = _defines(spec, dtype, _scheme(spec, lds), defines or {})
+    if spec.source.suffix == ".cu":
+        return _build_cuda(spec, arch, values)
     compiled = compile_hip(
-        spec.source,
-        target=arch,
-        defines=_defines(spec, dtype, _scheme(spec, lds), defines or {}),
-        include_dirs=(spec.include,),
-        compiler=compiler,
+        spec.source, target=arch, defines=values, include_dirs=(spec.include,), compiler=compiler
     )
     code = load(compiled.data)
     _check_kernel(spec, code)
     return code, compiled.toolchain
+
+
+def _build_cuda(
+    spec: ProbeSpec, arch: str, defines: Mapping[str, str]
+) -> tuple[CodeObject, Mapping[str, str]]:
+    from layoutprobe.codeobj.cubin import cubin
+    from layoutprobe.toolchain.cuda import compile_cuda
+
+    compiled = compile_cuda(spec.source, target=arch, defines=defines, include_dirs=(spec.include,))
+    return cubin(compiled.data, arch), compiled.toolchain
 
 
 def make_launch(

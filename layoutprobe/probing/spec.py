@@ -1,4 +1,4 @@
-"""What a probe declares about itself: one .hip and one .toml beside it.
+"""What a probe declares about itself: one .hip (or .cu) and one .toml beside it.
 
 The .toml states the kernel's name, its workgroup size ("block"), how the grid follows ("one"
 workgroup, as many as the input's "waves" need, or as many as block "tiles" cover the output), the
@@ -31,6 +31,7 @@ _DTYPES = ("u16", "u32", "i32", "f16", "f32")
 _MATRICES = ("A", "B", "C", "D")
 _LARGEST_EXTENT = 1 << 20
 _MOST_NAMED = 12
+_SUFFIXES = (".hip", ".cu")
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class ProbeSpec:
 
     Attributes:
         name: "operand", "gemm/standard"...
-        source: the .hip file.
+        source: the .hip or .cu file.
         include: directory that its #include lines are relative to.
         kernel: name of its kernel.
         block: work-items of a workgroup.
@@ -157,9 +158,11 @@ def load_spec(name: str, directory: Path | None = None) -> ProbeSpec:
             expected="one of " + ", ".join(names) if names else f"{name}.toml, and {name}.hip beside it",
         )
     table = Table.load(path)
-    source = path.with_suffix(".hip")
-    if not source.is_file():
-        raise UsageError("a probe's spec has no source beside it", where={"file": source})
+    source = next((s for s in map(path.with_suffix, _SUFFIXES) if s.is_file()), None)
+    if source is None:
+        raise UsageError(
+            "a probe's spec has no source beside it", where={"file": path.with_suffix(_SUFFIXES[0])}
+        )
     spec = _read(table, name, source, root)
     table.finish()
     return spec
@@ -249,7 +252,7 @@ def _shape(table: Table) -> tuple[int | str, ...]:
 
 
 def _by_dtype(table: Table) -> dict[str, str]:
-    result = {dtype: table.name(dtype) for dtype in table}
+    result = {dtype: table.mnemonic(dtype) for dtype in table}
     table.finish()
     return result
 

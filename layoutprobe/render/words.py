@@ -214,12 +214,15 @@ def readers(report: LayoutReport, wave: int) -> str:
     for who in np.unique(table).tolist():
         lanes = np.flatnonzero((table == who).any(axis=(1, 2))).tolist()
         if who >= 0:
-            span = number_list(range(who * half, (who + 1) * half))
-            parts.append(f"outputs in lanes {span} read the copies in {lanes_in_words(lanes)}")
+            one = f"outputs in lanes {number_list(range(who * half, (who + 1) * half))} read"
+            both = who > 1
+            parts.append(
+                f"{'outputs in both half-waves read' if both else one} the copies in {lanes_in_words(lanes)}"
+            )
     if not parts:
         return "no output reads any of these slots"
     text = "; ".join(parts)
-    if all(evidence.kind != "measured" for evidence in report.evidence):
+    if not any(evidence.on_card for evidence in report.evidence):
         text += " (the emulator's model; on a card: unmeasured"
         text += "; AMD's documents want both copies)" if (table < 0).any() else ")"
     return text
