@@ -15,9 +15,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Slow shared machines must not fail a property; in CI the same examples run every time.
-settings.register_profile("layoutprobe", deadline=None, derandomize=bool(os.environ.get("CI")))
-settings.load_profile("layoutprobe")
+# Slow shared machines must not fail a property; in CI the same examples run every time. The profile
+# "thorough" tries many more, new ones each time: HYPOTHESIS_PROFILE=thorough pytest tests/oracle
+settings.register_profile("quick", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+# Workers inherit this: threads of BLAS would take the cores from each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ORACLE_DIR = Path(__file__).parent / "oracle_shared"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,15 +15,23 @@ from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.elf import load
+from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.toolchain.compile import compile_hip
 
 BACKEND = EmulatorBackend()
 SEEDS = asset_dir("probes") / "gemm" / "seeds"
-SIZES = [(128, 128, 64), (200, 136, 80), (512, 512, 64), (33, 17, 5), (1, 1, 1), (64, 64, 16)]
-TILED = [(128, 128, 64), (512, 512, 64), (64, 64, 16), (272, 80, 48)]
-SCALARS = [(1.0, 0.0), (0.5, 2.0)]
+PLAIN, SCALED = (1.0, 0.0), (0.5, 2.0)
+"""alpha and beta."""
+CASES = [
+    ((128, 128, 64), PLAIN), ((128, 128, 64), SCALED), ((200, 136, 80), SCALED), ((512, 512, 64), PLAIN),
+    ((33, 17, 5), PLAIN), ((33, 17, 5), SCALED), ((1, 1, 1), SCALED), ((64, 64, 16), PLAIN),
+]  # fmt: skip
+TILED = [((128, 128, 64), PLAIN), ((512, 512, 64), SCALED), ((64, 64, 16), PLAIN), ((272, 80, 48), SCALED)]
+"""Sizes that are whole tiles of 16 x 16."""
 
+Size = tuple[int, int, int]
+"""M, N, K."""
 Half = NDArray[np.float16]
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
@@ -64,13 +71,10 @@ def transpose_tiles(a: Half) -> Half:
     return a.reshape(m // 16, 16, k // 16, 16).transpose(0, 3, 2, 1).reshape(m, k)
 
 
-@pytest.mark.parametrize(("alpha", "beta"), SCALARS)
-@pytest.mark.parametrize(("m", "n", "k"), SIZES)
+@pytest.mark.parametrize(("size", "scalars"), CASES)
 @pytest.mark.parametrize("name", CORRECT)
-def test_correct_kernels_are_exact_on_integers(
-    name: str, m: int, n: int, k: int, alpha: float, beta: float
-) -> None:
-    a, b, c = integers(m, n, k)
+def test_correct_kernels_are_exact_on_integers(name: str, size: Size, scalars: tuple[float, float]) -> None:
+    (a, b, c), (alpha, beta) = integers(*size), scalars
     expected = alpha * product(a, b) + beta * c
     assert np.array_equal(run(CORRECT[name], a, b, c, alpha, beta), expected)
 
@@ -87,13 +91,10 @@ def test_correct_kernels_are_close_on_normals(name: str, m: int, n: int, k: int)
     assert (np.abs(run(CORRECT[name], a, b, c, 0.75, -1.5) - expected) <= bound).all()
 
 
-@pytest.mark.parametrize(("alpha", "beta"), SCALARS)
-@pytest.mark.parametrize(("m", "n", "k"), TILED)
+@pytest.mark.parametrize(("size", "scalars"), TILED)
 @pytest.mark.parametrize("name", BUGGY)
-def test_column_load_transposes_every_tile_of_a(
-    name: str, m: int, n: int, k: int, alpha: float, beta: float
-) -> None:
-    a, b, c = integers(m, n, k)
+def test_column_load_transposes_every_tile_of_a(name: str, size: Size, scalars: tuple[float, float]) -> None:
+    (a, b, c), (alpha, beta) = integers(*size), scalars
     transposed = transpose_tiles(a)
     assert not np.array_equal(product(transposed, b), product(a, b))
     assert np.array_equal(run(BUGGY[name], a, b, c, alpha, beta), alpha * product(transposed, b) + beta * c)
@@ -155,9 +156,10 @@ def test_sources_state_how_they_are_launched(name: str) -> None:
         assert (*grid, 1, 1)[:3] == kernel.grid(m, n)
 
 
-def hilbert_order(rows: int, cols: int, tmp: Path) -> NDArray[np.int32]:
-    """[id] -> (row, col) of the tile that the hilbert kernel gives to workgroup `id`."""
-    source = tmp / "order.hip"
+@pytest.fixture(scope="module")
+def order_kernel(tmp_path_factory: pytest.TempPathFactory) -> CodeObject:
+    """Stores the tile of each workgroup."""
+    source = tmp_path_factory.mktemp("order") / "order.hip"
     source.write_text(
         f'#include "{SEEDS / "hilbert.hip"}"\n'
         'extern "C" __global__ void order(int* out, int rows, int cols) {\n'
@@ -165,7 +167,11 @@ def hilbert_order(rows: int, cols: int, tmp: Path) -> NDArray[np.int32]:
         "  if (threadIdx.x == 0) out[2 * blockIdx.x] = tile.row, out[2 * blockIdx.x + 1] = tile.col;\n"
         "}\n"
     )
-    code = load(compile_hip(source, target=DEFAULT).data)
+    return load(compile_hip(source, target=DEFAULT).data)
+
+
+def hilbert_order(code: CodeObject, rows: int, cols: int) -> NDArray[np.int32]:
+    """[id] -> (row, col) of the tile that the hilbert kernel gives to workgroup `id`."""
     out = Buffer(np.zeros((rows * cols, 2), np.int32), undefined=True)
     args: list[Buffer | np.generic] = [out, np.int32(rows), np.int32(cols)]
     result = BACKEND.run(Launch(code, "order", (rows * cols, 1, 1), (32, 1, 1), args))
@@ -176,8 +182,10 @@ def hilbert_order(rows: int, cols: int, tmp: Path) -> NDArray[np.int32]:
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(1, 1), (8, 8), (4, 8), (5, 3), (2, 17), (13, 9)])
-def test_hilbert_visits_every_tile_once_and_walks_in_the_core(rows: int, cols: int, tmp_path: Path) -> None:
-    order = hilbert_order(rows, cols, tmp_path)
+def test_hilbert_visits_every_tile_once_and_walks_in_the_core(
+    order_kernel: CodeObject, rows: int, cols: int
+) -> None:
+    order = hilbert_order(order_kernel, rows, cols)
     everywhere = [(row, col) for row in range(rows) for col in range(cols)]
     assert sorted(map(tuple, order.tolist())) == everywhere
     side = 1 << (min(rows, cols).bit_length() - 1)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -123,7 +124,7 @@ def test_all_pairs_of_edge_values_f64() -> None:
     _agree(divide_f64(a, b), a, b)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 2**32 - 1))
 def test_random_bits_f32(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -131,7 +132,7 @@ def test_random_bits_f32(seed: int) -> None:
     _agree(divide_f32(a, b), a, b)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(0, 2**32 - 1))
 def test_random_bits_f64(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
@@ -62,7 +63,7 @@ def test_row_xmask_and_row_share_differ() -> None:
     assert crossed.tolist() == [lane ^ 5 for lane in range(32)]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(SELECT, st.sampled_from(EXEC_MASKS), st.sampled_from((DPP8, DPP8_FI)), st.sampled_from((2, 8)))
 def test_dpp8(select: list[int], exec_: int, code: int, target: int) -> None:
     image = _image(0)

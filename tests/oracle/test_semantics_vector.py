@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutprobe.isa.inst import EXEC_LO, Inst
@@ -48,7 +49,7 @@ def test_every_encoding_with_its_modifiers(name: str) -> None:
     assert formats == expected
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from(VECTOR), st.integers(0, 2**32 - 1))
 def test_random_registers_and_forms(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -10,7 +10,8 @@ from pathlib import Path
 from unittest import mock
 
 import msgpack
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutprobe.codeobj import container
@@ -95,13 +96,13 @@ def test_the_object_itself_is_accepted() -> None:
 
 
 @given(st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_truncated(data: st.DataObject) -> None:
     assert check(good()[: data.draw(st.integers(0, len(good()) - 1))]) is None, "the section headers are last"
 
 
 @given(flips)
-@settings(max_examples=300)
+@examples(300)
 def test_flipped_bytes(changes: list[tuple[int, int]]) -> None:
     copy = bytearray(good())
     for offset, value in changes:
@@ -110,7 +111,7 @@ def test_flipped_bytes(changes: list[tuple[int, int]]) -> None:
 
 
 @given(places, st.sampled_from(INTERESTING), st.sampled_from([1, 2, 4, 8]))
-@settings(max_examples=300)
+@examples(300)
 def test_extreme_numbers(offset: int, value: int, size: int) -> None:
     copy = bytearray(good())
     raw = (value % (1 << 8 * size)).to_bytes(size, "little")
@@ -119,7 +120,7 @@ def test_extreme_numbers(offset: int, value: int, size: int) -> None:
 
 
 @given(places, places, st.integers(1, 400))
-@settings(max_examples=200)
+@examples(200)
 def test_spliced_pieces(source: int, target: int, length: int) -> None:
     """One part of the file over another: tables full of plausible values for something else."""
     copy = bytearray(good())
@@ -133,7 +134,7 @@ def test_arbitrary_bytes(data: bytes, magic: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=100)
+@examples(100)
 def test_arbitrary_line_programs(program: bytes) -> None:
     """Behind the real header: opcodes that no compiler emits."""
     start, end = next((c.pos, c.end) for c in [container.read_container(good()).section(".debug_line")] if c)
@@ -154,7 +155,7 @@ KEYS = (".name", ".symbol", ".wavefront_size", ".args", ".kernarg_segment_size",
 
 
 @given(st.sampled_from(KEYS) | st.text(max_size=5), trees)
-@settings(max_examples=200)
+@examples(200)
 def test_arbitrary_metadata(key: str, value: object) -> None:
     (at,) = (i for i in range(64, 64 + 9 * 56, 56) if struct.unpack_from("<I", good(), i) == (4,))
     start = struct.unpack_from("<Q", good(), at + 8)[0]
