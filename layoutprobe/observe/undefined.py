@@ -7,7 +7,7 @@ output. Values that reach an address or a branch stop the emulator by themselves
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class UndefinedLoad:
 
     Attributes:
         inst: the load.
-        who: the first lane that got them.
+        who: the first lane that got them, of a wave that stored undefined bits if any did.
         byte: LDS byte of the workgroup, the first undefined one.
         below, above: the nearest defined bytes of the workgroup's LDS at that time; None: there
             is none on that side.
@@ -85,10 +85,16 @@ class UndefinedObserver(Recorder):
     """Watches LDS loads, matrix operands and global stores for undefined bits."""
 
     def __init__(self) -> None:
-        self._loads: dict[int, UndefinedLoad] = {}
+        self._loads: dict[int, dict[tuple[int, int], UndefinedLoad]] = {}  # PC -> batch, wave
+        self._leaks: set[tuple[int, int]] = set()  # batch, wave
+        self._batch = 0
         self._uses: dict[tuple[int, str], UndefinedUse] = {}
         self._sites: set[int] = set()
         self._brought: dict[int, Inst] = {}  # VGPR -> load
+
+    def batch(self, machine: Machine) -> None:
+        """See Observer."""
+        self._batch += 1
 
     def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
         """See Observer."""
@@ -112,11 +118,16 @@ class UndefinedObserver(Recorder):
         """What was seen so far."""
         uses = self._uses.values()
         return UndefinedRecord(
-            tuple(self._loads.values()),
+            tuple(self._first(waves) for waves in self._loads.values()),
             tuple(use for use in uses if use.role != "data"),
             tuple(use for use in uses if use.role == "data"),
             len(self._sites),
         )
+
+    def _first(self, waves: dict[tuple[int, int], UndefinedLoad]) -> UndefinedLoad:
+        """One load, shown by a wave for which it mattered."""
+        first = min(waves, key=lambda key: (key not in self._leaks, key))
+        return replace(waves[first], count=sum(load.count for load in waves.values()))
 
     def _load(self, c: Cohort, inst: Inst, place: Place, size: int) -> None:
         self._sites.add(inst.pc)
@@ -128,15 +139,17 @@ class UndefinedObserver(Recorder):
             return
         for target in inst.dst:
             self._brought |= dict.fromkeys(range(target.index, target.index + target.regs), inst)
-        known = self._loads.get(inst.pc)
-        if known is None:
-            position, lane = (int(i) for i in np.argwhere(bad)[0])
+        seen = self._loads.setdefault(inst.pc, {})
+        for position in np.flatnonzero(bad.any(axis=1)):
             wave = int(c.waves[position])
-            start = int(place.offsets[position, lane]) - int(c.machine.lds_base[wave, 0])
-            byte, below, above = _gap(_defined(c.machine, wave), start, size)
-            known = UndefinedLoad(inst, who_is(c.machine, wave, lane), byte, below, above)
-            self._loads[inst.pc] = known
-        known.count += int(bad.sum())
+            known = seen.get((self._batch, wave))
+            if known is None:
+                lane = int(np.argmax(bad[position]))
+                start = int(place.offsets[position, lane]) - int(c.machine.lds_base[wave, 0])
+                byte, below, above = _gap(_defined(c.machine, wave), start, size)
+                known = UndefinedLoad(inst, who_is(c.machine, wave, lane), byte, below, above)
+                seen[self._batch, wave] = known
+            known.count += int(bad[position].sum())
 
     def _use(self, c: Cohort, inst: Inst, role: str, first: int, count: int, mask: Array) -> None:
         for vgpr in range(first, first + count):
@@ -150,6 +163,8 @@ class UndefinedObserver(Recorder):
             bad = (bits != 0) & mask
             if not bad.any():
                 continue
+            if role == "data":
+                self._leaks.update((self._batch, int(wave)) for wave in c.waves[bad.any(axis=1)])
             known = self._uses.get((inst.pc, role))
             if known is None:
                 position, lane = (int(i) for i in np.argwhere(bad)[0])

@@ -1,0 +1,143 @@
+"""Bank conflicts: cycles by hand from the measured phases, and the limit of the manifest.
+
+Banks are dwords modulo 32. b128 loads of gfx1100 are served in four phases of lanes {0-3, 20-23},
+{4-7, 16-19}, {8-11, 28-31} and {12-15, 24-27}, b64 in two of 16 lanes, all else in one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checks.gemm_lab import only
+from checks.watched import assembly_kernel, gemm_launch, launch, standard, verdict
+
+from layoutprobe.arch.lds import LDS_MODELS, lds_model
+from layoutprobe.checks import bank_conflicts
+from layoutprobe.checks.banks_model import alternatives, as_rows, cycles
+from layoutprobe.codeobj.elf import load
+from layoutprobe.manifest.model import Limits
+from layoutprobe.verdict import CheckResult
+
+MODEL = lds_model("gfx1151")
+LANE = np.arange(32)
+
+
+def result_of(*body: str, limit: float | None = None, block: int = 32) -> CheckResult:
+    code = assembly_kernel("\n".join(f"  {inst}" for inst in body), lds=8192)
+    limits = Limits(bank_conflicts=limit)
+    data = np.zeros(256, np.uint32)
+    return verdict(bank_conflicts.CHECK, launch(code, [data, data.copy()], block=block), limits=limits)
+
+
+ACCESSES = {
+    # Access at lane * stride: instruction, stride, cycles, cycles without conflicts.
+    "b32, neighbours": ("ds_load_b32 v4, v3", 4, 1, 1),
+    "b32, every other dword: 2 lanes a bank": ("ds_load_b32 v4, v3", 8, 2, 1),
+    "b32, a column of 32 dwords: one bank": ("ds_load_b32 v4, v3", 128, 32, 1),
+    "b32, a column of 33 dwords": ("ds_load_b32 v4, v3", 132, 1, 1),
+    "b32, one dword for all": ("ds_load_b32 v4, v3", 0, 1, 1),
+    "u16, two lanes a dword": ("ds_load_u16 v4, v3", 2, 1, 1),
+    "u16, a column of 16 halves: 8 dwords apart": ("ds_load_u16 v4, v3", 32, 8, 1),
+    "b64, neighbours: 16 lanes fill the banks": ("ds_load_b64 v[4:5], v3", 8, 2, 2),
+    "b64, 16 bytes apart: lanes l and l + 8 meet": ("ds_load_b64 v[4:5], v3", 16, 4, 2),
+    # Lanes 0-3 take banks 0-15, lanes 20-23 (dwords 80-95) banks 16-31.
+    "b128, neighbours": ("ds_load_b128 v[4:7], v3", 16, 4, 4),
+    # Lanes 0-3 take banks 0-3, 8-11, 16-19, 24-27, and so do lanes 20-23 (dwords 160, 168, ...).
+    "b128, rows of 32 bytes": ("ds_load_b128 v[4:7], v3", 32, 8, 4),
+    # Lanes 0-3: dwords 0, 12, 24, 36; lanes 20-23: 240, 252, 264, 276: banks 16, 28, 8, 20.
+    "b128, rows of 48 bytes": ("ds_load_b128 v[4:7], v3", 48, 4, 4),
+    "b128, rows of 128 bytes: all in four banks": ("ds_load_b128 v[4:7], v3", 128, 32, 4),
+    # Eight lanes in a row: 0, 8, 16, 24 and again 0, 8, 16, 24.
+    "b128 store, rows of 32 bytes": ("ds_store_b128 v3, v[4:7]", 32, 8, 4),
+    "b128 store, neighbours": ("ds_store_b128 v3, v[4:7]", 16, 4, 4),
+    # Two accesses of b32 with one instruction: dwords lane and lane + 32.
+    "2addr b32": ("ds_load_2addr_b32 v[4:5], v3 offset1:32", 4, 2, 2),
+    "2addr b32, every other dword": ("ds_load_2addr_b32 v[4:5], v3 offset1:1", 8, 4, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACCESSES)
+def test_cycles_are_those_counted_by_hand(name: str) -> None:
+    access, stride, total, ideal = ACCESSES[name]
+    zeros = [f"v_mov_b32_e32 v{i}, 0" for i in range(4, 8)]
+    metrics = result_of(f"v_mul_u32_u24_e32 v3, {stride}, v0", *zeros, access, "s_waitcnt lgkmcnt(0)").metrics
+    assert (metrics["LDS cycles"], metrics["conflict-free cycles"]) == (total, ideal)
+    assert metrics["conflict factor"] == round(total / ideal, 3)
+    assert ("worst site 1" in metrics) == (total > ideal)
+
+
+def test_inactive_lanes_take_no_part() -> None:
+    metrics = result_of(
+        "v_mul_u32_u24_e32 v3, 128, v0",
+        "s_mov_b32 exec_lo, 0xff",
+        "ds_load_b32 v4, v3",
+        "s_waitcnt lgkmcnt(0)",
+    ).metrics
+    assert (metrics["LDS cycles"], metrics["conflict-free cycles"]) == (8, 1)
+
+
+def test_waves_and_sites_add_up_worst_first() -> None:
+    metrics = result_of(
+        "v_and_b32_e32 v3, 31, v0",
+        *("v_lshlrev_b32_e32 v4, 3, v3", "v_lshlrev_b32_e32 v5, 7, v3"),
+        *("ds_load_b32 v6, v4", "ds_load_b32 v7, v5", "s_waitcnt lgkmcnt(0)"),
+        block=64,
+    ).metrics
+    assert (metrics["LDS cycles"], metrics["conflict-free cycles"]) == (2 * (2 + 32), 4)
+    assert str(metrics["worst site 1"]).endswith(": 32.00x, up to 32 cycles instead of 1, 2 accesses")
+    assert str(metrics["worst site 2"]).endswith(": 2.00x, up to 2 cycles instead of 1, 2 accesses")
+
+
+def test_a_limit_makes_it_a_finding() -> None:
+    body = ("v_lshlrev_b32_e32 v3, 3, v0", "ds_load_b32 v4, v3", "s_waitcnt lgkmcnt(0)")
+    assert result_of(*body).status == "holds", "without a limit, conflicts are a cost"
+    assert result_of(*body, limit=2.0).status == "holds"
+    finding = only(result_of(*body, limit=1.9))
+    assert finding.what.startswith(
+        "LDS accesses take 2.00 times their conflict-free cycles; the worst is ds_load_b32"
+    )
+    assert finding.where["instruction"] == "ds_load_b32"
+    assert (finding.where["workgroup"], finding.where["wave"]) == ((0, 0, 0), 0)
+    assert finding.expected == "at most 1.9 (limit bank_conflicts)"
+    assert finding.observed == "2.00 for this instruction: up to 2 cycles instead of 1"
+
+
+def test_the_evidence_of_the_model_is_named() -> None:
+    result = result_of("ds_load_b32 v4, v1", "s_waitcnt lgkmcnt(0)")
+    assert result.reason == "model: phases measured on gfx1100; gfx1151 itself is unmeasured"
+    assert result_of("s_nop 0").status == "skipped"
+
+
+# Schemes side by side, for the fragment loads of 16-bit tiles: lane % 16 is the row.
+
+
+@pytest.mark.parametrize(
+    ("stride", "none", "padded", "xor"),
+    # Rows of 32, 64 and 128 bytes: 2, 4 and 8 rows of a phase start in each bank.
+    [(32, 8, 4, 4), (64, 16, 4, 4), (128, 32, 4, 4)],
+)
+def test_padding_and_xor_side_by_side(stride: int, none: int, padded: int, xor: int) -> None:
+    rows = as_rows((LANE % 16 * stride).astype(np.int32))
+    assert rows is not None
+    assert (rows.stride, rows.width) == (stride, stride)
+    found = {name: int(cycles(at, 16, MODEL, store=False)[0][0]) for name, at in alternatives(rows).items()}
+    assert found == {"no padding": none, "8 halves of padding": padded, "xor of 16-byte groups": xor}
+
+
+def test_a_gemm_shows_its_own_schemes_beside_others(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The standard GEMM pads its rows of 32 bytes to 48, so its fragment loads have no conflicts."""
+    code = load(standard(tmp_path_factory.mktemp("standard")).data)
+    result = verdict(bank_conflicts.CHECK, gemm_launch(code, 128, 128, 16))
+    (text,) = [
+        str(v) for k, v in result.metrics.items() if k.startswith("cycles of ds_load_b128 at standard.hip:")
+    ]
+    schemes, note = text.split(" (")
+    assert schemes == "as is 4, no padding 8, 8 halves of padding 4, xor of 16-byte groups 4"
+    assert note == "without conflicts 4; rows of 32 bytes)"
+
+
+def test_a_target_without_phase_rules_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(LDS_MODELS, "gfx1151")
+    result = result_of("ds_load_b32 v4, v1", "s_waitcnt lgkmcnt(0)")
+    assert result.status == "undecided"
+    assert "gfx1151" in result.reason

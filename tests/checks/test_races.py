@@ -1,0 +1,145 @@
+"""Races and barriers: each kind red at its lines, whatever order the emulator runs waves in; neighbours green."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checks.gemm_lab import INTERIOR, KERNELS, Edit, line, only, tiled
+from checks.watched import launch, small, verdict
+
+from layoutprobe.checks import numerics, races
+from layoutprobe.verdict import CheckResult
+
+
+def result_of(kernel: str, *, block: int = 64) -> CheckResult:
+    given = launch(small("lds_small"), [np.arange(64, dtype=np.int32)], kernel=kernel, block=block)
+    return verdict(races.CHECK, given)
+
+
+def at(text: str) -> str:
+    """ "lds_small.hip:12": the one line with that text."""
+    lines = (KERNELS / "lds_small.hip").read_text().split("\n")
+    (found,) = (i for i, one in enumerate(lines, 1) if text in one)
+    return f"lds_small.hip:{found}"
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "handed_over",
+        "own_wave_only",
+        "overwritten_in_time",
+        "both_store_the_same",
+        "both_add",
+        "specialised_waves",
+    ],
+)
+def test_what_is_ordered_or_harmless_holds(kernel: str) -> None:
+    result = result_of(kernel)
+    assert (result.status, result.reason) == ("holds", "2 waves a workgroup"), result
+
+
+def test_equal_values_are_counted() -> None:
+    assert result_of("both_store_the_same").metrics["harmless double stores"] == 32
+
+
+RACES = {
+    # Kernel: words, kind, who comes second and where, who comes first and where.
+    "no_barrier": (
+        "reads what another wave writes",
+        "read after write",
+        "no_barrier loads",
+        "no_barrier stores",
+    ),
+    "overwritten_early": (
+        "overwrites what another wave reads",
+        "write after read",
+        "overwritten_early stores",
+        "overwritten_early loads",
+    ),
+    "both_store": (
+        "overwrites what another wave writes",
+        "write after write",
+        "both_store: wave",
+        "both_store: wave",
+    ),
+}
+
+
+@pytest.mark.parametrize("kernel", RACES)
+def test_a_race_is_named_with_both_lines(kernel: str) -> None:
+    words, kind, second, first = RACES[kernel]
+    finding = only(result_of(kernel))
+    assert words in finding.what
+    assert finding.what.endswith(f"with no barrier between: {kind}")
+    where = finding.where
+    assert (where["kernel"], where["workgroup"]) == (kernel, (0, 0, 0))
+    waves = {where["wave"], int(finding.came_from.split("wave ")[1].split(",")[0])}
+    assert waves == {0, 1}
+    lines = [str(where["line"]), finding.came_from.split(" at ")[1].split(",")[0]]
+    if kernel == "both_store":
+        assert set(lines) == {at("both_store: wave 0"), at("both_store: wave 1")}
+    else:
+        assert lines == [at(second), at(first)]
+    byte, lane = where["LDS byte"], where["lane"]
+    assert isinstance(byte, int)
+    assert isinstance(lane, int)
+    # The element of `tile` that the second wave touches.
+    mine = where["wave"] * 32 + lane  # type: ignore[operator]
+    assert byte // 4 == {"no_barrier": mine ^ 32, "overwritten_early": mine, "both_store": lane}[kernel]
+    assert finding.expected.startswith("a barrier between ")
+
+
+def test_one_wave_races_with_nobody() -> None:
+    result = result_of("own_wave_only", block=32)
+    assert (result.status, result.reason) == ("holds", "one wave a workgroup: nobody to race with")
+
+
+def test_waves_that_meet_at_different_barriers() -> None:
+    finding = only(result_of("barrier_in_one_wave"))
+    assert finding.what.startswith("divergent barrier: wave ")
+    lines = {
+        str(finding.where["line"]),
+        *(part.split(",")[0].split(";")[0] for part in finding.observed.split(" at ")[1:]),
+    }
+    assert {at("// one wave's barrier"), at("// everybody's barrier")} <= lines
+    assert finding.expected == "every wave of the workgroup passes the same barriers"
+    assert (
+        "they passed 2 and 1 barriers in all" in finding.observed or "they passed 1 and 2" in finding.observed
+    )
+
+
+def test_without_lds_there_is_nothing_to_check() -> None:
+    assert result_of("no_lds").status == "skipped"
+
+
+# In a GEMM: one missing barrier is one finding, also where the result happens to be right.
+
+END = ("    buffer ^= 1;\n    __syncthreads();", "    buffer ^= 1;")
+FIRST = ("stage(0, 0);\n  __syncthreads();", "stage(0, 0);")
+SINGLE = ("stage(buffer ^ 1, k0 + DEPTH)", "stage(buffer, k0 + DEPTH)"), ("    buffer ^= 1;\n", "")
+LOADS, STORES = (" a[k] =", " b[k] ="), ("= a_in ?", "= b_in ?")
+
+
+@pytest.mark.parametrize(
+    ("edits", "kinds"),
+    [
+        ((END,), {"read after write", "write after read"}),
+        ((FIRST,), {"read after write"}),
+        (SINGLE, {"read after write"}),
+    ],
+    ids=["end of the loop", "before the loop", "one buffer instead of two"],
+)
+def test_a_missing_barrier_is_one_finding(tmp_path: Path, edits: tuple[Edit, ...], kinds: set[str]) -> None:
+    results = tiled(tmp_path, *edits, sizes=(INTERIOR,), checks=(races.CHECK, numerics.CHECK))
+    finding = only(results["races"])
+    assert set(finding.observed.split(": ")[1].split(", ")) >= kinds
+    stores = {line(tmp_path, text) for text in STORES}
+    ends = {str(finding.where["line"]), finding.came_from.split(" at ")[1].split(",")[0]}
+    assert ends & stores
+    if edits == (FIRST,):
+        assert results["numerics"].status == "holds", "lock-step hides it from the result"
+    else:  # of the step that is peeled, the compiler gives the line of the loop
+        assert ends - stores <= {line(tmp_path, text) for text in LOADS}

@@ -1,0 +1,152 @@
+"""Waits: a dropped or too weak one is named with load and use; what the counters guarantee is green."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from checks.gemm_lab import only
+from checks.watched import assembly_kernel, gemm_launch, launch, reassembled, standard, verdict
+
+from layoutprobe.assets import asset_dir
+from layoutprobe.checks import waits
+from layoutprobe.verdict import CheckResult
+
+LOAD = "global_load_b32 v2, v1, s[4:5]"
+NEXT = "global_load_b32 v3, v1, s[4:5] offset:128"
+STORE = "global_store_b32 v1, v2, s[6:7]"
+READS = "which may not have written it yet"
+
+
+def result_of(*body: str, lds: int = 0, block: int = 32) -> CheckResult:
+    code = assembly_kernel("\n".join(f"  {inst}" for inst in body), lds=lds)
+    data = np.arange(256, dtype=np.uint32)
+    return verdict(waits.CHECK, launch(code, [data, np.zeros(256, np.uint32)], block=block))
+
+
+def test_every_counter_that_is_waited_for_holds() -> None:
+    result = result_of(
+        *(LOAD, NEXT, "s_waitcnt vmcnt(1)", STORE, "s_waitcnt vmcnt(0)", "v_add_nc_u32_e32 v2, v2, v3"),
+        *(
+            "ds_store_b32 v1, v2",
+            "s_waitcnt lgkmcnt(0)",
+            "s_barrier",
+            "ds_load_b32 v4, v1",
+            "s_waitcnt lgkmcnt(0)",
+        ),
+        *("v_mov_b32_e32 v2, v4", STORE),
+        lds=128,
+    )
+    # Three here, and the two pointers of the prologue.
+    assert (result.status, result.reason) == ("holds", "5 loads followed to their waits"), result
+    assert result.metrics["waits"] == 5
+
+
+MISSING = {
+    # Instructions: words, register, what is expected, which load, place of the use.
+    "no wait before a store's data": (
+        (LOAD, STORE),
+        ("global_store_b32 reads v2 while global_load_b32 is outstanding", READS, 2, "vmcnt(0)"),
+    ),
+    "no wait before arithmetic": (
+        (LOAD, "v_add_nc_u32_e32 v5, v2, v2", "s_waitcnt vmcnt(0)"),
+        ("v_add_nc_u32 reads v2", READS, 2, "vmcnt(0)"),
+    ),
+    "the second of two loads is used after a wait for the first": (
+        (LOAD, NEXT, "s_waitcnt vmcnt(1)", "v_mov_b32_e32 v2, v3", STORE),
+        ("v_mov_b32 reads v3", READS, 3, "vmcnt(0)"),
+    ),
+    "the first of two loads needs the second not": (
+        (LOAD, NEXT, "v_mov_b32_e32 v5, v2", "s_waitcnt vmcnt(0)"),
+        ("v_mov_b32 reads v2", READS, 2, "vmcnt(1)"),
+    ),
+    "a register is overwritten before its load arrives": (
+        (LOAD, "v_mov_b32_e32 v2, 0", "s_waitcnt vmcnt(0)"),
+        ("v_mov_b32 overwrites v2", "which will still overwrite it", 2, "vmcnt(0)"),
+    ),
+    "a wait for the wrong counter": (
+        (LOAD, "s_waitcnt lgkmcnt(0)", STORE),
+        ("global_store_b32 reads v2", READS, 2, "vmcnt(0)"),
+    ),
+    "an LDS load": (
+        ("ds_store_b32 v1, v0", "ds_load_b32 v2, v1", "v_mov_b32_e32 v5, v2"),
+        ("v_mov_b32 reads v2", READS, 2, "lgkmcnt(0)"),
+    ),
+    "scalar loads come in any order": (
+        (
+            "s_load_b32 s8, s[4:5], 0x0",
+            "s_load_b32 s9, s[4:5], 0x4",
+            "s_waitcnt lgkmcnt(1)",
+            "s_mov_b32 s10, s8",
+        ),
+        ("s_mov_b32 reads s8", READS, 8, "lgkmcnt(0)"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_missing_wait_is_named(name: str) -> None:
+    body, (words, why, register, wait) = MISSING[name]
+    finding = only(result_of(*body, lds=128))
+    assert words in finding.what
+    assert why in finding.what
+    key = "SGPR" if "s_mov" in words else "VGPR"
+    assert finding.where[key] == register
+    assert f"s_waitcnt {wait} or less" in finding.expected
+    assert (finding.where["workgroup"], finding.where["wave"]) == ((0, 0, 0), 0)
+    assert finding.came_from.split(" at ")[0] in " ".join(body)
+
+
+@pytest.mark.parametrize("outstanding", [True, False])
+def test_a_store_to_lds_must_be_there_when_the_barrier_opens(outstanding: bool) -> None:
+    wait = () if outstanding else ("s_waitcnt lgkmcnt(0)",)
+    result = result_of(
+        *("ds_store_b32 v1, v0", *wait, "s_barrier", "v_xor_b32_e32 v2, 0x80, v1", "ds_load_b32 v3, v2"),
+        *("s_waitcnt lgkmcnt(0)", "global_store_b32 v1, v3, s[6:7]"),
+        lds=256,
+        block=64,
+    )
+    if not outstanding:
+        assert result.status == "holds"
+        return
+    finding = only(result)
+    assert "an LDS store is outstanding at the barrier" in finding.what
+    assert "reads its byte after it" in finding.what
+    assert finding.where["instruction"] == "ds_store_b32"
+    assert "s_waitcnt lgkmcnt(0) between ds_store_b32" in finding.expected
+
+
+def test_stores_may_be_outstanding_at_the_end() -> None:
+    assert result_of("global_store_b32 v1, v0, s[6:7]").status == "holds"
+
+
+# In a GEMM, in the compiler's own assembly.
+
+
+@pytest.fixture(scope="module")
+def assembly(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return standard(tmp_path_factory.mktemp("standard")).assembly
+
+
+def test_the_standard_gemm_waits_for_everything(assembly: str) -> None:
+    result = verdict(waits.CHECK, gemm_launch(reassembled(assembly), 128, 128, 32))
+    assert result.status == "holds", result
+
+
+def test_a_wait_dropped_from_a_gemm(assembly: str) -> None:
+    """The wait between the fragments' loads and the first matrix instruction of the fast path."""
+    lines = assembly.split("\n")
+    first = next(i for i, text in enumerate(lines) if "v_wmma_" in text)
+    dropped = next(i for i in range(first, 0, -1) if re.match(r"\s*s_waitcnt lgkmcnt", lines[i]))
+    kept = "\n".join(lines[:dropped] + lines[dropped + 1 :])
+    result = verdict(waits.CHECK, gemm_launch(reassembled(kept), 128, 128, 32))
+    assert result.status == "finding"
+    finding = result.findings[0]
+    assert "reads v" in finding.what
+    assert "while ds_load" in finding.what
+    text = (asset_dir("probes") / "gemm" / "standard.hip").read_text().split("\n")
+    named = re.search(r"standard\.hip:(\d+)$", finding.came_from)
+    assert named, finding.came_from
+    assert "shufflevector" in text[int(named[1]) - 1], "the line that loads a fragment"
+    assert str(finding.where["instruction"]).startswith("v_wmma_")
