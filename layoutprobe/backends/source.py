@@ -181,7 +181,7 @@ def source_of(backend: Backend | Source) -> Source:
     return backend if isinstance(backend, Source) else Live(backend)
 
 
-BACKENDS = ("emulator", "cuda")
+BACKENDS = ("emulator", "hip", "cuda")
 """What can execute, by name."""
 
 
@@ -197,7 +197,7 @@ def chosen(
     Args:
         backend: a name of BACKENDS, the thing itself, or None for the emulator.
         arch: the target.
-        device: number of the card; its first where None.
+        device: number of the card; None: the first (cuda), or the one that runs the code (hip).
         arithmetic: of the emulator; see `EmulatorBackend`.
 
     Raises:
@@ -222,6 +222,10 @@ def chosen(
         from layoutprobe.backends.cuda import CudaBackend
 
         return Live(CudaBackend(device or 0))
+    if backend == "hip":
+        from layoutprobe.backends.hip import HipBackend
+
+        return Live(HipBackend(device))
     if isinstance(backend, str):
         raise UsageError(f"no backend named {backend[:40]!r}", expected="one of: " + ", ".join(BACKENDS))
     if isinstance(backend, Source) or callable(getattr(backend, "run", None)):

@@ -1,0 +1,47 @@
+"""Offload bundles, as clang packs the code objects of several targets into one host program.
+
+Source: LLVM, ClangOffloadBundler documentation, "Bundled Code Object Layout".
+"""
+
+from __future__ import annotations
+
+from layoutprobe.codeobj.cursor import Cursor
+from layoutprobe.errors import CodeObjectError, UsageError
+
+BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
+_MAX_ENTRIES = 64
+_MAX_NAME = 256
+_KINDS = ("hip", "hipv4")
+
+
+def unbundle(data: bytes, target: str) -> bytes:
+    """The code object for a target, whatever features it was compiled for.
+
+    Raises:
+        CodeObjectError: the bundle is damaged.
+        UsageError: it has none for the target; says what it has.
+    """
+    table = Cursor(data, "offload bundle", len(BUNDLE))
+    count = table.unsigned(8)
+    if count > _MAX_ENTRIES:
+        raise table.error(f"at most {_MAX_ENTRIES} entries", f"{count}")
+    present = []
+    for _ in range(count):
+        offset, size, length = table.unsigned(8), table.unsigned(8), table.unsigned(8)
+        if length > _MAX_NAME:
+            raise table.error(f"a name of at most {_MAX_NAME} bytes", f"{length}")
+        name = table.take(length).decode("utf-8", "replace")
+        kind, _, rest = name.partition("-")
+        processor = rest.split(":")[0].rpartition("-")[2]
+        if kind not in _KINDS:
+            continue
+        if processor == target:
+            if offset + size > len(data):
+                raise CodeObjectError("the bundle is cut off", where={"entry": name})
+            return data[offset : offset + size]
+        present.append(processor)
+    raise UsageError(
+        f"the program has no code for {target}",
+        observed=f"code for {', '.join(present) or 'no AMD GPU'}",
+        hint=f"compile it with --offload-arch={target}",
+    )

@@ -1,0 +1,214 @@
+/* Streams and events. Work is done when the launch returns, so that they only keep what a program
+ * may ask of them. A stream on which something was put says once that it is not ready: a program
+ * that polls is made to poll. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "shim.h"
+
+struct shim_stream {
+  struct shim_stream *next;
+  unsigned flags;
+  int priority, device, pending;
+};
+struct shim_event {
+  struct shim_event *next;
+  unsigned flags;
+  int recorded;
+  double at;
+};
+
+enum { DISABLE_TIMING = 2 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shim_stream *streams;
+static struct shim_event *events;
+static struct shim_stream null_stream;
+
+/* The null stream, the legacy one and the thread's own are one. NULL: no such stream. */
+static struct shim_stream *known(hipStream_t stream) {
+  if ((uintptr_t)stream <= 2) return &null_stream;
+  pthread_mutex_lock(&lock);
+  struct shim_stream *at = streams;
+  while (at && at != stream) at = at->next;
+  pthread_mutex_unlock(&lock);
+  return at;
+}
+
+static struct shim_event *known_event(hipEvent_t event) {
+  pthread_mutex_lock(&lock);
+  struct shim_event *at = events;
+  while (at && at != event) at = at->next;
+  pthread_mutex_unlock(&lock);
+  return at;
+}
+
+hipError_t shim_enqueued(hipStream_t stream) {
+  struct shim_stream *at = known(stream);
+  if (!at) return hipErrorInvalidHandle;
+  at->pending = 1;
+  return hipSuccess;
+}
+
+API hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, int priority) {
+  if (!stream || flags > 1) return shim_return(hipErrorInvalidValue);
+  hipError_t status = ASK(OP_INIT, NULL, 0);
+  if (status) return shim_return(status);
+  struct shim_stream *made = calloc(1, sizeof *made);
+  if (!made) return shim_return(hipErrorOutOfMemory);
+  made->flags = flags;
+  made->priority = priority;
+  made->device = shim_device();
+  pthread_mutex_lock(&lock);
+  made->next = streams;
+  streams = made;
+  pthread_mutex_unlock(&lock);
+  *stream = made;
+  return shim_return(hipSuccess);
+}
+
+API hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags) {
+  return hipStreamCreateWithPriority(stream, flags, 0);
+}
+API hipError_t hipStreamCreate(hipStream_t *stream) { return hipStreamCreateWithPriority(stream, 0, 0); }
+
+API hipError_t hipStreamSynchronize(hipStream_t stream) {
+  struct shim_stream *at = known(stream);
+  if (!at) return shim_return(hipErrorInvalidHandle);
+  hipError_t status = ASK(OP_SYNC, NULL, 0);
+  at->pending = 0;
+  return shim_return(status);
+}
+
+API hipError_t hipStreamDestroy(hipStream_t stream) {
+  struct shim_stream *made = known(stream);
+  if (!made || made == &null_stream) return shim_return(hipErrorInvalidHandle);
+  pthread_mutex_lock(&lock);
+  for (struct shim_stream **at = &streams; *at; at = &(*at)->next)
+    if (*at == made) {
+      *at = made->next;
+      break;
+    }
+  pthread_mutex_unlock(&lock);
+  free(made);
+  return shim_return(hipSuccess);
+}
+
+API hipError_t hipStreamQuery(hipStream_t stream) {
+  struct shim_stream *at = known(stream);
+  if (!at) return shim_return(hipErrorInvalidHandle);
+  hipError_t status = ASK(OP_QUERY, NULL, 0);
+  if (status) return shim_return(status);
+  int pending = at->pending;
+  at->pending = 0;
+  return shim_return(pending ? hipErrorNotReady : hipSuccess);
+}
+
+API hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags) {
+  (void)flags;
+  return shim_return(known(stream) && known_event(event) ? hipSuccess : hipErrorInvalidHandle);
+}
+
+API hipError_t hipStreamGetFlags(hipStream_t stream, unsigned *flags) {
+  struct shim_stream *at = known(stream);
+  if (at) *flags = at->flags;
+  return shim_return(at ? hipSuccess : hipErrorInvalidHandle);
+}
+
+API hipError_t hipStreamGetPriority(hipStream_t stream, int *priority) {
+  struct shim_stream *at = known(stream);
+  if (at) *priority = at->priority;
+  return shim_return(at ? hipSuccess : hipErrorInvalidHandle);
+}
+
+API hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device) {
+  struct shim_stream *at = known(stream);
+  if (at) *device = at == &null_stream ? shim_device() : at->device;
+  return shim_return(at ? hipSuccess : hipErrorInvalidHandle);
+}
+
+API hipError_t hipStreamIsCapturing(hipStream_t stream, int *status) {
+  *status = 0;
+  return shim_return(known(stream) ? hipSuccess : hipErrorInvalidHandle);
+}
+
+API hipError_t hipStreamAddCallback(hipStream_t stream, void (*call)(hipStream_t, hipError_t, void *),
+                                    void *data, unsigned flags) {
+  if (flags || !call) return shim_return(hipErrorInvalidValue);
+  if (!known(stream)) return shim_return(hipErrorInvalidHandle);
+  call(stream, ASK(OP_SYNC, NULL, 0), data);
+  return shim_return(hipSuccess);
+}
+
+API hipError_t hipLaunchHostFunc(hipStream_t stream, void (*call)(void *), void *data) {
+  if (!call) return shim_return(hipErrorInvalidValue);
+  if (!known(stream)) return shim_return(hipErrorInvalidHandle);
+  call(data);
+  return shim_return(hipSuccess);
+}
+
+API hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags) {
+  if (!event) return shim_return(hipErrorInvalidValue);
+  struct shim_event *made = calloc(1, sizeof *made);
+  if (!made) return shim_return(hipErrorOutOfMemory);
+  made->flags = flags;
+  pthread_mutex_lock(&lock);
+  made->next = events;
+  events = made;
+  pthread_mutex_unlock(&lock);
+  *event = made;
+  return shim_return(hipSuccess);
+}
+
+API hipError_t hipEventCreate(hipEvent_t *event) { return hipEventCreateWithFlags(event, 0); }
+
+API hipError_t hipEventDestroy(hipEvent_t event) {
+  struct shim_event *made = known_event(event);
+  if (!made) return shim_return(hipErrorInvalidHandle);
+  pthread_mutex_lock(&lock);
+  for (struct shim_event **at = &events; *at; at = &(*at)->next)
+    if (*at == made) {
+      *at = made->next;
+      break;
+    }
+  pthread_mutex_unlock(&lock);
+  free(made);
+  return shim_return(hipSuccess);
+}
+
+API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
+  struct shim_event *at = known_event(event);
+  if (!at || !known(stream)) return shim_return(hipErrorInvalidHandle);
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  at->at = (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+  at->recorded = 1;
+  return shim_return(hipSuccess);
+}
+
+API hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags) {
+  (void)flags;
+  return hipEventRecord(event, stream);
+}
+
+API hipError_t hipEventSynchronize(hipEvent_t event) {
+  struct shim_event *at = known_event(event);
+  if (!at) return shim_return(hipErrorInvalidHandle);
+  return shim_return(at->recorded ? ASK(OP_SYNC, NULL, 0) : hipSuccess);
+}
+
+API hipError_t hipEventQuery(hipEvent_t event) {
+  struct shim_event *at = known_event(event);
+  if (!at) return shim_return(hipErrorInvalidHandle);
+  return shim_return(at->recorded ? ASK(OP_QUERY, NULL, 0) : hipSuccess);
+}
+
+API hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t stop) {
+  struct shim_event *from = known_event(start), *to = known_event(stop);
+  if (!milliseconds) return shim_return(hipErrorInvalidValue);
+  if (!from || !to || !from->recorded || !to->recorded || ((from->flags | to->flags) & DISABLE_TIMING))
+    return shim_return(hipErrorInvalidHandle);
+  *milliseconds = (float)(to->at - from->at); /* the emulator's time: nothing about a card */
+  return shim_return(hipSuccess);
+}
