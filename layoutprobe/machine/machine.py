@@ -20,6 +20,7 @@ from layoutprobe.machine.registers import Array
 _HOST_SERVICES = ("hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_heap_v1")
 """Arguments that are null pointers here. Kernels compiled without optimisation have them and never
 use them, so that having them is no reason to refuse a kernel. The same holds for the packets."""
+_PACKET_BYTES = 64
 _PACKETS = {1: "the dispatch packet", 2: "the queue"}
 """Bit of the kernel code properties -> what its pointer leads to."""
 _NULL_PAGE = 4096
@@ -157,8 +158,15 @@ class Machine:
             expected=f"an address inside {_span(region)}, the nearest allocation",
             observed=f"address {(BASE_ADDRESS + first) & 0xFFFF_FFFF_FFFF_FFFF:#x}: {_distance(region, first)}",
             hint=hint,
-            kind="global-store" if "_store_" in inst.name or "_atomic_" in inst.name else "global-load",
+            kind=self._global_kind(inst, BASE_ADDRESS + first),
         )
+
+    def _global_kind(self, inst: Inst, at: int) -> str:
+        """Kind of a fault; "" where the kernel read the packet that hardware would have given it."""
+        if "_load_" not in inst.name:
+            return "global-store"
+        has_packet = self.program.kernel.descriptor.properties >> 1 & 1
+        return "" if has_packet and 0 <= at < _PACKET_BYTES else "global-load"
 
     def _null_hint(self) -> str:
         """What a null pointer may stand for in this kernel, "" for nothing."""

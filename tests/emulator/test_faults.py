@@ -157,7 +157,7 @@ def test_unknown_instructions_are_listed_before_anything_runs() -> None:
     body = """
       global_store_b32 v1, v0, s[4:5]
       ds_gws_init v0 gds
-      v_movrels_b32 v2, v3
+      ds_gws_sema_p gds
       s_nop 0
       s_rfe_b64 s[6:7]
     """
@@ -167,7 +167,7 @@ def test_unknown_instructions_are_listed_before_anything_runs() -> None:
     lines = error.what.splitlines()[1:]
     assert len(lines) == 3
     for line, name, at in zip(
-        lines, ("ds_gws_init", "v_movrels_b32", "s_rfe_b64"), (13, 14, 16), strict=True
+        lines, ("ds_gws_init", "ds_gws_sema_p", "s_rfe_b64"), (13, 14, 16), strict=True
     ):
         assert line.strip().startswith(f"{name} at PC 0x")
         assert f"kernel.s:{at}" in line

@@ -28,4 +28,4 @@ KERNEL large_stack(int* y)
   for (int i = 0; i < 60000; ++i) x[i] = y[i & 31];
   y[0] = x[y[1]];
 }
-struct Huge { int a[1 << 24]; };
+KERNEL reads_packet(int* y) { *y = *(__attribute__((address_space(4))) const int*)__builtin_amdgcn_dispatch_ptr(); }

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).parents[2]
 MEMORY = 2 << 30
 """Bytes of address space. The interpreter with numpy alone takes some 300 MiB of it."""
 CPU_SECONDS = 60
@@ -41,7 +42,7 @@ def checked(manifest: Path, *options: str) -> Outcome:
         [sys.executable, "-m", "layoutprobe", "check", str(manifest), "--jobs", "1", *options],
         capture_output=True,
         text=True,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "100"},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "COLUMNS": "100"},
         cwd=manifest.parent,
         preexec_fn=limit,  # the child of a test, which has one thread
         timeout=300,
