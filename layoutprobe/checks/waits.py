@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from layoutprobe.checks.base import Check, Subject
 from layoutprobe.checks.places import register_name, site, where
 from layoutprobe.checks.races import missing_barriers
+from layoutprobe.isa.dialect import dialect_of
 from layoutprobe.isa.inst import Inst
-from layoutprobe.observe.counters import waits
+from layoutprobe.machine.program import BARRIER, BARRIER_SIGNAL
+from layoutprobe.observe.counters import COUNTING, spelled, waits
 from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
 from layoutprobe.report import Finding
@@ -17,19 +19,19 @@ from layoutprobe.verdict import CheckResult
 NAME = "waits"
 
 EXPLAIN = """\
-Memory operations complete later than they are issued; s_waitcnt and s_waitcnt_vscnt wait for the
-counters of outstanding ones. Along every path that was executed, the outstanding operations of each
-wave are followed through issues and waits. Broken where an instruction reads a register that an
-outstanding load has still to write (it gets the old or the new value), where it writes such a register
-(the load will overwrite it), and where a wave reaches a barrier with an LDS access outstanding whose
-bytes another wave then touches: the access may take effect after the barrier. Vector loads (vmcnt)
-complete in order among themselves, LDS operations (lgkmcnt) too; scalar loads (lgkmcnt) in any order,
-so that only a wait for 0 covers them. Stores may be outstanding at the end, and at a barrier where
-nobody touches their bytes.
+Memory operations complete later than they are issued; s_waitcnt and s_waitcnt_vscnt, on RDNA4
+s_wait_loadcnt and its like, wait for the counters of outstanding ones. Along every path that was
+executed, the outstanding operations of each wave are followed through issues and waits. Broken where an
+instruction reads a register that an outstanding load has still to write (it gets the old or the new
+value), where it writes such a register (the load will overwrite it), and where a wave reaches a barrier
+(RDNA4: signals) with an LDS access outstanding whose bytes another wave then touches: the access may
+take effect after the barrier. Vector loads (vmcnt, loadcnt) complete in order among themselves, LDS
+operations (lgkmcnt, dscnt) too; scalar loads (lgkmcnt, kmcnt) in any order, so that only a wait for 0
+covers them. Stores may be outstanding at the end, and at a barrier where nobody touches their bytes.
 Compilers insert these waits; what is checked is assembly, inline assembly, and code objects of any
 origin. Halves of registers count apart, whichever lanes are active. Global memory that waves of one
 workgroup hand each other (vscnt before a barrier) is not looked at, nor are hazards that need wait
-states instead of counters. Evidence: the counters are modelled (RDNA3 ISA guide; LLVM), the paths
+states instead of counters. Evidence: the counters are modelled (RDNA3 and RDNA4 ISA guides; LLVM), the paths
 are those that the emulator executed."""
 
 
@@ -58,7 +60,7 @@ def _hazard(subject: Subject, hazard: Hazard) -> Finding:
         NAME,
         f"{hazard.inst.name} {verb} {name} while {load.name} is outstanding, {why}",
         place | {key: int(name[1:]) if name[1:].isdigit() else name},
-        expected=f"s_waitcnt {hazard.counter}({hazard.allows}) or less before {site(subject, hazard.inst)}",
+        expected=f"{spelled(hazard.counter, hazard.allows)} or less before {site(subject, hazard.inst)}",
         observed=f"{hazard.outstanding} operations of {hazard.counter} outstanding; {_last(subject, hazard)}",
         hint="wait for the load, or move the use behind the wait that is there",
         count=hazard.waves,
@@ -79,14 +81,18 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     first, second = shown.first, shown.second
     access = "load" if shown.kind == "WAR" else "store"
     effect = {"RAW": "reads", "WAR": "overwrites", "WAW": "overwrites"}[shown.kind]
+    generation = dialect_of(subject.code, subject.kernel).generation
+    split = generation == "rdna4"
+    bare, barrier = (BARRIER_SIGNAL, BARRIER_SIGNAL) if split else (BARRIER, "the barrier")
+    wait = spelled(COUNTING[generation].lds, 0)
     return Finding(
         NAME,
         f"an LDS {access} is outstanding at the barrier, and wave {second.who.wave} {effect} its byte after it",
         where(subject, first.inst, first.who) | {"LDS byte": shown.byte},
-        expected=f"s_waitcnt lgkmcnt(0) between {site(subject, first.inst)} and the barrier",
+        expected=f"{wait} between {site(subject, first.inst)} and {barrier}",
         observed=f"the {access} of wave {first.who.wave} may take effect after {site(subject, second.inst)} "
         f"of wave {second.who.wave}",
-        hint="__syncthreads() waits by itself; a bare s_barrier does not",
+        hint=f"__syncthreads() waits by itself; a bare {bare} does not",
         count=sum(c.count for c in clashes),
         came_from=site(subject, first.inst),
     )

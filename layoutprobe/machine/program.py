@@ -21,6 +21,7 @@ BRANCHES = ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s
             "s_cbranch_execz", "s_cbranch_execnz")  # fmt: skip
 ENDS = ("s_endpgm", "s_endpgm_saved")
 BARRIER = "s_barrier"
+BARRIER_SIGNAL = "s_barrier_signal"
 BARRIER_WAIT = "s_barrier_wait"
 """RDNA4 parts arriving (s_barrier_signal) from waiting. Its operand names the barrier, -1 the workgroup's."""
 BARRIERS = (BARRIER, BARRIER_WAIT)

@@ -1,13 +1,19 @@
 """The wait counters of a wave: which operations are outstanding, and what a wait completes.
 
-Sources: RDNA3 ISA guide, "Data dependency resolution" (S_WAITCNT, S_WAITCNT_VSCNT); LLVM 22
-SIInsertWaitcnts.cpp for what it leaves open.
+Sources: RDNA3 ISA guide, "Data dependency resolution" (S_WAITCNT, S_WAITCNT_VSCNT); RDNA4 ISA guide
+(S_WAIT_*CNT); LLVM 22 SIInsertWaitcnts.cpp and AMDGPUUsage, "Memory Model GFX12", for what they
+leave open.
 
-    vmcnt    vector loads and atomics that return; in order among themselves
-    vscnt    vector stores and atomics that do not return
-    lgkmcnt  LDS, in order among themselves; scalar loads, in any order
+    RDNA3    RDNA4
+    vmcnt    loadcnt   vector loads and atomics that return; in order among themselves
+    vscnt    storecnt  vector stores and atomics that do not return; write-back of caches (RDNA4)
+    lgkmcnt  dscnt     LDS; in order among themselves
+    lgkmcnt  kmcnt     scalar loads, in any order
 
-A FLAT operation counts in lgkmcnt and in vmcnt (or vscnt), and is done when both say so. LLVM
+RDNA4's samplecnt and bvhcnt count image operations, of which the emulator executes none. Its
+global_inv counts in loadcnt, in order with the loads.
+
+A FLAT operation counts as LDS and as a vector load (or store), and is done when both say so. LLVM
 takes it as in order with both queues from gfx10 on (hasFlatLgkmVMemCountInOrder); older guides
 say that only a wait for 0 is safe. We follow LLVM: its code is what runs on the cards.
 
@@ -21,37 +27,75 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from layoutprobe.isa.dialect import Generation
 from layoutprobe.isa.inst import VCC_LO, Inst, Operand
 
-Counter = Literal["vmcnt", "vscnt", "lgkmcnt"]
+Counter = Literal["vmcnt", "vscnt", "lgkmcnt", "loadcnt", "storecnt", "dscnt", "kmcnt"]
 
 LIMIT = 63
 """Six bits: an issue at the limit stalls until there is room, and a wait for it waits for nothing."""
 
 _CACHE_HINTS = ("buffer_gl", "buffer_wb", "buffer_inv", "s_dcache", "s_gl1", "ds_nop")
+_INVALIDATE = "global_inv"
 _WAITS: Mapping[str, Counter] = {
     "s_waitcnt_vmcnt": "vmcnt",
     "s_waitcnt_vscnt": "vscnt",
     "s_waitcnt_lgkmcnt": "lgkmcnt",
+    "s_wait_loadcnt": "loadcnt",
+    "s_wait_storecnt": "storecnt",
+    "s_wait_dscnt": "dscnt",
+    "s_wait_kmcnt": "kmcnt",
+}
+_PAIRS: Mapping[str, Counter] = {"s_wait_loadcnt_dscnt": "loadcnt", "s_wait_storecnt_dscnt": "storecnt"}
+"""Waits for two counters: the named one in bits 13:8, dscnt in bits 5:0 (LLVM 22, AMDGPUBaseInfo)."""
+
+
+class Counting(NamedTuple):
+    """Which counter counts what."""
+
+    loads: Counter
+    stores: Counter
+    lds: Counter
+    scalars: Counter
+
+
+COUNTING: Mapping[Generation, Counting] = {
+    "rdna3": Counting("vmcnt", "vscnt", "lgkmcnt", "lgkmcnt"),
+    "rdna4": Counting("loadcnt", "storecnt", "dscnt", "kmcnt"),
 }
 
 
 class Queues(NamedTuple):
-    """What is outstanding, oldest first: PCs of the operations, per counter."""
+    """What is outstanding, oldest first: PCs of the operations, per counter.
 
-    vmcnt: tuple[int, ...] = ()
-    lgkmcnt: tuple[int, ...] = ()
-    vscnt: int = 0  # how many; nobody asks which
+    Attributes:
+        loads: vmcnt or loadcnt.
+        lds: lgkmcnt, scalar loads included, or dscnt.
+        scalars: kmcnt.
+        stores: how many in vscnt or storecnt; nobody asks which.
+    """
+
+    loads: tuple[int, ...] = ()
+    lds: tuple[int, ...] = ()
+    scalars: tuple[int, ...] = ()
+    stores: int = 0
 
     def of(self, counter: Counter) -> tuple[int, ...]:
-        """The queue of vmcnt or lgkmcnt."""
-        return self.vmcnt if counter == "vmcnt" else self.lgkmcnt
+        """The queue of any counter but that of stores."""
+        if counter in ("vmcnt", "loadcnt"):
+            return self.loads
+        return self.scalars if counter == "kmcnt" else self.lds
 
     def having(self, counter: Counter, queue: tuple[int, ...]) -> Queues:
-        """The same with another queue for vmcnt or lgkmcnt."""
-        if counter == "vmcnt":
-            return self._replace(vmcnt=queue)
-        return self._replace(lgkmcnt=queue)
+        """The same with another queue for any counter but that of stores."""
+        if counter in ("vmcnt", "loadcnt"):
+            return self._replace(loads=queue)
+        return self._replace(scalars=queue) if counter == "kmcnt" else self._replace(lds=queue)
+
+
+def counts_stores(counter: Counter) -> bool:
+    """Its operations write no registers."""
+    return counter in ("vscnt", "storecnt")
 
 
 @dataclass(frozen=True)
@@ -71,41 +115,57 @@ class Operation:
     targets: frozenset[int]
 
 
-def operation(inst: Inst, *, lds: bool = True) -> Operation | None:
+def operation(inst: Inst, counting: Counting, *, lds: bool = True) -> Operation | None:
     """How the counters see an instruction; None for one that they do not count.
 
     Args:
         inst: the instruction.
+        counting: the counters of its generation.
         lds: the workgroup has LDS. Without it a FLAT operation is one to memory.
     """
     if inst.name.startswith(_CACHE_HINTS):
         return None
     targets = frozenset(writes(inst))
+    memory = counting.loads if targets or inst.name == _INVALIDATE else counting.stores
     match inst.encoding:
         case "SMEM":
-            return Operation(inst, ("lgkmcnt",), False, targets)
+            return Operation(inst, (counting.scalars,), False, targets)
         case "DS":
-            return Operation(inst, ("lgkmcnt",), True, targets)
+            return Operation(inst, (counting.lds,), True, targets)
         case "FLAT":
-            memory: Counter = "vmcnt" if targets else "vscnt"
-            return Operation(inst, ("lgkmcnt", memory) if lds else (memory,), True, targets)
+            return Operation(inst, (counting.lds, memory) if lds else (memory,), True, targets)
         case "GLOBAL" | "SCRATCH" | "MUBUF" | "MTBUF":
-            return Operation(inst, ("vmcnt" if targets else "vscnt",), True, targets)
+            return Operation(inst, (memory,), True, targets)
     return None
 
 
 def waits(inst: Inst) -> dict[Counter, int]:
     """Counter -> how many may stay outstanding; empty for an instruction that waits for nothing."""
-    if inst.name == "s_waitcnt":
+    name, simm16 = inst.name, inst.mods.get("simm16", 0)
+    if not name.startswith("s_wait"):
+        return {}
+    fields: dict[Counter, int] = {}
+    if name == "s_waitcnt":
         # gfx11: VM in bits 15:10, LGKM in 9:4, EXP in 2:0. All ones waits for nothing.
-        simm16 = inst.mods["simm16"]
-        fields: dict[Counter, int] = {"vmcnt": simm16 >> 10 & LIMIT, "lgkmcnt": simm16 >> 4 & LIMIT}
-        return {counter: n for counter, n in fields.items() if n < LIMIT}
-    if inst.name == "s_wait_idle":
-        return {"vmcnt": 0, "lgkmcnt": 0, "vscnt": 0}
-    counter = _WAITS.get(inst.name)
-    count = inst.mods.get("simm16", 0)
-    return {counter: count} if counter is not None and count < LIMIT else {}
+        fields = {"vmcnt": simm16 >> 10 & LIMIT, "lgkmcnt": simm16 >> 4 & LIMIT}
+    elif name == "s_wait_idle":
+        fields = dict.fromkeys((*COUNTING["rdna3"], *COUNTING["rdna4"]), 0)
+    elif name in _PAIRS:
+        fields = {_PAIRS[name]: simm16 >> 8 & LIMIT, "dscnt": simm16 & LIMIT}
+    elif name in _WAITS:
+        fields = {_WAITS[name]: simm16}
+    return {counter: n for counter, n in fields.items() if n < _limit(counter)}
+
+
+def _limit(counter: Counter) -> int:
+    return 31 if counter == "kmcnt" else LIMIT  # five bits (LLVM 22, AMDGPUBaseInfo)
+
+
+def spelled(counter: Counter, count: int) -> str:
+    """The wait until at most so many are outstanding, as it is written."""
+    if counter in COUNTING["rdna4"]:
+        return f"s_wait_{counter} {count}"
+    return f"s_waitcnt {counter}({count})"
 
 
 def parts(registers: Iterable[int], halves: tuple[int, ...] = (0, 1)) -> Iterator[int]:
@@ -164,8 +224,8 @@ def _stored_half(name: str) -> tuple[int, ...]:
 def issue(queues: Queues, op: Operation) -> Queues:
     """The queues after one more operation; what a full counter stalls for has left them."""
     for counter in op.counters:
-        if counter == "vscnt":
-            queues = queues._replace(vscnt=min(queues.vscnt + 1, LIMIT))
+        if counts_stores(counter):
+            queues = queues._replace(stores=min(queues.stores + 1, LIMIT))
         else:
             queues = queues.having(counter, (*queues.of(counter), op.inst.pc)[-LIMIT:])
     return queues
@@ -173,8 +233,8 @@ def issue(queues: Queues, op: Operation) -> Queues:
 
 def wait(queues: Queues, counter: Counter, left: int, ops: Mapping[int, Operation]) -> Queues:
     """The queues after a wait until at most `left` operations are outstanding."""
-    if counter == "vscnt":
-        return queues._replace(vscnt=min(queues.vscnt, left))
+    if counts_stores(counter):
+        return queues._replace(stores=min(queues.stores, left))
     queue = queues.of(counter)
     kept: list[int] = []
     room = left

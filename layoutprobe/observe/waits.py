@@ -31,12 +31,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.isa.dialect import dialect_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.program import Block
+from layoutprobe.machine.program import BARRIER, BARRIER_SIGNAL, Block
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.counters import (
+    COUNTING,
     Counter,
     Operation,
     Queues,
@@ -105,9 +107,11 @@ class WaitRecord:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """What a block does to a state: the next state, and the hazards on the way."""
+    """What a block does to a state: the next state, the state where it arrives at a barrier (-1 where
+    it does not), and the hazards on the way."""
 
     state: int
+    arrival: int
     hazards: tuple[Hazard, ...]
 
 
@@ -130,11 +134,15 @@ class CounterTracker:
         self._ids: dict[Queues, int] = {Queues(): 0}
         self._steps: dict[tuple[Block, int], _Step] = {}
         self._of_wave: NDArray[np.int32] = np.zeros(0, np.int32)
+        self._arrived: NDArray[np.int32] = np.zeros(0, np.int32)  # state at the last arrival at a barrier
+        self._counting = COUNTING["rdna3"]
         self._lds = True
 
     def batch(self, machine: Machine) -> None:
         """All waves start with nothing outstanding."""
-        self._of_wave = np.zeros(machine.waves.workgroup.size, np.int32)
+        self._of_wave, self._arrived = (np.zeros(machine.waves.workgroup.size, np.int32) for _ in range(2))
+        program = machine.program
+        self._counting = COUNTING[dialect_of(program.code, program.kernel).generation]
         self._lds = machine.lds_size > 0
 
     def block(self, c: Cohort, block: Block) -> None:
@@ -149,13 +157,13 @@ class CounterTracker:
             self._of_wave[waves] = self._through(c, block, int(state), waves)
 
     def outstanding_lds(self, wave: int) -> frozenset[int]:
-        """PCs of the operations in a wave's lgkmcnt queue."""
-        return frozenset(self._states[self._of_wave[wave]].lgkmcnt)
+        """PCs of the LDS operations that a wave had outstanding when it last arrived at a barrier."""
+        return frozenset(self._states[self._arrived[wave]].lds)
 
     def busy_lds(self, waves: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which of the waves have anything in their lgkmcnt queue."""
-        states = self._of_wave[waves]
-        busy = [s for s in np.unique(states) if self._states[s].lgkmcnt]
+        """Which of the waves had any."""
+        states = self._arrived[waves]
+        busy = [s for s in np.unique(states) if self._states[s].lds]
         return waves[np.isin(states, busy)] if busy else waves[:0]
 
     def _through(self, c: Cohort, block: Block, state: int, waves: NDArray[np.int64]) -> int:
@@ -168,36 +176,46 @@ class CounterTracker:
         for hazard in step.hazards:
             hazard.who = hazard.who or who_is(c.machine, int(waves[0]))
             hazard.waves += len(waves)
+        if step.arrival >= 0:
+            self._arrived[waves] = step.arrival
         return step.state
 
     def _interpret(self, block: Block, queues: Queues) -> _Step:
-        walk = _Walk(queues, self.operations)
+        loads, _, lds, scalars = self._counting
+        walk = _Walk(queues, self.operations, tuple(dict.fromkeys((loads, lds, scalars))))
         found: list[Hazard] = []
+        arrival = -1
         for inst in block.listing:
             limits = waits(inst)
             if limits:
                 self.wait_sites.add(inst.pc)
                 walk.wait(inst, limits)
                 continue
-            op = self.operations.get(inst.pc) or operation(inst, lds=self._lds)
+            op = self.operations.get(inst.pc) or operation(inst, self._counting, lds=self._lds)
             for hazard in walk.hazards(inst, op):
                 key = (inst.pc, hazard.counter, hazard.writes)
                 found.append(self.hazards.setdefault(key, hazard))
             if op is not None:
                 self.operations[inst.pc] = op
                 walk.queues = issue(walk.queues, op)
-        state = self._ids.setdefault(walk.queues, len(self._states))
+            elif inst.name in (BARRIER, BARRIER_SIGNAL):
+                arrival = self._number(walk.queues)
+        return _Step(self._number(walk.queues), arrival, tuple(found))
+
+    def _number(self, queues: Queues) -> int:
+        state = self._ids.setdefault(queues, len(self._states))
         if state == len(self._states):
-            self._states.append(walk.queues)
-        return _Step(state, tuple(found))
+            self._states.append(queues)
+        return state
 
 
 @dataclass(eq=False)
 class _Walk:
-    """The queues on their way through a block."""
+    """The queues on their way through a block; `loading`: counters whose operations write registers."""
 
     queues: Queues
     ops: dict[int, Operation]
+    loading: tuple[Counter, ...]
     last_waits: dict[Counter, Inst] = field(default_factory=dict)
 
     def wait(self, inst: Inst, limits: dict[Counter, int]) -> None:
@@ -207,11 +225,11 @@ class _Walk:
 
     def hazards(self, inst: Inst, op: Operation | None) -> Iterable[Hazard]:
         """Hazards of an instruction; mends the queues as the missing wait would have."""
-        if not self.queues.vmcnt and not self.queues.lgkmcnt:
+        queues = self.queues
+        if not queues.loads and not queues.lds and not queues.scalars:
             return
         read, written = frozenset(reads(inst)), frozenset(writes(inst))
-        counters: tuple[Counter, ...] = ("vmcnt", "lgkmcnt")
-        for counter in counters:
+        for counter in self.loading:
             hit = self._hit(counter, read, written, op)
             if not hit:
                 continue
