@@ -13,6 +13,7 @@ from math import inf, prod
 
 from layoutprobe.checks.base import Check, Subject
 from layoutprobe.checks.places import site, where
+from layoutprobe.machine.program import BARRIER_SIGNAL, BARRIER_WAIT, BARRIERS
 from layoutprobe.observe.barriers import ApartBarriers
 from layoutprobe.observe.lds import Clash, Kind, LdsObserver, LdsRecord
 from layoutprobe.report import Finding
@@ -28,7 +29,8 @@ right hides none: read after write (a barrier is missing between store and load)
 (the tile is overwritten while another wave may still read it), write after write. Stores of equal
 values to one byte, or to a byte that nobody reads, harm nobody, and are only counted. Stores of one
 instruction from several waves to one byte are a matter of addresses, and reported by `swizzle`.
-Divergent barriers are found here too: waves that let each other go from different s_barrier
+Where a wave signals a barrier and waits later (RDNA4), what it accesses in between is ordered against
+nobody. Divergent barriers are found here too: waves that let each other go from different s_barrier
 instructions, one of which both executed, and that passed different numbers of barriers in all. A wave
 that has ended no longer counts, as on the hardware, and a barrier under a partial EXEC counts once for
 its wave. Wave-specialised kernels, whose waves meet at barriers of their own in equal numbers, are
@@ -76,7 +78,7 @@ def missing_barriers(subject: Subject, races: Iterable[Clash]) -> list[list[Clas
     too early, it is overwritten too early as well; the barrier is the same. And races of one kind
     do that one more barrier would end, wherever it stands.
     """
-    barriers = sorted(pc for pc, inst in subject.insts.items() if inst.name == "s_barrier")
+    barriers = sorted(pc for pc, inst in subject.insts.items() if inst.name in BARRIERS)
     groups: list[_Group] = []
     for race in races:
         first, second = race.first.inst.pc, race.second.inst.pc
@@ -160,13 +162,16 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
         place,
         expected=f"a barrier between {between}" + (" of the next pass of the loop" if loop else ""),
         observed=f"both in one barrier interval; {len(clashes)} pair(s) of instructions: {', '.join(names)}",
-        hint=_hint(shown.kind, loop),
+        hint=_hint(shown, loop),
         count=sum(c.count for c in clashes),
         came_from=f"{site(subject, first.inst)}, wave {first.who.wave}, lane {first.who.lane}",
     )
 
 
-def _hint(kind: Kind, loop: bool) -> str:
+def _hint(shown: Clash, loop: bool) -> str:
+    kind = shown.kind
+    if shown.between:
+        return f"what a wave does between {BARRIER_SIGNAL} and {BARRIER_WAIT}, no barrier orders: move it out"
     if kind == "RAW":
         return "__syncthreads() after the stores to the tile and before the first load from it"
     if kind == "WAR":

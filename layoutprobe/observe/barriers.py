@@ -14,7 +14,7 @@ from layoutprobe.observe.who import Who, who_is
 
 @dataclass(frozen=True)
 class ApartBarriers:
-    """Waves of one workgroup let each other go from different s_barrier instructions.
+    """Waves of one workgroup let each other go from different s_barrier (RDNA4: s_barrier_wait) instructions.
 
     Attributes:
         here, there: the two instructions.
@@ -59,7 +59,7 @@ class BarrierWatch:
         self._visited, self._apart = {}, {}
 
     def arrived(self, waves: NDArray[np.int64], inst: Inst) -> None:
-        """Waves execute a block that ends in this s_barrier."""
+        """Waves execute a block that ends in this barrier."""
         self._insts[inst.pc] = inst
         self._at[waves] = inst.pc
         self._visited.setdefault(inst.pc, np.zeros(self._at.size, np.bool_))[waves] = True

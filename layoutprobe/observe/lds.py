@@ -15,6 +15,10 @@ as late as the wait (the ISA adds no memory wait to s_barrier). It counts for th
 first, and somebody reads what came of it: one of the values is lost, so the map from elements to
 addresses is not injective. A byte that nobody reads afterwards is a dump for lanes without work.
 
+**Between signal and wait.** RDNA4 parts arriving at a barrier (s_barrier_signal) from waiting there
+(s_barrier_wait). An access in between is ordered neither against what others do before the barrier
+nor against what they do after it, and counts for both intervals. Late is what the signal finds pending.
+
 **Barriers apart.** Hardware counts any s_barrier, so waves that stand at different ones let each
 other go. Wave-specialised kernels do that on purpose. It is divergent where the waves that met at
 X and Y also executed a common one of the two, and passed different numbers of barriers in all:
@@ -33,7 +37,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Place
-from layoutprobe.machine.program import BARRIER, Block
+from layoutprobe.machine.program import BARRIER_SIGNAL, BARRIERS, Block
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.barriers import ApartBarriers, BarrierWatch
 from layoutprobe.observe.base import Recorder
@@ -44,9 +48,10 @@ from layoutprobe.observe.who import Who, who_is
 Stamps = NDArray[np.int64]
 
 # A stamp says who touched a granule and when. Fields from bit 0: lane, wave of the batch, site,
-# late, atomic, interval. A stamp of this interval is not less than `interval << _INTERVAL`.
-_WAVE, _SITE, _LATE, _ATOMIC, _INTERVAL = 5, 17, 35, 36, 37
-_LANE_MASK = 31
+# late, atomic, between signal and wait, interval: the last that it counts for. A stamp of this
+# interval is not less than `interval << _INTERVAL`.
+_WAVE, _SITE, _LATE, _ATOMIC, _BETWEEN, _INTERVAL = 6, 18, 36, 37, 38, 39
+_LANE_MASK = 63
 _WAVE_MASK = (1 << _SITE) - (1 << _WAVE)
 _SITE_LIMIT = 1 << _LATE - _SITE
 _WHEN = -1 << _INTERVAL
@@ -77,6 +82,7 @@ class Clash:
         first, second: the first pair of lanes that showed it.
         byte: LDS byte of the workgroup.
         late: the first access happened before a barrier, but had not been waited for.
+        between: one of the accesses lies between its wave's signal and wait (RDNA4).
         count: how many times lanes did this.
         read: of WAW: somebody read the byte afterwards.
     """
@@ -87,6 +93,7 @@ class Clash:
     byte: int
     late: bool
     count: int
+    between: bool = False
     read: bool = False
 
 
@@ -131,6 +138,7 @@ class LdsObserver(Recorder):
         self._overwrites: list[Clash] = []  # of kind WAW
         self._suspect: NDArray[np.int32] = np.zeros(0, np.int32)  # [granule] 1 + place in it
         self._complete = True
+        self._split = self._ahead = False  # there are signals; accesses between them and their waits
         self._shift = 2
         self._machine: Machine | None = None
         self._interval: Stamps = np.zeros(0, np.int64)  # [workgroup]
@@ -143,7 +151,8 @@ class LdsObserver(Recorder):
         self._tracker.batch(machine)
         self._barriers.batch(machine)
         self._machine = machine
-        insts = (inst for block in machine.program.blocks.values() for inst in block.listing)
+        insts = [inst for block in machine.program.blocks.values() for inst in block.listing]
+        self._split, self._ahead = any(inst.name == BARRIER_SIGNAL for inst in insts), False
         self._shift = granule_shift(insts)
         groups = int(machine.waves.workgroup.max(initial=-1)) + 1
         self._interval = np.ones(groups, np.int64)
@@ -154,7 +163,7 @@ class LdsObserver(Recorder):
     def block(self, c: Cohort, block: Block) -> None:
         """See Observer."""
         self._tracker.block(c, block)
-        if block.last is not None and block.last.name == BARRIER:
+        if block.last is not None and block.last.name in BARRIERS:
             self._barriers.arrived(c.waves, block.last)
 
     def ended(self, c: Cohort) -> None:
@@ -216,10 +225,18 @@ class LdsObserver(Recorder):
         atomic = int(store and is_atomic(inst))
         of_wave = self._interval[c.machine.waves.workgroup[c.waves]] << _INTERVAL
         of_wave += (c.waves << _WAVE) + (site << _SITE | atomic << _ATOMIC)
-        return of_wave[:, None] + np.arange(32)
+        if self._split and (between := c.machine.signalled[c.waves]).any():
+            self._ahead = True
+            of_wave += between * (1 << _INTERVAL | 1 << _BETWEEN)
+        return of_wave[:, None] + np.arange(c.size)
+
+    def _floor(self, me: Stamps) -> Stamps:
+        """The first stamp that an access is not ordered against."""
+        floor = me & _WHEN
+        return floor - ((me >> _BETWEEN & 1) << _INTERVAL) if self._ahead else floor
 
     def _read(self, me: Stamps, cells: Array) -> None:
-        floor = me & _WHEN
+        floor = self._floor(me)
         if self._overwrites:
             for number in np.unique(self._suspect[cells]):
                 if number:
@@ -228,6 +245,7 @@ class LdsObserver(Recorder):
         if (writer >= floor).any():
             self._clash("RAW", (writer >= floor) & _differ(writer, me), writer, me, cells)
         before = self._reader[cells]
+        other = self._other[cells] if self._ahead else before
         self._reader[cells] = me
         last = self._reader[cells]
         # Any reader of this interval whose wave is not that of `last` will do as the other one.
@@ -237,9 +255,18 @@ class LdsObserver(Recorder):
         earlier = (before >= floor) & _differ(last, before)
         if earlier.any():
             self._other[cells[earlier]] = before[earlier]
+        if self._ahead:
+            self._keep_ahead(before, other, me, cells)
+
+    def _keep_ahead(self, before: Stamps, other: Stamps, me: Stamps, cells: Array) -> None:
+        """Readers that count for the next interval stay, whoever reads in this one."""
+        first, second = (_later(stamps, me) for stamps in (before, other))
+        one, two = first | second, first & second & _differ(before, other)
+        self._reader[cells[one]] = np.where(first, before, other)[one]
+        self._other[cells[one]] = np.where(two, other, me)[one]
 
     def _write(self, store: _Store, me: Stamps, cells: Array) -> None:
-        floor = me & _WHEN
+        floor = self._floor(me)
         if self._overwrites:
             self._suspect[cells] = 0
         reader, other, before = self._reader[cells], self._other[cells], self._writer[cells]
@@ -258,9 +285,11 @@ class LdsObserver(Recorder):
         last = self._writer[cells]
         together = (_differ(last, me) | _lanes_differ(last, me)) & (me >> _ATOMIC & 1 == 0)
         if together.any():
-            changes = store.unlike((last >> _WAVE & 0xFFF).astype(np.int64), (last & _LANE_MASK))
+            changes = store.unlike(((last & _WAVE_MASK) >> _WAVE).astype(np.int64), (last & _LANE_MASK))
             self._harmless += int((together & _differ(last, me) & ~changes).sum())
             self._clash("WAW", together & changes, me, last, cells)
+        if self._ahead and (later := _later(before, me)).any():
+            self._writer[cells[later]] = before[later]
 
     def _carry_over(self, machine: Machine, wave: int) -> None:
         """Accesses of a wave that are outstanding at a barrier belong to the next interval too."""
@@ -305,12 +334,18 @@ class LdsObserver(Recorder):
 
         base = int(machine.lds_base[(first & _WAVE_MASK) >> _WAVE, 0])
         byte = (cell << self._shift) - base
-        return Clash(kind, touch(first), touch(second), byte, bool(first >> _LATE & 1), count)
+        between = bool((first | second) >> _BETWEEN & 1)
+        return Clash(kind, touch(first), touch(second), byte, bool(first >> _LATE & 1), count, between)
 
 
 def _differ(a: Stamps, b: Stamps) -> Array:
     """Different waves. Waves of different workgroups never share a granule."""
     return (a ^ b) & _WAVE_MASK != 0
+
+
+def _later(a: Stamps, b: Stamps) -> Array:
+    """Those of `a` that count for a later interval than `b`."""
+    return a >> _INTERVAL > b >> _INTERVAL
 
 
 def _lanes_differ(a: Stamps, b: Stamps) -> Array:

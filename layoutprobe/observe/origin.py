@@ -32,6 +32,9 @@ Ints = NDArray[np.int64]
 
 MAX_NODES = 1 << 21
 MAX_LDS_LOADS = 1 << 16
+_POSITION, _STORE = 6, 21
+"""A stamp of who stored a granule: bits of the lane, then of the wave's position in its cohort, then
+which store."""
 _DEPTH = 12
 """Instructions between an operand and its load that are followed."""
 _FANOUT = 64
@@ -153,7 +156,8 @@ class OriginObserver(WaveCounter):
         local = place.offsets - c.lds_base
         cells = (place.offsets >> self._shift)[..., None] + np.arange(max(1, size >> self._shift))
         if store:
-            stamps = len(self._stores) << 20 | np.arange(len(c.waves))[:, None] << 5 | np.arange(32)
+            waves = np.arange(len(c.waves))[:, None]
+            stamps = len(self._stores) << _STORE | waves << _POSITION | np.arange(c.size)
             self._stores.append(_Store(inst, c.waves.copy(), self._node[c.waves], local))
             self._writer[cells[place.mask]] = stamps[place.mask][:, None]
             return
@@ -190,8 +194,8 @@ class OriginObserver(WaveCounter):
             yield Step(load, self._who(at), read[0] if read else None)
             if read is None or read[1] < 0:
                 return
-            store = self._stores[read[1] >> 20]
-            position, lane = read[1] >> 5 & 0x7FFF, read[1] & 31
+            store = self._stores[read[1] >> _STORE]
+            position, lane = (read[1] & (1 << _STORE) - 1) >> _POSITION, read[1] & (1 << _POSITION) - 1
             at = _Position(int(store.nodes[position]), store.inst.pc, int(store.waves[position]), lane)
             yield Step(store.inst, self._who(at), int(store.local[position, lane]))
             offset = read[0] - int(store.local[position, lane])
