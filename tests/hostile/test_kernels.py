@@ -18,10 +18,10 @@ contract = { kind = "none" }
 grid = 1
 block = 64
 sizes = [{ n = 64 }]
-limits = { instructions = 20000, seconds = 2 }
+limits = { instructions = 3000 }
 argument = [{ name = "y", role = "inout", dtype = "i32", shape = ["n"], initial = "zero" }]
 """
-ENDLESS = "did not end within 20000 instructions"
+ENDLESS = "did not end within 3000 instructions"
 UNDECIDED = {
     "spin": ENDLESS,
     "sleeps": ENDLESS,
@@ -52,7 +52,10 @@ REFUSED = {
 }
 """Name -> further keys, and the error of its verdict."""
 SLOW = {
-    "many workgroups": ('symbol = "fills"\ngrid = "n << 18"', "did not end within 2 seconds"),
+    "many workgroups": (
+        'symbol = "fills"\ngrid = "n << 18"\nlimits = { seconds = 2 }',
+        "did not end within 2 seconds",
+    ),
     "large stacks": ('symbol = "large_stack"\nblock = 1024', "did not end within"),
 }
 
