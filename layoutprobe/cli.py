@@ -19,6 +19,7 @@ from layoutprobe import (
     init_command,
     layout_command,
     occupancy_command,
+    run_command,
 )
 from layoutprobe.arguments import Parser, ShowVersion, index, indices
 from layoutprobe.errors import ProbeError, UsageError
@@ -157,6 +158,8 @@ def parser() -> Parser:
     capture.set_defaults(parse=_parse)
     waves = _command(commands, "occupancy", occupancy_command.SUMMARY, occupancy_command.run)
     occupancy_command.add_options(waves)
+    program = _command(commands, "run", run_command.SUMMARY, run_command.run)
+    run_command.add_options(program)
     _command(commands, "doctor", "what of compilers and devices is found here", _doctor)
     listing = _command(commands, "list", "names that options accept", _list)
     listing.add_argument("what", choices=["patterns", "schemes", "checks"], help="which names")

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from layoutprobe import arch
+from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.errors import UsageError
 from layoutprobe.hiphost.pretence import Pretence
 from layoutprobe.hiphost.protocol import SOCKET
@@ -95,6 +96,11 @@ class Server:
     def faults(self) -> int:
         """Faults of kernels so far."""
         return sum(session.faults for session in self.sessions)
+
+    @property
+    def name(self) -> str:
+        """What runs the kernels, for a person."""
+        return f"{EmulatorBackend().evidence.source} as {self.target}"
 
     def _accept(self) -> None:
         while True:

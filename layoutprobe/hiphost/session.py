@@ -41,7 +41,7 @@ class Session:
         target: what the device executes.
         pretence: what the device pretends.
         say: prints a message of the emulator for a person.
-        faults: faults of kernels so far.
+        launches, faults: kernels that were launched, and that failed, so far.
         stop: set when nobody waits any more.
     """
 
@@ -49,6 +49,7 @@ class Session:
     target: str
     pretence: Pretence
     say: Callable[[str], None]
+    launches: int = 0
     faults: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -197,6 +198,7 @@ class Session:
         if self.pretence.hang:
             self._hanging = True
             return
+        self.launches += 1
         self.device.launch(id, (gx, gy, gz), (bx, by, bz), lds, bytes(request.data), self._fault)
 
     def _fault(self, fault: ProbeError) -> None:

@@ -1,0 +1,66 @@
+"""Compiles the host programs with the clang of the ziglang package; nothing of ROCm is needed."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from layoutprobe.hiphost.bundle import BUNDLE
+from layoutprobe.hiphost.shim_build import install
+from layoutprobe.toolchain.compile import compile_hip
+from layoutprobe.toolchain.find import run, ziglang
+
+PROGRAMS = Path(__file__).parent / "programs"
+TARGET = "gfx1151"
+_HOST = "x86_64-linux-gnu.2.28"
+
+
+def zig(*arguments: str) -> None:
+    path = ziglang()
+    assert path is not None, "the tests need the ziglang package"
+    done = run((str(path), *arguments))
+    assert done.returncode == 0, done.stderr
+
+
+def build_c(source: str, folder: Path, *flags: str) -> Path:
+    """A C program, linked to the library that stands for ROCm's."""
+    library = _library(folder)
+    program = folder / Path(source).stem
+    zig("cc", "-target", _HOST, "-O1", *flags, "-o", str(program), str(PROGRAMS / source), str(library))
+    return program
+
+
+def build_hip(source: str, folder: Path, bundle: bytes) -> Path:
+    """The host side of a HIP source, with a bundle of device code inside."""
+    fat, host, program = folder / "bundle", folder / "host.o", folder / Path(source).stem
+    fat.write_bytes(bundle)
+    zig(
+        *("clang", "-x", "hip", "--cuda-host-only", "-nogpulib", "-nogpuinc", "-target", "x86_64-linux-gnu"),
+        *("-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat), "-O1", "-c", str(PROGRAMS / source)),
+        *("-fPIC", "-o", str(host)),
+    )
+    zig("cc", "-target", _HOST, "-O1", "-o", str(program), str(host), str(_library(folder)))
+    return program
+
+
+def _library(folder: Path) -> Path:
+    lib = folder / "lib"
+    if not lib.exists():
+        lib.mkdir()
+        install(lib)
+    return lib / "libamdhip64.so"
+
+
+def device_code(source: str, target: str = TARGET) -> bytes:
+    return compile_hip(PROGRAMS / source, target=target).data
+
+
+def bundle_of(codes: dict[str, bytes]) -> bytes:
+    """An offload bundle as clang-offload-bundler writes it."""
+    names = {b"host-x86_64-unknown-linux-gnu-": b""}
+    names |= {f"hipv4-amdgcn-amd-amdhsa--{target}".encode(): code for target, code in codes.items()}
+    head, body, at = BUNDLE + struct.pack("<Q", len(names)), b"", 4096
+    for name, code in names.items():
+        head += struct.pack("<QQQ", at + len(body), len(code), len(name)) + name
+        body += code.ljust(-(-len(code) // 4096) * 4096, b"\0")
+    return head.ljust(at, b"\0") + body
