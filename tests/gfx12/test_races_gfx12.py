@@ -78,13 +78,15 @@ def test_readers_that_come_later_hide_no_early_one(early: int, between: bool) ->
     The emulator takes code at low addresses first.
     """
     load = ("ds_load_b32 v2, v4", "s_wait_dscnt 0x0")
+    first = (*SIGNAL, *load) if between else (*load, *SIGNAL)
     body = (
         *("s_bfe_u32 s12, ttmp8, 0x50019", "v_mov_b32_e32 v4, 0"),  # the wave's number; word 0
         *(*OWN_STORE, *BARRIER),
         *(f"s_cmp_lg_u32 s12, {early}", "s_cbranch_scc1 .Lothers"),
-        *(*SIGNAL, *load) if between else (*load, *SIGNAL),
-        "s_branch .Lwait",
-        *(".Lothers:", "s_cmp_eq_u32 s12, 3", "s_cbranch_scc1 .Lsignal", *load),
+        *(*first, "s_branch .Lwait"),
+        *(".Lothers:", "s_cmp_eq_u32 s12, 3", "s_cbranch_scc1 .Lsignal"),
+        *(f"s_cmp_lg_u32 s12, {(early + 1) % 3}", "s_cbranch_scc1 .Llast"),
+        *(*load, "s_branch .Lsignal", ".Llast:", *load),  # one after the other
         *(".Lsignal:", *SIGNAL),
         *(".Lwait:", *WAIT),
         *("s_cmp_lg_u32 s12, 3", "s_cbranch_scc1 .Lend0", "ds_store_b32 v4, v0", "s_wait_dscnt 0x0"),
