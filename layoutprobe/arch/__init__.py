@@ -7,15 +7,15 @@ tells.
 from __future__ import annotations
 
 from layoutprobe.arch.base import Arch, MatrixInstruction
-from layoutprobe.arch.gfx1151 import GFX1151
-from layoutprobe.arch.gfx1200 import GFX1200, GFX1201
+from layoutprobe.arch.gfx11 import GFX11, GFX1151
+from layoutprobe.arch.gfx12 import GFX1200, GFX1201
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.nvidia import SM_80, SM_89, SM_90
 from layoutprobe.arch.registers import RESOURCES, Resources, resources
 from layoutprobe.arch.waves import Occupancy, RegisterBudget, occupancy, register_budget
 from layoutprobe.errors import UsageError
 
-ARCHES = {arch.name: arch for arch in (GFX1151, GFX1200, GFX1201, SM_80, SM_89, SM_90)}
+ARCHES = {arch.name: arch for arch in (*GFX11, GFX1200, GFX1201, SM_80, SM_89, SM_90)}
 DEFAULT = GFX1151.name
 
 

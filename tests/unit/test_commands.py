@@ -201,10 +201,10 @@ def test_wrong_arguments_are_refused_in_words(arguments: dict[str, object], word
 
 @pytest.mark.parametrize(
     ("typed", "hint"),
-    [("GFX1151", "did you mean gfx1151?"), ("1151", "did you mean gfx1151?"), ("gfx1150", None)],
+    [("GFX1151", "did you mean gfx1151?"), ("1151", "did you mean gfx1151?"), ("gfx1250", None)],
 )
 def test_another_chip_is_no_typing_error(typed: str, hint: str | None) -> None:
-    """gfx1150 is as real as gfx1151: who asks for it did not mistype."""
+    """gfx1250 is as real as gfx1151: who asks for it did not mistype."""
     with pytest.raises(UsageError, match="unknown arch") as caught:
         dump(arch=typed, backend=BACKEND)
     assert caught.value.hint == hint
