@@ -71,6 +71,8 @@ def run(subject: Subject) -> CheckResult:
         model = lds_model(subject.code.target)
     except UsageError as error:
         return CHECK.undecided(error.what)
+    if subject.kernel.wavefront_size != 32:
+        return CHECK.undecided(f"no LDS phase rules for waves of {subject.kernel.wavefront_size} lanes")
     costs = sorted((_cost(s, model) for s in record.sites), key=lambda c: (c.ideal - c.total, c.site.inst.pc))
     total, ideal = (sum(getattr(c, name) for c in costs) for name in ("total", "ideal"))
     factor = total / ideal

@@ -246,7 +246,7 @@ def _case(matrix: str, view: _View, problem: Problem) -> Case:
         held, slots, live = (f.a_row[at], f.a_k[at]), g.a, (rows != NOWHERE)[..., None] & (g.a >= 0)
         origin, tile, shape = (
             (d[0] if d_trusted[0] else a[0], _depth(view, "A")),
-            (16, 16),
+            (16, k.size),
             (extents[0], problem.k),
         )
     else:
@@ -256,7 +256,7 @@ def _case(matrix: str, view: _View, problem: Problem) -> Case:
         held, slots, live = (f.b_k[at], f.b_col[at]), g.b, (cols != NOWHERE)[..., None] & (g.b >= 0)
         origin, tile, shape = (
             (_depth(view, "B"), d[1] if d_trusted[1] else b[1]),
-            (16, 16),
+            (k.size, 16),
             (problem.k, extents[1]),
         )
     axes = view.judged.group.form.instruction.needed[matrix].row.shape[1:]
@@ -278,7 +278,8 @@ def _depth(view: _View, matrix: str) -> int:
     partner = "B" if matrix == "A" else "A"
     if view.follows[partner][other]:
         return view.origins[partner][other]
-    return view.origins[matrix][mine] // 16 * 16
+    step = view.judged.group.form.geometry.a.shape[2]
+    return view.origins[matrix][mine] // step * step
 
 
 def _copies_differ(case: Case, views: list[_View], copies: int) -> bool:

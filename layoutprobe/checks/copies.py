@@ -6,6 +6,8 @@ the emulator reads may still be read by a card: what silicon does where copies d
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,11 +45,18 @@ def _differing(judged: Judged, matrix: str, period: int) -> NDArray[np.bool_]:
     needed = form.instruction.needed[matrix]
     axes = needed.row.shape[1:]
     held = (form.a if matrix == "A" else form.b).reshape(-1, *axes)
-    partner = (np.arange(axes[0]) + period) % axes[0]
-    live = ~needed.holes[0]
-    # Both copies are read, each by its own outputs, where both are live: the product's law covers it.
-    differs = (held != held[:, partner]) & ~live & live[partner]
-    return np.asarray(differs & _stored_lanes(judged, matrix)[:, partner][:, :, None, None])
+    live, stored = ~needed.holes[0], _stored_lanes(judged, matrix)[:, :, None, None]
+    differs = np.zeros(held.shape, np.bool_)
+    for partner in _partners(axes[0], period):
+        # Both copies are read, each by its own outputs, where both are live: the product's law covers it.
+        differs |= (held != held[:, partner]) & ~live & live[partner] & stored[:, partner]
+    return differs
+
+
+def _partners(lanes: int, period: int) -> Iterator[NDArray[np.intp]]:
+    """The lanes that hold the copies of each lane's elements, one other copy after the other."""
+    for shift in range(period, lanes, period):
+        yield (np.arange(lanes) + shift) % lanes
 
 
 def _stored_lanes(judged: Judged, matrix: str) -> NDArray[np.bool_]:
@@ -75,8 +84,9 @@ def _finding(
     at, lane, vgpr, field = (int(x) for x in np.argwhere(differs)[0])
     inst = form.insts[int(form.pc[at])]
     axes = differs.shape[1:]
-    partner = (lane + period) % axes[0]
     held = (form.a if matrix == "A" else form.b).reshape(-1, *axes)
+    live = ~form.instruction.needed[matrix].holes[0, :, vgpr, field]
+    partner = next(int(p[lane]) for p in _partners(axes[0], period) if live[p[lane]])
     if held[at, lane, vgpr, field] >= 0 > held[at, partner, vgpr, field]:
         lane, partner = partner, lane  # the copy that is read is the one that holds nothing
     operand = inst.src[0 if matrix == "A" else 1]

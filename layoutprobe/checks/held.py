@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Recorded, Subject, UndecidedError
-from layoutprobe.interactions import element_type, interaction_of
+from layoutprobe.interactions import element_types, interaction_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Gemm
@@ -100,6 +100,13 @@ class Form:
     a: Numbers
     b: Numbers
 
+    @property
+    def code_slots(self) -> Ints:
+        """The geometry's slots of D as accumulator codes number them: int64 [block, row, col]."""
+        _, lanes, vgprs, fields = self.instruction.needed["D"].row.shape
+        lane, register = np.divmod(self.geometry.d, vgprs * fields)
+        return np.asarray(register * lanes + lane)
+
     def select(self, which: NDArray[np.bool_]) -> Form:
         """Some of the executions."""
         return replace(
@@ -160,8 +167,7 @@ def _form(runs: list[list[Execution]], coding: Coding) -> Form:
             raise UndecidedError("which matrix instructions are executed depends on the values of A and B")
     insts = {e.inst.pc: e.inst for e in runs[0]}
     inst = runs[0][0].inst
-    instruction = interaction_of(inst)
-    dtype = element_type(inst)
+    instruction = interaction_of(inst, runs[0][0].a.shape[-1])
     a, b = (
         _numbers(
             [[_operand(e, which) for e in run] for run in runs],
@@ -170,7 +176,7 @@ def _form(runs: list[list[Execution]], coding: Coding) -> Form:
             instruction.needed[which.upper()].field_bits,
             coding,
         )
-        for which in "ab"
+        for which, dtype in zip("ab", element_types(inst), strict=True)
     )
     pc, wave, turn = first
     return Form(insts, instruction, geometry(instruction), pc, wave, turn, a, b)
@@ -231,14 +237,17 @@ def _fields(words: NDArray[np.uint32], bits: int) -> NDArray[Any]:
 
 
 def _digits(dtype: str, base: int) -> NDArray[np.int32]:
-    """Digit less one of every raw value of an element; ZERO, or UNKNOWN for no digit."""
+    """Digit less one of every raw value of an element; ZERO, or UNKNOWN for no digit.
+
+    A manifest has no 8-bit floats: they are bytes, which no kernel changes on their way.
+    """
     with np.errstate(invalid="ignore"):  # among all bits are signalling NaNs
         if dtype == "f16":
             value = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
         elif dtype == "bf16":
             value = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
         else:
-            value = np.arange(1 << (8 if dtype == "iu8" else 4)).astype(np.float64)
+            value = np.arange(1 << (4 if dtype == "iu4" else 8)).astype(np.float64)
     value = np.nan_to_num(value, nan=-1.0)  # NaN is no digit
     good = (value >= 1) & (value <= base) & (value == np.floor(value))
     digit = np.where(good, np.where(good, value, 1) - 1, UNKNOWN)

@@ -163,9 +163,10 @@ def _element(analysis: Analysis, judged: Judged, matrix: str, row: int, col: int
 
 def destination(analysis: Analysis, culprit: Culprit) -> int:
     """Flat element of the output that a culprit's slot of D is stored to, -1 for none."""
-    position, lane, vgpr, _ = culprit.slot
+    position, lane, vgpr, field = culprit.slot
     chain = int(culprit.judged.factors.chain[int(culprit.executions[position])])
-    return int(analysis.arrivals.element[chain, vgpr * 32 + lane])
+    _, lanes, _, fields = culprit.judged.group.form.instruction.needed["D"].row.shape
+    return int(analysis.arrivals.element[chain, (vgpr * fields + field) * lanes + lane])
 
 
 def _observed(analysis: Analysis, culprit: Culprit) -> str:

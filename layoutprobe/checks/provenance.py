@@ -20,10 +20,9 @@ from layoutprobe.interactions import is_matrix
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.observe.accumulators import FROM_OTHER
 from layoutprobe.observe.matrix import SLOTS, OperandRecorder, Operands
-from layoutprobe.solver.product import NOWHERE, Factors, Geometry, Judgement, Targets, judge
+from layoutprobe.solver.product import NOWHERE, Factors, Judgement, Targets, judge
 
 Ints = NDArray[np.int64]
-_D_VGPRS, _LANES = 8, 32
 
 
 class NoProductError(Exception):
@@ -131,15 +130,9 @@ def _analyse(subject: Subject) -> Analysis:
     return Analysis(problem, operands, arrivals, judged, lost, summed, foreign, tainted)
 
 
-def _code_slots(g: Geometry) -> Ints:
-    """Slots of D as accumulator codes number them: VGPR * 32 + lane."""
-    lane, vgpr = np.divmod(g.d, _D_VGPRS)
-    return np.asarray(vgpr * _LANES + lane)
-
-
 def _targets(problem: Problem, element: Ints, group: Group) -> Targets:
     """Where the slots of every chain go, by their flat element of D."""
-    at = element[:, _code_slots(group.form.geometry)]
+    at = element[:, group.form.code_slots]
     product, inside = np.divmod(at, problem.m * problem.n)
     row, col = np.divmod(inside, problem.n)
     product %= problem.batch
@@ -187,7 +180,7 @@ def _expected(problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Fact
         inside = (m >= 0) & (n >= 0) & (m // problem.m == n // problem.n)
         flat = (m // problem.m * problem.m + m % problem.m) * problem.n + n % problem.n
         chains = np.broadcast_to(factors.chain[:, None, None, None], flat.shape)
-        slots = np.broadcast_to(_code_slots(group.form.geometry), flat.shape)
+        slots = np.broadcast_to(group.form.code_slots, flat.shape)
         expected[chains[inside], slots[inside]] = flat[inside]
     return expected
 

@@ -114,6 +114,7 @@ def direct(
     transposed: bool = False,
     edits: Sequence[Edit] = (),
     sizes: Sequence[str] = (INTERIOR, RAGGED),
+    checks: Sequence[Check] = CHECKS,
 ) -> Results:
     """The GEMM without LDS.
 
@@ -126,6 +127,7 @@ def direct(
         transposed: it computes C transposed.
         edits: as for `tiled`.
         sizes: to run.
+        checks: to apply.
     """
     leads = {"row": ("K", "N"), "col": ("M", "K")}
     matrices, strides = "", []
@@ -151,6 +153,7 @@ order = "{order}", ld = "{lead}" }},"""
         block=32,
         sizes=sizes,
         defines=f"FORM = {form}" + (", TRANSPOSED = 1" if transposed else ""),
+        checks=checks,
     )
 
 

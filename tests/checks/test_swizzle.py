@@ -62,8 +62,17 @@ def test_maps_of_the_tiles_are_metrics(tmp_path: Path) -> None:
     ) in str(metrics["B in LDS"])
 
 
-@pytest.mark.parametrize("side", ["store", "load"])
-@pytest.mark.parametrize("name", [name for name in SCHEMES if name != "no padding"])
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        ("padding", "store"),
+        ("padding", "load"),
+        ("xor of 16 bytes", "store"),
+        ("xor of pairs", "load"),
+        ("rotated rows", "store"),
+        ("transposed", "load"),
+    ],
+)
 def test_a_scheme_on_one_side_is_red(tmp_path: Path, name: str, side: str) -> None:
     """The other side lays rows out without padding."""
     plain_store, plain_load = SCHEMES["no padding"]

@@ -1,0 +1,77 @@
+"""The kernels of the development notes: the correct ones hold, the historical bug is red by name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from checks.gemm_lab import only
+
+from layoutprobe.assets import asset_dir
+from layoutprobe.checks.registry import CHECKS
+from layoutprobe.gating.session import check_kernel
+from layoutprobe.manifest.model import KernelCase
+from layoutprobe.manifest.read import read_manifest
+
+SEEDS = asset_dir("probes") / "gemm" / "seeds"
+SIZES = [
+    {"M": 128, "N": 128, "K": 64},
+    {"M": 200, "N": 136, "K": 80},
+    {"M": 512, "N": 512, "K": 64},
+]
+CORRECT = [
+    "standard", "asmOpt", "native", "kunroll", "quad", "highOcc", "noPrefetch", "zerocopy", "swizzled",
+    "xor_optimized", "hilbert", "coop", "adaptive",
+]  # fmt: skip
+BUGGY = ["asmOpt-column", "swizzled-column"]
+
+
+@cache
+def cases(name: str) -> dict[str, KernelCase]:
+    return {case.name: case for case in read_manifest(SEEDS / f"{name}.toml").kernels}
+
+
+def test_the_manifests_list_every_kernel_at_every_size() -> None:
+    """Whoever runs `layoutprobe check` on them has covered the notes."""
+    assert sorted(cases("layoutprobe")) == sorted(CORRECT)
+    assert sorted(cases("buggy")) == sorted(BUGGY)
+    for case in (*cases("layoutprobe").values(), *cases("buggy").values()):
+        assert [dict(sizes) for sizes in case.sizes] == SIZES
+        assert not case.skip, "no check is left out"
+        assert case.contract == cases("layoutprobe")["standard"].contract
+
+
+def test_the_kernel_without_the_bug_holds_at_every_size() -> None:
+    """tests/campaign does the same for all of them."""
+    found = check_kernel(cases("layoutprobe")["asmOpt"], "gfx1151", CHECKS)
+    assert {result.check: result.status for result in found.results} == {c.name: "holds" for c in CHECKS}
+    assert len(found.sizes) == 3
+
+
+@pytest.mark.parametrize("name", BUGGY)
+def test_the_column_load_is_named(name: str) -> None:
+    case = cases("buggy")[name]
+    found = check_kernel(replace(case, sizes=case.sizes[:1]), "gfx1151", CHECKS)
+    results = {result.check: result for result in found.results}
+    finding = only(results["operand-provenance"])
+    assert (
+        finding.what == "A is loaded transposed: a lane holds a column of A where the instruction reads a row"
+    )
+    assert (finding.where["wave"], finding.where["lane"], finding.where["half"]) == (0, 0, "high")
+    assert (finding.expected, finding.observed) == ("A[0][1]", "A[1][0]")
+    file = f"{name.split('-')[0]}.hip"
+    source = (SEEDS / file).read_text().split("\n")
+    load = re.search(rf"ds_load_u16_d16_hi at {file}:(\d+) \(LDS byte", finding.came_from)
+    assert load, finding.came_from
+    assert "A_lds[buffer]" in source[int(load[1]) - 1], "the load that takes a column"
+    assert "#if COLUMN_LOAD" in source[int(load[1]) - 2]
+    assert "stored by ds_store_b128 at" in finding.came_from
+    assert only(results["numerics"]).what.endswith("every 16 x 16 tile of A is transposed")
+    others = {
+        check: result.status
+        for check, result in results.items()
+        if check not in ("operand-provenance", "numerics")
+    }
+    assert set(others.values()) == {"holds"}, others
