@@ -17,10 +17,10 @@ LDS starts undefined in every workgroup, bit by bit. Copying an undefined value 
 memcheck: the last tile of a ragged problem may hold rows that nobody stored and nobody needs. What
 counts is an undefined value from LDS that reaches the output, most often through a matrix operand; one
 finding is made per operand (or else per source line that loads such values), with the byte and what of
-LDS had been stored.
-One that reaches an address or a branch stops the run, and is reported as `memory`.
-An LDS access out of bounds or off its alignment stops the run and is a finding of this check. On a
-card, reads out of bounds give 0 and writes are dropped, silently.
+LDS had been stored. One that reaches an address or a branch stops the run, and is reported as `memory`.
+An LDS access out of bounds, or an atomic off its alignment, stops the run and is a finding of this
+check. On a card, reads out of bounds give 0 and writes are dropped, silently. Bytes of an earlier tile
+that were never replaced are defined: that they are the wrong ones is found by operand-provenance.
 Seen is what was executed at this size. Evidence: emulated."""
 
 

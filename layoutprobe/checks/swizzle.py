@@ -34,7 +34,8 @@ of `races`). And the two functions agree: what a matrix operand gets out of LDS 
 needs, as far as operand-provenance can follow it; where a swizzle or a row stride stands on one side
 only, or an operand that is loaded as it is holds elements for which no other cause is known, the load
 looked in a wrong place of the tile, and the finding names the byte it read and the byte where the
-element lies.
+element lies. Where it found what nobody had stored, lds-safety says so; where it looked in the right
+place at a wrong time, operand-provenance and races do.
 The metrics show how each tile lies in LDS (from runs in which every element carries a number of its
 own), with padding and the closed form where one is found; for the first workgroup only. Without a
 matrix product in the contract, which element a load should find is not known, and only injectivity is
