@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.arch import DEFAULT, Arch, find
+from layoutprobe.arch import DEFAULT, find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source, chosen
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import ProbeError, UsageError
-from layoutprobe.instructions.naming import renamed
+from layoutprobe.instructions.naming import with_documented_names
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.patterns import load_pattern
 from layoutprobe.patterns.carriers import DTYPE_CARRIERS, carrier_of
@@ -28,9 +28,6 @@ from layoutprobe.solver.observe import Observation
 DEFAULT_PATTERNS = ("rowcol", "row-coded")
 """row*256 + col in raw bits is exact in every 16-bit dtype and readable in hexadecimal. row-coded
 never codes 0, so that a register that was merely cleared does not pass for element (0, 0)."""
-
-
-_LINES = {"M": "rows", "N": "columns", "K": "k"}
 
 
 @dataclass(frozen=True)
@@ -174,7 +171,9 @@ def accumulators_of(bench: Bench) -> Accumulators:
     )
     inputs = {"a": experiment.a, "b": experiment.b, "c": experiment.c}
     interaction = bench.run("interaction", inputs, shape=fact.shape)
-    instruction = _with_documented_names(solve_interaction(interaction), target, fact.name)
+    instruction = with_documented_names(
+        solve_interaction(interaction), target.matrix_form(fact.name), target.wave_size
+    )
     if not np.array_equal(instruction.meetings.c, instruction.meetings.c_to):
         raise ProbeError(
             "The instruction adds C into other slots of D",
@@ -188,16 +187,6 @@ def accumulators_of(bench: Bench) -> Accumulators:
     stored = solve_epilogue(capture.outputs["C"], codes, capture.undefined.get("C"))
     origins = {"D": wave_origins(spec, "D", waves)}
     return Accumulators(spec.tile, [capture, interaction], instruction, stored, origins)
-
-
-def _with_documented_names(solved: Interaction, target: Arch, name: str) -> Interaction:
-    """The same with the document's names of rows, columns and k, where these are but names."""
-    form = target.matrix_form(name)
-    layouts, axes = renamed(solved.needed, form, target.wave_size, 0)
-    if all(layouts[matrix] == layout for matrix, layout in solved.needed.items()):
-        return solved
-    rules = {axis: f"{_LINES[axis]} as in {form.document}" for axis in axes}
-    return replace(solved, needed=layouts, rules={**solved.rules, **rules})
 
 
 def observations(

@@ -67,12 +67,14 @@ _GFX11 = LdsModel(
 LDS_MODELS: Mapping[str, LdsModel] = {"gfx1151": _GFX11}
 
 
-def lds_model(target: str) -> LdsModel:
-    """The phase rules of a target.
+def lds_model(target: str, lanes: int = 32) -> LdsModel:
+    """The phase rules of a target for waves of so many lanes.
 
     Raises:
         UsageError: there are none for it.
     """
+    if lanes != 32:
+        raise UsageError(f"no LDS phase rules for waves of {lanes} lanes", expected="32")
     if target not in LDS_MODELS:
         raise UsageError(f"no LDS phase rules for {target!r}", expected="one of: " + ", ".join(LDS_MODELS))
     return LDS_MODELS[target]

@@ -67,12 +67,13 @@ def run(subject: Subject) -> CheckResult:
     record = subject.plain().record(BankRecord)
     if not record.sites:
         return CHECK.skipped("the kernel uses no LDS")
+    limit, lanes = subject.case.limits.bank_conflicts, subject.kernel.wavefront_size
     try:
-        model = lds_model(subject.code.target)
+        model = lds_model(subject.code.target, lanes)
     except UsageError as error:
+        if limit is None:
+            return CHECK.skipped(f"{error.what}, and no limit is set")
         return CHECK.undecided(error.what)
-    if subject.kernel.wavefront_size != 32:
-        return CHECK.undecided(f"no LDS phase rules for waves of {subject.kernel.wavefront_size} lanes")
     costs = sorted((_cost(s, model) for s in record.sites), key=lambda c: (c.ideal - c.total, c.site.inst.pc))
     total, ideal = (sum(getattr(c, name) for c in costs) for name in ("total", "ideal"))
     factor = total / ideal
@@ -85,7 +86,6 @@ def run(subject: Subject) -> CheckResult:
     }
     if record.dropped:
         metrics["accesses not modelled"] = record.dropped
-    limit = subject.case.limits.bank_conflicts
     findings = [] if limit is None or factor <= limit else [_finding(subject, costs[0], factor, limit)]
     return CHECK.found(findings, model.evidence, metrics=metrics)
 

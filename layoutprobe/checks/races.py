@@ -13,8 +13,7 @@ from math import inf, prod
 
 from layoutprobe.checks.base import Check, Subject
 from layoutprobe.checks.places import site, where
-from layoutprobe.machine.program import BARRIER_SIGNAL, BARRIER_WAIT, BARRIERS
-from layoutprobe.observe.barriers import ApartBarriers
+from layoutprobe.observe.barriers import BARRIER_SIGNAL, BARRIER_WAIT, BARRIERS, ApartBarriers
 from layoutprobe.observe.lds import Clash, Kind, LdsObserver, LdsRecord
 from layoutprobe.report import Finding
 from layoutprobe.verdict import CheckResult

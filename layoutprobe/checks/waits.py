@@ -9,7 +9,7 @@ from layoutprobe.checks.places import register_name, site, where
 from layoutprobe.checks.races import missing_barriers
 from layoutprobe.isa.dialect import dialect_of
 from layoutprobe.isa.inst import Inst
-from layoutprobe.machine.program import BARRIER, BARRIER_SIGNAL
+from layoutprobe.observe.barriers import BARRIER, BARRIER_SIGNAL
 from layoutprobe.observe.counters import COUNTING, spelled, waits
 from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord

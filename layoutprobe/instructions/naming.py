@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from layoutprobe.arch.fragments import Fragment
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.solver.interaction import Interaction
+
+NAMES = {"M": "rows", "N": "columns", "K": "k"}
 
 Ints = NDArray[np.int64]
 Layouts = Mapping[str, Layout]
@@ -55,6 +58,15 @@ def renamed(layouts: Layouts, form: MatrixForm, wave: int, opsel: int) -> tuple[
             axes.add(axis)
             found = {name: _apply(layout, axis, order, form.sparse) for name, layout in found.items()}
     return found, axes
+
+
+def with_documented_names(solved: Interaction, form: MatrixForm, wave: int) -> Interaction:
+    """The same with the document's names of rows, columns and k, where these are but names."""
+    layouts, axes = renamed(solved.needed, form, wave, 0)
+    if all(layouts[matrix] == layout for matrix, layout in solved.needed.items()):
+        return solved
+    rules = {axis: f"{NAMES[axis]} as in {form.document}" for axis in axes}
+    return replace(solved, needed=layouts, rules={**solved.rules, **rules})
 
 
 def _permutation(solved: Ints, wanted: Ints) -> Ints | None:

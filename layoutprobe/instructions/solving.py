@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from layoutprobe.arch.fragments import LINES
-from layoutprobe.instructions.naming import renamed, with_copies
+from layoutprobe.instructions.naming import NAMES, renamed, with_copies
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.solver.hotsets import Execute, Extents
 from layoutprobe.solver.instruction import Solved, solve_instruction
-
-_NAMES = {"M": "rows", "N": "columns", "K": "k"}
 
 
 def extents_of(variant: Variant) -> Extents:
@@ -53,7 +51,7 @@ def layout_of(variant: Variant, solved: Solved, prober: Prober) -> InstructionLa
             "an output reads is the model of the emulator, where the run is emulated"
         )
     if axes:
-        sources["names"] = f"{', '.join(_NAMES[axis] for axis in sorted(axes))}: as in {form.document}"
+        sources["names"] = f"{', '.join(NAMES[axis] for axis in sorted(axes))}: as in {form.document}"
     if form.sparse:
         sources["shape"] = "no document but AMD's matrix instruction calculator describes the sparse forms"
     capture = prober.captures[0]
@@ -81,7 +79,7 @@ def layout_of(variant: Variant, solved: Solved, prober: Prober) -> InstructionLa
 
 
 def _convention(rules: Mapping[str, str], axes: set[str], document: str) -> str:
-    return "; ".join(f"{_NAMES[axis]} as in {document}" if axis in axes else rules[axis] for axis in "MNK")
+    return "; ".join(f"{NAMES[axis]} as in {document}" if axis in axes else rules[axis] for axis in "MNK")
 
 
 def _ambiguity(solved: Solved) -> str:

@@ -24,7 +24,6 @@ FROM_ZERO, FROM_OTHER = 0, 1
 
 MAX_CHAINS = 1 << 20
 _INLINE_ZERO = 128
-_VGPRS, _LANES = 8, 32
 _SCRAMBLE = 1_000_003  # prime: coprime to every base that is not a multiple of it
 
 
@@ -94,7 +93,8 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """What was accumulated where. Slot v * 32 + lane of chain c has the number 256 * c + slot.
+    """What was accumulated where. Slots of D are numbered VGPR, then element of the register (where
+    D has two in each), then lane, last fastest; slot s of chain c has the number 256 * c + s.
 
     Attributes:
         waves: all waves of the launch.
@@ -163,12 +163,12 @@ class AccumulatorCoder(WaveCounter):
 
     def matrix_done(self, c: Cohort, inst: Inst) -> None:
         """See Observer."""
-        at, (mask, _) = inst.dst[0].index, _written(inst)
-        registers = c.regs.vgprs[at : at + _VGPRS]
-        registers &= ~mask
-        registers |= self._words(self._chain, inst)
-        c.shadow.vgprs[at : at + _VGPRS] &= ~mask
-        self._held[c.waves, at + _half(inst)] = self._chain
+        at, held = inst.dst[0].index, _Elements.of(inst, c.size)
+        registers = c.regs.vgprs[at : at + inst.dst[0].regs]
+        registers &= ~held.mask
+        registers |= self._words(self._chain, held)
+        c.shadow.vgprs[at : at + inst.dst[0].regs] &= ~held.mask
+        self._held[c.waves, at + held.key] = self._chain
 
     def record(self) -> Chains:
         """See Recorder."""
@@ -182,64 +182,53 @@ class AccumulatorCoder(WaveCounter):
         none = np.full(c.waves.size, -1, np.int64)
         if source.kind != "v":
             return none, np.full(none.size, source.index == _INLINE_ZERO)
-        mask, _ = _written(inst)
-        content = c.regs.vgprs[source.index : source.index + _VGPRS] & mask
+        elements = _Elements.of(inst, c.size)
+        content = c.regs.vgprs[source.index : source.index + source.regs] & elements.mask
         held = self._held[c.waves]
-        found = self._confirm(content, held[:, source.index + _half(inst)], inst)
+        found = self._confirm(content, held[:, source.index + elements.key], elements)
         if (found < 0).any():
             # Perhaps the kernel moved them: look for their first number among all of the wave's chains.
             for block in np.flatnonzero((held >= 0).any(axis=0)):
                 lost = found < 0
                 if not lost.any():
                     break
-                found[lost] = self._confirm(content[:, lost], held[lost, block], inst)
+                found[lost] = self._confirm(content[:, lost], held[lost, block], elements)
         zero = np.asarray(~content.any(axis=(0, 2)))
         spilled = np.flatnonzero((found < 0) & ~zero)
         if spilled.size and self._wave:
             owner = np.concatenate(self._wave)
             for row in spilled:
                 begun = np.flatnonzero(owner == self.number(c)[row])
-                found[row] = self._recalled(content[:, row], begun, inst)
+                found[row] = self._recalled(content[:, row], begun, elements)
         return found, zero
 
-    def _recalled(self, content: Words, begun: Ints, inst: Inst) -> int:
+    def _recalled(self, content: Words, begun: Ints, elements: _Elements) -> int:
         """Which of the chains that a wave has begun these numbers belong to, or -1.
 
         For chains that were away in scratch while others used their registers.
         """
-        first = self._encoded(self._codes.digit(begun * SLOTS, self._place), inst)
-        for chain in begun[first == content[0, 0]]:
-            if self._confirm(content[:, None], chain[None], inst)[0] >= 0:
+        first = elements.encoded(self._codes.digit(begun * SLOTS, self._place))
+        for chain in begun[first == content[0, 0] >> elements.shifts[0] & elements.whole]:
+            if self._confirm(content[:, None], chain[None], elements)[0] >= 0:
                 return int(chain)
         return -1
 
-    def _confirm(self, content: Words, chain: Ints, inst: Inst) -> Ints:
+    def _confirm(self, content: Words, chain: Ints, elements: _Elements) -> Ints:
         """The chain where all its numbers are in their places, else -1."""
         likely = chain >= 0
         result = np.full(chain.size, -1, np.int64)
         if likely.any():
-            equal = (content[:, likely] == self._words(chain[likely], inst)).all(axis=(0, 2))
+            equal = (content[:, likely] == self._words(chain[likely], elements)).all(axis=(0, 2))
             result[likely] = np.where(equal, chain[likely], -1)
         return result
 
-    def _words(self, chain: Ints, inst: Inst) -> Words:
+    def _words(self, chain: Ints, elements: _Elements) -> Words:
         """Registers of D that hold the numbers of chains: uint32 [vgpr, wave, lane]."""
-        slot = np.arange(SLOTS, dtype=np.int64).reshape(_VGPRS, 1, _LANES)
-        return self._encoded(self._codes.digit(chain[None, :, None] * SLOTS + slot, self._place), inst)
-
-    @staticmethod
-    def _encoded(number: Ints, inst: Inst) -> Words:
-        """Numbers as the instruction writes them to a register."""
-        _, (result, shift) = _written(inst)
-        if result == "i32":
-            return number.astype(np.uint32)
-        if result == "f32":
-            return number.astype(np.float32).view(np.uint32)
-        if result == "f16":
-            bits = number.astype(np.float16).view(np.uint16).astype(np.uint32)
-        else:
-            bits = number.astype(np.float32).view(np.uint32) >> np.uint32(16)
-        return np.asarray(bits << np.uint32(shift))
+        each, lanes = len(elements.shifts), elements.lanes
+        slot = np.arange(SLOTS, dtype=np.int64).reshape(-1, each, 1, lanes)
+        numbers = self._codes.digit(chain[None, None, :, None] * SLOTS + slot, self._place)
+        shifts = np.array(elements.shifts, np.uint32).reshape(1, each, 1, 1)
+        return np.asarray(np.bitwise_or.reduce(elements.encoded(numbers) << shifts, axis=1))
 
 
 def result_type(inst: Inst) -> str:
@@ -247,14 +236,50 @@ def result_type(inst: Inst) -> str:
     return inst.name.split("_")[2]
 
 
-def _half(inst: Inst) -> int:
-    return 256 if inst.mods.get("opsel", 0) & 4 and result_type(inst) in ("f16", "bf16") else 0
+@dataclass(frozen=True)
+class _Elements:
+    """How a matrix instruction writes its D.
 
+    Attributes:
+        result: type of an element.
+        lanes: of a wave.
+        shifts: lowest bit of each element of a register.
+    """
 
-def _written(inst: Inst) -> tuple[np.uint32, tuple[str, int]]:
-    """Bits of a register of D that the instruction writes; its type, and the lowest such bit."""
-    result = result_type(inst)
-    if result in ("f32", "i32"):
-        return np.uint32(0xFFFFFFFF), (result, 0)
-    upper = bool(_half(inst))
-    return np.uint32(0xFFFF0000 if upper else 0x0000FFFF), (result, 16 if upper else 0)
+    result: str
+    lanes: int
+    shifts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, inst: Inst, lanes: int) -> _Elements:
+        result = result_type(inst)
+        if result in ("f32", "i32"):
+            return cls(result, lanes, (0,))
+        if 2 * lanes * inst.dst[0].regs == SLOTS:  # RDNA4 packs 16-bit results
+            return cls(result, lanes, (0, 16))
+        return cls(result, lanes, (16 if inst.mods.get("opsel", 0) & 4 else 0,))
+
+    @property
+    def whole(self) -> np.uint32:
+        """Bits of an element."""
+        return np.uint32(0xFFFFFFFF if self.result in ("f32", "i32") else 0xFFFF)
+
+    @property
+    def mask(self) -> np.uint32:
+        """Bits of a register that the instruction writes."""
+        return np.uint32(sum(int(self.whole) << shift for shift in self.shifts))
+
+    @property
+    def key(self) -> int:
+        """Tells chains apart that lie in the two halves of the same registers."""
+        return 256 if self.shifts == (16,) else 0
+
+    def encoded(self, number: Ints) -> Words:
+        """Numbers as elements, at bit 0."""
+        if self.result == "i32":
+            return number.astype(np.uint32)
+        if self.result == "f32":
+            return number.astype(np.float32).view(np.uint32)
+        if self.result == "f16":
+            return number.astype(np.float16).view(np.uint16).astype(np.uint32)
+        return np.asarray(number.astype(np.float32).view(np.uint32) >> np.uint32(16))

@@ -145,8 +145,17 @@ def solve_meetings(
     shape: tuple[int, int, int],
     field_bits: int,
     evidence: Evidence,
+    result_bits: int = 32,
 ) -> Interaction:
     """The same from the meetings themselves.
+
+    Args:
+        met: slots that meet.
+        slots: extents of A, B, and C and D.
+        shape: (M, N, K).
+        field_bits: width of an element of A and B.
+        evidence: what it rests on.
+        result_bits: width of a slot of C and D.
 
     Raises:
         ProbeError: they are not those of an M x N x K product.
@@ -173,8 +182,8 @@ def solve_meetings(
     named = {
         "A": (np.where(live_a, rows[row_a], HOLE), np.where(live_a, ks[k_a], HOLE), a_slots, field_bits),
         "B": (np.where(live_b, ks[k_b], HOLE), np.where(live_b, cols[col_b], HOLE), b_slots, field_bits),
-        "C": (row_of_c, col_of_c, d_slots, 32),
-        "D": (row_of_d, col_of_d, d_slots, 32),
+        "C": (row_of_c, col_of_c, d_slots, result_bits),
+        "D": (row_of_d, col_of_d, d_slots, result_bits),
     }
     needed = {name: _layout(name, shape, *parts) for name, parts in named.items()}
     d_half = np.arange(n_d) // (n_d // d_slots[0]) * 2 // d_slots[0]
