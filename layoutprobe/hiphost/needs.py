@@ -28,7 +28,12 @@ def missing_functions(program: Path, library: bytes) -> list[str]:
         needed = {name for name, defined in _hip_symbols(data) if not defined}
     except CodeObjectError:
         return []
-    return sorted(needed - {name for name, defined in _hip_symbols(library) if defined})
+    return sorted(needed.difference(exported(library)))
+
+
+def exported(library: bytes) -> list[str]:
+    """Functions of HIP that a library has."""
+    return sorted(name for name, defined in _hip_symbols(library) if defined)
 
 
 def _hip_symbols(elf: bytes) -> list[tuple[str, bool]]:

@@ -28,6 +28,12 @@ _LAUNCHED = {Op.SYNC, Op.FREE, Op.UNLOAD, Op.READ, Op.WRITE, Op.COPY, Op.FILL}
 """Operations that wait for the kernels before them."""
 _ALWAYS = {Op.VERSION, Op.COUNT, Op.DESCRIBE, Op.RESET}
 """Operations that a fault does not stop."""
+_ARITY = {
+    **dict.fromkeys((Op.DESCRIBE, Op.MALLOC, Op.MALLOC_HOST, Op.MALLOC_MANAGED, Op.FREE, Op.RANGE), 1),
+    **dict.fromkeys((Op.WRITE, Op.UNLOAD, Op.FUNCTION, Op.SYMBOL), 1),
+    **{Op.READ: 2, Op.COPY: 3, Op.FILL: 4, Op.OCCUPANCY: 3, Op.LAUNCH: 8},
+}
+"""How many numbers an operation takes, where it takes any."""
 
 Answer = tuple[Sequence[int], bytes]
 
@@ -102,6 +108,8 @@ class Session:
             self.stop.wait()
 
     def _do(self, request: Request) -> Answer:
+        if len(request.args) != _ARITY.get(request.op, len(request.args)):
+            raise HipError(Error.INVALID_VALUE)
         if request.op not in _ALWAYS:
             self.device.check()
         done = _HANDLERS[request.op](self, request)
@@ -125,7 +133,7 @@ class Session:
             raise HipError(Error.INVALID_DEVICE)
         target = self.pretence.target or self.target
         known = arch.find(self.target)
-        digits = target.removeprefix("gfx")
+        digits = target.split(":")[0].removeprefix("gfx")
         numbers = {
             Value.ONE: 1,
             Value.MEMORY: self.device.heap.limit,

@@ -12,7 +12,7 @@ from layoutprobe.toolchain.find import run, ziglang
 
 PROGRAMS = Path(__file__).parent / "programs"
 TARGET = "gfx1151"
-_HOST = "x86_64-linux-gnu.2.28"
+HOST = "x86_64-linux-gnu.2.28"
 
 
 def zig(*arguments: str) -> None:
@@ -26,7 +26,7 @@ def build_c(source: str, folder: Path, *flags: str) -> Path:
     """A C program, linked to the library that stands for ROCm's."""
     library = _library(folder)
     program = folder / Path(source).stem
-    zig("cc", "-target", _HOST, "-O1", *flags, "-o", str(program), str(PROGRAMS / source), str(library))
+    zig("cc", "-target", HOST, "-O1", *flags, "-o", str(program), str(PROGRAMS / source), str(library))
     return program
 
 
@@ -39,7 +39,7 @@ def build_hip(source: str, folder: Path, bundle: bytes) -> Path:
         *("-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat), "-O1", "-c", str(PROGRAMS / source)),
         *("-fPIC", "-o", str(host)),
     )
-    zig("cc", "-target", _HOST, "-O1", "-o", str(program), str(host), str(_library(folder)))
+    zig("cc", "-target", HOST, "-O1", "-o", str(program), str(host), str(_library(folder)))
     return program
 
 

@@ -76,7 +76,8 @@ static const struct field fields_R0600[] = {
     {364, 4, VALUE_MINOR},         {368, 8, VALUE_ALIGNMENT},   {388, 4, VALUE_UNITS},
     {400, 4, VALUE_ONE},           {576, 4, VALUE_ONE},         {604, 4, VALUE_ONE},
     {624, 4, VALUE_UNIT_THREADS},  {640, 8, VALUE_UNIT_LDS},    {648, 4, VALUE_REGISTERS},
-    {652, 4, VALUE_ONE},           {696, 8, VALUE_LDS},         {1416, 8, VALUE_UNIT_LDS},
+    {652, 4, VALUE_ONE},           {676, 4, VALUE_ONE},         {696, 8, VALUE_LDS},
+    {1416, 8, VALUE_UNIT_LDS},
 };
 static const struct field fields_R0000[] = {
     {256, 8, VALUE_MEMORY},  {264, 8, VALUE_LDS},      {272, 4, VALUE_REGISTERS}, {276, 4, VALUE_WARP},

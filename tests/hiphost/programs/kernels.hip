@@ -36,3 +36,10 @@ extern "C" __global__ void reverse(int *data) {
   __syncthreads();
   data[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
 }
+
+// Writes no third word, and of the last one the low half only.
+extern "C" __global__ void partial(unsigned *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i == 63) reinterpret_cast<unsigned short *>(out)[2 * i] = 7;
+  else if (i != 2) out[i] = i * i;
+}

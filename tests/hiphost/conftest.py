@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hiphost.compiling import build_c, build_hip, bundle_of, device_code
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with driver, kernels.co and triple."""
+    folder = tmp_path_factory.mktemp("hip")
+    (folder / "kernels.co").write_bytes(device_code("kernels.hip"))
+    build_c("driver.c", folder)
+    other = device_code("triple.hip", "gfx1100")
+    build_hip("triple.hip", folder, bundle_of({"gfx1100": other, "gfx1151": device_code("triple.hip")}))
+    return folder
