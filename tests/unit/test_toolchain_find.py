@@ -117,17 +117,18 @@ def test_a_compiler_that_does_not_end_is_ended(
     world: Path, monkeypatch: pytest.MonkeyPatch, ended_by: type[BaseException]
 ) -> None:
     """With its own children: a compiler driver leaves its work to them."""
-    communicate = subprocess.Popen.communicate
+    printed = find._printed
     child = world / "child"
 
-    def impatient(process: subprocess.Popen[str], input: None = None, timeout: float | None = None) -> object:
+    def impatient(process: subprocess.Popen[bytes]) -> tuple[str, str]:
         while not child.exists():
             time.sleep(0.01)
         if ended_by is KeyboardInterrupt:
             raise KeyboardInterrupt
-        return communicate(process, input, 0.0)
+        monkeypatch.setattr(find, "TIMEOUT_SECONDS", 0.0)
+        return printed(process)
 
-    monkeypatch.setattr(subprocess.Popen, "communicate", impatient)
+    monkeypatch.setattr(find, "_printed", impatient)
     slow = fake(world / "bin" / "clang")
     slow.write_text(
         f"#!/bin/sh\n/bin/sleep 600 &\necho $! > '{child}.tmp'; /bin/mv '{child}.tmp' '{child}'\nwait\n"
