@@ -16,6 +16,7 @@ from layoutprobe import (
     __version__,
     capture_command,
     check_command,
+    fidelity_command,
     init_command,
     layout_command,
     occupancy_command,
@@ -156,6 +157,8 @@ def parser() -> Parser:
     capture = _command(commands, "capture", capture_command.SUMMARY, capture_command.run)
     capture_command.add_options(capture)
     capture.set_defaults(parse=_parse)
+    fidelity = _command(commands, "fidelity", fidelity_command.SUMMARY, fidelity_command.run)
+    fidelity_command.add_options(fidelity)
     waves = _command(commands, "occupancy", occupancy_command.SUMMARY, occupancy_command.run)
     occupancy_command.add_options(waves)
     program = _command(commands, "run", run_command.SUMMARY, run_command.run)

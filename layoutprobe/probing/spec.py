@@ -42,7 +42,7 @@ class ArgumentSpec:
         name: as captures call it.
         role: "in" and "out" are buffers, "size" is an integer bound to the symbol of that name.
         dtype: element type, "u16", "u32", "i32", "f16" or "f32".
-        matrix: the matrix whose elements it carries, "" for sizes.
+        matrix: the matrix whose elements it carries; "" for sizes, and for what is of no matrix.
         axes: names of the axes, in order.
         shape: extent of each axis, a number or a symbol.
         holds: (row, col) of the element that each 16-bit half of a register dump is declared to
@@ -223,7 +223,7 @@ def _argument(table: Table) -> ArgumentSpec:
         table.fail("axes", f"{len(shape)} names, as many as shape has extents")
     if sized and dtype != "i32":
         table.fail("dtype", "i32 for a size")
-    matrix = "" if sized else table.name("matrix", choices=_MATRICES)
+    matrix = "" if sized else table.name("matrix", choices=_MATRICES, default="")
     argument = ArgumentSpec(
         table.name("name"), role, dtype, matrix, axes, shape, _holds(table.table("holds"))
     )

@@ -160,6 +160,11 @@ def test_shipped_specs_hold(name: str) -> None:
 def test_all_probes_are_there() -> None:
     assert probe_names() == [
         "epilogue",
+        "fidelity/d16",
+        "fidelity/exec_mask",
+        "fidelity/lds_address",
+        "fidelity/lds_time",
+        "fidelity/uninitialised",
         "gemm/column_load",
         "gemm/standard",
         "interaction",

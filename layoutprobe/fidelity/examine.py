@@ -1,0 +1,69 @@
+"""Runs all experiments, one after the other, whatever becomes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from layoutprobe import __version__
+from layoutprobe.backends.source import Source
+from layoutprobe.capture.capture import Capture
+from layoutprobe.errors import ProbeError
+from layoutprobe.fidelity.bench import Bench, Experiment, said
+from layoutprobe.fidelity.model import Case, FidelityReport, Outcome
+from layoutprobe.fidelity.registry import EXPERIMENTS
+
+
+def examine(
+    arch: str,
+    source: Source,
+    experiments: tuple[Experiment, ...] = EXPERIMENTS,
+    before: Callable[[str, int, int], None] | None = None,
+    after: Callable[[Outcome], None] | None = None,
+) -> FidelityReport:
+    """Ask a card, or what it answered once, everything that decides whether the emulator is right.
+
+    Args:
+        arch: target to compile for.
+        source: who answers.
+        experiments: which ones.
+        before: is told the name of each, how many are done, and of how many.
+        after: is told what each found, before the next begins: the moment to save what there is.
+
+    Raises:
+        UsageError: no such target.
+    """
+    target = Bench.of(arch, source).target
+    outcomes: list[Outcome] = []
+    captures: list[Capture] = []
+    on_card: bool | None = None
+    for done, experiment in enumerate(experiments):
+        if before is not None:
+            before(experiment.name, done, len(experiments))
+        bench = Bench(target, source, on_card)
+        outcomes.append(_outcome(experiment, bench))
+        captures += bench.captures
+        on_card = bench.on_card
+        if after is not None:
+            after(outcomes[-1])
+    device = next((capture.device for capture in captures if capture.device), {})
+    return FidelityReport(target.name, target.product, device, tuple(outcomes), __version__)
+
+
+def _outcome(experiment: Experiment, bench: Bench) -> Outcome:
+    cases: list[Case] = []
+    if refusal := experiment.refusal(bench.target):
+        cases.append(Case(bench.target.name, "not applicable", refusal))
+    else:
+        try:
+            cases.extend(experiment.run(bench))
+        except ProbeError as error:
+            cases.append(Case("not run to its end", "undecided", said(error)))
+    return Outcome(
+        experiment.name,
+        experiment.question,
+        experiment.meaning,
+        experiment.reference,
+        tuple(cases),
+        bench.evidence,
+        len(bench.captures),
+    )

@@ -1,0 +1,179 @@
+"""Which lanes LDS serves together, by the clock; and what bank conflicts cost.
+
+Two lanes ask for different dwords of one bank, all others for one dword of another bank. If the two
+are served together, the access takes longer. All pairs together give the phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.arch.base import Arch
+from layoutprobe.arch.lds import LDS_MODELS, LdsModel, Phases, lds_model
+from layoutprobe.checks.banks_model import cycles
+from layoutprobe.errors import ProbeError
+from layoutprobe.fidelity.bench import Bench, Experiment, always, attempted
+from layoutprobe.fidelity.model import Case
+
+ACCESSES = 64
+"""Of one timing, as the probe has it."""
+SIZES = (4, 8, 16)
+PAIRS = tuple(combinations(range(32), 2))
+_LDS_BYTES = 8192
+_SWEEP = 128
+"""Bytes from one row of banks to the next."""
+_STRIDES = (16, 32, 64, 80, 128, 144, 256)
+
+Addresses = NDArray[np.uint32]
+Times = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """Byte addresses of an access, uint32 [pattern, lane].
+
+    Attributes:
+        together: all lanes at one address, which no rule makes slow.
+        apart: all lanes in one bank, each in a row of its own, which every rule makes slowest.
+        pairs: one pattern for each of PAIRS.
+        others: strides and random addresses.
+    """
+
+    together: Addresses
+    apart: Addresses
+    pairs: Addresses
+    others: Addresses
+
+    @property
+    def all(self) -> Addresses:
+        """In the order of the attributes."""
+        return np.concatenate([self.together, self.apart, self.pairs, self.others])
+
+
+def patterns(size: int) -> Patterns:
+    """The patterns for accesses of so many bytes per lane."""
+    lane = np.arange(32, dtype=np.uint32)
+    pairs = np.full((len(PAIRS), 32), 64, np.uint32)
+    for row, (one, other) in zip(pairs, PAIRS, strict=True):
+        row[one], row[other] = 0, _SWEEP
+    rng = np.random.default_rng(20261209)
+    wild = rng.integers(0, _LDS_BYTES // size, (48, 32), np.uint32) * np.uint32(size)
+    strides = [lane * np.uint32(stride) for stride in (size, *_STRIDES) if stride % size == 0]
+    return Patterns(
+        np.zeros((1, 32), np.uint32), (lane * np.uint32(_SWEEP))[None], pairs, np.stack([*strides, *wild])
+    )
+
+
+def _run(bench: Bench) -> Iterator[Case]:
+    model = lds_model(bench.target.name)
+    for store in (False, True):
+        for number, size in enumerate(SIZES):
+            name = f"ds_{'store' if store else 'load'}_b{8 * size}"
+            phases = (model.stores if store else model.loads)[size]
+            if bench.on_card is False:
+                yield Case(name, "not measurable", f"only a card has time; the model says {_said(phases)}")
+            else:
+                yield attempted(name, partial(_look, bench, name, number, store, model))
+
+
+def _look(bench: Bench, name: str, number: int, store: bool, model: LdsModel) -> Case:
+    size = SIZES[number]
+    asked = patterns(size)
+    how = {"WIDTH": number, "STORE": int(store)}
+    inputs = {"address": asked.all}
+    capture = bench.ask("lds_time", inputs, defines=how, parameters={"bytes": size, "store": int(store)})
+    if not capture.evidence.on_card:
+        raise ProbeError("only a card has time")
+    clocks = capture.outputs["elapsed"].min(axis=1).astype(np.float64)
+    return judged(name, size, store, clocks, model)
+
+
+def judged(name: str, size: int, store: bool, clocks: Times, model: LdsModel) -> Case:
+    """The case of one kind of access.
+
+    Args:
+        name: of the case.
+        size: bytes per lane.
+        store: stores, not loads.
+        clocks: float64 [pattern], in the order of `Patterns.all`.
+        model: what to compare with.
+    """
+    asked = patterns(size)
+    wanted = (model.stores if store else model.loads)[size]
+    slowest, together = clocks[1], clocks[0]
+    unit = (slowest - together) / (32 - len(wanted))
+    if unit < ACCESSES / 8:
+        text = f"no bank conflict shows: 32 lanes in one bank take {slowest:.0f} clocks, at one dword {together:.0f}"
+        return Case(name, "undecided", text)
+    extra = (clocks - together) / unit
+    of_pairs, of_others = extra[2 : 2 + len(PAIRS)], extra[2 + len(PAIRS) :]
+    unclear = int((np.abs(of_pairs - 0.5) < 0.2).sum())
+    if unclear:
+        return Case(
+            name, "undecided", f"the times of {unclear} of {len(PAIRS)} pairs of lanes are between two values"
+        )
+    met = {pair for pair, time in zip(PAIRS, of_pairs, strict=True) if time > 0.5}
+    found = partition(met)
+    if found is None:
+        return Case(name, "undecided", "the lanes that conflict make no groups")
+    if set(found) != set(wanted):
+        return Case(name, "differ", f"measured {_said(found)}; the model has {_said(wanted)}")
+    predicted, _ = cycles(asked.others.astype(np.int32), size, model, store=store)
+    off = np.abs(of_others - (predicted - len(wanted)))
+    if (off > 0.5 + 0.1 * predicted).any():
+        at = int(off.argmax())
+        text = (
+            f"phases as the model has them, but lanes at bytes {', '.join(map(str, asked.others[at, :4]))}, ... take "
+            f"{of_others[at] + len(wanted):.1f} cycles, the model {int(predicted[at])}"
+        )
+        return Case(name, "differ", text)
+    return Case(name, "agree", f"{_said(found)}; {len(of_others)} other patterns take what the model says")
+
+
+def partition(met: set[tuple[int, int]]) -> Phases | None:
+    """The groups of lanes of which every two meet, and none of two groups; None where there are none such."""
+    groups: list[tuple[int, ...]] = []
+    left = list(range(32))
+    while left:
+        first = left[0]
+        group = tuple(lane for lane in left if lane == first or (first, lane) in met)
+        groups.append(group)
+        left = [lane for lane in left if lane not in group]
+    label = {lane: number for number, group in enumerate(groups) for lane in group}
+    consistent = all((label[one] == label[other]) == ((one, other) in met) for one, other in PAIRS)
+    return tuple(groups) if consistent else None
+
+
+def _said(phases: Phases) -> str:
+    return " ".join("{" + ",".join(_spans(group)) + "}" for group in phases)
+
+
+def _spans(lanes: tuple[int, ...]) -> Iterator[str]:
+    """0-3, 20-23 of (0, 1, 2, 3, 20, 21, 22, 23)."""
+    first = lanes[0]
+    for lane, following in zip(lanes, (*lanes[1:], -1), strict=True):
+        if following != lane + 1:
+            yield str(lane) if lane == first else f"{first}-{lane}"
+            first = following
+
+
+def _refusal(target: Arch) -> str:
+    if why := always(target):
+        return why
+    return "" if target.name in LDS_MODELS else f"the emulator has no rules of LDS phases for {target.name}"
+
+
+PHASES = Experiment(
+    name="LDS phases",
+    question="Which lanes does LDS serve together, and what do bank conflicts cost?",
+    meaning="the cycles that `layoutprobe check` reports for LDS accesses are those of another card",
+    reference="the emulator's model of banks and phases",
+    refusal=_refusal,
+    run=_run,
+)
