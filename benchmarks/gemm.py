@@ -37,6 +37,7 @@ def measure(m: int, n: int, k: int, runs: int) -> tuple[list[float], bool]:
         result = backend.run(launch)
         seconds.append(time.perf_counter() - start)
     c = result.buffers[2]
+    assert c is not None
     return seconds[1:], bool(np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32)))
 
 
