@@ -137,7 +137,10 @@ def test_a_gemm_shows_its_own_schemes_beside_others(tmp_path_factory: pytest.Tem
 
 
 def test_a_target_without_phase_rules_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was asked where there is no limit."""
     monkeypatch.delitem(LDS_MODELS, "gfx1151")
-    result = result_of("ds_load_b32 v4, v1", "s_waitcnt lgkmcnt(0)")
-    assert result.status == "undecided"
-    assert "gfx1151" in result.reason
+    body = ("ds_load_b32 v4, v1", "s_waitcnt lgkmcnt(0)")
+    for limit, status in ((None, "skipped"), (1.0, "undecided")):
+        result = result_of(*body, limit=limit)
+        assert result.status == status
+        assert "gfx1151" in result.reason
