@@ -13,7 +13,7 @@ from layoutprobe.errors import ToolchainError
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import Compiler, candidates, find_compiler, probe, rocm_root
 
-NO_CARD = "nothing is lost: kernels run in the emulator, and in this version on no AMD card"
+NO_CARD = "kernels run in the emulator, and --backend hip on no AMD card"
 KFD = Path("/sys/class/kfd/kfd/topology/nodes")
 
 

@@ -109,6 +109,15 @@ def describe(number: int) -> Any:
 
 
 @scenario
+def old_properties() -> Any:
+    """hipDeviceProp_t of HIP 5 and before, which the library fills under the plain name: its bytes."""
+    library = ctypes.CDLL("libamdhip64.so.5")
+    memory = ctypes.create_string_buffer(b"\xee" * 800, 800)
+    assert library.hipGetDeviceProperties(memory, 0) == 0
+    return memory.raw.hex()
+
+
+@scenario
 def errors() -> Any:
     """Number -> [hip-python's name, the library's name, the library's words]."""
     hip = _hip()

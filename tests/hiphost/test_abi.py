@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -44,6 +45,56 @@ def test_every_field_that_is_set_is_the_right_one(described: Any) -> None:
         "maxSharedMemoryPerMultiProcessor": 131072,
     }  # fmt: skip
     assert fields == expected
+
+
+class Old(ctypes.Structure):
+    """hipDeviceProp_t of HIP 5, up to its last field. Source: hip_runtime_api.h of ROCm 5.7."""
+
+    _fields_ = (
+        ("name", ctypes.c_char * 256), ("totalGlobalMem", ctypes.c_size_t),
+        ("sharedMemPerBlock", ctypes.c_size_t), ("regsPerBlock", ctypes.c_int), ("warpSize", ctypes.c_int),
+        ("maxThreadsPerBlock", ctypes.c_int), ("maxThreadsDim", ctypes.c_int * 3),
+        ("maxGridSize", ctypes.c_int * 3), ("clockRate", ctypes.c_int), ("memoryClockRate", ctypes.c_int),
+        ("memoryBusWidth", ctypes.c_int), ("totalConstMem", ctypes.c_size_t), ("major", ctypes.c_int),
+        ("minor", ctypes.c_int), ("multiProcessorCount", ctypes.c_int), ("l2CacheSize", ctypes.c_int),
+        ("maxThreadsPerMultiProcessor", ctypes.c_int), ("computeMode", ctypes.c_int),
+        ("clockInstructionRate", ctypes.c_int), ("arch", ctypes.c_uint), ("concurrentKernels", ctypes.c_int),
+        ("pciDomainID", ctypes.c_int), ("pciBusID", ctypes.c_int), ("pciDeviceID", ctypes.c_int),
+        ("maxSharedMemoryPerMultiProcessor", ctypes.c_size_t), ("isMultiGpuBoard", ctypes.c_int),
+        ("canMapHostMemory", ctypes.c_int), ("gcnArch", ctypes.c_int), ("gcnArchName", ctypes.c_char * 256),
+        ("integrated", ctypes.c_int), ("cooperativeLaunch", ctypes.c_int),
+        ("cooperativeMultiDeviceLaunch", ctypes.c_int), ("maxTexture1DLinear", ctypes.c_int),
+        ("maxTexture1D", ctypes.c_int), ("maxTexture2D", ctypes.c_int * 2),
+        ("maxTexture3D", ctypes.c_int * 3), ("hdpMemFlushCntl", ctypes.c_void_p),
+        ("hdpRegFlushCntl", ctypes.c_void_p), ("memPitch", ctypes.c_size_t),
+        ("textureAlignment", ctypes.c_size_t), ("texturePitchAlignment", ctypes.c_size_t),
+        ("kernelExecTimeoutEnabled", ctypes.c_int), ("ECCEnabled", ctypes.c_int), ("tccDriver", ctypes.c_int),
+        ("unmatched", ctypes.c_int * 4), ("isLargeBar", ctypes.c_int), ("asicRevision", ctypes.c_int),
+        ("managedMemory", ctypes.c_int), ("directManagedMemAccessFromHost", ctypes.c_int),
+        ("concurrentManagedAccess", ctypes.c_int), ("pageableMemoryAccess", ctypes.c_int),
+        ("pageableMemoryAccessUsesHostPageTables", ctypes.c_int),
+    )  # fmt: skip
+
+
+def test_programs_of_hip_5_get_their_own_structure(card: Worker, described: Any) -> None:
+    """Field for field what the newer structure says, and not a byte beyond the end."""
+    raw = bytes.fromhex(card.ask("old_properties", f"memory={MEMORY}").value)
+    assert ctypes.sizeof(Old) == 792
+    assert raw[792:] == b"\xee" * 8
+    old, new = Old.from_buffer_copy(raw), described["fields"]
+    compared = 0
+    for name, *_ in Old._fields_:
+        value = getattr(old, name)
+        if isinstance(value, bytes):
+            value = value.decode()
+        elif isinstance(value, ctypes.Array):
+            value = list(value)
+        if name in new and name != "arch":
+            assert (name, value) == (name, new[name])
+            compared += bool(value)
+        else:
+            assert value in (0, None, [0] * 4, 1 if name == "canMapHostMemory" else 0), name
+    assert compared >= 20
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,12 @@ def layoutprobe_run(
 ) -> Done:
     command = [sys.executable, "-m", "layoutprobe", "run", *options, "--", *map(str, words)]
     return subprocess.run(
-        command, input=stdin, capture_output=True, text=True, env={**os.environ, **(environment or {})}
+        command,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, **(environment or {})},
     )
 
 
@@ -52,6 +57,14 @@ def test_a_fault_is_told_in_full_and_is_no_success(built: Path) -> None:
     assert "line kernels.hip:31" in done.stderr
     assert "lane 16" in done.stderr
     assert "1 failed" in done.stderr
+
+
+def test_somebody_elses_host_program() -> None:
+    """tinygrad: a matrix product in f16, a fused epilogue, reductions, exact against numpy."""
+    environment = {"PYTHONPATH": str(PROGRAMS.parents[2])}
+    done = layoutprobe_run(sys.executable, PROGRAMS / "tinygrad_on_hip.py", environment=environment)
+    assert (done.stdout, done.returncode) == ("tinygrad on gfx1151: as expected\n", 0), done.stderr
+    assert "4 kernel launches" in done.stderr
 
 
 def test_code_for_another_device_is_refused(built: Path, tmp_path: Path) -> None:

@@ -84,7 +84,8 @@ static const struct field fields_R0000[] = {
     {280, 4, VALUE_THREADS}, {284, 4, VALUE_THREADS},  {288, 4, VALUE_THREADS},   {292, 4, VALUE_THREADS},
     {296, 4, VALUE_GRID},    {300, 4, VALUE_GRID_YZ},  {304, 4, VALUE_GRID_YZ},   {308, 4, VALUE_CLOCK},
     {320, 8, VALUE_MEMORY},  {328, 4, VALUE_MAJOR},    {332, 4, VALUE_MINOR},     {336, 4, VALUE_UNITS},
-    {344, 4, VALUE_UNIT_THREADS}, {376, 8, VALUE_UNIT_LDS}, {388, 4, VALUE_ONE},
+    {344, 4, VALUE_UNIT_THREADS}, {360, 4, VALUE_ONE},     {376, 8, VALUE_UNIT_LDS}, {388, 4, VALUE_ONE},
+    {712, 8, VALUE_PITCH},   {720, 8, VALUE_ALIGNMENT}, {772, 4, VALUE_ONE},       {780, 4, VALUE_ONE},
 };
 enum { SIZE_R0600 = 1472, TARGET_R0600 = 1160, SIZE_R0000 = 792, TARGET_R0000 = 396 };
 
@@ -199,6 +200,8 @@ API hipError_t hipDeviceReset(void) { return shim_return(ASK(OP_RESET, NULL, 0))
 API hipError_t hipSetDeviceFlags(unsigned flags) { (void)flags; return shim_return(hipSuccess); }
 API hipError_t hipGetDeviceFlags(unsigned *flags) { *flags = 0; return shim_return(hipSuccess); }
 API hipError_t hipDeviceSetCacheConfig(int config) { (void)config; return shim_return(hipSuccess); }
+API hipError_t hipProfilerStart(void) { return shim_return(hipSuccess); }
+API hipError_t hipProfilerStop(void) { return shim_return(hipSuccess); }
 API hipError_t hipDeviceGetCacheConfig(int *config) { *config = 0; return shim_return(hipSuccess); }
 
 API hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest) {

@@ -121,6 +121,16 @@ API hipError_t hipLaunchKernel(const void *host, dim3 grid, dim3 block, void **p
   return shim_return(status);
 }
 
+API hipError_t hipExtLaunchKernel(const void *host, dim3 grid, dim3 block, void **params, size_t lds,
+                                  hipStream_t stream, hipEvent_t start, hipEvent_t stop, int flags) {
+  hipError_t hipEventRecord(hipEvent_t, hipStream_t);
+  (void)flags;
+  if (start) hipEventRecord(start, stream);
+  hipError_t status = hipLaunchKernel(host, grid, block, params, lds, stream);
+  if (stop) hipEventRecord(stop, stream);
+  return status;
+}
+
 /* Variables: __device__ and __constant__. */
 
 static hipError_t place(const void *symbol, hipDeviceptr_t *pointer, size_t *size) {

@@ -67,6 +67,12 @@ API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *count, const vo
   return shim_return(status ? status : blocks(count, function, threads, lds));
 }
 
+API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *count, const void *host,
+                                                                     int threads, size_t lds, unsigned flags) {
+  (void)flags;
+  return hipOccupancyMaxActiveBlocksPerMultiprocessor(count, host, threads, lds);
+}
+
 /* The largest block that the kernel allows, and as many as fit on all units. */
 static hipError_t best(int *grid, int *threads, hipFunction_t function, size_t lds, int limit) {
   hipError_t hipDeviceGetAttribute(int *number, int attribute, int device);
