@@ -14,9 +14,10 @@ def _rdna3(name: str, product: str) -> Arch:
         lds_bytes=65536,
         lds_banks=32,
         instructions={
-            "f16": MatrixInstruction(
-                "v_wmma_f32_16x16x16_f16", "f16", 16, 8, 8, 8, (16, 16, 16), copies_every=16
-            ),
+            dtype: MatrixInstruction(
+                f"v_wmma_f32_16x16x16_{dtype}", dtype, 16, 8, 8, 8, (16, 16, 16), copies_every=16
+            )
+            for dtype in ("f16", "bf16")
         },
         sources={
             "lds_bytes": "clang 22.1.8 refuses 65537 bytes for these targets",

@@ -1,8 +1,8 @@
-"""gfx1200 and gfx1201: RDNA4. Kernels are executed, but no probe of LDS or GEMM is written for them."""
+"""gfx1200 and gfx1201: RDNA4."""
 
 from __future__ import annotations
 
-from layoutprobe.arch.base import Arch
+from layoutprobe.arch.base import Arch, MatrixInstruction
 from layoutprobe.arch.matrix import RDNA4
 
 
@@ -13,10 +13,14 @@ def _rdna4(name: str, product: str) -> Arch:
         wave_size=32,
         lds_bytes=65536,
         lds_banks=32,
-        instructions={},
+        instructions={
+            dtype: MatrixInstruction(f"v_wmma_f32_16x16x16_{dtype}", dtype, 16, 4, 4, 8, (16, 16, 16))
+            for dtype in ("f16", "bf16")
+        },
         sources={
             "lds_bytes": "LLVM 22, AMDGPUBaseInfo",
             "lds_banks": "assumed as on RDNA3",
+            "instructions": "RDNA4 ISA guide; register counts: AMD matrix instruction calculator 1.3.2, rdna4",
             "matrix": "RDNA4 ISA guide; fragments: AMD matrix instruction calculator 1.3.2, rdna4; "
             "the sparse ones stand in no other document and are not confirmed on a card",
         },

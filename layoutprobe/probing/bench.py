@@ -47,7 +47,8 @@ class Bench:
 
     def spec(self, name: str) -> ProbeSpec:
         """The declaration of a probe on this bench."""
-        return load_spec(find(self.arch).probes + name, self.probes)
+        target = find(self.arch)
+        return load_spec(target.probes + name, self.probes).sized(target.instructions.get(self.dtype))
 
     def run(self, name: str, inputs: Mapping[str, NDArray[Any]], **parameters: object) -> Capture:
         """One launch of one probe; `parameters` go into the capture."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend, Buffer, Launch
 from layoutprobe.backends.source import Prepared, Request, Source, source_of
 from layoutprobe.capture.capture import Capture
@@ -50,6 +51,7 @@ def run_probe(
         ToolchainError: the probe does not compile.
         ExecutionError: the kernel did what no correct kernel does.
     """
+    spec = spec.sized(find(arch).instructions.get(dtype))
     sizes = _bind(spec, inputs, _scheme(spec, lds))  # before compiling: a wrong input is cheap to refuse
 
     def prepare() -> Prepared:

@@ -4,17 +4,19 @@ The .toml states the kernel's name, its workgroup size ("block"), how the grid f
 workgroup, as many as the input's "waves" need, or as many as block "tiles" cover the output), the
 block tile [M, N, K], which defines it understands, which matrix instruction it executes per dtype,
 where each wave's tile begins ([wave_tile]), and its arguments in order. A shape names its axes;
-each extent is a number or a symbol, which the inputs bind ("waves", "M") or the LDS scheme does
-("lds_dwords"). A register dump may declare what its slots hold.
+each extent is a number or a symbol, which the inputs bind ("waves", "M"), the LDS scheme
+("lds_dwords"), or the target's matrix instruction ("a_vgprs", "b_vgprs", "d_vgprs"). A register
+dump may declare what its slots hold.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from layoutprobe.arch import MatrixInstruction
 from layoutprobe.assets import asset_dir
 from layoutprobe.errors import UsageError
 from layoutprobe.probing._toml import Table
@@ -24,6 +26,9 @@ LANES = 32
 
 SLOT_NAMES = ("wave", "lane", "vgpr", "half")
 """What an expression about a register dump may speak of."""
+
+REGISTERS = ("a_vgprs", "b_vgprs", "d_vgprs")
+"""Extents that the matrix instruction gives: attributes of MatrixInstruction."""
 
 _GRIDS = ("one", "waves", "tiles")
 _ROLES = ("in", "out", "size")
@@ -94,6 +99,17 @@ class ProbeSpec:
     def waves_per_group(self) -> int:
         """Waves of one workgroup."""
         return self.block // LANES
+
+    def sized(self, instruction: MatrixInstruction | None) -> ProbeSpec:
+        """The same with the extents that the matrix instruction gives; as it is where there is none."""
+        if instruction is None:
+            return self
+        registers: dict[int | str, int] = {name: getattr(instruction, name) for name in REGISTERS}
+        arguments = (
+            replace(a, shape=tuple(registers.get(extent, extent) for extent in a.shape))
+            for a in self.arguments
+        )
+        return replace(self, arguments=tuple(arguments))
 
     def argument(self, name: str) -> ArgumentSpec:
         """The argument of that name.
@@ -179,7 +195,7 @@ def _read(table: Table, name: str, source: Path, include: Path) -> ProbeSpec:
     if len({a.name for a in arguments}) != len(arguments):
         table.fail("argument", "every name once")
     grid = table.name("grid", choices=_GRIDS)
-    _check_symbols(table, grid, defines, arguments)
+    _check_symbols(table, grid, {*defines, *(REGISTERS if instructions else ())}, arguments)
     return ProbeSpec(
         name=name,
         source=source,
@@ -196,12 +212,10 @@ def _read(table: Table, name: str, source: Path, include: Path) -> ProbeSpec:
     )
 
 
-def _check_symbols(
-    table: Table, grid: str, defines: tuple[str, ...], arguments: tuple[ArgumentSpec, ...]
-) -> None:
-    """Every symbol must get its value from the shape of an input, or from the LDS scheme."""
-    bound = {extent for a in arguments if a.role == "in" for extent in a.shape}
-    if "LDS_SCHEME" in defines:
+def _check_symbols(table: Table, grid: str, known: set[str], arguments: tuple[ArgumentSpec, ...]) -> None:
+    """Every symbol must get its value from the shape of an input, the LDS scheme, or the instruction."""
+    bound = known | {extent for a in arguments if a.role == "in" for extent in a.shape}
+    if "LDS_SCHEME" in known:
         bound.add("lds_dwords")
     missing = {"one": set(), "waves": {"waves"}, "tiles": {"M", "N"}}[grid] - bound
     if missing:

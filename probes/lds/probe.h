@@ -41,25 +41,34 @@ __device__ inline To bits(From value) {
   return __builtin_bit_cast(To, value);
 }
 
+// A value as 32-bit registers.
+template <int N> struct Registers { typedef u32 type __attribute__((ext_vector_type(N))); };
+template <typename T> using registers_of = typename Registers<sizeof(T) / 4>::type;
+
 // Forces the value into VGPRs, and its later uses to read these very registers: what a probe dumps
 // is then what the matrix instruction got, not a second copy that the compiler chose to reload.
 template <typename T>
 __device__ inline void pin(T& value) {
-  u32x8 registers = bits<u32x8>(value);
+  auto registers = bits<registers_of<T>>(value);
   asm volatile("" : "+v"(registers));
   value = bits<T>(registers);
 }
 
 // Raw registers of one operand to out[wave][vgpr][lane].
-__device__ inline void dump(u32* out, int wave, int lane, u32x8 registers) {
+template <typename T>
+__device__ inline void dump(u32* out, int wave, int lane, T operand) {
+  constexpr int kVgprs = sizeof(T) / 4;
+  const auto registers = bits<registers_of<T>>(operand);
 #pragma unroll
-  for (int v = 0; v < 8; ++v) out[(wave * 8 + v) * kLanes + lane] = registers[v];
+  for (int v = 0; v < kVgprs; ++v) out[(wave * kVgprs + v) * kLanes + lane] = registers[v];
 }
 
-// The inverse: raw registers from in[wave][vgpr][lane].
-__device__ inline u32x8 undump(const u32* in, int wave, int lane) {
-  u32x8 registers;
+// The inverse: a value from raw registers in[wave][vgpr][lane].
+template <typename T = u32x8>
+__device__ inline T undump(const u32* in, int wave, int lane) {
+  constexpr int kVgprs = sizeof(T) / 4;
+  registers_of<T> registers;
 #pragma unroll
-  for (int v = 0; v < 8; ++v) registers[v] = in[(wave * 8 + v) * kLanes + lane];
-  return registers;
+  for (int v = 0; v < kVgprs; ++v) registers[v] = in[(wave * kVgprs + v) * kLanes + lane];
+  return bits<T>(registers);
 }

@@ -38,7 +38,7 @@ class Mutant:
 
 def _load_of(operand: str) -> str:
     """The line of operand.hip that fills an operand's registers."""
-    return f"half16 {operand} = load_fragment({operand}_lds, wave * 16 + lane % 16);"
+    return f"Fragment {operand} = load_fragment({operand}_lds, wave * 16 + lane % 16);"
 
 
 def _after_load(operand: str, order: list[int]) -> str:

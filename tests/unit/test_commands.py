@@ -98,7 +98,7 @@ def test_a_pattern_that_does_not_suffice_still_sees_a_contradiction(tmp_path: Pa
     probes = tmp_path / "probes"
     shutil.copytree(asset_dir("probes"), probes)
     source = probes / "operand.hip"
-    load = "half16 a = load_fragment(a_lds, wave * 16 + lane % 16);"
+    load = "Fragment a = load_fragment(a_lds, wave * 16 + lane % 16);"
     assert source.read_text().count(load) == 1
     source.write_text(source.read_text().replace(load, load.replace("lane % 16", "lane % 8")))
     report = dump("A", pattern="row-coded", backend=BACKEND, probes=probes)
@@ -188,9 +188,9 @@ def test_roundtrip_involves_no_instruction() -> None:
         ({"lds": "xro"}, "no LDS scheme named 'xro'"),
         ({"pattern": "rowcoll"}, "Unknown pattern 'rowcoll'"),
         ({"dtype": "f17"}, "gfx1151 has no matrix instruction for dtype 'f17'"),
-        ({"dtype": "bf16"}, "no probe yet for the bf16 matrix instructions of gfx1151"),
+        ({"dtype": "iu8"}, "no probe yet for the iu8 matrix instructions of gfx1151"),
         ({"dtype": "iu4"}, "no probe yet for the iu4 matrix instructions of gfx1151"),
-        ({"arch": "gfx1200"}, "no probe yet for the f16 matrix instructions of gfx1200"),
+        ({"arch": "gfx1200", "dtype": "fp8"}, "no probe yet for the fp8 matrix instructions of gfx1200"),
         ({"arch": "gfx1"}, "unknown arch 'gfx1'"),
     ],
 )
