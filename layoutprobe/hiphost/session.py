@@ -106,6 +106,7 @@ class Session:
             raise HipError(Error.NOT_READY)
         if self._hanging and op in _LAUNCHED:
             self.stop.wait()
+            raise HipError(Error.DEINITIALIZED)
 
     def _do(self, request: Request) -> Answer:
         if len(request.args) != _ARITY.get(request.op, len(request.args)):

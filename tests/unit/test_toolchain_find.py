@@ -240,7 +240,7 @@ def test_doctor_where_nothing_is(world: Path, monkeypatch: pytest.MonkeyPatch) -
     assert not any(part.found for part in found.values())
     assert all(part.detail and part.cost_if_missing for part in found.values())
     assert "pip install ziglang" in found["compiler"].detail
-    for part in ("HIP runtime", "devices"):  # nothing is lost that this version could do
+    for part in ("HIP runtime", "devices"):
         assert "--backend hip" in found[part].cost_if_missing
 
 
