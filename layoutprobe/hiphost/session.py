@@ -204,10 +204,10 @@ class Session:
 
     def _launch(self, request: Request) -> None:
         id, gx, gy, gz, bx, by, bz, lds = request.args
+        self.launches += 1
         if self.pretence.hang:
             self._hanging = True
             return
-        self.launches += 1
         self.device.launch(id, (gx, gy, gz), (bx, by, bz), lds, bytes(request.data), self._fault)
 
     def _fault(self, fault: ProbeError) -> None:

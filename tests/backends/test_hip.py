@@ -7,9 +7,12 @@ that is missing of a real run is the silicon.
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +26,7 @@ from layoutprobe.capture.file import read_captures
 from layoutprobe.cli import main
 from layoutprobe.errors import UsageError
 from layoutprobe.hiphost.pretence import Pretence
+from layoutprobe.hiphost.server import Server
 from layoutprobe.hiphost.session import NAME
 
 MIXED = [i * 1000 - 7 - 3000 + 9 + 600 + 123456 for i in range(64)]
@@ -195,6 +199,21 @@ def test_a_card_that_is_lost_at_any_step_gives_one_message_and_no_file(card: Wor
         assert list(tmp_path.iterdir()) == []
     assert set(codes[:-1]) == {2}
     assert len(codes) > 15
+
+
+def test_a_process_that_is_killed_while_the_card_works_leaves_no_file(tmp_path: Path) -> None:
+    words = ["capture", "-o", str(tmp_path / "card.cap"), "dump", "--backend", "hip"]
+    with Server("gfx1151", say=print, pretence=Pretence(hang=True)) as server:
+        environment = {**os.environ, **server.environment()}
+        process = subprocess.Popen([sys.executable, "-m", "layoutprobe", *words], env=environment)
+        for _ in range(6000):  # a minute
+            if any(session.launches for session in server.sessions):
+                break
+            time.sleep(0.01)
+        assert process.poll() is None
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) == []
 
 
 # What is missing
