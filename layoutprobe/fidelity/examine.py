@@ -52,12 +52,12 @@ def examine(
 def _outcome(experiment: Experiment, bench: Bench) -> Outcome:
     cases: list[Case] = []
     if refusal := experiment.refusal(bench.target):
-        cases.append(Case(bench.target.name, "not applicable", refusal))
+        cases.append(Case("", "not applicable", refusal))
     else:
         try:
             cases.extend(experiment.run(bench))
         except ProbeError as error:
-            cases.append(Case("not run to its end", "undecided", said(error)))
+            cases.append(Case("", "undecided", f"not run to its end: {said(error)}"))
     return Outcome(
         experiment.name,
         experiment.question,

@@ -53,9 +53,8 @@ def _slots(found: Mapping[str, Layout], wanted: Mapping[str, Layout], whose: str
         wrong = (layout.row != other.row) | (layout.col != other.col)
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
-            place = " ".join(f"{axis} {number}" for axis, number in layout.place(at).items())
             return (
-                f"{matrix}, {place}: {layout.element(at)}, {whose} "
+                f"{matrix}, {_place(layout, at)}: {layout.element(at)}, {whose} "
                 f"{element_name(matrix, int(other.row[at]), int(other.col[at]))}; {int(wrong.sum())} slots differ"
             )
     return ""
@@ -68,11 +67,16 @@ def _copies(found: InstructionLayout, other: InstructionLayout) -> str:
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
             mine, theirs = (_lanes(int(x[at])) for x in (readers, other.readers[matrix]))
-            place = " ".join(f"{axis} {n}" for axis, n in found.operands[matrix].place(at).items())
+            place = _place(found.operands[matrix], at)
             return f"{matrix}, {place} is read by outputs in {mine}; on the emulator by {theirs}"
     if (found.kept != other.kept).any():
         return "D keeps what it held before in other slots than on the emulator"
     return ""
+
+
+def _place(layout: Layout, at: tuple[int, ...]) -> str:
+    """A slot in words; all are of one wave."""
+    return ", ".join(f"{axis} {number}" for axis, number in layout.place(at).items() if axis != "wave")
 
 
 def _lanes(groups: int) -> str:

@@ -24,7 +24,7 @@ class Case:
     """One of the things that an experiment looks at.
 
     Attributes:
-        name: what it is about: an instruction and its form, an access...
+        name: what it is about: an instruction and its form, an access...; "" for the whole experiment.
         verdict: "agree": nothing that was observed contradicts the emulator; "differ": something
             does; "undecided": it could not be observed, or what was observed does not tell; "not
             measurable": not by this source, such as time on the emulator; "not applicable": the
@@ -74,7 +74,8 @@ class Outcome:
             return f"{len(deciding)} of {len(self.cases)} cases agree"
         first = deciding[0]
         more = f"; and {len(deciding) - 1} more" if len(deciding) > 1 else ""
-        return f"{first.name}: {first.text}{more}"
+        about = f"{first.name}: " if first.name else ""
+        return f"{about}{first.text}{more}"
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def _outcome(outcome: Outcome, page: Page) -> Iterator[Text]:
     yield from page.paragraph(head, style)
     cases = [case for case in outcome.cases if case.verdict == outcome.verdict]
     for case in cases[:_SHOWN]:
-        yield from page.paragraph(f"{case.name}: {case.text}", indent="    ")
+        yield from page.paragraph(": ".join(filter(None, (case.name, case.text))), indent="    ")
     if len(cases) > _SHOWN:
         yield Text(f"    and {len(cases) - _SHOWN} more; the page has all of them")
     if outcome.verdict == "differ":

@@ -13,8 +13,11 @@ from layoutprobe.render.svg_text import safe
 
 _OWN = """
 .gate li { grid-template-columns: 1.6em 17rem minmax(0, 1fr); }
-.gate td.says, .gate tbody th { text-align: left; font-weight: 400; }
+.gate .says, .gate tbody th { text-align: left; font-weight: 400; }
 .gate tbody th { white-space: nowrap; }
+.gate td.says small { display: block; color: var(--soft); }
+.gate td.word { vertical-align: top; }
+.gate tbody th { vertical-align: top; }
 .gate td.word { white-space: nowrap; text-align: left; }
 """
 
@@ -32,7 +35,8 @@ def _body(report: FidelityReport) -> Iterator[str]:
         f"<span>{safe(words.sentence(report))}<small>evidence: {safe(words.basis(report))}</small></span></div>\n"
     )
     yield definitions(words.setup(report))
-    yield '<div class="scroll"><table>\n<thead><tr><th>experiment</th><th>verdict</th><th>seen</th></tr></thead>\n'
+    yield '<div class="scroll"><table>\n<thead><tr><th>experiment</th>'
+    yield '<th class="says">verdict</th><th class="says">what was seen</th></tr></thead>\n'
     yield "<tbody>\n" + "".join(_row(number, one) for number, one in enumerate(report.outcomes, 1))
     yield "</tbody></table></div>\n"
     for number, outcome in enumerate(report.outcomes, 1):
@@ -44,7 +48,7 @@ def _row(number: int, outcome: Outcome) -> str:
     return (
         f'<tr><th scope="row"><a href="#e{number}">{safe(outcome.name)}</a></th>'
         f'<td class="word {words.STYLES[outcome.verdict]}">{_sign(outcome.verdict)} {outcome.verdict}</td>'
-        f'<td class="says">{safe(outcome.answer)}</td></tr>\n'
+        f'<td class="says">{safe(outcome.answer)}<small>{safe(outcome.question)}</small></td></tr>\n'
     )
 
 

@@ -2,19 +2,10 @@
 #include "lds/probe.h"
 
 #if __GFX12__
-constexpr int kA = 4;
 typedef u32x4 Operand;
 #else
-constexpr int kA = 8;
 typedef u32x8 Operand;
 #endif
-
-__device__ inline Operand operand(const u32* in, int wave, int lane) {
-  Operand registers;
-#pragma unroll
-  for (int v = 0; v < kA; ++v) registers[v] = in[(wave * kA + v) * kLanes + lane];
-  return registers;
-}
 
 extern "C" __global__ void __block__(32)
 exec_mask(const u32* __restrict__ a,     // [wave][vgpr][lane]
@@ -25,9 +16,9 @@ exec_mask(const u32* __restrict__ a,     // [wave][vgpr][lane]
           u32* __restrict__ d)           // [wave][vgpr][lane]
 {
   const int wave = group_x(), lane = thread_id();
-  const Operand x = operand(a, wave, lane), y = operand(b, wave, lane);
-  const u32x8 z = undump(c, wave, lane);
-  u32x8 result = undump(old, wave, lane);
+  const auto x = undump<Operand>(a, wave, lane), y = undump<Operand>(b, wave, lane);
+  const auto z = undump<u32x8>(c, wave, lane);
+  auto result = undump<u32x8>(old, wave, lane);
   const u32 active = __builtin_amdgcn_readfirstlane(mask[wave]);
   asm volatile(
       "s_mov_b32 exec_lo, %4\n\t"

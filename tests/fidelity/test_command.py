@@ -1,0 +1,333 @@
+"""`layoutprobe fidelity` as it is typed: one bundle, one page, and what becomes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fidelity import cards
+from fidelity.cards import Card
+from layoutprobe.capture.file import read_captures, write_captures
+from layoutprobe.cli import main
+from layoutprobe.fidelity.registry import EXPERIMENTS
+
+BUNDLE, PAGE = "fidelity-gfx1151.cap", "fidelity-gfx1151.html"
+LAST = EXPERIMENTS[-1].name
+
+
+def plug_in(monkeypatch: pytest.MonkeyPatch, card: Card) -> None:
+    """The card that `--backend hip` finds."""
+    monkeypatch.setattr("layoutprobe.backends.hip.HipBackend", lambda device: card)
+
+
+def judged(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any]]:
+    code = main(["fidelity", *words, "--format", "json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def cases(report: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
+    return {one["name"]: one["cases"] for one in report["experiments"]}
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Recorded once: an honest card and a lying one."""
+    found = {}
+    for name, card in (
+        ("honest", Card()),
+        ("lying", Card(before=cards.copies_swapped, after=cards.clamp_ignored)),
+    ):
+        folder = tmp_path_factory.mktemp(name)
+        with pytest.MonkeyPatch.context() as patch:
+            plug_in(patch, card)
+            code = main(["fidelity", "--backend", "hip", "-o", str(folder)])
+        assert code == (0 if name == "honest" else 1)
+        assert sorted(os.listdir(folder)) == [BUNDLE, PAGE]
+        found[name] = folder
+    return found
+
+
+@pytest.mark.parametrize("name", ["honest", "lying"])
+def test_a_bundle_is_judged_as_the_card_was(
+    name: str,
+    bundles: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    card = Card() if name == "honest" else Card(before=cards.copies_swapped, after=cards.clamp_ignored)
+    plug_in(monkeypatch, card)
+    first = judged(["--backend", "hip", "-o", str(tmp_path / "again.cap")], capsys)
+    monkeypatch.setattr("layoutprobe.backends.hip.HipBackend", None)
+    again = judged(["--backend", "replay", str(bundles[name] / BUNDLE)], capsys)
+    assert first[0] == again[0]
+    assert cases(first[1]) == cases(again[1])
+    digest = read_captures(bundles[name] / BUNDLE).digest
+    assert {(e["kind"], e["recorded"], e["digest"]) for e in again[1]["evidence"]} == {
+        ("replayed", "measured", digest)
+    }
+    assert again[1]["device"] == first[1]["device"]
+
+
+def test_the_emulator_agrees_with_itself_and_claims_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, report = judged(["--backend", "emulator", "-o", str(tmp_path)], capsys)
+    assert code == 0
+    assert "says nothing about a card" in report["sentence"]
+    verdicts = {one["name"]: one["verdict"] for one in report["experiments"]}
+    assert verdicts.pop("LDS phases") == "not measurable"
+    assert set(verdicts.values()) == {"agree"}
+    assert "measured" not in (tmp_path / PAGE).read_text().replace("cannot be measured", "")
+
+
+def test_a_replay_writes_only_what_it_is_asked_for(
+    bundles: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recorded = str(bundles["honest"] / BUNDLE)
+    assert main(["fidelity", "--backend", "replay", recorded]) == 0
+    assert not list(tmp_path.iterdir())
+    assert main(["fidelity", "--backend", "replay", recorded, "--page", "p.html"]) == 0
+    assert os.listdir(tmp_path) == ["p.html"]
+
+
+def test_a_card_that_was_recorded_on_nvidia(capsys: pytest.CaptureFixture[str]) -> None:
+    """Layouts of a real H100 against NVIDIA's document; what asks the emulator does not apply."""
+    recorded = Path(__file__).parents[1] / "nvidia" / "h100.cap"
+    code, report = judged(["--backend", "replay", str(recorded)], capsys)
+    verdicts = [one["verdict"] for one in report["experiments"]]
+    assert (code, report["arch"]) == (0, "sm_90")
+    assert verdicts == ["agree"] + ["not applicable"] * (len(EXPERIMENTS) - 1)
+    assert len(report["experiments"][0]["cases"]) == 32
+
+
+# The page
+
+
+class Page(HTMLParser):
+    """Text of a page, and whatever would load or run something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text, self.foreign, self.open = "", list[str](), list[str]()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "link", "br", "img"):
+            self.open.append(tag)
+        loads = [value for key, value in attrs if key in ("src", "href") and value and value[0] != "#"]
+        runs = [key for key, _ in attrs if key.startswith("on")]
+        self.foreign += loads + runs + ([tag] if tag in ("script", "link", "iframe", "img") else [])
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data
+
+
+def test_the_page_names_every_experiment_and_its_evidence(bundles: dict[str, Path]) -> None:
+    page = Page((bundles["lying"] / PAGE).read_text())
+    assert not page.foreign
+    assert not page.open
+    for experiment in EXPERIMENTS:
+        assert experiment.question in page.text
+    assert page.text.count(f"measured ({cards.NAME})") >= len(EXPERIMENTS) + 2
+    assert "reads lanes 16-31 of A" in page.text
+    assert "wrapping" in page.text
+
+
+def test_a_hostile_bundle_marks_nothing_up(bundles: dict[str, Path], tmp_path: Path) -> None:
+    bad = "<script>x</script>\x1b[2J"
+    file = read_captures(bundles["honest"] / BUNDLE)
+    captures = [
+        replace(one, device={"name": bad}, evidence=replace(one.evidence, source=bad))
+        for one in file.captures
+    ]
+    write_captures(tmp_path / "x.cap", captures)
+    replayed = [
+        "fidelity",
+        "--backend",
+        "replay",
+        str(tmp_path / "x.cap"),
+        "--page",
+        str(tmp_path / "x.html"),
+    ]
+    assert main(replayed) == 0
+    text = (tmp_path / "x.html").read_text()
+    assert not Page(text).foreign
+    assert "\x1b" not in text
+
+
+def test_captures_with_other_outputs_are_undecided(
+    bundles: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Arrays of another shape, of another type, of another name: words, and no traceback."""
+    captures = []
+    for at, one in enumerate(read_captures(bundles["honest"] / BUNDLE).captures):
+        (name, array), *rest = one.outputs.items()
+        lies = (
+            {name: array[..., :1].copy()},
+            {name: array.astype(np.float32)},
+            {"x": array},
+            {name: np.zeros(0, np.uint32)},
+        )
+        captures.append(replace(one, outputs=dict(rest) | lies[at % 4]))
+    write_captures(tmp_path / "x.cap", captures)
+    code, report = judged(["--backend", "replay", str(tmp_path / "x.cap")], capsys)
+    assert code == 2
+    assert {one["verdict"] for one in report["experiments"]} == {"undecided"}
+    assert all("other outputs" in one["answer"] for one in report["experiments"])
+
+
+# Pulling the plug
+
+KILLED = """
+import os, signal, sys
+from fidelity import cards
+from layoutprobe.backends import hip
+from layoutprobe.cli import main
+
+def die(launch, buffers):
+    if launch.kernel == sys.argv[2]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+hip.HipBackend = lambda device: cards.Card(after=die)
+main(["fidelity", "--backend", "hip", "-o", sys.argv[1]])
+"""
+
+KILLED_WRITING = """
+import os, signal, sys
+from fidelity import cards
+from layoutprobe.backends import hip
+from layoutprobe.cli import main
+
+written = 0
+
+def fsync(handle):
+    global written
+    written += 1
+    if written == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+os.fsync = fsync
+hip.HipBackend = lambda device: cards.Card()
+main(["fidelity", "--backend", "hip", "-o", sys.argv[1]])
+"""
+
+
+def child(script: str, folder: Path, word: str) -> int:
+    tests = Path(__file__).parents[1]
+    paths = os.pathsep.join([str(tests), str(tests.parent)])
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(folder), word],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+    return done.returncode
+
+
+def test_a_card_that_takes_the_process_with_it_leaves_a_whole_bundle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As ROCm's runtime does on a memory fault: what came to its end before is there, and judged."""
+    assert child(KILLED, tmp_path, "lds_address") == -signal.SIGKILL
+    assert os.listdir(tmp_path) == [BUNDLE]
+    code, report = judged(["--backend", "replay", str(tmp_path / BUNDLE)], capsys)
+    verdicts = {one["name"]: one["verdict"] for one in report["experiments"]}
+    assert code == 2
+    assert verdicts.pop(LAST) == "undecided"
+    assert set(verdicts.values()) == {"agree"}
+    assert "the capture file has no run of" in report["experiments"][-1]["answer"]
+
+
+@pytest.mark.parametrize("write", [1, 3])
+def test_a_kill_amid_a_write_leaves_no_part_of_it(write: int, tmp_path: Path) -> None:
+    assert child(KILLED_WRITING, tmp_path, str(write)) == -signal.SIGKILL
+    assert os.listdir(tmp_path) == ([BUNDLE] if write > 1 else [])
+    if write > 1:
+        assert read_captures(tmp_path / BUNDLE).captures
+
+
+def test_a_full_disk_leaves_the_bundle_that_was_there(
+    bundles: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copy(bundles["honest"] / BUNDLE, tmp_path)
+    before = (tmp_path / BUNDLE).read_bytes()
+    plug_in(monkeypatch, Card(dies_at="d16"))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+        assert main(["fidelity", "--backend", "hip", "-o", str(tmp_path)]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert "cannot be written" in capsys.readouterr().err
+    assert (tmp_path / BUNDLE).read_bytes() == before
+    assert os.listdir(tmp_path) == [BUNDLE]
+
+
+def test_a_lost_card_leaves_bundle_and_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plug_in(monkeypatch, Card(dies_at="d16"))
+    assert main(["fidelity", "--backend", "hip", "-o", str(tmp_path / "x.cap")]) == 2
+    out = " ".join(capsys.readouterr().out.split())
+    assert "the card was lost" in out
+    assert "undecided: 16-bit loads and stores, arithmetic" in out
+    assert sorted(os.listdir(tmp_path)) == ["x.cap", "x.html"]
+    assert {one.probe for one in read_captures(tmp_path / "x.cap").captures} == {"instruction"}
+
+
+def test_a_card_that_answers_nothing_leaves_no_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = Card()
+    card.lost = True
+    plug_in(monkeypatch, card)
+    assert main(["fidelity", "--backend", "hip", "-o", str(tmp_path)]) == 2
+    assert os.listdir(tmp_path) == [PAGE]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-o", "x.json"], "neither a folder that is there nor a capture file"),
+        (["-o", "no/such/x.cap"], "cannot be written"),
+        (["--arch", "gfx9"], "unknown arch"),
+        (["--arch", "sm_90"], "does not execute code for sm_90"),
+        (["--backend", "replay", "no.cap"], "no such capture file"),
+        (["--backend", "emulator", "--device", "1"], "only a card has a number"),
+    ],
+)
+def test_mistakes_end_in_one_message_and_no_file(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["fidelity", *words]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
