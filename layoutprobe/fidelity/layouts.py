@@ -40,7 +40,7 @@ def _look(bench: Bench, variant: Variant, name: str) -> Case:
         return Case(name, "differ", said(error))
     if bench.target.emulated:
         other = instructions.solve(*how, bench.reference())
-        why = _slots(found.operands, other.operands, "the emulator has") or _copies(found, other)
+        why = _slots(found.operands, other.operands, "the emulator has") or _use(variant, found, other)
     else:
         why = _slots(found.operands, _of_document(variant, found), "the document has")
     return Case(name, "differ" if why else "agree", why or f"every slot of {', '.join(found.operands)}")
@@ -60,11 +60,15 @@ def _slots(found: Mapping[str, Layout], wanted: Mapping[str, Layout], whose: str
     return ""
 
 
-def _copies(found: InstructionLayout, other: InstructionLayout) -> str:
-    """The first slot that other outputs read; and whether D keeps what it held in the same slots."""
+def _use(variant: Variant, found: InstructionLayout, other: InstructionLayout) -> str:
+    """The first slot that other outputs read; and whether D keeps what it held in the same slots.
+
+    Which of several copies an output reads is a question of its own (`copies`).
+    """
+    fragments = variant.form.fragments(variant.wave, variant.opsel)
     for matrix, readers in found.readers.items():
         wrong = readers != other.readers[matrix]
-        if wrong.any():
+        if wrong.any() and fragments[matrix].copies == 1:
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
             mine, theirs = (_lanes(int(x[at])) for x in (readers, other.readers[matrix]))
             place = _place(found.operands[matrix], at)

@@ -13,6 +13,7 @@ from layoutprobe.render.svg_text import safe
 
 _OWN = """
 .gate li { grid-template-columns: 1.6em 17rem minmax(0, 1fr); }
+.gate li > i { align-self: start; }
 .gate .says, .gate tbody th { text-align: left; font-weight: 400; }
 .gate tbody th { white-space: nowrap; }
 .gate td.says small { display: block; color: var(--soft); }

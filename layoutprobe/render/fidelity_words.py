@@ -27,7 +27,7 @@ def sentence(report: FidelityReport) -> str:
     undecided = [o.name for o in looked if o.verdict == "undecided"]
     parts = [f"{plural(report.count('agree'), 'experiment')} of {len(report.outcomes)} agree"]
     if differ:
-        parts.append(f"emulator and card differ in: {', '.join(differ)}")
+        parts.append(f"not as the emulator: {', '.join(differ)}")
     if undecided:
         parts.append(f"undecided: {', '.join(undecided)}")
     unseen = report.count("not measurable")

@@ -45,7 +45,7 @@ LIES: dict[str, tuple[str, dict[str, Any], str]] = {
         "layouts", {"after": cards.columns_rotated}, "lane 0, vgpr 0: D[0][15], the emulator has D[0][0]"
     ),
     "no product": ("layouts", {"after": cards.nonsense}, "v_wmma_i32_16x16x16_iu4"),
-    "other copies, seen by the solver": ("layouts", {"before": cards.copies_swapped}, "is read by outputs in"),
+    "D keeps nothing": ("layouts", {"after": cards.other_half_cleared_by_wmma}, "D keeps what it held before in"),
     "copies swapped": (
         "half-wave copies", {"before": cards.copies_swapped}, "D[0][0] in lanes 0-15 reads lanes 16-31 of A"
     ),
@@ -99,6 +99,12 @@ def test_a_lie_about_one_instruction_leaves_the_others_alone() -> None:
     outcome = asked("layouts", Card(after=cards.columns_rotated))
     wrong = {case.name for case in outcome.cases if case.verdict != "agree"}
     assert wrong == {f"v_wmma_f32_16x16x16_f16, wave{wave}" for wave in (32, 64)}
+
+
+@pytest.mark.parametrize("lie", [cards.copies_swapped, cards.lower_lanes_only])
+def test_which_copy_is_read_is_no_question_of_layout(lie: cards.Before) -> None:
+    """The documents leave it open, and no kernel that does as they ask is affected."""
+    assert asked("layouts", Card(before=lie)).verdict == "agree"
 
 
 # Arithmetic: each mode of the emulator is recognised by its bits
