@@ -9,9 +9,12 @@
 
 #if __GFX12__
 constexpr int kOperandVgprs = 4;
+// Rows of D from one VGPR to the next, and from lanes 0-15 to lanes 16-31.
+constexpr int kVgprRows = 1, kHalfRows = 8;
 #define WMMA_OF(type) __builtin_amdgcn_wmma_f32_16x16x16_##type##_w32_gfx12
 #else
 constexpr int kOperandVgprs = 8;
+constexpr int kVgprRows = 2, kHalfRows = 1;
 #define WMMA_OF(type) __builtin_amdgcn_wmma_f32_16x16x16_##type##_w32
 #endif
 
@@ -24,5 +27,15 @@ typedef short Element;
 #else
 #error "a DTYPE that no probe knows"
 #endif
-// A lane's part of A or B.
-typedef Element Fragment __attribute__((ext_vector_type(2 * kOperandVgprs)));
+// A lane's part of A or B: some k of one row or column.
+constexpr int kFragment = 2 * kOperandVgprs;
+typedef Element Fragment __attribute__((ext_vector_type(kFragment)));
+
+// The k of its element e.
+__device__ inline int k_of(int lane, int e) {
+#if __GFX12__
+  return e / 4 * 8 + lane / 16 * 4 + e % 4;
+#else
+  return e;
+#endif
+}

@@ -1,12 +1,12 @@
 // A GEMM with the classic fragment bug: A fragments are filled down columns.
 //
-// On gfx11 a lane holds a ROW of A. This kernel gives lane l the column l % 16 of each 16 x 16 tile
-// instead, and so computes (A with every 16 x 16 tile transposed in place) * B. With A[i][k] =
-// i % 16 and B[k][j] = k it prints 1240 everywhere, as a gfx1151 board once did for a kernel with
-// this load; the right answer is 120 * (i % 16), which -DCOLUMN_LOAD=0 gives.
+// A lane holds k of a ROW of A, on gfx11 all 16. This kernel gives lane l those of column l % 16 of
+// each 16 x 16 tile instead, and so computes (A with every 16 x 16 tile transposed in place) * B. With
+// A[i][k] = i % 16 and B[k][j] = k it prints 1240 everywhere, as a gfx1151 board once did for a kernel
+// with this load; the right answer is 120 * (i % 16), which -DCOLUMN_LOAD=0 gives.
 //
 // 64 x 64 block tile, K step 16, four waves of 16 x 64. M and N are multiples of 64, K of 16.
-#include "lds/probe.h"
+#include "wmma.h"
 
 #ifndef COLUMN_LOAD
 #define COLUMN_LOAD 1
@@ -38,15 +38,18 @@ gemm(const half* __restrict__ A,  // [M][K]
     }
     __syncthreads();
 
-    half16 a;
+    Fragment a;
 #pragma unroll
-    for (int e = 0; e < 16; ++e) a[e] = COLUMN_LOAD ? a_lds[base + e][frag] : a_lds[base + frag][e];
+    for (int e = 0; e < kFragment; ++e) {
+      const int k = k_of(lane, e);
+      a[e] = COLUMN_LOAD ? a_lds[base + k][frag] : a_lds[base + frag][k];
+    }
 #pragma unroll
     for (int j = 0; j < kBlock / 16; ++j) {
-      half16 b;
+      Fragment b;
 #pragma unroll
-      for (int e = 0; e < 16; ++e) b[e] = b_lds[j * 16 + frag][e];
-      acc[j] = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, acc[j]);
+      for (int e = 0; e < kFragment; ++e) b[e] = b_lds[j * 16 + frag][k_of(lane, e)];
+      acc[j] = WMMA(a, b, acc[j]);
     }
     __syncthreads();
   }
@@ -55,5 +58,5 @@ gemm(const half* __restrict__ A,  // [M][K]
   for (int j = 0; j < kBlock / 16; ++j)
 #pragma unroll
     for (int v = 0; v < 8; ++v)
-      C[(block_m + base + 2 * v + lane / 16) * N + block_n + j * 16 + frag] = acc[j][v];
+      C[(block_m + base + kVgprRows * v + lane / 16 * kHalfRows) * N + block_n + j * 16 + frag] = acc[j][v];
 }

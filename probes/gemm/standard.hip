@@ -4,7 +4,7 @@
 // 4 x 2 matrix tiles. LDS rows are padded to 24 halves, so that 16-byte accesses stay aligned and
 // the lanes of one ds_load_b128 phase spread over the banks. B is transposed on its way into LDS.
 // One LDS buffer and two barriers per step: the plain kernel that variants are measured against.
-#include "lds/probe.h"
+#include "wmma.h"
 
 constexpr int kBlockM = 128, kBlockN = 128, kBlockK = 16;
 constexpr int kThreads = 256;
@@ -76,27 +76,32 @@ __device__ inline void store_to_lds(u16* a_lds, u16* b_lds, const Staged& s, Pla
     *(u32*)&b_lds[(at.b_col + i) * kStride + at.b_row] = s.b_even[i] | (u32)s.b_odd[i] << 16;
 }
 
-// A lane's 16 k values of LDS row `row`.
-__device__ inline half16 load_fragment(const u16* lds, int row) {
+// A lane's k values of LDS row `row`: all 16, or on RDNA4 4 of each 8.
+__device__ inline Fragment load_fragment(const u16* lds, int row) {
+#if __GFX12__
+  const u16x4* part = (const u16x4*)&lds[row * kStride] + thread_id() % kLanes / 16;
+  return bits<Fragment>(__builtin_shufflevector(part[0], part[2], 0, 1, 2, 3, 4, 5, 6, 7));
+#else
   const u16x8* chunk = (const u16x8*)&lds[row * kStride];
-  return bits<half16>(__builtin_shufflevector(chunk[0], chunk[1], 0, 1, 2, 3, 4, 5, 6, 7,
-                                              8, 9, 10, 11, 12, 13, 14, 15));
+  return bits<Fragment>(__builtin_shufflevector(chunk[0], chunk[1], 0, 1, 2, 3, 4, 5, 6, 7,
+                                                8, 9, 10, 11, 12, 13, 14, 15));
+#endif
 }
 
-// VGPR v of a tile holds row 2v + lane / 16, column lane % 16.
+// A lane holds column lane % 16 of a tile.
 template <bool Interior>
 __device__ inline void store_tiles(const Matrices& m, const float8 (&acc)[kTilesM][kTilesN], int row0,
                                    int col0, int lane) {
   float* base = m.C + (long)row0 * m.N + col0;
-  const u32 offset = lane / 16 * m.N + lane % 16;
+  const u32 offset = lane / 16 * kHalfRows * m.N + lane % 16;
 #pragma unroll
   for (int i = 0; i < kTilesM; ++i)
 #pragma unroll
     for (int v = 0; v < 8; ++v)
 #pragma unroll
       for (int j = 0; j < kTilesN; ++j) {
-        const int row = i * 16 + 2 * v, col = j * 16;
-        if (Interior || (row0 + row + lane / 16 < m.M && col0 + col + lane % 16 < m.N))
+        const int row = i * 16 + kVgprRows * v, col = j * 16;
+        if (Interior || (row0 + row + lane / 16 * kHalfRows < m.M && col0 + col + lane % 16 < m.N))
           (base + (long)row * m.N + col)[offset] = acc[i][j][v];
       }
 }
@@ -117,7 +122,7 @@ __device__ inline void block_tile(const Matrices& m, u16* a_lds, u16* b_lds) {
     store_to_lds(a_lds, b_lds, staged, at);
     __syncthreads();
 
-    half16 a[kTilesM], b[kTilesN];
+    Fragment a[kTilesM], b[kTilesN];
 #pragma unroll
     for (int i = 0; i < kTilesM; ++i) a[i] = load_fragment(a_lds, wave_m + i * 16 + lane % 16);
 #pragma unroll
@@ -126,7 +131,7 @@ __device__ inline void block_tile(const Matrices& m, u16* a_lds, u16* b_lds) {
     for (int i = 0; i < kTilesM; ++i)
 #pragma unroll
       for (int j = 0; j < kTilesN; ++j)
-        acc[i][j] = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a[i], b[j], acc[i][j]);
+        acc[i][j] = WMMA(a[i], b[j], acc[i][j]);
     __syncthreads();  // nobody overwrites the tile while another wave still reads it
   }
   store_tiles<Interior>(m, acc, block_m + wave_m, block_n + wave_n, lane);

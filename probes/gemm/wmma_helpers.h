@@ -82,9 +82,22 @@ __device__ inline half16 load_fragment(const _Float16* lds, int stride, int row0
   return __builtin_shufflevector(chunks[0], chunks[1], 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
+#if __GFX12__
+// RDNA4 holds every k once: of each 8, the first 4 in lanes 0-15 and the others in lanes 16-31.
+__device__ inline half8 own_half(half16 row) {
+  const half8 lower = __builtin_shufflevector(row, row, 0, 1, 2, 3, 8, 9, 10, 11);
+  const half8 upper = __builtin_shufflevector(row, row, 4, 5, 6, 7, 12, 13, 14, 15);
+  return lane_id() < WMMA ? lower : upper;
+}
+
+__device__ inline float8 mma(half16 a, half16 b, float8 c) {
+  return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(own_half(a), own_half(b), c);
+}
+#else
 __device__ inline float8 mma(half16 a, half16 b, float8 c) {
   return __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, c);
 }
+#endif
 
 // Where C begins, how large it is, and how a product enters it.
 struct Output {
@@ -93,11 +106,15 @@ struct Output {
   float alpha, beta;
 };
 
-// One wave's tiles to C, the first of them at (row0, col0). VGPR v of a tile holds row 2v + lane / 16
-// and column lane % 16.
+// One wave's tiles to C, the first of them at (row0, col0). VGPR v of a tile holds column lane % 16 of
+// row 2v + lane / 16, on RDNA4 of row v + 8 * (lane / 16).
 template <bool Interior, bool ReadsC, int TilesM, int TilesN>
 __device__ inline void write_tiles(const Output& out, float8 (&acc)[TilesM][TilesN], int row0, int col0) {
+#if __GFX12__
+  const int lane_row = lane_id() / WMMA * 8, lane_col = lane_id() % WMMA;
+#else
   const int lane_row = lane_id() / WMMA, lane_col = lane_id() % WMMA;
+#endif
   // Distances to the end of C, from this lane's own first element.
   const int rows = out.M - row0 - lane_row, cols = out.N - col0 - lane_col;
   float* first = out.C + (size_t)row0 * out.N + col0;
@@ -109,7 +126,11 @@ __device__ inline void write_tiles(const Output& out, float8 (&acc)[TilesM][Tile
     for (int i = 0; i < TilesM; ++i)
 #pragma unroll
       for (int v = 0; v < 8; ++v) {
+#if __GFX12__
+        const int row = i * WMMA + v;
+#else
         const int row = i * WMMA + 2 * v;
+#endif
         if (!Interior && row >= rows) break;
         float* c = first + (size_t)row * out.N + j * WMMA;
         const float product = out.alpha * acc[i][j][v];

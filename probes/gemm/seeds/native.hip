@@ -47,10 +47,10 @@ wmma_gemm_native(const __half* __restrict__ A, const __half* __restrict__ B, flo
         b_low[i] = b0[0][i], b_low[i + 8] = b0[1][i];
         b_high[i] = b1[0][i], b_high[i + 8] = b1[1][i];
       }
-      c00 = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a_low, b_low, c00);
-      c01 = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a_low, b_high, c01);
-      c10 = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a_high, b_low, c10);
-      c11 = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a_high, b_high, c11);
+      c00 = mma(a_low, b_low, c00);
+      c01 = mma(a_low, b_high, c01);
+      c10 = mma(a_high, b_low, c10);
+      c11 = mma(a_high, b_high, c11);
     }
     buffer ^= 1;
     if (more) {
