@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import resource
 import shutil
 import signal
 import subprocess
 import sys
+import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -112,6 +114,19 @@ def test_a_card_that_was_recorded_on_nvidia(capsys: pytest.CaptureFixture[str]) 
     assert (code, report["arch"]) == (0, "sm_90")
     assert verdicts == ["agree"] + ["not applicable"] * (len(EXPERIMENTS) - 1)
     assert len(report["experiments"][0]["cases"]) == 32
+
+
+def test_a_bundle_says_nothing_of_who_recorded_it(bundles: dict[str, Path]) -> None:
+    """Strangers are asked for theirs."""
+    with zipfile.ZipFile(bundles["honest"] / BUNDLE) as archive:
+        text = archive.read("captures.json").decode()
+    recorded = json.loads(text)
+    words = {
+        word for one in recorded["captures"] for word in (*one["toolchain"].values(), *one["device"].values())
+    }
+    assert not [word for word in words if "/" in word]
+    for private in (str(Path.home()), platform.node(), str(bundles["honest"]), os.getcwd()):
+        assert private not in text
 
 
 # The page
