@@ -67,7 +67,7 @@ Answer = tuple[dict[str, object], list[tuple[str, str]]]
 
 
 def _waves(arguments: argparse.Namespace) -> Answer:
-    from layoutprobe.arch import DEFAULT, occupancy
+    from layoutprobe.arch import DEFAULT, occupancy, resources
 
     found = occupancy(
         arguments.arch or DEFAULT,
@@ -79,11 +79,12 @@ def _waves(arguments: argparse.Namespace) -> Answer:
         wave=arguments.wave,
         cu_mode=arguments.cu_mode,
     )
+    accvgprs = ", AccVGPRs included" if resources(found.target).unified else ""
     limited = f", limited by {' and '.join(found.limited_by)}" if found.limited_by else ""
     items = [
         ("target", f"{found.target}, waves of {found.wave} lanes"),
         ("occupancy", f"{found.waves} of {found.max_waves} waves per SIMD{limited}"),
-        ("registers", f"{found.registers} VGPRs are given to a wave, AccVGPRs included"),
+        ("registers", f"{found.registers} VGPRs are given to a wave{accvgprs}"),
         ("each alone", ", ".join(f"{name}: {waves}" for name, waves in found.limits.items())),
     ]
     if found.workgroups is not None:
@@ -93,13 +94,14 @@ def _waves(arguments: argparse.Namespace) -> Answer:
 
 
 def _budget(arguments: argparse.Namespace) -> Answer:
-    from layoutprobe.arch import DEFAULT, register_budget
+    from layoutprobe.arch import DEFAULT, register_budget, resources
 
     found = register_budget(arguments.arch or DEFAULT, arguments.waves, wave=arguments.wave)
+    accvgprs = ", AccVGPRs included" if resources(found.target).unified else ""
     items = [
         ("target", f"{found.target}, waves of {found.wave} lanes"),
         ("waves", f"{found.waves} per SIMD"),
-        ("registers", f"at most {found.registers} VGPRs for each wave, AccVGPRs included"),
+        ("registers", f"at most {found.registers} VGPRs for each wave{accvgprs}"),
         ("file", f"{found.simd_bytes >> 10} KiB per SIMD, {found.cu_bytes >> 10} KiB per CU"),
     ]
     return asdict(found), items

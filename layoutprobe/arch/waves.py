@@ -1,7 +1,8 @@
 """Occupancy: how many waves a SIMD can hold at once, given what each wave and workgroup takes.
 
 The law is LLVM's (AMDGPUSubtarget.cpp, GCNSubtarget.cpp, release 22): the smallest of what the
-VGPRs, the SGPRs (gfx9 only), and LDS together with the workgroup's size allow.
+VGPRs, the SGPRs (gfx9 only), and LDS together with the workgroup's size allow. Of that, only what
+whole workgroups make is ever resident: LLVM prints the resources' minimum, a card runs the groups.
 
     >>> occupancy("gfx942", 128, agprs=128).waves
     2
@@ -20,6 +21,9 @@ from layoutprobe.errors import UsageError
 MAX_WORKGROUP = 1024
 """Work-items of the largest workgroup that any of the targets takes."""
 
+WHOLE = "whole workgroups"
+"""What takes the waves below every limit: the room that is left is too small for one more workgroup."""
+
 
 @dataclass(frozen=True)
 class Occupancy:
@@ -27,7 +31,7 @@ class Occupancy:
 
     Attributes:
         target, wave: for which target, and for waves of how many lanes.
-        waves: waves per SIMD.
+        waves: waves per SIMD; of the fullest, where the waves of the workgroups do not divide evenly.
         max_waves: wave slots per SIMD.
         registers: VGPRs per lane that a wave is given, AccVGPRs included, granule applied.
         limits: what each resource alone would allow, in waves per SIMD; "VGPRs", "SGPRs",
@@ -51,7 +55,9 @@ class Occupancy:
         """The resources that keep it below the maximum; empty at the maximum."""
         if self.waves == self.max_waves:
             return ()
-        return tuple(name for name, waves in self.limits.items() if waves == self.waves)
+        least = min(self.limits.values())
+        scarce = tuple(name for name, waves in self.limits.items() if waves == least < self.max_waves)
+        return (*scarce, WHOLE) if self.waves < least else scarce
 
 
 @dataclass(frozen=True)
@@ -111,13 +117,15 @@ def occupancy(
     unit, simds, pool, barriers = known.unit, known.simds, known.lds, known.barriers
     if cu_mode and unit == "WGP":
         unit, simds, pool, barriers = "CU", simds // 2, pool // 2, barriers // 2
-    workgroups = None
+    workgroups, whole = None, known.max_waves
     if workgroup is not None:
         each = -(-workgroup // wave)
         resident = _workgroups(known.max_waves * simds, each, pool // max(lds, 1), barriers)
         limits["LDS and workgroup size"] = _clamp(-(-resident * each // simds), known.max_waves)
         workgroups = min(resident, min(limits.values()) * simds // each)
-    waves = min(limits.values())
+        if workgroups:
+            whole = -(-workgroups * each // simds)
+    waves = min(whole, *limits.values())
     return Occupancy(target, wave, waves, known.max_waves, taken, limits, workgroups, unit)
 
 

@@ -26,7 +26,8 @@ and the workgroup's size follows the occupancy, the waves that one SIMD can hold
 exactly this target; even close relatives differ. Broken where the launch is impossible (workgroup
 larger than compiled for, more LDS than a workgroup may have, registers for not even one workgroup),
 and where a limit of the manifest is exceeded: vgprs, sgprs, lds, scratch, spills, and occupancy, the
-fewest waves per SIMD. Of all sizes of the manifest, the launch with the fewest waves counts.
+fewest waves per SIMD. Of all sizes of the manifest, the launch with the fewest waves counts, and only
+whole workgroups do: room for half a workgroup holds none of its waves.
 It says nothing about speed: more waves hide latency, but need not be faster. LDS is counted without
 its allocation granule, as LLVM does. Evidence: LLVM's formula and tables, not a measurement."""
 
@@ -296,6 +297,8 @@ def _how_to_reach(found: Occupancy, least: int) -> str:
         steps.append("use fewer SGPRs")
     if "LDS and workgroup size" in short:
         steps.append("less LDS a workgroup, or larger workgroups on the same LDS")
+    if not short:
+        steps.append("smaller workgroups: only whole ones fit, and one more of this size does not")
     return "; ".join(steps)
 
 

@@ -170,7 +170,8 @@ def test_unknown_target_names_a_near_one() -> None:
 
 def test_what_limits_is_named() -> None:
     assert occupancy("gfx1151", 96, workgroup=256).limited_by == ()
-    assert occupancy("gfx1151", 200, lds=16384, workgroup=256).limited_by == ("VGPRs",)
+    assert occupancy("gfx1151", 240, lds=16384, workgroup=256).limited_by == ("VGPRs",)
+    assert occupancy("gfx1151", 200, lds=16384, workgroup=256).limited_by == ("VGPRs", "whole workgroups")
     assert occupancy("gfx1151", 96, lds=65536, workgroup=64).limited_by == ("LDS and workgroup size",)
     assert occupancy("gfx1151", 192, lds=32768, workgroup=256).limited_by == (
         "VGPRs",
@@ -186,6 +187,47 @@ def test_workgroups_are_whole() -> None:
     assert occupancy("gfx1151", 96, workgroup=1024).workgroups == 2
     assert occupancy("gfx1151", 96, workgroup=1024, cu_mode=True).workgroups == 1
     assert occupancy("gfx1151", 96).workgroups is None
+
+
+@pytest.mark.parametrize(
+    ("target", "vgprs", "workgroup", "cu_mode", "workgroups", "waves"),
+    [
+        # 97 VGPRs take 120 of 1536: 12 waves on each SIMD. A WGP's 48 hold one group of 32, which is 8 each.
+        ("gfx1151", 97, 1024, False, 1, 8),
+        ("gfx1151", 97, 768, False, 2, 12),  # two groups of 24
+        ("gfx1151", 97, 512, True, 1, 8),  # a CU's 24 hold one group of 16, on two SIMDs
+        ("gfx1151", 97, 768, True, 1, 12),
+        ("gfx1151", 200, 256, False, 3, 6),  # 7 on each of 4: 28 hold three groups of 8
+        ("gfx1151", 200, 160, False, 5, 7),  # five groups of 5: 25 on four SIMDs, the fullest has 7
+        # 65 VGPRs take 72 of 512: 7 waves on each of the four SIMDs of a CU, 28 in all.
+        *[(target, 65, 1024, False, 1, 4) for target in ("gfx942", "gfx950")],
+        *[(target, 65, 512, False, 3, 6) for target in ("gfx942", "gfx950")],
+        *[(target, 65, 256, False, 7, 7) for target in ("gfx942", "gfx950")],
+        *[(target, 96, 768, False, 1, 3) for target in ("gfx942", "gfx950")],  # 5 each: 20 hold one of 12
+    ],
+)
+def test_waves_are_those_of_whole_workgroups(
+    target: str, vgprs: int, workgroup: int, cu_mode: bool, workgroups: int, waves: int
+) -> None:
+    """By hand. LLVM prints what the resources allow, which is more."""
+    found = occupancy(target, vgprs, workgroup=workgroup, cu_mode=cu_mode)
+    assert (found.workgroups, found.waves) == (workgroups, waves)
+    assert ("whole workgroups" in found.limited_by) == (found.waves < min(found.limits.values()))
+
+
+def test_a_limit_that_whole_workgroups_miss_is_broken() -> None:
+    """12 waves' worth of registers, of which one group of 32 on four SIMDs uses 8."""
+    used = Used(
+        **{"target": "gfx1151", "kernel": "k", "line": "", "vgprs": 97, "agprs": 0, "allocated": 120},
+        **{"sgprs": 16, "lds": 65536, "scratch": 0, "spills": 0, "workgroup": 1024, "max_workgroup": 1024},
+        dynamic_stack=False,
+        occupancy=occupancy("gfx1151", 97, lds=65536, workgroup=1024),
+    )
+    assert judge(used, {"occupancy": 8}).status == "holds"
+    broken = judge(used, {"occupancy": 10})
+    assert broken.status == "finding"
+    assert "reaches 8 waves per SIMD" in broken.findings[0].what
+    assert "smaller workgroups" in str(broken.findings[0].hint)
 
 
 @dataclass(frozen=True)

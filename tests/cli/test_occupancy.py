@@ -63,3 +63,10 @@ def test_questions_without_an_answer(
 @pytest.mark.parametrize("text", ["-1", "1e3", "٣", "9" * 40, "x"])
 def test_numbers_are_numbers(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, f"--vgprs={text}")[0] == 2
+
+
+def test_only_whole_workgroups_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """Registers for 12 waves on each of 4 SIMDs, of which one group of 32 waves uses 8."""
+    out = said(capsys, "--vgprs", "97", "--workgroup", "1024", "--lds", "65536")[1]
+    assert "8 of 16 waves per SIMD, limited by VGPRs and whole workgroups" in out
+    assert "AccVGPR" not in out, "gfx1151 has none"
