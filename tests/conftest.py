@@ -9,6 +9,7 @@ an oracle that may stay silent is no oracle.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -37,6 +38,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell starts what it puts in the background with SIGINT ignored, and so do some CI systems; all
+    # children inherit that. What the tests say about Ctrl-C must hold there too.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     given = config.getoption("--shared")
     if given is not None and not Path(given).is_dir():
         raise pytest.UsageError(f"--shared {given}: no such directory")
