@@ -6,7 +6,8 @@ breaks whatever order the emulator happened to take: lock-step hides none. Per g
 less where the kernel has narrower accesses) the last writer and the last two readers of different
 waves are kept, each with its interval. That suffices to see some race on a granule on which there
 is one: if the last writer before an access is another wave, that is a race; if it is the same
-wave, then the race with an earlier one was seen when that wave wrote.
+wave, then the race with an earlier one was seen when that wave wrote. Only atomics may follow each
+other: of them, too, the last of another wave is kept.
 
 **Late.** An access that its wave had not waited for when it reached the barrier may take effect
 as late as the wait (the ISA adds no memory wait to s_barrier). It counts for the next interval too.
@@ -41,7 +42,7 @@ from layoutprobe.machine.program import BARRIER_SIGNAL, BARRIERS, Block
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.barriers import ApartBarriers, BarrierWatch
 from layoutprobe.observe.base import Recorder
-from layoutprobe.observe.lds_access import granule_shift, is_atomic, stored_dwords, straddles
+from layoutprobe.observe.lds_access import Store, granule_shift, is_atomic, straddles
 from layoutprobe.observe.waits import CounterTracker
 from layoutprobe.observe.who import Who, who_is
 
@@ -142,7 +143,8 @@ class LdsObserver(Recorder):
         self._shift = 2
         self._machine: Machine | None = None
         self._interval: Stamps = np.zeros(0, np.int64)  # [workgroup]
-        self._writer = self._reader = self._other = np.zeros(0, np.int64)  # [granule]
+        self._writer = self._adder = np.zeros(0, np.int64)  # [granule]; see _write
+        self._reader = self._other = np.zeros(0, np.int64)  # [granule]
 
     # The protocol.
 
@@ -157,7 +159,7 @@ class LdsObserver(Recorder):
         groups = int(machine.waves.workgroup.max(initial=-1)) + 1
         self._interval = np.ones(groups, np.int64)
         granules = machine.lds.data.bytes.size >> self._shift
-        self._writer, self._reader, self._other = (np.zeros(granules, np.int64) for _ in range(3))
+        self._writer, self._adder, self._reader, self._other = np.zeros((4, granules), np.int64)
         self._suspect = np.zeros(granules, np.int32)
 
     def block(self, c: Cohort, block: Block) -> None:
@@ -193,7 +195,7 @@ class LdsObserver(Recorder):
             cells = cells + np.arange(width)
             stamps = np.broadcast_to(stamps, cells.shape)
         if store:
-            self._write(_Store(c, inst, place, size), stamps, cells)
+            self._write(Store(c, inst, place, size), stamps, cells)
         else:
             self._read(stamps, cells)
 
@@ -241,9 +243,9 @@ class LdsObserver(Recorder):
             for number in np.unique(self._suspect[cells]):
                 if number:
                     self._overwrites[number - 1].read = True
-        writer = self._writer[cells]
-        if (writer >= floor).any():
-            self._clash("RAW", (writer >= floor) & _differ(writer, me), writer, me, cells)
+        for writer in (self._writer[cells], self._adder[cells]):
+            if (writer >= floor).any():
+                self._clash("RAW", (writer >= floor) & _differ(writer, me), writer, me, cells)
         before = self._reader[cells]
         other = self._other[cells] if self._ahead else before
         self._reader[cells] = me
@@ -265,31 +267,42 @@ class LdsObserver(Recorder):
         self._reader[cells[one]] = np.where(first, before, other)[one]
         self._other[cells[one]] = np.where(two, other, me)[one]
 
-    def _write(self, store: _Store, me: Stamps, cells: Array) -> None:
+    def _write(self, store: Store, me: Stamps, cells: Array) -> None:
         floor = self._floor(me)
         if self._overwrites:
             self._suspect[cells] = 0
         reader, other, before = self._reader[cells], self._other[cells], self._writer[cells]
+        atomic, adder = is_atomic(store.inst), self._adder[cells]
         for readers in (reader, other):
             if (readers >= floor).any():
                 self._clash("WAR", (readers >= floor) & _differ(readers, me), readers, me, cells)
         if (before >= floor).any():
-            atomic = (before & me) >> _ATOMIC & 1
-            twice = (before >= floor) & _differ(before, me) & (atomic == 0)
+            both = (before & me) >> _ATOMIC & 1
+            twice = (before >= floor) & _differ(before, me) & (both == 0)
             lost = (before >= floor) & ~_differ(before, me) & (reader < floor) & _lanes_differ(before, me)
             if (twice | lost).any():
                 changes = store.changes(cells.shape[-1])
                 self._harmless += int((twice & ~changes).sum())
                 self._clash("WAW", (twice | lost) & changes, before, me, cells)
+        if not atomic and (adder >= floor).any():
+            self._clash("WAW", (adder >= floor) & _differ(adder, me), adder, me, cells)
         self._writer[cells] = me
         last = self._writer[cells]
-        together = (_differ(last, me) | _lanes_differ(last, me)) & (me >> _ATOMIC & 1 == 0)
-        if together.any():
+        if atomic:
+            self._keep_adder(before, me, last, cells)
+        together = _differ(last, me) | _lanes_differ(last, me)
+        if not atomic and together.any():
             changes = store.unlike(((last & _WAVE_MASK) >> _WAVE).astype(np.int64), (last & _LANE_MASK))
             self._harmless += int((together & _differ(last, me) & ~changes).sum())
             self._clash("WAW", together & changes, me, last, cells)
         if self._ahead and (later := _later(before, me)).any():
             self._writer[cells[later]] = before[later]
+
+    def _keep_adder(self, before: Stamps, me: Stamps, last: Stamps, cells: Array) -> None:
+        """A read or plain store by the wave of the last atomic also races with those of other waves."""
+        beside, earlier = _differ(last, me), _differ(last, before) & (before >> _ATOMIC & 1 == 1)
+        self._adder[cells[beside]] = me[beside]
+        self._adder[cells[earlier]] = before[earlier]
 
     def _carry_over(self, machine: Machine, wave: int) -> None:
         """Accesses of a wave that are outstanding at a barrier belong to the next interval too."""
@@ -300,7 +313,7 @@ class LdsObserver(Recorder):
         start = int(machine.lds_base[wave, 0]) >> self._shift
         cells = slice(start, start + (machine.lds_size >> self._shift))
         now = int(self._interval[group])
-        for stamps in (self._writer, self._reader, self._other):
+        for stamps in (self._writer, self._adder, self._reader, self._other):
             view = stamps[cells]
             mine = (view >> _INTERVAL == now) & ((view & _WAVE_MASK) >> _WAVE == wave)
             mine &= np.isin(view >> _SITE & _SITE_LIMIT - 1, sites)
@@ -359,42 +372,3 @@ def _is_collision(clash: Clash) -> bool:
         clash.second.who.wave,
     )
     return clash.kind == "WAW" and (same_wave or clash.first.inst.pc == clash.second.inst.pc)
-
-
-@dataclass(frozen=True, eq=False)
-class _Store:
-    """A store that is about to happen; its values are fetched only when two of them meet."""
-
-    c: Cohort
-    inst: Inst
-    place: Place
-    size: int
-
-    def changes(self, width: int) -> Array:
-        """Which granules will hold another value than now: bool [lane, granule]."""
-        if is_atomic(self.inst):
-            return np.ones((int(self.place.mask.sum()), width), np.bool_)
-        new = stored_dwords(self.c, self.inst, self.place, self.size)[self.place.mask]
-        place = self.place
-        now = place.memory.data.gather(place.offsets, self.size, place.low_bits)[place.mask]
-        return _per_granule(new != now, width)
-
-    def unlike(self, wave: Array, lane: Array) -> Array:
-        """Which granules get another value than the given wave and lane of this store bring."""
-        words = stored_dwords(self.c, self.inst, self.place, self.size)
-        position = np.zeros(int(self.c.waves.max()) + 1, np.int64)
-        position[self.c.waves] = np.arange(len(self.c.waves))
-        width = wave.shape[-1]
-        mine = words[self.place.mask]
-        columns = _columns(mine.shape[-1], width)
-        return mine[:, columns] != words[position[wave], lane, columns]
-
-
-def _columns(dwords: int, width: int) -> NDArray[np.int64]:
-    """Which dword each granule of an access lies in."""
-    return np.arange(width) * dwords // width
-
-
-def _per_granule(dwords: Array, width: int) -> Array:
-    """bool [lane, dword] -> [lane, granule]."""
-    return dwords[:, _columns(dwords.shape[-1], width)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.observer import Place
+from layoutprobe.machine.registers import Array
 
 _BITS = re.compile(r"_[biuf](\d+)")
 
@@ -59,3 +61,42 @@ def _data_operand(c: Cohort, inst: Inst, place: Place) -> int:
     base = c.u[inst.src[0].index].astype(np.int64) + second
     local = place.offsets - c.lds_base
     return 2 if ((base - local) & 0xFFFF_FFFF)[place.mask].any() == 0 else 1
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """A store that is about to happen; its values are fetched only when two of them meet."""
+
+    c: Cohort
+    inst: Inst
+    place: Place
+    size: int
+
+    def changes(self, width: int) -> Array:
+        """Which granules will hold another value than now: bool [lane, granule]."""
+        if is_atomic(self.inst):
+            return np.ones((int(self.place.mask.sum()), width), np.bool_)
+        new = stored_dwords(self.c, self.inst, self.place, self.size)[self.place.mask]
+        place = self.place
+        now = place.memory.data.gather(place.offsets, self.size, place.low_bits)[place.mask]
+        return _per_granule(new != now, width)
+
+    def unlike(self, wave: Array, lane: Array) -> Array:
+        """Which granules get another value than the given wave and lane of this store bring."""
+        words = stored_dwords(self.c, self.inst, self.place, self.size)
+        position = np.zeros(int(self.c.waves.max()) + 1, np.int64)
+        position[self.c.waves] = np.arange(len(self.c.waves))
+        width = wave.shape[-1]
+        mine = words[self.place.mask]
+        columns = _columns(mine.shape[-1], width)
+        return mine[:, columns] != words[position[wave], lane, columns]
+
+
+def _columns(dwords: int, width: int) -> NDArray[np.int64]:
+    """Which dword each granule of an access lies in."""
+    return np.arange(width) * dwords // width
+
+
+def _per_granule(dwords: Array, width: int) -> Array:
+    """bool [lane, dword] -> [lane, granule]."""
+    return dwords[:, _columns(dwords.shape[-1], width)]

@@ -92,6 +92,22 @@ def test_a_race_is_named_with_both_lines(kernel: str) -> None:
     assert finding.expected.startswith("a barrier between ")
 
 
+@pytest.mark.parametrize("wave", [0, 1])
+def test_sums_are_read_before_the_other_wave_has_added(wave: int) -> None:
+    """Whichever wave reads: its own atomic does not hide the other's."""
+    finding = only(result_of(f"added_up_read_by_{wave}"))
+    assert finding.what.startswith(f"wave {wave} reads what another wave writes (wave {1 - wave})")
+    assert finding.where["line"] == at("// added_up reads")
+    assert at("// added_up adds") in finding.came_from
+
+
+def test_a_store_over_another_waves_atomic() -> None:
+    finding = only(result_of("added_up_overwritten"))
+    assert finding.what.startswith("wave 1 overwrites what another wave writes (wave 0)")
+    assert finding.where["line"] == at("// overwritten stores")
+    assert at("// overwritten adds") in finding.came_from
+
+
 def test_one_wave_races_with_nobody() -> None:
     result = result_of("own_wave_only", block=32)
     assert (result.status, result.reason) == ("holds", "one wave a workgroup: nobody to race with")

@@ -117,6 +117,25 @@ def test_a_store_to_lds_must_be_there_when_the_barrier_opens(outstanding: bool) 
     assert "s_waitcnt lgkmcnt(0) between ds_store_b32" in finding.expected
 
 
+@pytest.mark.parametrize("reader", ["v_cmpx_gt_u32_e32 32, v0", "v_cmpx_lt_u32_e32 31, v0"])
+@pytest.mark.parametrize("outstanding", [True, False])
+def test_atomics_must_have_added_when_the_barrier_opens(reader: str, outstanding: bool) -> None:
+    """Whichever of the two waves reads the sums: its own atomic does not hide the other's."""
+    wait = () if outstanding else ("s_waitcnt lgkmcnt(0)",)
+    result = result_of(
+        *("v_and_b32_e32 v2, 0x7c, v1", "ds_add_u32 v2, v0", *wait, "s_barrier", reader),
+        *("ds_load_b32 v3, v2", "s_waitcnt lgkmcnt(0)", "global_store_b32 v1, v3, s[6:7]"),
+        lds=256,
+        block=64,
+    )
+    if not outstanding:
+        assert result.status == "holds"
+        return
+    finding = only(result)
+    assert "an LDS store is outstanding at the barrier" in finding.what
+    assert finding.where["instruction"] == "ds_add_u32"
+
+
 def test_stores_may_be_outstanding_at_the_end() -> None:
     assert result_of("global_store_b32 v1, v0, s[6:7]").status == "holds"
 

@@ -76,6 +76,29 @@ KERNEL both_add(int* out) {
   out[threadIdx.x] = sum;
 }
 
+template <int who>
+__device__ inline void add_and_read(int* out) {
+  __shared__ int sum[32];
+  if (wave() == 0) sum[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&sum[threadIdx.x % 32], out[threadIdx.x]);                         // added_up adds
+  if (wave() == who) out[threadIdx.x] = ((volatile int*)sum)[threadIdx.x % 32];  // added_up reads
+}
+
+KERNEL added_up_read_by_0(int* out) { add_and_read<0>(out); }
+
+KERNEL added_up_read_by_1(int* out) { add_and_read<1>(out); }
+
+KERNEL added_up_overwritten(int* out) {  // by the wave that the emulator lets add last
+  __shared__ int sum[32];
+  if (wave() == 0) sum[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&sum[threadIdx.x % 32], out[threadIdx.x]);                         // overwritten adds
+  if (wave() == 1) ((volatile int*)sum)[threadIdx.x % 32] = -5;                // overwritten stores
+  __syncthreads();
+  out[threadIdx.x] = sum[threadIdx.x % 32];
+}
+
 KERNEL barrier_in_one_wave(int* out) {
   __shared__ int tile[64];
   tile[threadIdx.x] = threadIdx.x;
