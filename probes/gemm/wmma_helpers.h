@@ -111,7 +111,7 @@ struct Output {
 template <bool Interior, bool ReadsC, int TilesM, int TilesN>
 __device__ inline void write_tiles(const Output& out, float8 (&acc)[TilesM][TilesN], int row0, int col0) {
 #if __GFX12__
-  const int lane_row = lane_id() / WMMA * 8, lane_col = lane_id() % WMMA;
+  const int lane_col = lane_id() % WMMA, lane_row = lane_id() / WMMA * 8;
 #else
   const int lane_row = lane_id() / WMMA, lane_col = lane_id() % WMMA;
 #endif
