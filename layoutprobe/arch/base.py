@@ -9,6 +9,9 @@ from difflib import get_close_matches
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.errors import UsageError
 
+_EITHER_SIGN = {"i8": "iu8", "u8": "iu8", "i4": "iu4", "u4": "iu4"}
+"""Integers whose sign is a modifier of the instruction (RDNA), and so no part of its name."""
+
 
 @dataclass(frozen=True)
 class MatrixInstruction:
@@ -86,10 +89,12 @@ class Arch:
         if found := self.instructions.get(dtype):
             return found
         probed = f"one of: {', '.join(self.instructions)}" if self.instructions else "another target"
-        real = [form.name for form in self.matrix.values() if dtype in (form.a, form.b)]
+        types = {type for form in self.matrix.values() for type in (form.a, form.b)}
+        asked = dtype if dtype in types else _EITHER_SIGN.get(dtype, dtype)
+        real = [form.name for form in self.matrix.values() if asked in (form.a, form.b)]
         if real:
             raise UsageError(
-                f"layoutprobe has no probe yet for the {dtype} matrix instructions of {self.name}",
+                f"layoutprobe has no probe yet for the {asked} matrix instructions of {self.name}",
                 where={"instructions": ", ".join(real)},
                 expected=probed,
                 hint="choose with --dtype or --arch",

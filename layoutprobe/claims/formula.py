@@ -131,7 +131,7 @@ def _field_of(part: str, bits: int) -> int | None:
 
 def _refused(text: str, error: UsageError) -> UsageError:
     return UsageError(
-        error.what.replace("Pattern expression", "Claim"),
+        error.what.replace("Expression", "Claim"),
         where={"claim": text if len(text) <= 80 else text[:77] + "...", **error.where},
         expected=error.expected,
         observed=error.observed,

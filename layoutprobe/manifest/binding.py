@@ -147,7 +147,8 @@ def bind(case: KernelCase, sizes: Sizes) -> Binding:
             f"the buffers take {total} bytes",
             where=value.where("sizes"),
             expected=f"at most {MAX_BYTES}",
-            hint="check a smaller problem: what is right there is right for every multiple of the tile",
+            hint="check a smaller problem, which shows the same layout faults; it does not show a 32-bit "
+            "index that overflows in a large one",
         )
     if isinstance(case.contract, Gemm):
         _check_product(case.contract, buffers, value)

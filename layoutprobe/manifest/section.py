@@ -177,7 +177,7 @@ class Section:
         try:
             return Expression(value, parse(value, names))
         except UsageError as error:
-            self.fail(key, f"an expression over {known}: {error.what.removeprefix('Pattern expression: ')}")
+            self.fail(key, f"an expression over {known}: {error.what.removeprefix('Expression: ')}")
 
     def table(self, key: str) -> Section:
         """A sub-table; empty where the key is absent."""

@@ -107,7 +107,7 @@ def _refuse(text: str, why: str, column: int | None = None, hint: str | None = N
     where: dict[str, object] = {"expression": shown}
     if column is not None:
         where["column"] = column + 1
-    raise UsageError(f"Pattern expression: {why}", where=where, hint=hint)
+    raise UsageError(f"Expression: {why}", where=where, hint=hint)
 
 
 class _Parser:
@@ -233,7 +233,7 @@ def parse(text: str, names: Collection[str]) -> Node:
 def _bounded(values: list[int]) -> None:
     if min(values) < -MAX_MAGNITUDE or max(values) > MAX_MAGNITUDE:
         raise UsageError(
-            "Pattern expression: an intermediate value does not fit 62 bits",
+            "Expression: an intermediate value does not fit 62 bits",
             observed=f"up to {max(values, key=abs)}",
             hint="use smaller factors, or % to keep the value small",
         )
@@ -254,7 +254,7 @@ _CORNERS: dict[str, Callable[[int, int], int]] = {
 def _floor(divide: Callable[[Grid, Grid], Grid]) -> Callable[[Grid, Grid], Grid]:
     def checked(left: Grid, right: Grid) -> Grid:
         if not right.all():
-            raise UsageError("Pattern expression: division by zero", hint="both sides of `if` are evaluated")
+            raise UsageError("Expression: division by zero", hint="both sides of `if` are evaluated")
         return divide(left, right)
 
     return checked
@@ -286,7 +286,7 @@ def _binary(op: str, left: Grid, right: Grid) -> Grid:
         low, high = _extrema(right)
         if low < 0 or high > MAX_SHIFT:
             raise UsageError(
-                "Pattern expression: shift count out of range",
+                "Expression: shift count out of range",
                 expected=f"0 to {MAX_SHIFT}",
                 observed=f"{low} to {high}",
             )
@@ -311,12 +311,12 @@ def _permutation(n: int, seed: int) -> Grid:
 
 def _shuffle(index: Grid, n: Grid, seed: Grid) -> Grid:
     if n.size != 1 or seed.size != 1:
-        raise UsageError("Pattern expression: n and seed of shuffle must not depend on row or col")
+        raise UsageError("Expression: n and seed of shuffle must not depend on row or col")
     count = int(n.ravel()[0])
     low, high = _extrema(index)
     if not 0 < count <= MAX_SHUFFLE or low < 0 or high >= count:
         raise UsageError(
-            "Pattern expression: shuffle(index, n, seed) needs 0 <= index < n",
+            "Expression: shuffle(index, n, seed) needs 0 <= index < n",
             expected=f"n from 1 to {MAX_SHUFFLE}",
             observed=f"index {low} to {high}, n {count}",
         )

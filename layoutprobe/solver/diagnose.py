@@ -330,5 +330,5 @@ def unexplained(case: Case) -> Diagnosis:
     return Diagnosis(
         UNEXPLAINED,
         f"slots of {case.matrix} hold other elements than the instruction needs",
-        "compare the table of held elements with the table of needed ones",
+        "compare row and column of each load with what the instruction needs: `layoutprobe layout` draws it",
     )
