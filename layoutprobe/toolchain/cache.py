@@ -27,6 +27,11 @@ _MAGIC = b"layoutprobe cache 2\n"
 _SUFFIX, _TEMPORARY = ".entry", ".tmp-"
 _STALE_SECONDS = 3600.0
 
+_SHARE = 64
+"""A process looks through the directory at its first store, and after every 1/64 of MAX_BYTES stored."""
+_stored_since: dict[Path, int] = {}
+"""Directory -> bytes that this process has stored there since it last looked through it."""
+
 
 def directory() -> Path | None:
     """The cache directory (which may not exist yet), or None when the cache is off."""
@@ -82,7 +87,11 @@ def store(key: str, payload: bytes) -> None:
     with suppress(OSError):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write(root / (key + _SUFFIX), _seal(key, payload) + payload)
-        _evict(root)
+        stored = _stored_since.get(root, MAX_BYTES) + len(payload)
+        if stored > MAX_BYTES // _SHARE:
+            _evict(root)
+            stored = 0
+        _stored_since[root] = stored
 
 
 def _seal(key: str, payload: bytes) -> bytes:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 # Printed after the mnemonic to force or to tell an encoding; no part of the operation's name.
 _ENCODINGS = re.compile(r"_(e64_dpp|e32_dpp|e64|e32|dpp)$")
@@ -169,6 +170,7 @@ def parse_line(line: str, number: int = 0, align: int = 0) -> AsmInst:
     return _instruction(first, number, half2, align)
 
 
+@cache
 def parse_operand(text: str) -> Operand:
     """`-|v1.h|`, `s[2:3]`, `vcc_lo`, `0x7f800000`, `-4`, `0.5`, `.LBB0_2`: normalised."""
     neg = absolute = False
@@ -214,6 +216,8 @@ def render(inst: AsmInst) -> str:
 
 def _strip_comment(line: str) -> str:
     """Cut at the `;` that begins a comment; one inside a string stays."""
+    if '"' not in line:
+        return line.partition(";")[0].partition("//")[0]
     at, quoted = 0, False
     for at, char in enumerate(line):
         if char == '"':
@@ -256,6 +260,9 @@ def _operands(rest: str, number: int) -> tuple[list[str], dict[str, str]]:
 
 def _split(text: str, separator: str) -> Iterator[str]:
     """Pieces of `text` between separators that stand outside of (), [] and quotes; empty ones left out."""
+    if not any(char in text for char in '(["'):
+        yield from filter(None, map(str.strip, text.split(separator)))
+        return
     depth, quoted, start = 0, False, 0
     for at, char in enumerate(text):
         if char == '"':

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -139,7 +139,14 @@ def all_pairs() -> list[Pair]:
     return [pair for listed in corpus() for pair in listed.pairs]
 
 
-def differences(pairs: list[Pair], change: Callable[[Inst], Inst] = lambda inst: inst) -> list[str]:
+@cache
+def distinct_pairs() -> tuple[Pair, ...]:
+    """One of each instruction, whatever its address and source."""
+    found = {(pair.inst.encoding, repr(pair.expected)): pair for pair in all_pairs()}
+    return tuple(found.values())
+
+
+def differences(pairs: Sequence[Pair], change: Callable[[Inst], Inst] = lambda inst: inst) -> list[str]:
     """Every instruction whose decoded form does not say what the compiler wrote."""
     found = []
     for pair in pairs:

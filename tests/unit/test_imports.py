@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,7 @@ def imports_in(text: str, path: Path) -> list[Import]:
     ]
 
 
+@cache
 def all_imports() -> list[Import]:
     return [found for path in sources() for found in imports_in(path.read_text("utf-8"), path)]
 

@@ -94,6 +94,7 @@ def test_json_obeys_the_schema_and_holds_every_slot(name: str) -> None:
 )
 def test_the_schema_can_refuse(spoil: Any) -> None:
     found = json.loads(text_of(fake_reports.dump(), "json"))
+    del found["slots"][1:]
     spoil(found)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(found, SCHEMA, cls=jsonschema.Draft202012Validator)
