@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check, Recorded, RunSpec, Subject
 from layoutprobe.checks.wrongness import Product, error_metrics, where_wrong, words_for
-from layoutprobe.interactions import is_matrix
+from layoutprobe.interactions import element_types, is_matrix
 from layoutprobe.manifest.model import Gemm, Reference, Tolerance
 from layoutprobe.observe.accumulators import result_type
 from layoutprobe.report import Finding
@@ -28,7 +28,8 @@ where u is 2^-23 for f32 accumulators (twice the unit roundoff, as matrix units 
 for f16 and 2^-8 for bf16 accumulators, and e is half a unit in the last place of C. A [tolerance] of
 the manifest replaces this. Undefined output elements are wrong. A Python reference is compared with
 absolute + relative * |expected|, by default 1e-5 for f32, 1e-3 for f16, 1e-2 for bf16.
-It cannot see faults that other sizes or values would show. Evidence: emulated; sums are rounded once
+A manifest has no 8-bit floats: a product of them is undecided, a Python reference decides it. It
+cannot see faults that other sizes or values would show. Evidence: emulated; sums are rounded once
 per instruction here, where a card rounds in steps of two products."""
 
 Doubles = NDArray[np.float64]
@@ -81,6 +82,8 @@ def run(subject: Subject) -> CheckResult:
     """Apply the law to the runs on integers and on normal numbers."""
     contract = subject.contract
     if isinstance(contract, Gemm):
+        if types := _small_floats(subject):
+            return CHECK.undecided(f"the kernel multiplies {types}, for which a manifest has no type")
         compared = list(_products(subject, contract))
     elif isinstance(contract, Reference):
         if subject.reference is None:
@@ -97,6 +100,12 @@ def run(subject: Subject) -> CheckResult:
     findings = _findings(subject, compared)
     kinds = " and ".join(dict.fromkeys(c.inputs for c in compared))
     return CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
+
+
+def _small_floats(subject: Subject) -> str:
+    """8-bit floats that the kernel's matrix instructions read; in a manifest they are bytes."""
+    found = {t for inst in subject.insts.values() if is_matrix(inst) for t in element_types(inst)}
+    return " and ".join(sorted(found & {"fp8", "bf8"}))
 
 
 # What it should be
