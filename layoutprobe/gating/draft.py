@@ -26,6 +26,7 @@ HEADER = """\
 _MATRICES = {"a": ("A", ("M", "K")), "b": ("B", ("K", "N")), "c": ("C", ("M", "N")), "d": ("D", ("M", "N"))}
 _POINTER_NAME = re.compile(r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matrix|grid))?", re.IGNORECASE)
 _SIZES = ("M", "N", "K")
+_FLOATS = {2: "f16", 4: "f32", 8: "f64"}
 _MAX_KERNELS = 64
 
 
@@ -97,6 +98,7 @@ def _origin(source: Path, folder: Path, include: Sequence[Path], target: str | N
 def _kernel(kernel: Kernel, name: str, shared: Sequence[str], several: bool) -> Iterator[str]:
     arguments = [_guess(a, i, kernel) for i, a in enumerate(kernel.explicit_args)]
     matrices = {guess.matrix for guess in arguments}
+    factors = _factors(arguments)
     gemm = {"A", "B"} <= matrices and bool({"C", "D"} & matrices)
     yield "[[kernel]]"
     yield f"name = {_text(name)}"
@@ -109,14 +111,30 @@ def _kernel(kernel: Kernel, name: str, shared: Sequence[str], several: bool) -> 
         yield 'grid = ["(N + 127) / 128", "(M + 127) / 128"]  # FILL IN: workgroups in x, y, z'
     else:
         yield "grid = [1]  # FILL IN: workgroups in x, y, z, as expressions of the sizes"
-    yield "sizes = [{ M = 128, N = 128, K = 64 }]  # FILL IN: also ragged ones, such as M = 200"
+    yield "sizes = [{ M = 128, N = 128, K = 64 }, { M = 200, N = 136, K = 80 }]  # FILL IN: tiles whole and ragged"
     if gemm:
-        yield 'contract = { kind = "gemm" }  # D = alpha * A @ B + beta * C'
+        chosen = "".join(f", {name} = {value}" for name, value in factors.items())
+        yield f'contract = {{ kind = "gemm"{chosen} }}  # D = alpha * A @ B + beta * C'
     else:
         yield 'contract = { kind = "none" }  # FILL IN: "gemm", or "reference" with a Python function'
     for guess in arguments:
         yield ""
         yield from guess.lines()
+
+
+def _factors(arguments: Sequence[_Guess]) -> dict[str, float]:
+    """Values for alpha and beta where the kernel takes them: with 1 and 0 one that ignores both is green.
+
+    Beta needs a C to multiply: one that is only read, or the output itself, which is then marked so.
+    """
+    found = {guess.factor: guess for guess in arguments if guess.factor}
+    result = {"alpha": 2.0} if "alpha" in found else {}
+    addends = [guess for guess in arguments if guess.matrix == "C"]
+    if "beta" in found and len(addends) == 1 and addends[0].access in ("", "in"):
+        separate = any(guess.matrix == "D" for guess in arguments)
+        addends[0].access = addends[0].access or ("in" if separate else "inout")
+        result["beta"] = 0.5
+    return result
 
 
 class _Guess:
@@ -129,10 +147,18 @@ class _Guess:
         found = _POINTER_NAME.fullmatch(name) if self.is_pointer else None
         nothing: tuple[str, tuple[str, ...]] = ("", ())
         self.matrix, self.shape = _MATRICES[found[1].lower()] if found else nothing
+        self.access = {"read_only": "in", "write_only": "out"}.get(argument.access, "")
 
     @property
     def is_pointer(self) -> bool:
         return self.argument.kind == "global_buffer"
+
+    @property
+    def factor(self) -> str:
+        """ "alpha" or "beta", where it looks like one."""
+        lower = self.name.lower()
+        scalar = self.argument.kind == "by_value" and self.argument.size in _FLOATS and not self.null
+        return lower if scalar and lower in ("alpha", "beta") else ""
 
     def lines(self) -> Iterator[str]:
         kind = re.sub(r"\W+", " ", self.argument.kind)[:40]
@@ -149,9 +175,9 @@ class _Guess:
             yield f'hex = "{"00" * self.argument.size}"  # FILL IN: a struct passed by value'
 
     def _buffer(self) -> Iterator[str]:
-        access = {"read_only": "in", "write_only": "out"}.get(self.argument.access)
-        role = access or ("out" if self.matrix in ("C", "D") else "in")
-        yield f'role = "{role}"' + ("" if access else "  # FILL IN: in, out or inout")
+        role = self.access or ("out" if self.matrix in ("C", "D") else "in")
+        sure = self.argument.access in ("read_only", "write_only")
+        yield f'role = "{role}"' + ("" if sure else "  # FILL IN: in, out or inout")
         dtype = "f32" if self.matrix in ("C", "D") else "f16"
         yield f'dtype = "{dtype}"  # FILL IN'
         shape = ", ".join(_text(extent) for extent in self.shape) or '"M * N"'
@@ -160,12 +186,11 @@ class _Guess:
             yield f'matrix = "{self.matrix}"'
 
     def _scalar(self) -> Iterator[str]:
-        size, lower = self.argument.size, self.name.lower()
-        factor = {"alpha": "alpha", "beta": "beta"}.get(lower)
+        size = self.argument.size
         yield 'role = "scalar"'
-        if factor and size in (2, 4, 8):
-            yield f'dtype = "{ {2: "f16", 4: "f32", 8: "f64"}[size] }"'
-            yield f'value = "{factor}"'
+        if self.factor:
+            yield f'dtype = "{_FLOATS[size]}"'
+            yield f'value = "{self.factor}"'
             return
         yield f'dtype = "i{8 * size}"' + ("" if self.name in _SIZES else "  # FILL IN")
         if self.name in _SIZES:

@@ -1,0 +1,79 @@
+"""What `layoutprobe init` drafts: a manifest that reads, and that a kernel which ignores a factor fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutprobe.cli import main
+from layoutprobe.gating.draft import draft
+from layoutprobe.manifest.model import Gemm
+from layoutprobe.manifest.read import read_manifest
+
+KERNEL = """\
+extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, 1)))
+void gemm({arguments}, int M, int N, int K) {{
+  const int row = __builtin_amdgcn_workgroup_id_y(), col = __builtin_amdgcn_workgroup_id_x();
+  if (row >= M || col >= N) return;
+  float sum = 0;
+  for (int k = 0; k < K; ++k) sum += (float)A[row * K + k] * (float)B[k * N + col];
+  {out}[row * N + col] = {value};
+}}
+"""
+IN_PLACE = "const _Float16* A, const _Float16* B, float* C, float alpha, float beta"
+SEPARATE = "const _Float16* A, const _Float16* B, const float* C, float* D, float alpha, float beta"
+
+
+def drafted(folder: Path, arguments: str, out: str, value: str) -> str:
+    source = folder / "k.hip"
+    source.write_text(KERNEL.format(arguments=arguments, out=out, value=value), "utf-8")
+    text, kernels = draft(source, folder=folder)
+    assert [kernel.name for kernel in kernels] == ["gemm"]
+    (folder / "layoutprobe.toml").write_text(text, "utf-8")
+    return text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "out", "value", "alpha", "beta", "addend"),
+    [
+        (IN_PLACE, "C", "alpha * sum + beta * C[row * N + col]", 2.0, 0.5, ("C", "inout")),
+        (SEPARATE, "D", "alpha * sum + beta * C[row * N + col]", 2.0, 0.5, ("C", "in")),
+        (IN_PLACE.replace(", float beta", ""), "C", "alpha * sum", 2.0, 0.0, ("C", "out")),
+        (IN_PLACE.replace(", float alpha, float beta", ""), "C", "sum", 1.0, 0.0, ("C", "out")),
+        # Nothing that beta could multiply: it stays zero, and the manifest can be read.
+        (IN_PLACE.replace("* C", "* D"), "D", "alpha * sum", 2.0, 0.0, ("D", "out")),
+    ],
+)
+def test_factors_are_neither_one_nor_zero(
+    tmp_path: Path, arguments: str, out: str, value: str, alpha: float, beta: float, addend: tuple[str, str]
+) -> None:
+    drafted(tmp_path, arguments, out, value)
+    (case,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
+    assert isinstance(case.contract, Gemm)
+    assert (case.contract.alpha, case.contract.beta) == (alpha, beta)
+    assert addend in [(argument.name, argument.role) for argument in case.arguments]
+
+
+def test_a_whole_and_a_ragged_size(tmp_path: Path) -> None:
+    drafted(tmp_path, IN_PLACE, "C", "sum")
+    (case,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
+    whole, ragged = (dict(sizes) for sizes in case.sizes)
+    assert all(extent % 64 == 0 for extent in whole.values())
+    assert all(extent % 16 for extent in (ragged["M"], ragged["N"])), (
+        "no tile of a matrix instruction divides it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [("alpha * sum + beta * C[row * N + col]", 0), ("sum", 1), ("alpha * sum", 1)],
+)
+def test_a_kernel_that_ignores_a_factor_is_red(tmp_path: Path, value: str, code: int) -> None:
+    text = drafted(tmp_path, IN_PLACE, "C", value)
+    small = text.replace("M = 128, N = 128, K = 64", "M = 16, N = 16, K = 4").replace(
+        "M = 200, N = 136, K = 80", "M = 9, N = 7, K = 5"
+    )
+    small = small.replace('"(N + 127) / 128", "(M + 127) / 128"', '"N", "M"')
+    (tmp_path / "layoutprobe.toml").write_text(small, "utf-8")
+    assert main(["check", str(tmp_path / "layoutprobe.toml"), "--check", "numerics"]) == code
