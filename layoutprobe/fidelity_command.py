@@ -64,9 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     recorder = Recorder(source)
     digest = replayed.digest if replayed else ""
 
-    def save(_: Outcome) -> None:
+    def save(outcome: Outcome) -> None:
         nonlocal digest
-        if bundle is not None and recorder.captures:
+        if bundle is not None and outcome.runs:
             digest = recorder.write(bundle)
 
     if bundle is not None:

@@ -25,7 +25,8 @@ def sentence(report: FidelityReport) -> str:
     looked = [o for o in report.outcomes if o.verdict in ("agree", "differ", "undecided")]
     differ = [o.name for o in looked if o.verdict == "differ"]
     undecided = [o.name for o in looked if o.verdict == "undecided"]
-    parts = [f"{plural(report.count('agree'), 'experiment')} of {len(report.outcomes)} agree"]
+    agree = report.count("agree")
+    parts = [f"{agree} of {plural(len(report.outcomes), 'experiment')} {'agrees' if agree == 1 else 'agree'}"]
     if differ:
         parts.append(f"not as the emulator: {', '.join(differ)}")
     if undecided:

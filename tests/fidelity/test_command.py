@@ -95,6 +95,31 @@ def test_the_emulator_agrees_with_itself_and_claims_no_more(
     assert "measured" not in (tmp_path / PAGE).read_text().replace("cannot be measured", "")
 
 
+def test_through_the_real_hip_python_and_the_emulated_runtime(tmp_path: Path) -> None:
+    """What comes from there is emulated, whatever the backend is called, and says so."""
+    layoutprobe = [sys.executable, "-m", "layoutprobe"]
+    words = [
+        "run",
+        "--",
+        *layoutprobe,
+        "fidelity",
+        "--backend",
+        "hip",
+        "-o",
+        str(tmp_path),
+        "--format",
+        "json",
+    ]
+    done = subprocess.run([*layoutprobe, *words], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    verdicts = {one["name"]: one["verdict"] for one in report["experiments"]}
+    assert {verdicts.pop("LDS phases"), verdicts.pop("uninitialised memory")} == {"not measurable"}
+    assert set(verdicts.values()) == {"agree"}
+    assert {one["kind"] for one in report["evidence"]} == {"emulated"}
+    assert "says nothing about a card" in report["sentence"]
+
+
 def test_a_replay_writes_only_what_it_is_asked_for(
     bundles: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
