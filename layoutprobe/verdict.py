@@ -25,6 +25,7 @@ class CheckResult:
         findings: what is wrong, one per root cause; empty unless status is "finding".
         reason: why it is undecided or skipped; what was covered, where it holds.
         metrics: figures in the order in which they are to be shown, name -> value with unit.
+        waived: skipped because the manifest's author says so, though it may well apply.
     """
 
     check: str
@@ -33,6 +34,7 @@ class CheckResult:
     findings: tuple[Finding, ...] = ()
     reason: str = ""
     metrics: Mapping[str, object] = field(default_factory=dict)
+    waived: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ class KernelVerdict:
     def findings(self) -> tuple[Finding, ...]:
         """All findings, in the order of the checks."""
         return tuple(finding for result in self.results for finding in result.findings)
+
+    @property
+    def waived(self) -> tuple[str, ...]:
+        """Names of the checks that the manifest skips: nobody looked."""
+        return tuple(result.check for result in self.results if result.waived)
 
     @property
     def exit_code(self) -> int:

@@ -134,6 +134,23 @@ def open_question() -> GateReport:
     return report(kernel("flash", undecided("operand-provenance", reason), *all_hold()[1:]))
 
 
+STOPPED = "the run stopped early: the wave reads an undefined address (loop.hip:12)"
+
+
+def stopped_early() -> GateReport:
+    """One fault leaves four checks open."""
+    results = [undecided(name, STOPPED) for name in list(LAWS)[:4]]
+    return report(kernel("loop", *results, *all_hold()[4:]))
+
+
+def waived() -> GateReport:
+    """The author of a manifest has switched two checks off."""
+    results = list(all_hold())
+    for at, why in ((2, "no time"), (4, "known")):
+        results[at] = replace(skipped(results[at].check, f"the manifest skips it: {why}"), waived=True)
+    return report(kernel("standard", *results))
+
+
 def nothing_applied() -> GateReport:
     reason = "there is no matrix product in the contract"
     return report(kernel("softmax", *(skipped(name, reason) for name in LAWS)))
@@ -216,6 +233,8 @@ ALL = {
     "with-line": with_line,
     "without-line": without_line,
     "undecided": open_question,
+    "stopped-early": stopped_early,
+    "waived": waived,
     "nothing-applied": nothing_applied,
     "error": stopped,
     "no-kernels": no_kernels,
@@ -228,6 +247,8 @@ EXIT_CODES = {
     "with-line": 1,
     "without-line": 1,
     "undecided": 2,
+    "stopped-early": 2,
+    "waived": 0,
     "nothing-applied": 2,
     "error": 2,
     "no-kernels": 2,

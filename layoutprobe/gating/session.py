@@ -98,7 +98,8 @@ class _Session:
         for check in self.checks:
             sized = self.collected[check.name]
             if check.name in self.case.skip:
-                merged.append(check.skipped(f"the manifest skips it: {self.case.skip[check.name]}"))
+                waived = check.skipped(f"the manifest skips it: {self.case.skip[check.name]}")
+                merged.append(replace(waived, waived=True))
             else:
                 merged.append(merge(sized) if sized else check.undecided("it was not reached"))
         return tuple(merged)

@@ -159,15 +159,17 @@ def _kernel(verdict: KernelVerdict, number: int) -> Iterator[str]:
     for at, found in enumerate(verdict.findings, 1):
         yield _finding(verdict, found, f"Finding {at} of {len(verdict.findings)}: {found.check}")
     if verdict.results:
-        yield f"<h3>Checks</h3>\n<ul>\n{''.join(map(_check, verdict.results))}</ul>\n"
+        repeated = gate_words.repeated(verdict)
+        items = (_check(result, repeated.get(result.check, "")) for result in verdict.results)
+        yield f"<h3>Checks</h3>\n<ul>\n{''.join(items)}</ul>\n"
     if verdict.toolchain:
         built = definitions(((name, str(value)) for name, value in verdict.toolchain.items()), code=True)
         yield f'<div class="built">{built}</div>\n'
     yield "</div></details>\n"
 
 
-def _check(result: CheckResult) -> str:
-    says = says_of(result)
+def _check(result: CheckResult, like: str) -> str:
+    says = says_of(result, like)
     figures = _figures(result.metrics.items())
     body = "".join(
         [f'<div class="law">{safe(result.law)}</div>', f"<div>{safe(says)}</div>" if says else "", figures]

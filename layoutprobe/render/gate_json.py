@@ -63,6 +63,7 @@ def _check(verdict: KernelVerdict, result: CheckResult) -> dict[str, Any]:
         "law": result.law,
         "status": result.status,
         "reason": result.reason or None,
+        "waived": result.waived,
         "metrics": {name: _figure(value) for name, value in result.metrics.items()},
         "findings": [_finding(verdict, found) for found in result.findings],
     }

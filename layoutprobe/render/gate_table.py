@@ -69,8 +69,9 @@ class _Page(Page):
         if verdict.error:
             yield from self.panel([verdict.error], [], "undecided")
         width = min(max((len(self.line(result.check)) for result in verdict.results), default=0), WIDEST_NAME)
+        repeated = gate_words.repeated(verdict)
         for result in verdict.results:
-            yield from self.check(result, width)
+            yield from self.check(result, width, repeated.get(result.check, ""))
         for question in gate_words.open_questions(verdict):
             if not question.check and not verdict.error:
                 yield from self.panel([question.reason], [], "undecided")
@@ -84,12 +85,12 @@ class _Page(Page):
         """A name that may hold anything, on one line."""
         return printable(text.replace("\n", "\\n"), self.encoding)
 
-    def check(self, result: CheckResult, width: int) -> Iterator[Text]:
-        """Sign, name, and what it says; figures below."""
+    def check(self, result: CheckResult, width: int, like: str = "") -> Iterator[Text]:
+        """Sign, name, and what it says, or which check above says the same; figures below."""
         style = STATUS_STYLES[result.status]
         name = self.line(result.check)
         head = [("  ", ""), (self.sign(result.status), style), (f" {name:<{width}}", style)]
-        says = says_of(result)
+        says = says_of(result, like)
         indent = 4 if self.width < NARROW or len(name) > width else 6 + width
         body = self.wrap(says, self.width - indent) if says else []
         first = Text.assemble(*head)
@@ -118,8 +119,10 @@ class _Page(Page):
             yield Text.assemble((edge, VERDICT_STYLES[style]), line)
 
 
-def says_of(result: CheckResult) -> str:
-    """What stands beside the name of a check."""
+def says_of(result: CheckResult, like: str = "") -> str:
+    """What stands beside the name of a check; `like`: the check that has given the same reason."""
+    if like:
+        return f"{result.status}, as {like}"
     if result.findings:
         count = words.plural(len(result.findings), "finding")
         return f"{count}: {result.reason}" if result.reason else count

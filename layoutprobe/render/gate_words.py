@@ -43,10 +43,17 @@ class Open:
     Attributes:
         check: its name; "" where no check of the kernel could run.
         reason: why.
+        also: other checks that say the same, in order.
     """
 
     check: str
     reason: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def checks(self) -> str:
+        """ "epilogue, numerics": all of them."""
+        return ", ".join((self.check, *self.also))
 
 
 def title(report: GateReport) -> str:
@@ -71,8 +78,15 @@ def _sentence(verdict: KernelVerdict) -> str:
     parts = [plural(len(verdict.findings), "finding")] if verdict.findings else []
     if held := counts["holds"]:
         parts.append(f"{plural(held, 'check')} {'holds' if held == 1 else 'hold'}")
+    counts["skipped"] -= len(verdict.waived)
     parts += [f"{counts[status]} {status}" for status in ("undecided", "skipped") if counts[status]]
+    if verdict.waived:
+        parts.append(_not_checked(verdict.waived))
     return ", ".join(parts) or "no check ran"
+
+
+def _not_checked(names: Iterable[str]) -> str:
+    return f"not checked, as the manifest says: {', '.join(names)}"
 
 
 def gate_outcome(report: GateReport) -> Verdict:
@@ -84,6 +98,15 @@ def _gate_sentence(report: GateReport) -> str:
     total = len(report.verdicts)
     if not total:
         return "no kernel was checked"
+    sentence = _counted(report, total)
+    waived = dict.fromkeys(name for verdict in report.verdicts for name in verdict.waived)
+    if not waived:
+        return sentence
+    some = sum(bool(verdict.waived) for verdict in report.verdicts)
+    return f"{sentence}; {_not_checked(waived)}" + (f" (in {some} of {total} kernels)" if total > 1 else "")
+
+
+def _counted(report: GateReport, total: int) -> str:
     codes = [verdict.exit_code for verdict in report.verdicts]
     if not any(codes):
         return "the 1 kernel holds" if total == 1 else f"all {total} kernels hold"
@@ -114,6 +137,20 @@ def open_questions(verdict: KernelVerdict) -> Iterator[Open]:
     nothing_held = not any(result.status in ("holds", "finding", "undecided") for result in verdict.results)
     if nothing_held and not verdict.error:
         yield Open("", "no check applied to this kernel, so nothing is known about it")
+
+
+def open_causes(verdict: KernelVerdict) -> Iterator[Open]:
+    """Open questions, those of one reason as one: a run that stops early leaves most checks open."""
+    groups: dict[str, list[str]] = {}
+    for question in open_questions(verdict):
+        groups.setdefault(question.reason, []).append(question.check)
+    for reason, (first, *others) in groups.items():
+        yield Open(first, reason, tuple(others))
+
+
+def repeated(verdict: KernelVerdict) -> dict[str, str]:
+    """Check -> the check above it in the list that gives the same reason for being undecided."""
+    return {name: cause.check for cause in open_causes(verdict) if cause.check for name in cause.also}
 
 
 def place(verdict: KernelVerdict, found: Finding | None = None) -> Place:

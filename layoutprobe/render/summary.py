@@ -89,12 +89,12 @@ def _finding(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
 
 
 def _open(report: GateReport) -> Iterator[str]:
-    listed = [(v, question) for v in report.verdicts for question in gate_words.open_questions(v)]
+    listed = [(v, question) for v in report.verdicts for question in gate_words.open_causes(v)]
     if listed:
         yield "### Undecided"
         yield ""
     for verdict, question in listed[:MOST_FINDINGS]:
-        check = f", {safe(question.check)}" if question.check else ""
+        check = f", {safe(question.checks)}" if question.check else ""
         yield f"- **{safe(gate_words.kernel_title(verdict))}{check}**: {safe(question.reason)}"
     if len(listed) > MOST_FINDINGS:
         yield f"- {len(listed) - MOST_FINDINGS} more, not shown here"

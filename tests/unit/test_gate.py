@@ -357,6 +357,7 @@ def test_a_skipped_check_says_so(folder: Path) -> None:
     case = case_of(folder, text)
     verdict = check_kernel(case, case.arches[0], [MEMORY])
     assert [(r.status, r.reason) for r in verdict.results] == [("skipped", "the manifest skips it: known")]
+    assert verdict.waived == ("memory",)
     assert verdict.exit_code == 2, "nothing was checked"
 
 

@@ -39,6 +39,27 @@ def flat(text: str) -> str:
     return " ".join(re.sub(r"[│|]", " ", text).split())
 
 
+@pytest.mark.parametrize("format", ["table", "summary", "html", "json"])
+def test_a_check_that_the_author_switched_off_is_in_the_headline(format: str) -> None:
+    says = "the 1 kernel holds; not checked, as the manifest says: numerics, races"
+    assert says in html.unescape(" ".join(text_of(fake_gates.waived(), format).split()))
+    both = fake_gates.report(*fake_gates.waived().verdicts, *fake_gates.green().verdicts)
+    assert "numerics, races (in 1 of 2 kernels)" in html.unescape(" ".join(text_of(both, format).split()))
+    assert "not checked" not in text_of(fake_gates.green(), format), "what does not apply is no such thing"
+
+
+@pytest.mark.parametrize("format", ["table", "summary", "html"])
+def test_one_reason_is_told_once(format: str) -> None:
+    """And beside it, or below, every check that it leaves open."""
+    text = html.unescape(" ".join(text_of(fake_gates.stopped_early(), format).split()))
+    assert flat(text).count(fake_gates.STOPPED) == 1
+    open_checks = list(fake_gates.LAWS)[:4]
+    if format == "summary":
+        assert f"{', '.join(open_checks)}**: {fake_gates.STOPPED}" in text
+    else:
+        assert text.count(f"undecided, as {open_checks[0]}") == 3
+
+
 # Terminal
 
 
