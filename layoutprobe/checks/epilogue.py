@@ -14,10 +14,11 @@ from layoutprobe.checks.blame import Culprit, culprits
 from layoutprobe.checks.copies import copies_every
 from layoutprobe.checks.held import place_of
 from layoutprobe.checks.operand_provenance import culprit_finding, destination
-from layoutprobe.checks.places import where
+from layoutprobe.checks.places import site, where
 from layoutprobe.checks.provenance import Analysis, NoProductError, analysis_of, require_product
 from layoutprobe.checks.words import region
 from layoutprobe.manifest.binding import BoundBuffer
+from layoutprobe.observe.matrix import SLOTS
 from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores, touched
 from layoutprobe.report import Finding
 from layoutprobe.solver.product import NOWHERE
@@ -30,9 +31,10 @@ Every store to global memory is counted: each element of C must be hit by exactl
 atomics that add parts of it), and no store may hit an input or the padding between rows of C. Then a
 run replaces every D by numbers of its slots: the number that arrives in C[m][n] names the wave, lane
 and VGPR that it came from, and that must be the slot in which the instruction's operands put row m of
-A and column n of B. Numbers survive moves, conversion to 16 bits, and addition of several
-accumulators; where an epilogue computes more (a quantisation, an activation that is no identity on
-small integers), it is undecided which slot an element came from, but not how often it was written.
+A and column n of B, for every element, also where one slot is stored to several. Numbers survive
+moves, conversion to 16 bits, and addition of several accumulators; where an epilogue computes more (a
+quantisation, an activation that is no identity on small integers), or stores a constant, it is undecided
+which slot an element came from, but not how often it was written.
 It cannot see values: a missing beta * C is found by numerics. Evidence: emulated."""
 
 Counts = NDArray[np.int64]
@@ -58,6 +60,8 @@ def run(subject: Subject) -> CheckResult:
     if not findings or _misplaced(analysis):
         # Where slots go astray, some elements are written twice and others never.
         findings = list(_slot_findings(subject, analysis, stores)) or findings
+    if analysis.astray.size and not findings:
+        findings = [_of_another(subject, analysis, stores)]
     if findings:
         return CHECK.found(findings)
     if analysis.foreign:
@@ -230,6 +234,47 @@ def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit:
     source = " ".join(f"{key} {found.where[key]}" for key in ("wave", "lane", "VGPR"))
     product = f"{found.where['instruction']} at {found.where.get('line') or 'PC ' + str(found.where['PC'])}"
     return replace(found, where=place | {"matrix": "C"}, came_from=f"{product}, in {source}")
+
+
+def _of_another(subject: Subject, analysis: Analysis, stores: Stores) -> Finding:
+    """Elements that hold the accumulator of another one, which may be right where it belongs."""
+    output, arrivals, astray = analysis.problem.contract.d, analysis.arrivals, analysis.astray
+    buffer, allocation = subject.binding.buffers[output], stores.allocation(f"buffer {output}")
+    element = int(astray[0])
+    slot = int(arrivals.slot.ravel()[element])
+    holders = np.flatnonzero(arrivals.slot.ravel() == slot)
+    other = next((int(e) for e in holders if e not in astray), None)
+    place: dict[str, object] = {"kernel": subject.kernel.name}
+    if allocation is not None:
+        at = int(np.flatnonzero(buffer.elements() == element)[0])
+        place = next(iter(_writers(subject, stores, allocation, buffer, at)[-1:]), place)
+    mask = np.isin(np.arange(arrivals.slot.size), astray).reshape(arrivals.slot.shape)
+    return Finding(
+        NAME,
+        f"elements of C hold the accumulator of another element: {region(mask)}",
+        place | {"matrix": "C", "element": _named(arrivals.slot.shape, element)},
+        expected=f"the accumulator that the operands of {_named(arrivals.slot.shape, element)} are added to",
+        observed="that of " + ("another element" if other is None else _named(arrivals.slot.shape, other))
+        + (f", which {holders.size} elements hold" if holders.size > 1 else ""),
+        hint="which register, lane or wave does the store take its value from?",
+        count=int(astray.size),
+        came_from=_slot_in_words(subject, analysis, slot),
+    )  # fmt: skip
+
+
+def _slot_in_words(subject: Subject, analysis: Analysis, slot: int) -> str:
+    """Matrix instruction, wave, lane and VGPR of a slot (numbered as `Chains` says)."""
+    chains, lanes = analysis.arrivals.chains, subject.kernel.wavefront_size
+    chain, inside = divmod(slot, SLOTS)
+    inst = next(link.inst for link in reversed(chains.links) if (link.chain == chain).any())
+    number, lane = divmod(inside, lanes)
+    vgpr = inst.dst[0].index + number * inst.dst[0].regs * lanes // SLOTS
+    wave = place_of(chains.waves, int(chains.wave[chain]))["wave"]
+    return f"{site(subject, inst)}, in wave {wave} lane {lane} VGPR v{vgpr}"
+
+
+def _named(shape: tuple[int, ...], flat: int) -> str:
+    return "C" + "".join(f"[{int(i)}]" for i in np.unravel_index(flat, shape))
 
 
 def _untraced(analysis: Analysis) -> str:

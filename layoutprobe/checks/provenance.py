@@ -58,6 +58,9 @@ class Analysis:
         lost: PC -> why its operands cannot be followed.
         summed: several accumulators are added into one element of D; the sums are right.
         foreign: elements of D that were written but hold no accumulator's value.
+        tainted: bool [chain], chains of which an execution could not be followed.
+        astray: int64, flat elements of D that hold the accumulator of another one. Empty where
+            executions are wrong or elements foreign: then that is what is to be told.
     """
 
     problem: Problem
@@ -68,6 +71,7 @@ class Analysis:
     summed: bool
     foreign: int = 0
     tainted: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    astray: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 _KNOWN: WeakKeyDictionary[Subject, Analysis] = WeakKeyDictionary()
@@ -127,7 +131,11 @@ def _analyse(subject: Subject) -> Analysis:
         for group, factors in made
         for targets in [_targets(problem, element, group)]
     )
-    return Analysis(problem, operands, arrivals, judged, lost, summed, foreign, tainted)
+    broken = any(one.judgement.broken.any() for one in judged)
+    astray = (
+        np.zeros(0, np.int64) if broken or summed or foreign else _astray(problem, arrivals, made, tainted)
+    )
+    return Analysis(problem, operands, arrivals, judged, lost, summed, foreign, tainted, astray)
 
 
 def _targets(problem: Problem, element: Ints, group: Group) -> Targets:
@@ -150,7 +158,7 @@ def _destinations(
     problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Factors]]
 ) -> tuple[Ints, bool, int]:
     """Element of D for every slot of every chain; whether D holds sums; elements that hold neither."""
-    foreign = (arrivals.slot < 0) & (arrivals.values[0] != 0) & arrivals.written
+    foreign = (arrivals.slot < 0) & arrivals.written
     if not foreign.any():
         return arrivals.element, False, 0
     # Where hardly anything is a code, what looks like one is chance.
@@ -169,11 +177,27 @@ def _destinations(
     return expected, True, 0
 
 
+def _astray(
+    problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Factors]], tainted: NDArray[np.bool_]
+) -> Ints:
+    """Elements of D whose slot the operands put elsewhere: a slot may be stored more than once, and
+    only one of its elements is the one that `Arrivals.element` knows."""
+    expected, slot = _expected(problem, arrivals, made).ravel(), arrivals.slot.ravel()
+    held = np.flatnonzero(slot >= 0)
+    held = held[~tainted[slot[held] // SLOTS]]
+    wanted, several = expected[slot[held]], arrivals.times.ravel()[slot[held]] > 1
+    # What waves that were not looked at should hold is unknown, but two elements they cannot be.
+    elsewhere = wanted != held % (problem.batch * problem.m * problem.n)
+    return np.asarray(held[elsewhere & ((wanted >= 0) | several)])
+
+
 def _expected(problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Factors]]) -> Ints:
     """Element that every slot should go to, as the operands of its chain say: [chain, slot]."""
     expected = np.full((arrivals.chains.wave.size, SLOTS), -1, np.int64)
     for group, factors in made:
-        row, col = factors.a_row.max(axis=3), factors.b_col.max(axis=3)
+        # Where one operand is zero (a K tail), nothing is added, whatever the other holds.
+        live = np.logical_and((factors.a_row >= 0).any(axis=2), (factors.b_col >= 0).any(axis=2))
+        row, col = (np.where(live[:, :, None], x, -1).max(axis=3) for x in (factors.a_row, factors.b_col))
         m, n = np.broadcast_arrays(row[..., None], col[:, :, None, :])
         if group.swapped:
             m, n = n, m

@@ -80,6 +80,39 @@ def test_a_misplaced_accumulator_is_shown_at_its_store(tmp_path: Path, name: str
     assert NUMERICS.get(name, "C is wrong on small integers: nearly all elements are wrong") in numerics
 
 
+COPIED = {
+    # Fault: value stored instead of alpha * acc[v]; elements, of which the first; whose accumulator.
+    "a register for all rows": ("alpha * acc[0]", 64 * 64 * 7 // 8, "C[2][0]", "C[0][0]"),
+    "one row": ("alpha * acc[v == 5 ? 4 : v]", 64 * 64 // 8, "C[10][0]", "C[8][0]"),
+    "one lane of one tile": (
+        "alpha * (v == 5 && lane == 9 && row < 16 && col < 16 ? acc[4] : acc[v])",
+        *(1, "C[10][9]", "C[8][9]"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_an_accumulator_stored_to_several_elements(tmp_path: Path, name: str) -> None:
+    """Also where one of them is the right one."""
+    value, count, element, other = COPIED[name]
+    finding = only(tiled(tmp_path, ("alpha * acc[v]", value), sizes=(INTERIOR,))[NAME])
+    assert finding.what.startswith("elements of C hold the accumulator of another element")
+    assert finding.where["line"] == line(tmp_path, STORE)
+    assert (finding.where["element"], finding.count) == (element, count)
+    assert finding.observed.startswith(f"that of {other}, which ")
+    lane = finding.where["lane"]
+    matrix = f"v_wmma_f32_16x16x16_f16 at {line(tmp_path, 'acc = __builtin')}"
+    assert finding.came_from.startswith(f"{matrix}, in wave {finding.where['wave']} lane {lane} VGPR v")
+
+
+def test_a_constant_is_no_accumulator(tmp_path: Path) -> None:
+    """Zero too: nothing of the kernel says where it should have come from."""
+    edit = ("alpha * acc[v]", "alpha * (v == 5 && lane == 9 ? 0.f : acc[v])")
+    result = tiled(tmp_path, edit, sizes=(INTERIOR,))[NAME]
+    assert result.status == "undecided", result
+    assert "but 16 hold no accumulator's value" in result.reason
+
+
 def test_elements_that_are_never_written(tmp_path: Path) -> None:
     results = tiled(tmp_path, ("row < M && col < N", "row < M && col < N - 1"))
     finding = only(results[NAME])
