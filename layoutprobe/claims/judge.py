@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.claims.gauge import Conflict, Difference, Renaming, first_difference, renaming
 from layoutprobe.claims.gemm import Effect, effect
@@ -28,6 +30,7 @@ class Judgement:
         verdict: "confirmed", "equal modulo gauge", "refuted" or "cannot decide".
         sentence: the verdict in a sentence, with what it rests on.
         reasons: why, in further sentences.
+        caution: which of them warns of a GEMM that is wrong although the claim holds; "" for none.
         instruction, arch, wave, opsel: what was solved; arch and instruction as asked for where it
             could not be.
         first: the smallest slot in which the claims differ, under the convention of the names.
@@ -42,6 +45,7 @@ class Judgement:
     verdict: str
     sentence: str
     reasons: tuple[str, ...] = ()
+    caution: str = ""
     instruction: str = ""
     arch: str = ""
     wave: int = 0
@@ -90,11 +94,22 @@ def judge(claims: ClaimSet, solved: InstructionLayout, *, exact: bool = False) -
     if dead is not None:
         return _judgement(claims, solved, UNDECIDED, (_unread(dead, solved),), **known)
     if found.identity:
-        return _judgement(claims, solved, CONFIRMED, (), **known)
+        return _judgement(claims, solved, CONFIRMED, (), part=_part(bound), **known)
     renamed = found.changed()
-    reasons = (_renaming_text(renamed), *_alone(claims, renamed, done))
+    caution = _alone(claims, renamed, done)
+    reasons = tuple(filter(None, (caution, _renaming_text(renamed))))
     verdict = REFUTED if exact else GAUGE
-    return _judgement(claims, solved, verdict, reasons, renamed=renamed, **known)
+    known |= {"renamed": renamed, "caution": caution}
+    return _judgement(claims, solved, verdict, reasons, part="" if exact else _part(bound), **known)
+
+
+def _part(bound: Sequence[tuple[str, Claimed]]) -> str:
+    """ " for 16 of 512 slots", where the claims do not speak of every slot of their matrices."""
+    spoken: dict[str, Any] = {}
+    for matrix, claimed in bound:
+        spoken[matrix] = spoken.get(matrix, False) | claimed.speaks
+    count, total = (sum(int(size(slots)) for slots in spoken.values()) for size in (np.sum, np.size))
+    return f" for {count} of {total} slots" if count < total else ""
 
 
 def _operand(matrix: str, solved: InstructionLayout) -> Layout:
@@ -107,13 +122,18 @@ def undecided(
     claims: ClaimSet, why: str, instruction: str, arch: str, wave: int = 0, opsel: int = 0
 ) -> Judgement:
     """The verdict where the instruction could not be solved."""
-    return Judgement(claims, UNDECIDED, f"cannot decide: {why}", (why,), instruction, arch, wave, opsel)
+    return Judgement(claims, UNDECIDED, f"cannot decide: {why}", (why,), "", instruction, arch, wave, opsel)
 
 
 def _judgement(
-    claims: ClaimSet, solved: InstructionLayout, verdict: str, reasons: Sequence[str], **known: Any
+    claims: ClaimSet,
+    solved: InstructionLayout,
+    verdict: str,
+    reasons: Sequence[str],
+    part: str = "",
+    **known: Any,
 ) -> Judgement:
-    sentence = f"{verdict} {_basis(solved.evidence, verdict)}"
+    sentence = f"{verdict}{part} {_basis(solved.evidence, verdict)}"
     return Judgement(
         claims=claims,
         verdict=verdict,
@@ -132,6 +152,11 @@ def _judgement(
 def _basis(evidence: Evidence, verdict: str) -> str:
     """What a verdict rests on; emulation alone never confirms what a card does."""
     kinds = ", ".join(dict.fromkeys(filter(None, (evidence.kind, evidence.recorded))))
+    if evidence.kind == "replayed":
+        # A digest is no signature: whoever wrote the file chose these words.
+        ran = "on a card" if evidence.on_card else "by the emulator"
+        capture = f"capture {evidence.digest[:12]}" if evidence.digest else "a capture"
+        return f"against {capture}, which says that it was recorded {ran} ({kinds})"
     if evidence.on_card:
         return f"on the card ({kinds})"
     if verdict == CONFIRMED:
@@ -187,13 +212,13 @@ def _renaming_text(renamed: Mapping[str, tuple[tuple[int, int], ...]]) -> str:
 _SHARED = {"M": "A, C and D", "N": "B, C and D", "K": "A and B"}
 
 
-def _alone(claims: ClaimSet, renamed: Mapping[str, object], done: Effect | None) -> Sequence[str]:
+def _alone(claims: ClaimSet, renamed: Mapping[str, object], done: Effect | None) -> str:
     """The warning that a renamed claim is only half of a GEMM, where its other half is missing."""
     if done is None or not done.wrong:
-        return ()
+        return ""
     matrices = ", ".join(dict.fromkeys(statement.matrix for statement in claims.statements))
     partners = " and ".join(f"{LINES_NAMES[axis]} of {_SHARED[axis]}" for axis in renamed)
-    return (f"the {partners} must be renamed alike: with only {matrices} in this order, {done}",)
+    return f"the {partners} must be renamed alike: with only {matrices} in this order, {done}"
 
 
 __all__ = [

@@ -48,7 +48,9 @@ def _judged(judgement: Judgement, page: Page) -> Iterator[Text]:
     pairs = [("source", claims.source)] if claims.source else []
     yield from page.pairs([*pairs, ("of", of + (f", op_sel {judgement.opsel}" if judgement.opsel else ""))])
     yield from page.pairs([("verdict", f"{page.sign(word)} {judgement.sentence}")], VERDICT_STYLES[word])
-    yield from page.pairs([("", reason) for reason in judgement.reasons])
+    if judgement.caution:
+        yield from page.pairs([("but", f"! {judgement.caution}")], VERDICT_STYLES["undecided"])
+    yield from page.pairs([("", reason) for reason in judgement.reasons if reason != judgement.caution])
     if judgement.differing and judgement.exit_code:
         yield from page.pairs([("differs", f"in {judgement.differing} of {plural(judgement.slots, 'slot')}")])
     if judgement.effect is not None and judgement.exit_code:
