@@ -29,10 +29,11 @@ DOCUMENT = ROOT / "docs" / "campaign.md"
 HEAD = """\
 # The mutation campaign
 
-{seen} faults, one at a time, in the {kernels} correct kernels of `probes/gemm/seeds`, and what `layoutprobe check`
-says of each. `tests/campaign` plants them and asserts that each is found by the check named here, in the
-words that name its class, once, and at a source line that exists; and that the correct kernels have no
-finding. This page is written by `python benchmarks/campaign.py`.
+{planted} faults, one at a time, in the {kernels} correct kernels of `probes/gemm/seeds`, and what `layoutprobe
+check` says of each: {seen} are found, {unseen} are not, and [the last table](#not-found) says why. `tests/campaign`
+plants them and asserts that each of the {seen} is found by the check named here, in the words that name its
+class, once, and at a source line that exists; and that the correct kernels have no finding. This page is
+written by `python benchmarks/campaign.py`.
 
 The check in the second column is the one that names the cause. *Also* are checks that report a
 consequence of it: an operand that comes from the wrong place of LDS is wrong at the matrix instruction too.
@@ -73,7 +74,8 @@ def _missed(fault: Fault, verdict: KernelVerdict) -> bool:
 def document(faults: Sequence[Fault], verdicts: Sequence[KernelVerdict]) -> str:
     """The page."""
     seen = [(f, v) for f, v in zip(faults, verdicts, strict=True) if not f.unseen]
-    parts = [HEAD.format(seen=len(seen), kernels=len(kernels()))]
+    counts = {"planted": len(faults), "seen": len(seen), "unseen": len(faults) - len(seen)}
+    parts = [HEAD.format(**counts, kernels=len(kernels()))]
     parts += ["## By class\n\n", *_by_class(faults), "\n## Found\n"]
     for kind, listed in groupby(sorted(seen, key=lambda pair: pair[0].kind), key=lambda pair: pair[0].kind):
         parts.append(
