@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -239,11 +239,21 @@ def _bind_scalar(width: Width, buffer: bool, inst: Inst) -> Executor:
     keep = np.uint64(whole & 0x0000_FFFF_FFFF_FFFF if buffer else whole)
     aligned = np.uint64(whole)
     guard = undefined_guard(inst, (base, soffset), "a scalar address")
+    inside_buffer = _scalar_range(width, inst) if buffer else None
 
     def execute(c: Cohort) -> None:
         guard(c)
         address = ((pair(c.regs) & keep) + offset + scalar(c.regs)) & aligned
         offsets = (address - np.uint64(BASE_ADDRESS)).view(np.int64)
+        inside = inside_buffer(c) if inside_buffer is not None else None
+        if inside is not None:  # some wave reads nothing: 0, and no memory is touched
+            if not inside.any():
+                for j in range((width.size + 3) // 4):
+                    c.write_scalar(target.index + j, 0)
+                define(c, target)
+                return
+            first = int(np.argmax(inside))
+            offsets = np.where(inside, offsets, np.broadcast_to(offsets, inside.shape).flat[first])
         arena = c.machine.arena
         outside = None if arena.common_region(offsets, width.size) else arena.outside(offsets, width.size)
         if outside is not None:
@@ -252,10 +262,10 @@ def _bind_scalar(width: Width, buffer: bool, inst: Inst) -> Executor:
             )
         low_bits = int(np.bitwise_or.reduce(offsets, axis=None))
         for register, word in read(arena.data, offsets, low_bits):
-            c.write_scalar(register, word)
+            c.write_scalar(register, word if inside is None else np.where(inside, word, 0))
         if arena.tracked:
             for register, word in read(arena.shadow, offsets, low_bits):
-                c.shadow.su[register][...] = word
+                c.shadow.su[register][...] = word if inside is None else np.where(inside, word, 0)
                 settle(c, register)
         else:
             define(c, target)
@@ -269,6 +279,38 @@ def _bind_scalar(width: Width, buffer: bool, inst: Inst) -> Executor:
             yield target.index + j, np.take(store.views[4], (offsets >> 2) + j)
 
     return execute
+
+
+def _scalar_range(width: Width, inst: Inst) -> Callable[[Cohort], Array | None]:
+    """A check of num_records: None where every wave reads inside, else which do (bool [wave, 1]).
+
+    A scalar load beyond the end gives 0. One that begins inside and ends beyond it is refused, and so is a
+    structured buffer: what a card gives there stands in no document that was at hand.
+    """
+    base, soffset = inst.src[0], inst.src[1]
+    upper, records = (reader(Operand("s", base.index + j), "u32") for j in (1, 2))
+    scalar = reader(soffset, "u32")
+    offset = np.int64(inst.mods.get("offset", 0))
+    step = min(width.size, 4)
+
+    def check(c: Cohort) -> Array | None:
+        if ((upper(c.regs) >> np.uint32(16)) & np.uint32(0x3FFF)).any():
+            raise c.machine.fault(c, inst, "a structured buffer (stride not 0) is not supported", c.exec)
+        at = (offset + scalar(c.regs).astype(np.int64)) & -step
+        room = np.broadcast_to(records(c.regs).astype(np.int64) - at, (c.exec.shape[0], 1))
+        room = np.where(at < 0, 0, room)
+        partly = (room >= step) & (room < width.size)
+        if partly.any():
+            raise c.machine.fault(
+                c,
+                inst,
+                f"a scalar load of {width.size} bytes that crosses the end of its buffer is not supported",
+                c.exec & partly,
+            )
+        inside = room >= width.size
+        return None if inside.all() else inside
+
+    return check
 
 
 def _register_scalar_memory() -> None:
