@@ -1,5 +1,8 @@
 """Law: waves of a workgroup that touch one LDS byte, one of them writing, have a barrier between.
 
+Global memory that waves hand each other (`observe.handover`) is ordered by more than barriers: it
+is named, and left undecided unless nothing at all could order it.
+
 One missing barrier shows as a race between every store and every load around its place. Such pairs
 are one finding.
 """
@@ -13,8 +16,11 @@ from math import inf, prod
 
 from layoutprobe.checks.base import Check, Subject
 from layoutprobe.checks.places import site, where
+from layoutprobe.isa.inst import Inst
 from layoutprobe.observe.barriers import BARRIER_SIGNAL, BARRIER_WAIT, BARRIERS, ApartBarriers
+from layoutprobe.observe.handover import Handover, HandoverObserver, Handovers
 from layoutprobe.observe.lds import Clash, Kind, LdsObserver, LdsRecord
+from layoutprobe.observe.who import Who
 from layoutprobe.report import Finding
 from layoutprobe.verdict import CheckResult
 
@@ -33,8 +39,12 @@ nobody. Divergent barriers are found here too: waves that let each other go from
 instructions, one of which both executed, and that passed different numbers of barriers in all. A wave
 that has ended no longer counts, as on the hardware, and a barrier under a partial EXEC counts once for
 its wave. Wave-specialised kernels, whose waves meet at barriers of their own in equal numbers, are
-right. Seen is what was executed: a race on a path that this size does not take stays unseen. Races in
-global memory are not looked for. An access that was not waited for before the barrier is reported by
+right. Seen is what was executed: a race on a path that this size does not take stays unseen. Where a
+wave loads global memory that another wave stored in the same launch, fences, counters and caches decide
+whether it is there; they are not modelled, so that the check is undecided and names both places. It is
+a finding where both are in one workgroup with no barrier between and no counter or coherent load by
+which waves could wait, and so are elements that one wave stores and another adds to. An LDS access
+that was not waited for before the barrier is reported by
 `waits`. Evidence: emulated."""
 
 _WORDS: dict[Kind, tuple[str, str]] = {
@@ -46,15 +56,24 @@ _WORDS: dict[Kind, tuple[str, str]] = {
 
 def run(subject: Subject) -> CheckResult:
     """See EXPLAIN."""
-    record = subject.plain().record(LdsRecord)
+    recorded = subject.plain()
+    record, handed = recorded.record(LdsRecord), recorded.record(Handovers)
+    unordered = [h for h in handed.found if not h.ordered] if _nothing_signals(handed) else []
+    in_global = [_unordered(subject, h) for h in unordered if h.within or h.kind == "mix"][:1]
     if not record.stores and not record.loads:
-        return CHECK.skipped("the kernel uses no LDS")
+        if in_global:
+            return CHECK.found(in_global)
+        return (
+            CHECK.undecided(_handed(subject, handed))
+            if handed.found
+            else CHECK.skipped("the kernel uses no LDS")
+        )
     races = [c for c in record.races if not c.late]
     if record.apart:  # the races that follow from it are no findings of their own
         # Once apart, waves also meet wrongly at the barriers that follow.
         findings = [_divergent(subject, record.apart[0], len(races))]
     else:
-        findings = [_race(subject, clashes) for clashes in missing_barriers(subject, races)]
+        findings = [_race(subject, clashes) for clashes in missing_barriers(subject, races)] + in_global
     metrics = {
         "LDS stores": record.stores,
         "LDS loads": record.loads,
@@ -63,6 +82,8 @@ def run(subject: Subject) -> CheckResult:
     }
     if not record.complete and not findings:
         return CHECK.undecided("the kernel executes more LDS accesses than are followed", metrics=metrics)
+    if handed.found and not findings:
+        return CHECK.undecided(_handed(subject, handed), metrics=metrics)
     waves = -(-prod(subject.binding.block) // subject.kernel.wavefront_size)
     reason = f"{waves} waves a workgroup" if waves > 1 else "one wave a workgroup: nobody to race with"
     return CHECK.found(findings, reason, metrics=metrics)
@@ -195,10 +216,60 @@ def _divergent(subject: Subject, apart: ApartBarriers, races: int) -> Finding:
     )
 
 
+def _nothing_signals(handed: Handovers) -> bool:
+    """No counter that returns its value, and no load that bypasses caches, as a wait for a flag does."""
+    return not handed.signals and not any(h.kind == "load" and _coherent(h.second) for h in handed.found)
+
+
+def _coherent(load: Inst) -> bool:
+    return any(load.mods.get(bit) for bit in ("glc", "scope"))
+
+
+def _handed(subject: Subject, handed: Handovers) -> str:
+    """Why global memory leaves the check undecided."""
+    shown = next((h for h in handed.found if not h.ordered), handed.found[0])
+    verb = (
+        "loads global memory that {} stored"
+        if shown.kind == "load"
+        else "and {} store and add to one element"
+    )
+    more = f", and {len(handed.found) - 1} more such pairs" if len(handed.found) > 1 else ""
+    return (
+        f"{_wave(shown.taker)} {verb.format(_wave(shown.giver))} in the same launch "
+        f"({site(subject, shown.second)}, from {site(subject, shown.first)}{more}): "
+        "what orders that, fences, counters and caches, is not modelled"
+    )
+
+
+def _wave(who: Who) -> str:
+    return f"wave {who.wave} of workgroup {who.workgroup}"
+
+
+def _unordered(subject: Subject, shown: Handover) -> Finding:
+    """A handover that nothing orders."""
+    if shown.kind == "mix":
+        what = "an element of global memory is stored by one wave and added to by another, in no given order"
+        hint = "clear the output in a launch before, and let every workgroup add to it"
+    else:
+        what = "a wave loads global memory that another wave stores, with no barrier between"
+        hint = "__syncthreads() between the stores and the loads; across workgroups, a second launch"
+    return Finding(
+        NAME,
+        what,
+        where(subject, shown.second, shown.taker),
+        expected="something that orders the two: " + ("a barrier" if shown.within else "another launch"),
+        observed=f"{_wave(shown.taker)} by {site(subject, shown.second)}, {_wave(shown.giver)} by "
+        f"{site(subject, shown.first)}",
+        hint=hint,
+        count=shown.count,
+        came_from=f"{site(subject, shown.first)}, {_wave(shown.giver)}",
+    )
+
+
 CHECK = Check(
     NAME,
     "waves that touch one LDS byte, one of them writing, have a barrier between",
     EXPLAIN,
     run,
-    observers=(LdsObserver,),
+    observers=(LdsObserver, HandoverObserver),
 )

@@ -22,15 +22,16 @@ def is_atomic(inst: Inst) -> bool:
     return ("_load" not in inst.name and "_store_" not in inst.name) or "storexchg" in inst.name
 
 
-def granule_shift(insts: Iterable[Inst]) -> int:
-    """log2 of the largest power of two, up to 4 bytes, that divides every LDS access of a program.
+def granule_shift(insts: Iterable[Inst], encodings: tuple[str, ...] = ("DS", "FLAT")) -> int:
+    """log2 of the largest power of two, up to 4 bytes, that divides every access of these encodings
+    (by default those that reach LDS).
 
     Nothing is lost at that granularity as long as the addresses are as aligned as the widths are;
     `straddles` tells those that are not.
     """
     shift = 2
     for inst in insts:
-        if inst.encoding in ("DS", "FLAT") and (bits := _BITS.search(inst.name)):
+        if inst.encoding in encodings and (bits := _BITS.search(inst.name)):
             shift = min(shift, {8: 0, 16: 1}.get(int(bits[1]), 2))
     return shift
 
