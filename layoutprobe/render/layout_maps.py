@@ -1,8 +1,9 @@
 """A picture of a layout: one panel for each group of 16 lanes, lanes down, VGPRs and fields across.
 
 Made for a page or a slide: one colour per row (or column, or k), an element in every cell, both
-half-waves beside each other, a legend, and the evidence. Colours follow the reader's light or dark
-theme unless one is asked for; every mark is also a letter or a shape.
+half-waves beside each other (below each other where that is too wide for a page), a legend, and the
+evidence. Colours follow the reader's light or dark theme unless one is asked for; every mark is also a
+letter or a shape.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from layoutprobe.render.svg_text import MONO, SANS, safe
 THEMES = ("auto", "light", "dark")
 COLOURS = ("auto", "row", "col", "k")
 GROUP = 16
-CELL_WIDTHS = {1: 50, 2: 42, 4: 42, 8: 42}
+CELL_WIDTHS = {1: 46, 2: 42, 4: 42, 8: 42}
 ROW, LEFT, GAP, BETWEEN, EDGE = 22, 40, 6, 26, 28
 LINE = 20
+WIDEST = 1000
+"""Pixels that a page or a slide shows without scrolling."""
 GLYPH = 7.4
 """Pixels of a wide-set character; lines are broken early rather than late, as fonts differ."""
 
@@ -176,7 +179,7 @@ class _Picture:
 
 
 class _Panels:
-    """The panels of one operand: two groups of 16 lanes in a row."""
+    """The panels of one operand: two groups of 16 lanes in a row, or one where two are too wide."""
 
     def __init__(self, solved: InstructionLayout, drawn: Map) -> None:
         self.drawn = drawn
@@ -186,7 +189,9 @@ class _Panels:
         self.cell = CELL_WIDTHS.get(self.layout.fields, 42)
         self.group = self.cell * self.layout.fields + GAP
         self.panel = LEFT + self.group * self.layout.vgprs
-        self.width = 2 * EDGE + 2 * self.panel + BETWEEN
+        both = 2 * EDGE + 2 * self.panel + BETWEEN
+        self.beside = 2 if both <= WIDEST else 1
+        self.width = both if self.beside == 2 else 2 * EDGE + self.panel
 
     def draw(self, top: int, heading: bool) -> tuple[list[str], int]:
         """Parts, and where they end."""
@@ -198,8 +203,8 @@ class _Panels:
             parts.append(_text(EDGE, top + 16, name, "part"))
             parts += [_text(EDGE + 12 + 9 * len(name), top + 16, form.text, "form") for form in forms]
             y += 38
-        for first in range(0, layout.lanes, 2 * GROUP):
-            for side in range(2):
+        for first in range(0, layout.lanes, self.beside * GROUP):
+            for side in range(self.beside):
                 lanes = range(first + side * GROUP, min(first + (side + 1) * GROUP, layout.lanes))
                 parts += self._panel(EDGE + side * (self.panel + BETWEEN), y, lanes)
             y += 36 + ROW * GROUP + 14
