@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutprobe.checks.base import Check, Subject
+from layoutprobe.checks.matrix_hazard import hazards
 from layoutprobe.checks.places import register_name, site, where
 from layoutprobe.checks.races import missing_barriers
 from layoutprobe.isa.dialect import dialect_of
@@ -30,9 +31,10 @@ operations (lgkmcnt, dscnt) too; scalar loads (lgkmcnt, kmcnt) in any order, so 
 covers them. Stores may be outstanding at the end, and at a barrier where nobody touches their bytes.
 Compilers insert these waits; what is checked is assembly, inline assembly, and code objects of any
 origin. Halves of registers count apart, whichever lanes are active. Global memory that waves of one
-workgroup hand each other (vscnt before a barrier) is not looked at, nor are hazards that need wait
-states instead of counters. Evidence: the counters are modelled (RDNA3 and RDNA4 ISA guides; LLVM), the paths
-are those that the emulator executed."""
+workgroup hand each other (vscnt before a barrier) is not looked at here, see races. Of hazards that need
+other instructions instead of counters, one is found: D of a matrix instruction that is A or B of the
+next, with no VALU instruction between (RDNA3). Evidence: the counters are modelled (RDNA3 and RDNA4 ISA
+guides; LLVM), the paths are those that the emulator executed."""
 
 
 def run(subject: Subject) -> CheckResult:
@@ -43,6 +45,7 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.skipped("the kernel accesses no memory")
     findings = [_hazard(subject, hazard) for hazard in record.hazards]
     findings += [_late(subject, c) for c in missing_barriers(subject, [r for r in lds.races if r.late])]
+    findings += hazards(subject, NAME)
     metrics = {"memory instructions": record.operations, "loads": record.loads, "waits": record.waits}
     if not record.complete and not findings:
         return CHECK.undecided("the waves take more paths than are followed", metrics=metrics)
