@@ -112,7 +112,7 @@ def _text(finding: Finding) -> str:
 def _place(finding: Finding) -> str:
     near = f"near {finding.where['near line']}" if "near line" in finding.where else ""
     line = finding.where.get("line") or near or finding.where.get("element", "")
-    shown = str(line).replace("./../", "")
+    shown = str(line).replace("../", "")
     origin = re.search(r"\w+\.\w+:\d+", finding.came_from)
     came_from = origin[0] if origin else ""
     return f"{shown}, from {came_from}" if came_from and came_from != shown else shown

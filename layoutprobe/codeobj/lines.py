@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from posixpath import join
+from posixpath import join, normpath
 
 from layoutprobe.codeobj.container import Container
 from layoutprobe.codeobj.cursor import Cursor
@@ -175,11 +175,11 @@ def _files_v5(unit: Cursor, offset_size: int, strings: _Strings) -> tuple[str, .
 
 
 def _path(unit: Cursor, directories: list[str], directory: int, name: str) -> str:
-    """The name as the source states it; headers found elsewhere with their directory."""
+    """The name as the source states it; headers found elsewhere with their directory, "./../" as "../"."""
     if directory >= len(directories):
         raise unit.error(f"one of {len(directories)} directories", f"number {directory} for {name[:80]!r}")
     folder = directories[directory]
-    return name if folder == "." else join(folder, name)
+    return name if folder in ("", ".") else normpath(join(folder, name))
 
 
 def _entries(unit: Cursor, offset_size: int, strings: _Strings) -> list[tuple[str, int]]:

@@ -216,6 +216,24 @@ def test_lines_name_the_source_and_the_header_that_was_inlined(source: Path, ver
     assert all(place is None or re.match(r"(two\.hip|include/scale\.h):\d+$", place) for place in seen)
 
 
+def test_a_header_of_the_folder_above_is_named_the_short_way(tmp_path: Path) -> None:
+    """The compiler writes "./../up.h"."""
+    (tmp_path / "up.h").write_text(
+        "__attribute__((device)) inline int up(int x) {\n  return x * 40503 + 7;\n}\n", "utf-8"
+    )
+    below = tmp_path / "below" / "k.hip"
+    below.parent.mkdir()
+    below.write_text(
+        '#include "../up.h"\nextern "C" __attribute__((global)) void k(int* y, int x) { y[0] = up(x); }\n',
+        "utf-8",
+    )
+    code = load(compile_hip(below, target="gfx1151").data)
+    kernel = code.kernel("k")
+    seen = {code.lines.find(address) for address in range(kernel.entry, kernel.entry + kernel.size, 4)}
+    assert seen >= {"../up.h:2"}
+    assert not any("./../" in (place or "") for place in seen)
+
+
 def test_64_bit_dwarf_holds_the_same_lines(source: Path) -> None:
     """pyelftools cannot read it, but the code is the same."""
     wide, narrow = load(build(source, "-gdwarf64").data), load(build(source).data)
