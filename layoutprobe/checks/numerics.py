@@ -28,9 +28,10 @@ where u is 2^-23 for f32 accumulators (twice the unit roundoff, as matrix units 
 for f16 and 2^-8 for bf16 accumulators, and e is half a unit in the last place of C. A [tolerance] of
 the manifest replaces this. Undefined output elements are wrong. A Python reference is compared with
 absolute + relative * |expected|, by default 1e-5 for f32, 1e-3 for f16, 1e-2 for bf16.
-A manifest has no 8-bit floats: a product of them is undecided, a Python reference decides it. It
-cannot see faults that other sizes or values would show. Evidence: emulated; sums are rounded once
-per instruction here, where a card rounds in steps of two products."""
+A manifest has no 8-bit floats: a product of them is undecided, a Python reference decides it. Buffers
+of role "out" of which the contract says nothing leave it undecided. It cannot see faults that other
+sizes or values would show. Evidence: emulated; sums are rounded once per instruction here, where a card
+rounds in steps of two products."""
 
 Doubles = NDArray[np.float64]
 
@@ -99,6 +100,13 @@ def run(subject: Subject) -> CheckResult:
         metrics[f"{c.name}, {c.inputs}: max error / max |{c.name}|"] = f"{relative:.3g}"
     findings = _findings(subject, compared)
     kinds = " and ".join(dict.fromkeys(c.inputs for c in compared))
+    judged = {contract.d} if isinstance(contract, Gemm) else {c.name for c in compared}
+    if not findings and (left := [name for name in _outputs(subject) if name not in judged]):
+        return CHECK.undecided(
+            f"every element of {', '.join(sorted(judged)) or 'nothing'}, on {kinds or 'no inputs'}; not judged: "
+            f"{', '.join(left)}, of which the contract says nothing (a workspace has the role inout)",
+            metrics=metrics,
+        )
     return CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
 
 
@@ -106,6 +114,11 @@ def _small_floats(subject: Subject) -> str:
     """8-bit floats that the kernel's matrix instructions read; in a manifest they are bytes."""
     found = {t for inst in subject.insts.values() if is_matrix(inst) for t in element_types(inst)}
     return " and ".join(sorted(found & {"fp8", "bf8"}))
+
+
+def _outputs(subject: Subject) -> list[str]:
+    """Buffers that are results, and nothing but results."""
+    return [name for name, buffer in subject.binding.buffers.items() if buffer.argument.role == "out"]
 
 
 # What it should be

@@ -6,7 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checks.gemm_lab import INTERIOR, RAGGED, Edit, direct, only, plain, tiled
+from checks.gemm_lab import (
+    INTERIOR,
+    KERNELS,
+    RAGGED,
+    Edit,
+    buffers,
+    checked,
+    direct,
+    edited,
+    only,
+    plain,
+    tiled,
+)
 
 from layoutprobe.checks import numerics
 from layoutprobe.checks.wrongness import where_wrong
@@ -90,6 +102,27 @@ def test_a_kernel_without_matrix_instructions_is_compared_all_the_same(tmp_path:
     result = plain(tmp_path, "gemm_unusual", "SCALAR", checks=(numerics.CHECK,))[NAME]
     assert result.status == "holds"
     assert plain(tmp_path, "gemm_unusual", "RESCALED", checks=(numerics.CHECK,))[NAME].status == "finding"
+
+
+@pytest.mark.parametrize(("role", "status"), [("out", "undecided"), ("inout", "holds")])
+def test_an_output_that_the_contract_does_not_name_is_not_judged(
+    tmp_path: Path, role: str, status: str
+) -> None:
+    extra = f'{{ name = "extra", role = "{role}", dtype = "f32", shape = [16] }},'
+    numbers = "".join(f'{{ name = "{x}", role = "scalar", dtype = "i32", value = "{x}" }},' for x in "MNK")
+    result = checked(
+        tmp_path,
+        edited(
+            (KERNELS / "gemm_unusual.hip").read_text(), [("int N, int K)", "int N, int K, float* extra)")]
+        ),
+        buffers(c_role="out") + numbers + extra,
+        grid='["N // 16", "M // 16"]',
+        block=32,
+        sizes=("M = 16, N = 16, K = 32",),
+        checks=(numerics.CHECK,),
+    )[NAME]
+    assert result.status == status, result
+    assert ("not judged: extra" in result.reason) == (status == "undecided")
 
 
 def test_places_in_words() -> None:
