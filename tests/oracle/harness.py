@@ -89,7 +89,8 @@ class Outcome:
 @cache
 def _program() -> Program:
     code = SimpleNamespace(lines=SimpleNamespace(find=lambda pc: None))
-    kernel = SimpleNamespace(name="one_instruction", wavefront_size=LANES)
+    descriptor = SimpleNamespace(properties=0)
+    kernel = SimpleNamespace(name="one_instruction", wavefront_size=LANES, descriptor=descriptor)
     return cast(Program, SimpleNamespace(code=code, kernel=kernel))
 
 
