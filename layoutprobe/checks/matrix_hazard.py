@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from layoutprobe.checks.base import Subject
 from layoutprobe.checks.places import site, where
 from layoutprobe.interactions import is_matrix
+from layoutprobe.isa.dialect import dialect_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.report import Finding
 
@@ -37,7 +38,7 @@ def _overlaps(first: Inst, second: Inst) -> bool:
 
 def hazards(subject: Subject, check: str) -> Iterator[Finding]:
     """A finding for every such pair; none but on RDNA3, whose guide has the rule."""
-    if not subject.code.target.startswith("gfx11"):
+    if dialect_of(subject.code, subject.kernel).generation != "rdna3":
         return
     for first, second in back_to_back(subject.insts):
         yield Finding(
