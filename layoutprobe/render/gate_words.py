@@ -156,14 +156,16 @@ def repeated(verdict: KernelVerdict) -> dict[str, str]:
 def place(verdict: KernelVerdict, found: Finding | None = None) -> Place:
     """The file and line of a finding; of a kernel where there is no finding or it names no line.
 
-    Line tables name files as the compiler was given them: relative to the source's own directory.
+    A line that is only near (the compiler gave none for the instruction) names the file alone: what
+    stands beside a line must be about that line. The finding's own words say which it is near. Line
+    tables name files as the compiler was given them: relative to the source's own directory.
     """
     source = shown(verdict.source)
-    for value in () if found is None else found.where.values():
+    for key, value in () if found is None else found.where.items():
         match = _PLACE.fullmatch(str(value))
         if match is None:
             continue
-        file, line = match["file"], int(match["line"])
+        file, line = match["file"], None if key == "near line" else int(match["line"])
         if PurePosixPath(file).name == PurePosixPath(verdict.source).name:
             return Place(source, line)
         return Place(shown(os.path.join(os.path.dirname(verdict.source), file)), line)

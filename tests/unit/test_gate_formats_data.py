@@ -175,6 +175,13 @@ def test_places_are_relative_to_where_the_gate_ran(source: str, line: str, expec
     assert str(place(verdict_at(source), found)) == expected
 
 
+def test_a_line_that_is_only_near_is_no_place() -> None:
+    """No annotation stands beside a line that the compiler did not give."""
+    for line, expected in (("k.hip:12", "gemm/k.hip"), ("load.h:7", "gemm/load.h")):
+        found = replace(fake_gates.TRANSPOSED, where={"wave": 3, "near line": line})
+        assert str(place(verdict_at("gemm/k.hip"), found)) == expected
+
+
 def test_an_absolute_path_below_the_working_directory_becomes_relative(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
