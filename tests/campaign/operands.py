@@ -118,6 +118,7 @@ INDEX = (
         (Edit("warp_m = wave_id() / 2 * TILES_M * WMMA", "warp_m = wave_id() / 2 * WMMA"),),
         "epilogue",
         ("never written",),
+        also=("races",),  # a wave loads C after another has stored it
         sizes=((192, 128, 32),),
     ),
 )
