@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
 
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import EXEC_LO
@@ -33,6 +36,14 @@ def test_moves_the_bytes_that_the_text_names(name: str) -> None:
         memories = Memories.of(machine)
         count += check_memory(inst, image, memories, execute(inst, image, machine=machine), size_of(name))
     assert count > 0
+
+
+@examples(60)
+@given(st.sampled_from(MEMORY), st.integers(0, 2**32 - 1))
+def test_random_addresses_and_forms(name: str, seed: int) -> None:
+    for inst, image, machine in memory_forms(name, np.random.default_rng(seed), 1):
+        memories = Memories.of(machine)
+        check_memory(inst, image, memories, execute(inst, image, machine=machine), size_of(name))
 
 
 @pytest.mark.parametrize("name", ATOMICS)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oracle.families import SCALAR, SCALAR_LOADS
 from oracle.forms import fill_scalars, generator, scalar_forms
@@ -22,6 +26,16 @@ def test_scalar_alu(name: str) -> None:
         check_scalar(inst, image, outcome, outcome.machine.code_address(inst.pc))
         count += 1
     assert count >= 5
+
+
+@examples(150)
+@given(st.sampled_from(SCALAR), st.integers(0, 2**32 - 1))
+def test_random_registers_and_forms(name: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for inst in scalar_forms(name, rng, 1):
+        image = fill_scalars(Image.random(rng, 8), inst, rng)
+        outcome = execute(inst, image)
+        check_scalar(inst, image, outcome, outcome.machine.code_address(inst.pc))
 
 
 @pytest.mark.parametrize("name", SCALAR_LOADS)
