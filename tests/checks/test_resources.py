@@ -218,8 +218,18 @@ def test_waves_are_those_of_whole_workgroups(
 def test_a_limit_that_whole_workgroups_miss_is_broken() -> None:
     """12 waves' worth of registers, of which one group of 32 on four SIMDs uses 8."""
     used = Used(
-        **{"target": "gfx1151", "kernel": "k", "line": "", "vgprs": 97, "agprs": 0, "allocated": 120},
-        **{"sgprs": 16, "lds": 65536, "scratch": 0, "spills": 0, "workgroup": 1024, "max_workgroup": 1024},
+        target="gfx1151",
+        kernel="k",
+        line="",
+        vgprs=97,
+        agprs=0,
+        allocated=120,
+        sgprs=16,
+        lds=65536,
+        scratch=0,
+        spills=0,
+        workgroup=1024,
+        max_workgroup=1024,
         dynamic_stack=False,
         occupancy=occupancy("gfx1151", 97, lds=65536, workgroup=1024),
     )
