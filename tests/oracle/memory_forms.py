@@ -171,7 +171,10 @@ def scalar_load(name: str, image: Image, machine: Machine, rng: np.random.Genera
     use = bool(rng.integers(0, 2))
     extra = rng.integers(0, 64, WAVES) if use else np.zeros(WAVES, np.int64)
     at = rng.integers(4, 4096 - size - 8, WAVES)
-    register = RESOURCE if "buffer" in name else BASE
+    register = BASE
+    if "buffer" in name:  # within its size: what lies beyond is tests/emulator/test_scalar_buffers.py's
+        register, offset = RESOURCE, abs(offset)
+        image.s[RESOURCE + 2] = 0x7FFFFFFF
     image.s[SOFFSET] = extra
     base = buffer_address(machine) + at - offset - extra
     image.s[register], image.s[register + 1] = base & 0xFFFFFFFF, base >> 32
