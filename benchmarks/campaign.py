@@ -22,8 +22,8 @@ from campaign.fault import Fault, plant  # noqa: E402
 from campaign.faults import FAULTS  # noqa: E402
 from campaign.planting import judged, kernels  # noqa: E402
 
-from layoutprobe.report import Finding  # noqa: E402
-from layoutprobe.verdict import KernelVerdict  # noqa: E402
+from layoutprobe.report.finding import Finding  # noqa: E402
+from layoutprobe.report.gate import KernelVerdict  # noqa: E402
 
 DOCUMENT = ROOT / "docs" / "campaign.md"
 HEAD = """\

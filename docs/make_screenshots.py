@@ -10,7 +10,7 @@ import io
 import sys
 from pathlib import Path
 
-from layoutprobe.cli import parser, report_of
+from layoutprobe.cli.main import parser, report_of
 from layoutprobe.render import render
 from layoutprobe.render.terminal_svg import terminal_svg
 

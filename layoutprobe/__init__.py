@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from layoutprobe.commands import dump, epilogue, roundtrip
     from layoutprobe.errors import ProbeError
+    from layoutprobe.experiments.commands import dump, epilogue, roundtrip
     from layoutprobe.layouts.layout import Layout
     from layoutprobe.patterns import load_pattern
-    from layoutprobe.report import Finding, LayoutReport
+    from layoutprobe.report.finding import Finding
+    from layoutprobe.report.layout import LayoutReport
 
 __version__ = "0.1.0"
 
@@ -32,14 +33,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Finding": "layoutprobe.report",
+    "Finding": "layoutprobe.report.finding",
     "Layout": "layoutprobe.layouts.layout",
-    "LayoutReport": "layoutprobe.report",
+    "LayoutReport": "layoutprobe.report.layout",
     "ProbeError": "layoutprobe.errors",
-    "dump": "layoutprobe.commands",
-    "epilogue": "layoutprobe.commands",
+    "dump": "layoutprobe.experiments.commands",
+    "epilogue": "layoutprobe.experiments.commands",
     "load_pattern": "layoutprobe.patterns",
-    "roundtrip": "layoutprobe.commands",
+    "roundtrip": "layoutprobe.experiments.commands",
 }
 
 

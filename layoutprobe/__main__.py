@@ -23,7 +23,7 @@ def run() -> int:
     # A shell that starts us in the background has it ignored; then it stays ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
-    from layoutprobe.cli import main
+    from layoutprobe.cli.main import main
 
     return main()
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from layoutprobe.report import Finding
-    from layoutprobe.verdict import CheckResult, GateReport, KernelVerdict
+    from layoutprobe.report.finding import Finding
+    from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 
 MANIFEST = "layoutprobe.toml"
 MARKER = "layoutprobe(manifest, kernel, checks): the kernels must hold before the test itself runs"
@@ -249,7 +249,7 @@ class _Gate:
         self._known: dict[tuple[Path, tuple[str, ...], tuple[str, ...]], GateReport] = {}
 
     def check(self, manifest: Path, kernels: tuple[str, ...], checks: tuple[str, ...]) -> GateReport:
-        from layoutprobe import gate
+        from layoutprobe.gate import gate
 
         key = (manifest.resolve(), kernels, checks)
         if key not in self._known:
@@ -261,7 +261,7 @@ class _Gate:
 
 def _told(report: GateReport) -> str:
     """Everything that is not green, and the verdict."""
-    from layoutprobe.render.gate_words import gate_outcome
+    from layoutprobe.render.gate.words import gate_outcome
 
     parts = [text for verdict in report.verdicts for text in _failures(verdict, None)]
     outcome = gate_outcome(report)
@@ -270,7 +270,7 @@ def _told(report: GateReport) -> str:
 
 def _failures(verdict: KernelVerdict, check: str | None) -> Iterable[str]:
     """What is wrong or open: of all checks (None), of one, or of the kernel as a whole (WHOLE)."""
-    from layoutprobe.render.gate_words import in_full, kernel_title, open_questions
+    from layoutprobe.render.gate.words import in_full, kernel_title, open_questions
     from layoutprobe.render.text import printable
 
     title = kernel_title(verdict)

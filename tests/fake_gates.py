@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult, GateReport, KernelVerdict
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 
 EMULATED = Evidence("emulated", "layoutprobe emulator 0.1.0")
 HOSTILE = (

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import HOLE, UNKNOWN, Layout
-from layoutprobe.report import Coverage, Finding, LayoutReport, LdsMap
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.layout import Coverage, LayoutReport, LdsMap
 
 INSTRUCTION = "v_wmma_f32_16x16x16_f16"
 EMULATED = Evidence("emulated", "layoutprobe emulator 0.1.0")

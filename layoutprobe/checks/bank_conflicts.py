@@ -11,14 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutprobe.arch.lds import LdsModel, lds_model
-from layoutprobe.checks.banks_model import alternatives, as_rows, cycles
-from layoutprobe.checks.base import Check, Subject
-from layoutprobe.checks.places import site, where
+from layoutprobe.checks.base import Check
 from layoutprobe.errors import UsageError
 from layoutprobe.observe.banks import BankObserver, BankRecord, BankSite
+from layoutprobe.observe.cycles import alternatives, as_rows, cycles
 from layoutprobe.observe.who import Who
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.places import site, where
+from layoutprobe.trace.subject import Subject
 
 NAME = "bank-conflicts"
 SHOWN = 5

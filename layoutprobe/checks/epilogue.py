@@ -9,20 +9,21 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.checks.base import Check, Subject, UndecidedError
-from layoutprobe.checks.blame import Culprit, culprits
-from layoutprobe.checks.copies import copies_every
-from layoutprobe.checks.held import place_of
+from layoutprobe.checks.base import Check
 from layoutprobe.checks.operand_provenance import culprit_finding, destination
-from layoutprobe.checks.places import site, where
-from layoutprobe.checks.provenance import Analysis, NoProductError, analysis_of, require_product
-from layoutprobe.checks.words import region
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.observe.matrix import SLOTS
 from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores, touched
-from layoutprobe.report import Finding
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.report.words import region
 from layoutprobe.solver.product import NOWHERE
-from layoutprobe.verdict import CheckResult
+from layoutprobe.trace.blame import Culprit, culprits
+from layoutprobe.trace.copies import copies_every
+from layoutprobe.trace.held import place_of
+from layoutprobe.trace.places import site, where
+from layoutprobe.trace.provenance import Analysis, NoProductError, analysis_of, require_product
+from layoutprobe.trace.subject import Subject, UndecidedError
 
 NAME = "epilogue"
 LAW = "every element of C is written exactly once, from the accumulator that holds it, and nothing else is written"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutprobe.checks.base import Check, Recorded, Subject
-from layoutprobe.checks.places import site, where
+from layoutprobe.checks.base import Check
 from layoutprobe.observe.undefined import UndefinedLoad, UndefinedObserver, UndefinedRecord, UndefinedUse
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.places import site, where
+from layoutprobe.trace.subject import Recorded, Subject
 
 NAME = "lds-safety"
 

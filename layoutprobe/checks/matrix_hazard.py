@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from layoutprobe.checks.base import Subject
-from layoutprobe.checks.places import site, where
-from layoutprobe.interactions import is_matrix
+from layoutprobe.instructions.meetings import is_matrix
 from layoutprobe.isa.dialect import dialect_of
 from layoutprobe.isa.inst import Inst
-from layoutprobe.report import Finding
+from layoutprobe.report.finding import Finding
+from layoutprobe.trace.places import site, where
+from layoutprobe.trace.subject import Subject
 
 _ENDS = ("s_branch", "s_endpgm", "s_setpc_b64")
 

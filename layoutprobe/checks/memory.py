@@ -6,9 +6,10 @@ check (see FAULT_LAWS). What is left to look at afterwards is memory that may no
 
 from __future__ import annotations
 
-from layoutprobe.checks.base import Check, Subject
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult
+from layoutprobe.checks.base import Check
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.subject import Subject
 
 NAME = "memory"
 LAW = "every access lies inside a buffer, inputs and padding stay as they were, no address or branch is undefined"

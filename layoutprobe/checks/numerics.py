@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.checks.base import Check, Recorded, RunSpec, Subject
-from layoutprobe.checks.wrongness import Product, error_metrics, where_wrong, words_for
-from layoutprobe.interactions import element_types, is_matrix
+from layoutprobe.checks.base import Check
+from layoutprobe.instructions.meetings import element_types, is_matrix
 from layoutprobe.manifest.model import Gemm, Reference, Tolerance
 from layoutprobe.observe.accumulators import result_type
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.subject import Recorded, RunSpec, Subject
+from layoutprobe.trace.wrongness import Product, error_metrics, where_wrong, words_for
 
 NAME = "numerics"
 LAW = "the outputs are what the contract computes in float64, up to the rounding of their types"

@@ -11,20 +11,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from layoutprobe.checks.base import Check, Subject
-from layoutprobe.checks.blame import Culprit, culprits
-from layoutprobe.checks.causes import BEYOND
-from layoutprobe.checks.copies import copies_every, copy_findings
-from layoutprobe.checks.held import Group, place_of
-from layoutprobe.checks.origins import chains_of, in_words
-from layoutprobe.checks.places import where
-from layoutprobe.checks.provenance import Analysis, Judged, NoProductError, analysis_of, wrong_counts
-from layoutprobe.checks.words import spans
+from layoutprobe.checks.base import Check
 from layoutprobe.observe.origin import Target
-from layoutprobe.report import Finding
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.report.words import spans
 from layoutprobe.solver.diagnose import UNEXPLAINED
 from layoutprobe.solver.product import UNDEFINED, ZERO
-from layoutprobe.verdict import CheckResult
+from layoutprobe.trace.blame import Culprit, culprits
+from layoutprobe.trace.causes import BEYOND
+from layoutprobe.trace.copies import copies_every, copy_findings
+from layoutprobe.trace.held import Group, place_of
+from layoutprobe.trace.origins import chains_of, in_words
+from layoutprobe.trace.places import where
+from layoutprobe.trace.provenance import Analysis, Judged, NoProductError, analysis_of, wrong_counts
+from layoutprobe.trace.subject import Subject
 
 NAME = "operand-provenance"
 LAW = (

@@ -14,15 +14,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, prod
 
-from layoutprobe.checks.base import Check, Subject
-from layoutprobe.checks.places import site, where
+from layoutprobe.checks.base import Check
 from layoutprobe.isa.inst import Inst
 from layoutprobe.observe.barriers import BARRIER_SIGNAL, BARRIER_WAIT, BARRIERS, ApartBarriers
 from layoutprobe.observe.handover import Handover, HandoverObserver, Handovers
 from layoutprobe.observe.lds import Clash, Kind, LdsObserver, LdsRecord
 from layoutprobe.observe.who import Who
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.places import site, where
+from layoutprobe.trace.subject import Subject
 
 NAME = "races"
 

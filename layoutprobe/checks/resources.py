@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from math import prod
 
 from layoutprobe.arch import RESOURCES, Occupancy, occupancy, register_budget
-from layoutprobe.checks.base import Check, Subject
+from layoutprobe.checks.base import Check
 from layoutprobe.codeobj.model import CodeObject, Kernel, KernelDescriptor
 from layoutprobe.manifest.binding import bind
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.subject import Subject
 
 NAME = "resources"
 

@@ -7,21 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from layoutprobe.checks.base import Check, Subject
-from layoutprobe.checks.blame import Culprit, culprits
-from layoutprobe.checks.copies import copies_every
+from layoutprobe.checks.base import Check
 from layoutprobe.checks.operand_provenance import culprit_finding, letter
-from layoutprobe.checks.origins import chains_of, in_words, lds_byte
-from layoutprobe.checks.places import site, where
-from layoutprobe.checks.provenance import Analysis, NoProductError, analysis_of
-from layoutprobe.checks.tile_maps import TileMap, tile_maps
 from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.origin import Target
 from layoutprobe.observe.tiles import TileObserver
-from layoutprobe.report import Finding
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
 from layoutprobe.solver.diagnose import UNEXPLAINED
 from layoutprobe.solver.product import UNDEFINED
-from layoutprobe.verdict import CheckResult
+from layoutprobe.trace.blame import Culprit, culprits
+from layoutprobe.trace.copies import copies_every
+from layoutprobe.trace.origins import chains_of, in_words, lds_byte
+from layoutprobe.trace.places import site, where
+from layoutprobe.trace.provenance import Analysis, NoProductError, analysis_of
+from layoutprobe.trace.subject import Subject
+from layoutprobe.trace.tile_maps import TileMap, tile_maps
 
 NAME = "swizzle"
 

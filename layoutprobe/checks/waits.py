@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutprobe.checks.base import Check, Subject
+from layoutprobe.checks.base import Check
 from layoutprobe.checks.matrix_hazard import hazards
-from layoutprobe.checks.places import register_name, site, where
 from layoutprobe.checks.races import missing_barriers
 from layoutprobe.isa.dialect import dialect_of
 from layoutprobe.isa.inst import Inst
@@ -14,8 +13,10 @@ from layoutprobe.observe.barriers import BARRIER, BARRIER_SIGNAL
 from layoutprobe.observe.counters import COUNTING, spelled, waits
 from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.places import register_name, site, where
+from layoutprobe.trace.subject import Subject
 
 NAME = "waits"
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.fidelity.bench import Bench, Experiment, always, attempted
-from layoutprobe.fidelity.model import Case
 from layoutprobe.fidelity.operands import Raw, difference, elements, operands, raw_of
 from layoutprobe.instructions import Prober, Variant
+from layoutprobe.report.fidelity import Case
 
 _RUNS = 8
 _SHAPE = (_RUNS, 16, 16)

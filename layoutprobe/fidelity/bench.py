@@ -15,10 +15,10 @@ from layoutprobe.arch.base import Arch
 from layoutprobe.backends.source import Request, Source, chosen
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.errors import ProbeError, UsageError
-from layoutprobe.fidelity.model import Case
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.probing.run import run_probe
 from layoutprobe.probing.spec import load_spec
+from layoutprobe.report.fidelity import Case
 
 Words = NDArray[np.uint32]
 

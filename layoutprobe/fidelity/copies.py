@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.fidelity.bench import Bench, Experiment, attempted, rdna3_only
-from layoutprobe.fidelity.model import Case
 from layoutprobe.fidelity.operands import elements, operands, raw_of, registers
 from layoutprobe.instructions import Variant
+from layoutprobe.report.fidelity import Case
 
 _RUNS, _LARGEST = 8, 8
 Ints = NDArray[np.int64]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from layoutprobe.fidelity.bench import Bench, Experiment, always
-from layoutprobe.fidelity.model import Case
 from layoutprobe.fidelity.operands import difference
+from layoutprobe.report.fidelity import Case
 
 OPS = (
     "global_load_d16_b16",

@@ -9,8 +9,8 @@ from layoutprobe.backends.source import Source
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import ProbeError
 from layoutprobe.fidelity.bench import Bench, Experiment, said
-from layoutprobe.fidelity.model import Case, FidelityReport, Outcome
 from layoutprobe.fidelity.registry import EXPERIMENTS
+from layoutprobe.report.fidelity import Case, FidelityReport, Outcome
 
 
 def examine(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from layoutprobe.fidelity.bench import Bench, Experiment, always
-from layoutprobe.fidelity.model import Case
 from layoutprobe.fidelity.operands import difference, operands, raw_of
+from layoutprobe.report.fidelity import Case
 
 _FORM = "v_wmma_f32_16x16x16_f16"
 _MASKS = (0xFFFFFFFF, 0, 1, 0x0000FFFF, 0xFFFF0000, 0x5A3C96E1)

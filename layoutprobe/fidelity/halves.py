@@ -9,9 +9,9 @@ import numpy as np
 
 from layoutprobe.arch.matrix import ELEMENT_BITS, MatrixForm
 from layoutprobe.fidelity.bench import Bench, Experiment, Words, attempted, rdna3_only
-from layoutprobe.fidelity.model import Case
 from layoutprobe.fidelity.operands import difference, operands, place, raw_of
 from layoutprobe.instructions import Variant
+from layoutprobe.report.fidelity import Case
 
 _RUNS = 4
 

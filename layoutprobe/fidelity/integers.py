@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.fidelity.bench import Bench, Experiment, always, attempted
-from layoutprobe.fidelity.model import Case
 from layoutprobe.fidelity.operands import difference, elements, operands, place, raw_of
 from layoutprobe.instructions import Variant
+from layoutprobe.report.fidelity import Case
 
 _RUNS = 4
 _TOP, _BOTTOM = 2**31 - 1, -(2**31)

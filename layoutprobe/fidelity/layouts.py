@@ -10,10 +10,10 @@ import numpy as np
 from layoutprobe import instructions
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, ToolchainError, UsageError
 from layoutprobe.fidelity.bench import Bench, Experiment, attempted, said
-from layoutprobe.fidelity.model import Case
 from layoutprobe.instructions import InstructionLayout, Variant
 from layoutprobe.instructions.naming import documented
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
+from layoutprobe.report.fidelity import Case
 
 _NOT_RUN = (UsageError, ExecutionError, ToolchainError, CodeObjectError)
 """Errors of running; any other is the solver's: what came back is no matrix product."""

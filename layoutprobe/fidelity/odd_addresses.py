@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.fidelity.bench import Bench, Experiment, Words, always
-from layoutprobe.fidelity.model import Case
 from layoutprobe.fidelity.operands import difference
+from layoutprobe.report.fidelity import Case
 
 _DWORDS, _STEP, _OFFSETS = 512, 48, 16
 _LOADS = {"ds_load_u16": (2, 0), "ds_load_b32": (4, 1), "ds_load_b64": (8, 2), "ds_load_b128": (16, 4)}

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import LDS_MODELS, LdsModel, Phases, lds_model
-from layoutprobe.checks.banks_model import cycles
 from layoutprobe.errors import ProbeError
 from layoutprobe.fidelity.bench import Bench, Experiment, always, attempted
-from layoutprobe.fidelity.model import Case
+from layoutprobe.observe.cycles import cycles
+from layoutprobe.report.fidelity import Case
 
 ACCESSES = 64
 """Of one timing, as the probe has it."""

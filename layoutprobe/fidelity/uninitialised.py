@@ -8,7 +8,7 @@ import numpy as np
 
 from layoutprobe.capture.capture import Capture
 from layoutprobe.fidelity.bench import Bench, Experiment, Words, always
-from layoutprobe.fidelity.model import Case
+from layoutprobe.report.fidelity import Case
 
 _WAVES = 512
 _WHAT = {"lds": "LDS", "registers": "VGPRs"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from layoutprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from layoutprobe.report import LayoutReport
+    from layoutprobe.report.layout import LayoutReport
 
 FORMATS = ("table", "json", "csv", "svg", "html")
 
@@ -41,38 +41,38 @@ def render(
     Raises:
         UsageError: unknown format, or a wave, lane or VGPR that the report does not have.
     """
-    from layoutprobe.render.view import select
+    from layoutprobe.render.layout.view import select
 
     if format not in FORMATS:
         raise UsageError(f"no format named {format!r}", expected="one of: " + ", ".join(FORMATS))
     every_wave = format in ("json", "csv")
     view = select(report, wave=wave, lanes=lanes, vgprs=vgprs, every_wave=every_wave, whole_lds=whole_lds)
     if format == "table":
-        from layoutprobe.render import table
+        from layoutprobe.render.layout import table
 
         table.write(view, stream)
     elif format == "json":
-        from layoutprobe.render import json_
+        from layoutprobe.render.layout import json_
 
         json_.write(view, stream)
     elif format == "csv":
-        from layoutprobe.render import csv_
+        from layoutprobe.render.layout import csv_
 
         csv_.write(view, stream)
     elif format == "svg":
-        from layoutprobe.render import svg
+        from layoutprobe.render.layout import svg
 
         stream.write(svg.picture(view))
     else:
-        from layoutprobe.render import html
+        from layoutprobe.render.layout import html
 
         stream.write(html.page(view))
 
 
 def notebook(report: LayoutReport) -> str:
     """HTML fragment for a notebook cell: summary, findings and the picture of one wave."""
-    from layoutprobe.render.html import fragment
-    from layoutprobe.render.view import select
+    from layoutprobe.render.layout.html import fragment
+    from layoutprobe.render.layout.view import select
 
     return fragment(select(report))
 

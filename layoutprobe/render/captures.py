@@ -11,8 +11,8 @@ from rich.text import Text
 
 from layoutprobe.capture.compare import CaptureDifference, OutputDifference
 from layoutprobe.render.console import PlainConsole
+from layoutprobe.render.layout.words import plural
 from layoutprobe.render.page import VERDICT_STYLES, Page, glyphs_for, print_lines
-from layoutprobe.render.words import plural
 
 SCHEMA = "layoutprobe-capture-diff/1"
 _WORDS = {0: "holds", 1: "finding", 2: "undecided"}

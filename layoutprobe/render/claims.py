@@ -12,8 +12,8 @@ from rich.text import Text
 from layoutprobe.claims.difference import LayoutDifference
 from layoutprobe.claims.judge import Judgement
 from layoutprobe.render.console import PlainConsole
+from layoutprobe.render.layout.words import plural
 from layoutprobe.render.page import VERDICT_STYLES, Page, glyphs_for, print_lines
-from layoutprobe.render.words import plural
 
 CLAIM_SCHEMA = "layoutprobe-claim/1"
 DIFF_SCHEMA = "layoutprobe-diff/1"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from rich.console import Console
 from rich.text import Text
 
-from layoutprobe.render.cells import ASCII, UNICODE, Glyphs
+from layoutprobe.render.layout.cells import ASCII, UNICODE, Glyphs
 from layoutprobe.render.text import printable
 
 LABEL = 11

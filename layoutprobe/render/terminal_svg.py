@@ -6,9 +6,9 @@ import io
 import re
 
 from layoutprobe.render.console import PlainConsole
-from layoutprobe.render.table import show
-from layoutprobe.render.view import select
-from layoutprobe.report import LayoutReport
+from layoutprobe.render.layout.table import show
+from layoutprobe.render.layout.view import select
+from layoutprobe.report.layout import LayoutReport
 
 FONTS = "'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.report import Finding
+from layoutprobe.report.finding import Finding
 from layoutprobe.solver.diagnose import Case, Diagnosis, diagnose
 from layoutprobe.solver.interaction import Interaction
 

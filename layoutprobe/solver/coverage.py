@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.report import Coverage
+from layoutprobe.report.layout import Coverage
 
 
 def coverage(layout: Layout) -> Coverage | None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.report import Finding
+from layoutprobe.report.finding import Finding
 from layoutprobe.solver.observe import Raw
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.report import Finding
+from layoutprobe.report.finding import Finding
 from layoutprobe.solver.movement import Movement
 
 Mask = NDArray[np.bool_]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from layoutprobe.layouts.explain import explain_lds
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
 from layoutprobe.layouts.swizzle import SCHEMES
-from layoutprobe.report import Finding
+from layoutprobe.report.finding import Finding
 from layoutprobe.solver.movement import Cells
 
 Mask = NDArray[np.bool_]

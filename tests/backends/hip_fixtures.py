@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from layoutprobe.hiphost.pretence import Pretence
-from layoutprobe.hiphost.server import Server
-from layoutprobe.hiphost.shim_build import install
+from layoutprobe.extras.hiphost.pretence import Pretence
+from layoutprobe.extras.hiphost.server import Server
+from layoutprobe.extras.hiphost.shim_build import install
 
 WORKER = Path(__file__).with_name("hip_worker.py")
 

@@ -47,7 +47,7 @@ def cli(words: list[str]) -> Any:
     import contextlib
     import io
 
-    from layoutprobe.cli import main
+    from layoutprobe.cli.main import main
 
     with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
         code = main(words)

@@ -23,11 +23,11 @@ from hiphost.compiling import device_code
 
 from layoutprobe.backends.hip import HipBackend
 from layoutprobe.capture.file import read_captures
-from layoutprobe.cli import main
+from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
-from layoutprobe.hiphost.pretence import Pretence
-from layoutprobe.hiphost.server import Server
-from layoutprobe.hiphost.session import NAME
+from layoutprobe.extras.hiphost.pretence import Pretence
+from layoutprobe.extras.hiphost.server import Server
+from layoutprobe.extras.hiphost.session import NAME
 
 MIXED = [i * 1000 - 7 - 3000 + 9 + 600 + 123456 for i in range(64)]
 ROOT = Path(__file__).resolve().parents[2]
@@ -238,6 +238,9 @@ def test_without_rocm_the_library_is_named(tmp_path: Path) -> None:
 
 
 def test_hip_python_is_imported_by_the_first_launch_only() -> None:
-    script = "import sys, layoutprobe.cli, layoutprobe.backends.hip as h; h.HipBackend(); print('hip' in sys.modules)"
+    script = (
+        "import sys, layoutprobe.cli.main, layoutprobe.backends.hip as h; "
+        "h.HipBackend(); print('hip' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "False"

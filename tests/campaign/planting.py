@@ -12,12 +12,12 @@ from pathlib import Path
 from layoutprobe.arch import DEFAULT
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS, check_names
-from layoutprobe.gating.session import check_kernel
+from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.model import Expression, Gemm, KernelCase
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.patterns.expression import parse
+from layoutprobe.report.gate import KernelVerdict
 from layoutprobe.toolchain.compile import compile_hip
-from layoutprobe.verdict import KernelVerdict
 
 GEMM = asset_dir("probes") / "gemm"
 HELPERS = "wmma_helpers.h"

@@ -16,8 +16,8 @@ from campaign.fault import BLOCK, ODD, RAGGED, Fault, plant
 from campaign.faults import FAULTS
 from campaign.planting import GEMM, HELPERS, Edit, judged, kernels
 
-from layoutprobe.report import Finding
-from layoutprobe.verdict import KernelVerdict
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import KernelVerdict
 
 SEEN = [fault for fault in FAULTS if not fault.unseen]
 UNSEEN = [fault for fault in FAULTS if fault.unseen]

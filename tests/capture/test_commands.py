@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from layoutprobe.capture.file import read_captures, write_captures
-from layoutprobe.cli import main
+from layoutprobe.cli.main import main
 
 WMMA = "v_wmma_i32_16x16x16_iu8"
 COMMANDS = {

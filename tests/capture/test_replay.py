@@ -17,7 +17,7 @@ from layoutprobe.backends.source import Live, Recorder, Replay
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.capture.file import read_captures, write_captures
 from layoutprobe.errors import UsageError
-from layoutprobe.report import LayoutReport
+from layoutprobe.report.layout import LayoutReport
 
 EMULATOR = EmulatorBackend()
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from layoutprobe.checks import epilogue, numerics, operand_provenance
 from layoutprobe.checks.base import Check
-from layoutprobe.gating.session import check_kernel
+from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.read import read_manifest
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
 
 KERNELS = Path(__file__).parent / "kernels"
 CHECKS = (operand_provenance.CHECK, epilogue.CHECK, numerics.CHECK)

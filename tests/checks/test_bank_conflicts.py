@@ -13,10 +13,10 @@ from checks.watched import assembly_kernel, gemm_launch, launch, standard, verdi
 
 from layoutprobe.arch.lds import LDS_MODELS, lds_model
 from layoutprobe.checks import bank_conflicts
-from layoutprobe.checks.banks_model import alternatives, as_rows, cycles
 from layoutprobe.codeobj.elf import load
 from layoutprobe.manifest.model import Limits
-from layoutprobe.verdict import CheckResult
+from layoutprobe.observe.cycles import alternatives, as_rows, cycles
+from layoutprobe.report.gate import CheckResult
 
 MODEL = lds_model("gfx1151")
 LANE = np.arange(32)

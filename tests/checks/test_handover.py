@@ -8,7 +8,7 @@ from checks.gemm_lab import KERNELS, only
 from checks.watched import launch, small, verdict
 
 from layoutprobe.checks import races
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.gate import CheckResult
 
 
 def result_of(kernel: str) -> CheckResult:

@@ -11,8 +11,8 @@ from checks.test_races import at
 from checks.watched import launch, small, verdict
 
 from layoutprobe.checks import lds_safety, memory
-from layoutprobe.checks.base import RunStoppedError
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.subject import RunStoppedError
 
 NAME = lds_safety.NAME
 CHECKS = (lds_safety.CHECK, memory.CHECK)

@@ -10,7 +10,7 @@ from checks.gemm_lab import INTERIOR, KERNELS, Edit, line, only, tiled
 from checks.watched import launch, small, verdict
 
 from layoutprobe.checks import numerics, races
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.gate import CheckResult
 
 
 def result_of(kernel: str, *, block: int = 64) -> CheckResult:

@@ -13,7 +13,6 @@ from typing import Any, cast
 import pytest
 
 from layoutprobe.arch import RESOURCES, occupancy, register_budget, resources
-from layoutprobe.checks.base import Subject
 from layoutprobe.checks.resources import CHECK, Used, judge, measure, metrics, worst
 from layoutprobe.codeobj.elf import load
 from layoutprobe.errors import UsageError
@@ -22,6 +21,7 @@ from layoutprobe.manifest.model import Expression, KernelCase, Limits, NoContrac
 from layoutprobe.patterns.expression import parse
 from layoutprobe.toolchain.cache import ENVIRONMENT
 from layoutprobe.toolchain.compile import Compiled, assemble, compile_hip
+from layoutprobe.trace.subject import Subject
 
 KERNEL = """\
 typedef float f4 __attribute__((ext_vector_type(4)));

@@ -11,7 +11,7 @@ from checks.gemm_lab import only
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS
-from layoutprobe.gating.session import check_kernel
+from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
 

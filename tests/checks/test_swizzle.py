@@ -10,7 +10,7 @@ from checks.gemm_lab import INTERIOR, Edit, line, only, plain, tiled
 
 from layoutprobe.checks import operand_provenance, swizzle
 from layoutprobe.patterns.expression import evaluate, parse
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.gate import CheckResult
 
 NAME = swizzle.NAME
 STORE_A, LOAD_A = "a_row * STRIDE + a_col]", "(wave_m + lane % 16) * STRIDE + k]"

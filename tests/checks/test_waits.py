@@ -11,7 +11,7 @@ from checks.watched import assembly_kernel, gemm_launch, launch, reassembled, st
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks import waits
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.gate import CheckResult
 
 LOAD = "global_load_b32 v2, v1, s[4:5]"
 NEXT = "global_load_b32 v3, v1, s[4:5] offset:128"

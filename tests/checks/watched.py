@@ -19,7 +19,7 @@ from layoutprobe import arch
 from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.checks.base import Check, Recorded, Runner, RunSpec, Subject
+from layoutprobe.checks.base import Check
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import ExecutionError
@@ -30,8 +30,9 @@ from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Expression, KernelCase, Limits, NoContract
 from layoutprobe.observe.base import Recorder
 from layoutprobe.patterns.expression import parse
+from layoutprobe.report.gate import CheckResult
 from layoutprobe.toolchain.compile import Compiled, assemble, compile_hip
-from layoutprobe.verdict import CheckResult
+from layoutprobe.trace.subject import Recorded, Runner, RunSpec, Subject
 
 TARGET = "gfx1151"
 

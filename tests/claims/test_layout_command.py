@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutprobe.cli import main
+from layoutprobe.cli.main import main
 
 F16 = "v_wmma_f32_16x16x16_f16"
 NARROW = "v_wmma_f16_16x16x16_f16"
@@ -146,7 +146,7 @@ def test_differences(capsys: pytest.CaptureFixture[str]) -> None:
 def test_layout_needs_no_rich_for_programs() -> None:
     """`--format csv` must not pay for the terminal library."""
     code = (
-        "import sys; from layoutprobe.cli import main; "
+        "import sys; from layoutprobe.cli.main import main; "
         f"main(['layout', '{F16}', '--format', 'csv']); sys.exit('rich' in sys.modules)"
     )
     done = subprocess.run(

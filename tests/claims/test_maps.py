@@ -10,9 +10,9 @@ import pytest
 from claims.fakes import rdna3
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.render.layout_maps import maps_of, picture
-from layoutprobe.render.layout_maps_html import page
-from layoutprobe.render.layout_maps_words import Shown
+from layoutprobe.render.instruction.html import page
+from layoutprobe.render.instruction.maps import maps_of, picture
+from layoutprobe.render.instruction.words import Shown
 
 SVG = "{http://www.w3.org/2000/svg}"
 Cell = tuple[int, int, str, str]

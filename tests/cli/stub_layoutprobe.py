@@ -42,10 +42,10 @@ def command(**options: Any) -> Any:
 
 
 if __name__ == "__main__":
-    stub = types.ModuleType("layoutprobe.commands")
+    stub = types.ModuleType("layoutprobe.experiments.commands")
     for each in ("dump", "roundtrip", "epilogue"):
         setattr(stub, each, command)
-    sys.modules["layoutprobe.commands"] = stub
-    from layoutprobe.cli import main
+    sys.modules["layoutprobe.experiments.commands"] = stub
+    from layoutprobe.cli.main import main
 
     sys.exit(main(sys.argv[2:]))

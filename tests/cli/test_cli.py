@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from layoutprobe import __version__
-from layoutprobe.cli import main
+from layoutprobe.cli.main import main
 
 STUB = Path(__file__).with_name("stub_layoutprobe.py")
 ROOT = Path(__file__).parents[2]
@@ -392,7 +392,7 @@ def test_all_of_lds(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_loads_nothing_heavy() -> None:
     script = (
         "import sys\n"
-        "from layoutprobe.cli import main\n"
+        "from layoutprobe.cli.main import main\n"
         "main(['--help'])\n"
         "heavy = {'numpy', 'rich', 'tinygrad', 'msgpack', 'elftools'} & set(sys.modules)\n"
         "sys.exit(f'loaded: {heavy}' if heavy else 0)\n"

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from layoutprobe.cli import main
+from layoutprobe.cli.main import main
 
 Capsys = pytest.CaptureFixture[str]
 Formula = Callable[[int, int, int, int], list[int]]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from layoutprobe.cli import main
+from layoutprobe.cli.main import main
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -22,7 +22,7 @@ import pytest
 from fidelity import cards
 from fidelity.cards import Card
 from layoutprobe.capture.file import read_captures, write_captures
-from layoutprobe.cli import main
+from layoutprobe.cli.main import main
 from layoutprobe.fidelity.registry import EXPERIMENTS
 
 BUNDLE, PAGE = "fidelity-gfx1151.cap", "fidelity-gfx1151.html"
@@ -240,7 +240,7 @@ KILLED = """
 import os, signal, sys
 from fidelity import cards
 from layoutprobe.backends import hip
-from layoutprobe.cli import main
+from layoutprobe.cli.main import main
 
 def die(launch, buffers):
     if launch.kernel == sys.argv[2]:
@@ -254,7 +254,7 @@ KILLED_WRITING = """
 import os, signal, sys
 from fidelity import cards
 from layoutprobe.backends import hip
-from layoutprobe.cli import main
+from layoutprobe.cli.main import main
 
 written = 0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import get_args
 
-from layoutprobe.fidelity.model import Verdict
 from layoutprobe.fidelity.registry import EXPERIMENTS
+from layoutprobe.report.fidelity import Verdict
 
 PAGE = (Path(__file__).parents[2] / "docs" / "fidelity.md").read_text("utf-8")
 

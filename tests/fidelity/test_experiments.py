@@ -15,8 +15,8 @@ from fidelity.cards import Card, Words, cycles_of
 from layoutprobe.arch.lds import Phases
 from layoutprobe.backends.source import Live
 from layoutprobe.fidelity.examine import examine
-from layoutprobe.fidelity.model import FidelityReport, Outcome
 from layoutprobe.fidelity.registry import EXPERIMENTS
+from layoutprobe.report.fidelity import FidelityReport, Outcome
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 NAMES = tuple(BY_NAME)

@@ -9,10 +9,10 @@ from checks.gemm_lab import Edit, edited
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.registry import CHECKS
-from layoutprobe.gating.session import check_kernel
+from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.read import read_manifest
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult
 
 KERNELS = Path(__file__).parent / "kernels"
 Results = Mapping[str, CheckResult]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from mutants.wrong_kernels import Mutant
 
-from layoutprobe.commands import dump, epilogue, roundtrip
+from layoutprobe.experiments.commands import dump, epilogue, roundtrip
 from layoutprobe.layouts.swizzle import SCHEMES
-from layoutprobe.report import LayoutReport
+from layoutprobe.report.layout import LayoutReport
 
 TARGETS = [("gfx1200", "f16"), ("gfx1200", "bf16"), ("gfx1201", "f16"), ("gfx1151", "bf16")]
 

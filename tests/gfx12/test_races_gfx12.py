@@ -9,7 +9,7 @@ from checks.watched import launch, verdict
 from scaffold import scaffolded
 
 from layoutprobe.checks import races
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.gate import CheckResult
 
 # Each wave has a word of its own (v1) and knows the other one's (v3).
 OWN_STORE, OWN_LOAD = ("ds_store_b32 v1, v0", "s_wait_dscnt 0x0"), ("ds_load_b32 v2, v1", "s_wait_dscnt 0x0")

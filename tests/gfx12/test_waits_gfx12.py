@@ -15,8 +15,8 @@ from layoutprobe.backends.base import Buffer
 from layoutprobe.checks import waits
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.report.gate import CheckResult
 from layoutprobe.toolchain.compile import assemble, compile_hip
-from layoutprobe.verdict import CheckResult
 
 GEMM = Path(__file__).parent / "kernels" / "gemm.hip"
 ADDRESS = "v_lshlrev_b32_e32 v1, 2, v0"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from backends.hip_fixtures import Worker, worker
 
-from layoutprobe.hiphost.protocol import Error, header
-from layoutprobe.hiphost.session import NAME
+from layoutprobe.extras.hiphost.protocol import Error, header
+from layoutprobe.extras.hiphost.session import NAME
 
 MEMORY = 3 << 28
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutprobe.errors import CodeObjectError, ProbeError, UsageError
-from layoutprobe.hiphost.bundle import BUNDLE, unbundle
+from layoutprobe.extras.hiphost.bundle import BUNDLE, unbundle
 
 BOTH = bundle_of({"gfx1100": b"one", "gfx1151": b"the other"})
 

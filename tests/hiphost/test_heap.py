@@ -10,9 +10,9 @@ from hiphost.compiling import device_code
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutprobe.hiphost import heap
-from layoutprobe.hiphost.device import EmulatedDevice, HipError
-from layoutprobe.hiphost.heap import Heap, NoRoomError
+from layoutprobe.extras.hiphost import heap
+from layoutprobe.extras.hiphost.device import EmulatedDevice, HipError
+from layoutprobe.extras.hiphost.heap import Heap, NoRoomError
 from layoutprobe.machine.memory import GUARD
 
 KIB = 1024

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hiphost.compiling import HOST, PROGRAMS, build_c, build_hip, bundle_of, device_code, zig
 
-from layoutprobe.hiphost.needs import missing_functions
-from layoutprobe.hiphost.shim_build import NAMES, library
+from layoutprobe.extras.hiphost.needs import missing_functions
+from layoutprobe.extras.hiphost.shim_build import NAMES, library
 
 Done = subprocess.CompletedProcess[str]
 
@@ -171,7 +171,7 @@ def test_a_program_without_the_server_is_told(misuse: Path, built: Path) -> None
 
 def test_every_entry_point_is_documented() -> None:
     """docs/hip.md lists what the runtime has; a function that is not there is not offered."""
-    from layoutprobe.hiphost.needs import exported
+    from layoutprobe.extras.hiphost.needs import exported
 
     text = (PROGRAMS.parents[2] / "docs" / "hip.md").read_text()
     missing = [name for name in exported(library()) if f"`{name}`" not in text]

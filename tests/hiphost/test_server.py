@@ -11,11 +11,11 @@ from contextlib import suppress
 import pytest
 
 from layoutprobe.errors import UsageError
-from layoutprobe.hiphost import protocol
-from layoutprobe.hiphost.heap import SHARED_BEGIN, SHARED_SIZE
-from layoutprobe.hiphost.pretence import Pretence
-from layoutprobe.hiphost.protocol import ANSWER, HELLO, REQUEST, SOCKET, Error, Op
-from layoutprobe.hiphost.server import Server
+from layoutprobe.extras.hiphost import protocol
+from layoutprobe.extras.hiphost.heap import SHARED_BEGIN, SHARED_SIZE
+from layoutprobe.extras.hiphost.pretence import Pretence
+from layoutprobe.extras.hiphost.protocol import ANSWER, HELLO, REQUEST, SOCKET, Error, Op
+from layoutprobe.extras.hiphost.server import Server
 
 WORDS: list[str] = []
 PROGRAMS: list[Program] = []

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from layoutprobe.codeobj import container
 from layoutprobe.codeobj.elf import load
-from layoutprobe.gate import check
+from layoutprobe.gate.gate import check
 from layoutprobe.manifest.model import KernelCase, Manifest
 from layoutprobe.manifest.read import read_manifest
-from layoutprobe.verdict import KernelVerdict
+from layoutprobe.report.gate import KernelVerdict
 
 FOLDER = Path(__file__).parents[1] / "third_party" / "triton"
 LIMITS = "instructions = 3000, seconds = 2"

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from layoutprobe.errors import UsageError
-from layoutprobe.gate import check
+from layoutprobe.gate.gate import check
 from layoutprobe.manifest.read import read_manifest
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x1b[31m\u202e\r\n::error::owned\u009b1m"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from layoutprobe.errors import UsageError
-from layoutprobe.gate import check
+from layoutprobe.gate.gate import check
+from layoutprobe.report.gate import KernelVerdict
 from layoutprobe.toolchain import find
-from layoutprobe.verdict import KernelVerdict
 
 KERNEL = 'extern "C" __attribute__((global)) void k(int* y)'
 MANIFEST = """\

@@ -8,7 +8,7 @@ import pytest
 from layoutprobe.arch.fragments import Fragment
 from layoutprobe.arch.matrix import RDNA3, RDNA4, WAVES, MatrixForm
 from layoutprobe.errors import ProbeError, UsageError
-from layoutprobe.interactions import element_types, interaction_of
+from layoutprobe.instructions.meetings import element_types, interaction_of
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.solver.product import geometry
 

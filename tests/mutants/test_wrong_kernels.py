@@ -11,10 +11,10 @@ import pytest
 from mutants.wrong_kernels import Mutant
 
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.commands import dump, epilogue, roundtrip
 from layoutprobe.errors import ExecutionError
+from layoutprobe.experiments.commands import dump, epilogue, roundtrip
 from layoutprobe.layouts.swizzle import SCHEMES
-from layoutprobe.report import LayoutReport
+from layoutprobe.report.layout import LayoutReport
 
 ONE_SIDED = [wrong.SWIZZLE_ON_STORE_ONLY, wrong.SWIZZLE_ON_LOAD_ONLY]
 SWIZZLES = [name for name in SCHEMES if name.startswith("xor")]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from layoutprobe.backends.cuda import CudaBackend
 from layoutprobe.backends.source import Live, Recorder
-from layoutprobe.cli import main
+from layoutprobe.cli.main import main
 from layoutprobe.patterns import load_pattern
 from layoutprobe.probing.run import run_probe
 from layoutprobe.probing.spec import load_spec

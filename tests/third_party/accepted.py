@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from layoutprobe.verdict import KernelVerdict
+from layoutprobe.report.gate import KernelVerdict
 
 
 def assert_accepted(verdict: KernelVerdict, *, undecided: Mapping[str, str] | None = None) -> None:

@@ -9,11 +9,11 @@ import pytest
 from third_party.accepted import assert_accepted, judged
 
 from layoutprobe.checks.registry import check_names
-from layoutprobe.gate import check
-from layoutprobe.gating.build import build
+from layoutprobe.gate.build import build
+from layoutprobe.gate.gate import check
 from layoutprobe.manifest.model import KernelCase, Manifest
 from layoutprobe.manifest.read import read_manifest
-from layoutprobe.verdict import KernelVerdict
+from layoutprobe.report.gate import KernelVerdict
 
 FOLDER = Path(__file__).parent / "kernels"
 MANIFEST = read_manifest(FOLDER / "layoutprobe.toml", checks=check_names())

@@ -13,11 +13,11 @@ from third_party.accepted import assert_accepted, judged
 
 from layoutprobe.checks.registry import check_names
 from layoutprobe.codeobj.elf import load
-from layoutprobe.gate import check
+from layoutprobe.gate.gate import check
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.model import Gemm, KernelCase, Manifest
 from layoutprobe.manifest.read import read_manifest
-from layoutprobe.verdict import KernelVerdict
+from layoutprobe.report.gate import KernelVerdict
 
 FOLDER = Path(__file__).parent / "triton"
 MANIFEST = read_manifest(FOLDER / "layoutprobe.toml", checks=check_names())

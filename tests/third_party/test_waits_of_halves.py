@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from layoutprobe.checks import waits
-from layoutprobe.gating.session import check_kernel
+from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.read import read_manifest
-from layoutprobe.verdict import CheckResult
+from layoutprobe.report.gate import CheckResult
 
 SOURCE = """\
 .amdgcn_target "amdgcn-amd-amdhsa--gfx1151"

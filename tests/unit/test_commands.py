@@ -16,8 +16,8 @@ from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Launch, RunResult
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.commands import dump, epilogue, roundtrip
 from layoutprobe.errors import UsageError
+from layoutprobe.experiments.commands import dump, epilogue, roundtrip
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 
 BACKEND = EmulatorBackend()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutprobe.cli import main
-from layoutprobe.gating.draft import draft
+from layoutprobe.cli.main import main
+from layoutprobe.gate.draft import draft
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.read import read_manifest
 

@@ -11,20 +11,21 @@ import numpy as np
 import pytest
 
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.checks.base import Check, Recorded, RunSpec, Subject
+from layoutprobe.checks.base import Check
 from layoutprobe.checks.memory import CHECK as MEMORY
 from layoutprobe.errors import UsageError
-from layoutprobe.gate import check
-from layoutprobe.gating.build import build
-from layoutprobe.gating.runner import KernelRunner
-from layoutprobe.gating.session import check_kernel
+from layoutprobe.gate.build import build
+from layoutprobe.gate.gate import check
+from layoutprobe.gate.runner import KernelRunner
+from layoutprobe.gate.session import check_kernel
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.observe.base import Recorder
-from layoutprobe.verdict import CheckResult, KernelVerdict
+from layoutprobe.report.gate import CheckResult, KernelVerdict
+from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
 SOURCE = """\
 typedef _Float16 half;

@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 from layoutprobe.errors import UsageError
-from layoutprobe.render.gate_words import open_questions, place
-from layoutprobe.render.github import command
-from layoutprobe.render.sarif import artifact
-from layoutprobe.render.verdicts import FORMATS, SUFFIXES, render_gate
-from layoutprobe.verdict import GateReport, KernelVerdict
+from layoutprobe.render.gate.formats import FORMATS, SUFFIXES, render_gate
+from layoutprobe.render.gate.github import command
+from layoutprobe.render.gate.sarif import artifact
+from layoutprobe.render.gate.words import open_questions, place
+from layoutprobe.report.gate import GateReport, KernelVerdict
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "gate.schema.json").read_text("utf-8"))
 # OASIS's own schema of SARIF 2.1.0, as this package ships it.

@@ -12,12 +12,12 @@ import fake_gates
 import pytest
 from rich.cells import cell_len
 
-from layoutprobe.render.cells import ASCII, UNICODE
 from layoutprobe.render.console import PlainConsole
-from layoutprobe.render.gate_table import lines, show
-from layoutprobe.render.summary import MOST_FINDINGS, SIGNS, safe
-from layoutprobe.render.verdicts import render_gate
-from layoutprobe.verdict import GateReport
+from layoutprobe.render.gate.formats import render_gate
+from layoutprobe.render.gate.summary import MOST_FINDINGS, SIGNS, safe
+from layoutprobe.render.gate.table import lines, show
+from layoutprobe.render.layout.cells import ASCII, UNICODE
+from layoutprobe.report.gate import GateReport
 
 everywhere = pytest.mark.parametrize("name", fake_gates.ALL)
 WORDS = ("HOLDS", "FINDING", "UNDECIDED")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from layoutprobe.checks.base import FAULT_LAWS, Check, Subject
+from layoutprobe.checks.base import FAULT_LAWS, Check
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.errors import ExecutionError
-from layoutprobe.gating.merge import merge
-from layoutprobe.gating.session import with_faults
-from layoutprobe.report import Finding
-from layoutprobe.verdict import CheckResult, Status
+from layoutprobe.gate.merge import merge
+from layoutprobe.gate.session import with_faults
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult, Status
+from layoutprobe.trace.subject import Subject
 
 
 def _never(_: Subject) -> CheckResult:

@@ -21,7 +21,8 @@ from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.render import notebook, render
 from layoutprobe.render.svg_text import tint
 from layoutprobe.render.terminal_svg import terminal_svg
-from layoutprobe.report import Finding, LayoutReport
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.layout import LayoutReport
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text("utf-8"))
 SVG = "{http://www.w3.org/2000/svg}"

@@ -16,10 +16,11 @@ from rich.console import Console
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.render import render
-from layoutprobe.render.cells import ASCII, UNICODE, cell, number_list
-from layoutprobe.render.table import lines, show
-from layoutprobe.render.view import Mark, select
-from layoutprobe.report import Finding, LayoutReport
+from layoutprobe.render.layout.cells import ASCII, UNICODE, cell, number_list
+from layoutprobe.render.layout.table import lines, show
+from layoutprobe.render.layout.view import Mark, select
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.layout import LayoutReport
 
 Element = tuple[int, int] | None
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.patterns import UNKNOWN, load_pattern
-from layoutprobe.report import Coverage
+from layoutprobe.report.layout import Coverage
 from layoutprobe.solver.coverage import coverage
 from layoutprobe.solver.epilogue import epilogue_codes, solve_epilogue, store_findings
 from layoutprobe.solver.movement import MAX_LISTED, solve_cells, solve_movement

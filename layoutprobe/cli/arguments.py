@@ -1,0 +1,104 @@
+"""What every parser of the command line shares: examples and exit codes, help that may fail, lists."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from layoutprobe.cli.terminal import printing
+
+LARGEST_INDEX = 4095
+"""Lanes and VGPRs stay far below; a list such as 0-999999999 is refused before it is made."""
+
+EXIT_CODES = """\
+exit codes:
+  0  holds: everything that was asked was checked, and no finding
+  1  a finding
+  2  could not decide: wrong usage, no compiler, an unknown instruction...
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser without abbreviations, whose help ends in examples and exit codes."""
+
+    def __init__(self, *, epilog: str | None = None, **options: Any) -> None:
+        """The parser; `epilog` are examples, other options are argparse's."""
+        super().__init__(
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            add_help=False,
+            epilog="\n".join(filter(None, (epilog, EXIT_CODES))),
+            **options,
+        )
+        self._late: list[Callable[[], None]] = []
+        self.add_argument("-h", "--help", action=_ShowHelp, help="show this help and exit")
+
+    def before_help(self, complete: Callable[[], None]) -> None:
+        """Call `complete` before help is shown: for texts whose source takes time to import."""
+        self._late.append(complete)
+
+    def format_help(self) -> str:
+        """The help text."""
+        for complete in self._late:
+            complete()
+        return super().format_help()
+
+    def parse(self, argv: Sequence[str] | None) -> argparse.Namespace:
+        """Parse all arguments; strange ones show the usage of their command, not of the program.
+
+        Raises:
+            SystemExit: help or version were shown (0), or wrong usage (2).
+        """
+        arguments, strange = self.parse_known_args(argv)
+        if strange:
+            arguments.parser.error(f"unrecognized arguments: {' '.join(strange)}")
+        return arguments
+
+
+class _ShowHelp(argparse.Action):
+    """--help that says so where nothing can be written: argparse's own ends well."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        with printing() as stdout:
+            stdout.write(parser.format_help())
+        parser.exit()
+
+
+class ShowVersion(argparse.Action):
+    """--version, likewise."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, version: str, **options: Any) -> None:
+        """The option; `version` is what it prints."""
+        options.setdefault("help", "show the version and exit")
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, **options)
+        self.version = version
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        """Print, and end the program."""
+        with printing() as stdout:
+            stdout.write(f"{self.version}\n")
+        parser.exit()
+
+
+def index(text: str) -> int:
+    """The number of a wave, lane or VGPR."""
+    if not (text.isascii() and text.isdecimal()) or len(text) > 6 or int(text) > LARGEST_INDEX:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from 0 to {LARGEST_INDEX}")
+    return int(text)
+
+
+def indices(text: str) -> list[int]:
+    """ "0-3,16" as numbers."""
+    chosen: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        low = index(first)
+        high = index(last) if dash else low
+        if high < low:
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} runs backwards; write {high}-{low}")
+        chosen.update(range(low, high + 1))
+    return sorted(chosen)

@@ -1,0 +1,157 @@
+"""`layoutprobe check` and `layoutprobe explain`: arguments in, report out, exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from layoutprobe.cli.terminal import emit, printing
+from layoutprobe.errors import UsageError
+from layoutprobe.render.files import writing
+from layoutprobe.render.gate.formats import FORMATS, SUFFIXES, render_gate
+
+SUMMARY = "checks the kernels of a manifest: packing, LDS, synchronisation, epilogue, numerics"
+EXPLAIN_SUMMARY = "what a check tests, how, and what it cannot see"
+MANIFEST = "layoutprobe.toml"
+_MOST_JOBS = 256
+EXAMPLES = """\
+examples:
+  layoutprobe init kernel.hip                 a manifest to fill in
+  layoutprobe check                           all kernels of ./layoutprobe.toml
+  layoutprobe check --kernel swizzled --check lds-safety --check races
+  layoutprobe check ci/layoutprobe.toml --report layoutprobe.sarif --report junit.xml
+  layoutprobe explain races                   what a check tests, and what it cannot see
+"""
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Options of `check`."""
+    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+    command.add_argument(
+        "manifest", nargs="?", default=MANIFEST, metavar="MANIFEST", help=f"default {MANIFEST}"
+    )
+    command.add_argument("--kernel", metavar="NAME", action="append", default=[], help="this kernel only")
+    command.add_argument("--check", metavar="NAME", action="append", default=[], help="this check only")
+    command.add_argument(
+        "--jobs", metavar="N", type=_jobs, help="kernels checked at the same time (default: one per core)"
+    )
+    command.add_argument(
+        "--allow-reference",
+        action="store_true",
+        help="import the Python references that the manifest names: they are code",
+    )
+    shown = command.add_argument_group("output")
+    shown.add_argument("--format", choices=FORMATS, help="default: by the suffix of --output, else table")
+    shown.add_argument("--output", metavar="FILE", help="write to FILE, at once or not at all")
+    shown.add_argument(
+        "--report",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=_report_file,
+        help=f"write one more report; its suffix says in which format: {', '.join(SUFFIXES)}",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check the kernels and write the report.
+
+    Returns:
+        0 holds, 1 a finding, 2 could not decide.
+    """
+    from layoutprobe.gate.gate import check
+    from layoutprobe.render.steps import steps
+
+    path = manifest_path(arguments.manifest)
+    with steps("check", sys.stderr) as progress:
+        report = check(
+            path,
+            kernels=arguments.kernel,
+            checks=arguments.check,
+            allow_reference=arguments.allow_reference,
+            jobs=arguments.jobs or _cores(),
+            progress=progress,
+        )
+    for name in arguments.report:
+        with writing(name) as stream:
+            render_gate(report, SUFFIXES[_suffix(name)], stream)
+    format = arguments.format or SUFFIXES.get(_suffix(arguments.output), "table")
+
+    def write(stream: TextIO) -> None:
+        render_gate(report, format, stream)
+
+    def outcome() -> str:
+        from layoutprobe.render.gate.words import gate_outcome
+
+        found = gate_outcome(report)
+        return f"{found.word.upper()} ({found.basis}): {found.sentence}"
+
+    emit(write, arguments.output, for_people=format == "table", outcome=outcome)
+    return report.exit_code
+
+
+def manifest_path(given: str) -> Path:
+    """The manifest that an argument means: a file, or a directory that has one.
+
+    Raises:
+        UsageError: there is none; says how to get one.
+    """
+    path = Path(given)
+    if path.is_dir():
+        path /= MANIFEST
+    if path.is_file() and path.suffix.lower() != ".toml":
+        raise UsageError(
+            f"{given} is no manifest: how to launch a kernel stands in one",
+            expected=f"a .toml file, such as {MANIFEST}",
+            hint=f"`layoutprobe init {given}` writes one to fill in, then `layoutprobe check`",
+        )
+    if not path.is_file():
+        raise UsageError(
+            "there is no manifest",
+            where={"file": path},
+            hint="`layoutprobe init KERNEL` writes one for a HIP source, assembly or code object",
+        )
+    return path
+
+
+def add_explain_options(command: argparse.ArgumentParser) -> None:
+    """Options of `explain`."""
+    command.add_argument("name", metavar="CHECK", help="name of a check; `layoutprobe list checks` has them")
+
+
+def explain(arguments: argparse.Namespace) -> int:
+    """Print a check's law and what is behind it."""
+    from layoutprobe.checks.registry import find_check
+    from layoutprobe.render.listing import write_text
+
+    check = find_check(arguments.name)
+    with printing() as stdout:
+        write_text(check.name, check.law, check.explain, stdout)
+    return 0
+
+
+def _suffix(output: str | None) -> str:
+    return Path(output or "").suffix.lstrip(".").lower()
+
+
+def _report_file(text: str) -> str:
+    if _suffix(text) not in SUFFIXES:
+        raise argparse.ArgumentTypeError(
+            f"{text[:200]!r} has no suffix that names a format: {', '.join(SUFFIXES)}"
+        )
+    return text
+
+
+def _jobs(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 3 or not 1 <= int(text) <= _MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from 1 to {_MOST_JOBS}")
+    return int(text)
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1

@@ -1,0 +1,166 @@
+"""`layoutprobe fidelity`: where emulator and card differ, as one file of captures and one page."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from layoutprobe.cli.sources import add_source_options, source_from
+from layoutprobe.cli.terminal import emit, say
+from layoutprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutprobe.backends.source import Source
+    from layoutprobe.report.fidelity import FidelityReport
+
+SUMMARY = "runs everything that decides whether the emulator tells the truth about a card"
+EXAMPLES = """\
+examples:
+  layoutprobe fidelity --backend hip                      on a card: fidelity-TARGET.cap and .html, here
+  layoutprobe fidelity --backend hip -o halo.cap --page halo.html
+  layoutprobe fidelity --backend replay halo.cap          judge somebody's card again, anywhere
+  layoutprobe fidelity --backend emulator -o /tmp         the emulator against itself: a self-test
+"""
+FORMATS = ("table", "json", "html")
+_SUFFIX = ".cap"
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Options of `fidelity`."""
+    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+    add_source_options(command)
+    command.add_argument(
+        "--arch", metavar="TARGET", help="target (default: the card's, or the one that was recorded)"
+    )
+    command.add_argument(
+        "-o", "--output", metavar="PATH", help="FILE.cap, or a folder for it and its page (default: here)"
+    )
+    command.add_argument("--page", metavar="FILE", help="the page, FILE.html (default: beside the captures)")
+    command.add_argument("--format", choices=FORMATS, default="table", help="on standard output")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Examine; 0 all agrees, 1 something differs, 2 something is undecided.
+
+    The captures are saved after each experiment, so that a process that is killed by a fault of the
+    card leaves those that came to their end; each time the whole file replaces the last one.
+
+    Raises:
+        ProbeError: there is no such card, or a file cannot be written.
+    """
+    from dataclasses import replace
+
+    from layoutprobe.backends.source import Recorder, Replay
+    from layoutprobe.fidelity.examine import examine
+    from layoutprobe.render.steps import steps
+    from layoutprobe.report.fidelity import Outcome
+
+    arch, source = _source(arguments)
+    replayed = source.file if isinstance(source, Replay) else None
+    bundle, page = _paths(arguments, arch, replayed is not None)
+    recorder = Recorder(source)
+    digest = replayed.digest if replayed else ""
+
+    def save(outcome: Outcome) -> None:
+        nonlocal digest
+        if bundle is not None and outcome.runs:
+            digest = recorder.write(bundle)
+
+    if bundle is not None:
+        _check_writable(bundle)
+    with steps("fidelity", sys.stderr) as progress:
+        report = examine(arch, recorder, before=progress, after=save)
+    said = str(bundle) if bundle and digest else str(replayed.path) if replayed else ""
+    report = replace(report, bundle=said, digest=digest)
+    if page is not None:
+        _write_page(report, page)
+    _print(report, arguments.format)
+    if bundle is not None and digest:
+        say(f"{bundle}: {len(recorder.captures)} runs, digest {digest[:12]}")
+    return report.exit_code
+
+
+def _source(arguments: argparse.Namespace) -> tuple[str, Source]:
+    """The target, and who answers.
+
+    Raises:
+        UsageError: no such backend, file, card or target.
+    """
+    from layoutprobe.arch import DEFAULT, find
+    from layoutprobe.backends.source import Live, Replay
+
+    source = source_from(arguments, arguments.arch or DEFAULT)
+    arch = arguments.arch or DEFAULT
+    if arguments.arch is None and isinstance(source, Replay):
+        recorded = dict.fromkeys(capture.arch for capture in source.file.captures)
+        if len(recorded) != 1:
+            raise UsageError(
+                "the file has runs for several targets, or for none",
+                where={"file": source.file.path},
+                observed=", ".join(recorded) or "none",
+                hint="choose with --arch",
+            )
+        (arch,) = recorded
+    elif arguments.arch is None and isinstance(source, Live):
+        arch = source.backend.device.get("target", DEFAULT)
+    return find(arch).name, source
+
+
+def _paths(arguments: argparse.Namespace, arch: str, replayed: bool) -> tuple[Path | None, Path | None]:
+    """The capture file and the page; None where there shall be none.
+
+    Raises:
+        UsageError: --output is neither a folder nor a .cap file.
+    """
+    page = Path(arguments.page) if arguments.page else None
+    if arguments.output is None and replayed:
+        return None, page
+    output = Path(arguments.output or ".")
+    if output.is_dir():
+        output /= f"fidelity-{arch}{_SUFFIX}"
+    elif output.suffix != _SUFFIX:
+        raise UsageError(
+            "--output is neither a folder that is there nor a capture file",
+            observed=str(output),
+            expected=f"a folder, or FILE{_SUFFIX}",
+        )
+    return (None if replayed else output), page or output.with_suffix(".html")
+
+
+def _check_writable(bundle: Path) -> None:
+    """Before anything is run: what cannot be kept need not be asked.
+
+    Raises:
+        UsageError: there is no such folder, or nobody may write there.
+    """
+    folder = bundle.absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UsageError(
+            "the captures cannot be written", where={"file": bundle}, expected="a folder that can be written"
+        )
+
+
+def _write_page(report: FidelityReport, page: Path) -> None:
+    from layoutprobe.render.fidelity import html as fidelity_html
+    from layoutprobe.render.fidelity import words as fidelity_words
+
+    def write(stream: TextIO) -> None:
+        fidelity_html.write(report, stream)
+
+    emit(
+        write,
+        str(page),
+        for_people=False,
+        outcome=lambda: f"{report.verdict.upper()} ({fidelity_words.basis(report)})",
+    )
+
+
+def _print(report: FidelityReport, format: str) -> None:
+    from layoutprobe.render.fidelity import html as fidelity_html
+    from layoutprobe.render.fidelity import table as fidelity
+
+    write = {"table": fidelity.write_table, "json": fidelity.write_json, "html": fidelity_html.write}[format]
+    emit(lambda stream: write(report, stream), None, for_people=format == "table", outcome=lambda: "")

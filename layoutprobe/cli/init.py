@@ -1,0 +1,56 @@
+"""`layoutprobe init`: a manifest from what a code object says about its kernels."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from layoutprobe.cli.terminal import say
+from layoutprobe.errors import UsageError
+
+SUMMARY = "writes a manifest for a kernel, from its code object's metadata"
+MANIFEST = "layoutprobe.toml"
+EXAMPLES = """\
+examples:
+  layoutprobe init kernel.hip --include include
+  layoutprobe init libkernels.hsaco --kernel gemm_f16 --output ci/layoutprobe.toml
+"""
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Options of `init`."""
+    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+    command.add_argument("file", metavar="FILE", help="HIP source, assembly (.s) or code object")
+    command.add_argument("-o", "--output", metavar="FILE", default=MANIFEST, help=f"default {MANIFEST}")
+    command.add_argument("--kernel", metavar="SYMBOL", action="append", default=[], help="this kernel only")
+    command.add_argument("--include", metavar="DIR", action="append", default=[], help="where headers lie")
+    command.add_argument("--arch", metavar="TARGET", help="target to compile a source for")
+    command.add_argument("--force", action="store_true", help="replace a manifest that is there")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the manifest.
+
+    Raises:
+        UsageError: the file is there already, or no such source or kernel.
+    """
+    from layoutprobe.gate.draft import draft
+    from layoutprobe.render.files import writing
+
+    output = Path(arguments.output)
+    if output.exists() and not arguments.force:
+        raise UsageError(f"{output} is there already", hint="--force replaces it; --output writes elsewhere")
+    source = Path(arguments.file)
+    text, kernels = draft(
+        source,
+        folder=output.parent,
+        symbols=arguments.kernel,
+        include=[Path(folder) for folder in arguments.include],
+        target=arguments.arch,
+    )
+    with writing(str(output)) as stream:
+        stream.write(text)
+    count = f"{len(kernels)} kernel{'s' if len(kernels) != 1 else ''}"
+    say(f"{os.fspath(output)}: {count}. Fill in what is marked FILL IN, then `layoutprobe check`.")
+    return 0

@@ -1,0 +1,107 @@
+"""`layoutprobe occupancy`: how many waves fit on a SIMD, or how many registers so many waves leave."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+
+from layoutprobe.cli.terminal import printing
+from layoutprobe.errors import UsageError
+
+SUMMARY = "waves per SIMD for given registers and LDS, or the registers that so many waves leave"
+EXAMPLES = """\
+examples:
+  layoutprobe occupancy --vgprs 96 --lds 32768 --workgroup 256
+  layoutprobe occupancy --arch TARGET --vgprs 128 --agprs 128
+  layoutprobe occupancy --arch TARGET --waves 4
+"""
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+    command.add_argument("--arch", metavar="TARGET", help="target (default: the one that is emulated)")
+    command.add_argument("--vgprs", metavar="N", type=_count, help="VGPRs of a wave")
+    command.add_argument("--agprs", metavar="N", type=_count, default=0, help="AccVGPRs of a wave")
+    command.add_argument("--sgprs", metavar="N", type=_count, default=0, help="SGPRs of a wave, with VCC")
+    command.add_argument("--lds", metavar="BYTES", type=_count, default=0, help="LDS of a workgroup")
+    command.add_argument("--workgroup", metavar="N", type=_count, help="work-items of a workgroup")
+    command.add_argument("--wave", type=int, choices=(32, 64), help="lanes of a wave")
+    command.add_argument("--cu-mode", action="store_true", help="a workgroup stays on one CU, not a WGP")
+    command.add_argument("--waves", metavar="N", type=_count, help="ask for the registers of so many waves")
+    command.add_argument("--format", choices=("table", "json"), default="table", help="default table")
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Answer on standard output; 0, since nothing is judged.
+
+    Raises:
+        UsageError: the question has no answer: unknown target, more than it can give...
+    """
+    if (arguments.vgprs is None) == (arguments.waves is None):
+        raise UsageError(
+            "what is asked: how many waves fit, or how many registers they leave?",
+            expected="either --vgprs or --waves",
+            observed="neither" if arguments.vgprs is None else "both",
+        )
+    answer, items = _waves(arguments) if arguments.waves is None else _budget(arguments)
+    with printing() as stdout:
+        if arguments.format == "json":
+            stdout.write(json.dumps(answer, indent=2) + "\n")
+            return 0
+        from layoutprobe.render.listing import Item, write_list
+
+        write_list([Item(name, text) for name, text in items], stdout)
+    return 0
+
+
+Answer = tuple[dict[str, object], list[tuple[str, str]]]
+"""(for programs, for people)."""
+
+
+def _waves(arguments: argparse.Namespace) -> Answer:
+    from layoutprobe.arch import DEFAULT, occupancy, resources
+
+    found = occupancy(
+        arguments.arch or DEFAULT,
+        arguments.vgprs,
+        agprs=arguments.agprs,
+        sgprs=arguments.sgprs,
+        lds=arguments.lds,
+        workgroup=arguments.workgroup,
+        wave=arguments.wave,
+        cu_mode=arguments.cu_mode,
+    )
+    accvgprs = ", AccVGPRs included" if resources(found.target).unified else ""
+    limited = f", limited by {' and '.join(found.limited_by)}" if found.limited_by else ""
+    items = [
+        ("target", f"{found.target}, waves of {found.wave} lanes"),
+        ("occupancy", f"{found.waves} of {found.max_waves} waves per SIMD{limited}"),
+        ("registers", f"{found.registers} VGPRs are given to a wave{accvgprs}"),
+        ("each alone", ", ".join(f"{name}: {waves}" for name, waves in found.limits.items())),
+    ]
+    if found.workgroups is not None:
+        fits = f"{found.workgroups} on a {found.unit}" if found.workgroups else "none fits: the launch fails"
+        items.append(("workgroups", fits))
+    return asdict(found) | {"limited_by": found.limited_by}, items
+
+
+def _budget(arguments: argparse.Namespace) -> Answer:
+    from layoutprobe.arch import DEFAULT, register_budget, resources
+
+    found = register_budget(arguments.arch or DEFAULT, arguments.waves, wave=arguments.wave)
+    accvgprs = ", AccVGPRs included" if resources(found.target).unified else ""
+    items = [
+        ("target", f"{found.target}, waves of {found.wave} lanes"),
+        ("waves", f"{found.waves} per SIMD"),
+        ("registers", f"at most {found.registers} VGPRs for each wave{accvgprs}"),
+        ("file", f"{found.simd_bytes >> 10} KiB per SIMD, {found.cu_bytes >> 10} KiB per CU"),
+    ]
+    return asdict(found), items

@@ -1,0 +1,121 @@
+"""`layoutprobe run`: an unmodified HIP host program, on the emulator."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layoutprobe.cli.terminal import say
+from layoutprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutprobe.extras.hiphost.server import Server
+
+SUMMARY = "run a HIP program, with its kernels on the emulator"
+EXAMPLES = """\
+examples:
+  layoutprobe run -- ./my_hip_test --size 64
+  layoutprobe run --arch TARGET -- python test_my_kernels.py
+"""
+_PATIENCE = 5.0
+"""Seconds that an interrupted program has to end by itself."""
+_NOT_STARTED = 127
+"""What a loader ends with that misses a function."""
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+    command.usage = "layoutprobe run [-h] [--arch TARGET] -- PROGRAM [ARGUMENT ...]"
+    command.add_argument("--arch", metavar="TARGET", help="what the device is (default: as for `dump`)")
+    command.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="the program and its arguments"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the program; it has our standard streams.
+
+    Returns:
+        The program's own exit code, 128 + N after signal N; 2 where it ended well although a kernel
+        failed, or although it never came to the device.
+
+    Raises:
+        ProbeError: there is no such program, or the device cannot be made.
+    """
+    from layoutprobe.arch import DEFAULT
+    from layoutprobe.extras.hiphost.pretence import ENVIRONMENT, Pretence
+    from layoutprobe.extras.hiphost.server import Server
+
+    words = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
+    program = _found(words)
+    pretence = Pretence.parse(os.environ.get(ENVIRONMENT, ""))
+    with Server(arguments.arch or DEFAULT, say=_said, pretence=pretence) as server:
+        _warn(program)
+        code = _run([program, *words[1:]], server)
+        return _judged(code, server)
+
+
+def _found(words: Sequence[str]) -> str:
+    if not words:
+        raise UsageError("which program?", expected="layoutprobe run -- PROGRAM [ARGUMENT ...]")
+    program = shutil.which(words[0])
+    if program is None:
+        raise UsageError(
+            f"there is no program {words[0][:200]!r}",
+            expected="an executable file, or its name on PATH",
+            hint="a program of the current folder is written ./PROGRAM",
+        )
+    return program
+
+
+def _warn(program: str) -> None:
+    from layoutprobe.extras.hiphost.needs import missing_functions
+    from layoutprobe.extras.hiphost.shim_build import library
+
+    if missing := missing_functions(Path(program), library()):
+        shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
+        say(f"layoutprobe: the emulated HIP runtime lacks what the program may call: {shown}")
+
+
+def _run(command: Sequence[str], server: Server) -> int:
+    """The exit code of the program, as shells count it."""
+    try:
+        process = subprocess.Popen(command, env={**os.environ, **server.environment()})
+    except OSError as refused:
+        raise UsageError(
+            "the program cannot be started", where={"program": command[0]}, observed=str(refused)
+        ) from refused
+    try:
+        code = process.wait()
+    except BaseException:  # Ctrl-C reaches the program too
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE)
+        process.kill()
+        process.wait()
+        raise
+    return code if code >= 0 else 128 - code
+
+
+def _judged(code: int, server: Server) -> int:
+    """Say what it was that ran, and the exit code."""
+    if not server.sessions:
+        say("layoutprobe: the program never came to the emulated device: it made no HIP call, or it found")
+        say("             another libamdhip64 (linked statically, or through DT_RPATH)")
+        return code or 2
+    launches = sum(session.launches for session in server.sessions)
+    faults = f"{server.faults} failed" if server.faults else "none failed"
+    say(f"layoutprobe: {launches} kernel launches on {server.name}, {faults}; emulated, not measured")
+    if code == _NOT_STARTED:
+        say("layoutprobe: exit code 127: the program may miss a function; see what the loader wrote")
+    return 2 if server.faults and code == 0 else code
+
+
+def _said(message: str) -> None:
+    say(f"layoutprobe: {message}")

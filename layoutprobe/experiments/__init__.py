@@ -1,0 +1,1 @@
+"""Runs the probes of a command as the user chose, and solves what came back."""

@@ -1,0 +1,1 @@
+"""Optional parts that nothing in the core imports."""

@@ -1,0 +1,308 @@
+"""A device that is the emulator: memory, modules with their globals, launches, and a last fault.
+
+What it refuses it refuses with the status that a HIP program expects, and with words for a person.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from layoutprobe import arch
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.codeobj.container import SHT_DYNSYM, read_container
+from layoutprobe.codeobj.elf import load
+from layoutprobe.codeobj.identify import refuse_foreign
+from layoutprobe.codeobj.kernarg import Extent, pack_kernarg
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
+from layoutprobe.extras.hiphost.bundle import BUNDLE, unbundle
+from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, Allocation, Heap, NoRoomError
+from layoutprobe.extras.hiphost.protocol import MAX_KERNARG, MAX_VALUES, Error
+from layoutprobe.machine.launch import GlobalMemory, check_launchable
+
+_STT_OBJECT = 1
+_ADDRESS_FAULTS = {"global-load", "global-store", "read-only", "undefined-address"}
+_LIMITS = {"budget", "time"}
+
+
+class HipError(Exception):
+    """A call that fails.
+
+    Attributes:
+        status: what the program gets.
+        words: what a person gets; "" where the status says it all.
+    """
+
+    def __init__(self, status: Error, words: str = "") -> None:
+        super().__init__(status.hip_name)
+        self.status = status
+        self.words = words
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """A loaded code object.
+
+    Attributes:
+        code: what it is.
+        image: where it lies.
+        base: arena offset of its address 0.
+    """
+
+    code: CodeObject
+    image: Allocation
+    base: int
+
+
+@dataclass(frozen=True)
+class Function:
+    """A kernel of a module, by the module's number."""
+
+    module: int
+    kernel: Kernel
+
+
+@dataclass
+class EmulatedDevice:
+    """One device of one process.
+
+    Attributes:
+        target: processor whose code it executes.
+        memory: bytes that may be allocated.
+        backend: executes.
+        broken: the status of everything from a fault on, until the device is reset.
+    """
+
+    target: str
+    memory: int = DEVICE_MEMORY
+    backend: EmulatorBackend = field(default_factory=EmulatorBackend)
+    broken: Error = Error.SUCCESS
+
+    def __post_init__(self) -> None:
+        self.heap = Heap(min(self.memory, DEVICE_MEMORY))
+        self._modules: dict[int, Module] = {}
+        self._functions: dict[int, Function] = {}
+        self._ids = itertools.count(1)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.heap.close()
+
+    def reset(self) -> None:
+        """Forget all memory, code and faults."""
+        self.heap.clear()
+        self._modules.clear()
+        self._functions.clear()
+        self.broken = Error.SUCCESS
+
+    def check(self) -> None:
+        """Refuse everything after a fault, as a card does."""
+        if self.broken:
+            raise HipError(self.broken)
+
+    # Memory
+
+    def allocate(self, size: int, kind: str) -> int:
+        """The address of new memory; for kinds see `heap.Allocation`."""
+        try:
+            return self.heap.allocate(size, kind).address
+        except NoRoomError:
+            raise HipError(
+                Error.OUT_OF_MEMORY,
+                f"the emulated device has no {size} bytes left: {self.heap.free_bytes} of {self.heap.limit}",
+            ) from None
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+        allocation = self.heap.at(address)
+        if allocation is None or allocation.kind == "image" or allocation.address != address:
+            raise HipError(Error.INVALID_VALUE, f"no allocation starts at {address:#x}")
+        self.heap.free(address)
+
+    def write(self, address: int, data: bytes | bytearray) -> None:
+        """Set bytes, which are defined from now on."""
+        span = self._span(address, len(data))
+        self.heap.arena.data.bytes[span] = memoryview(data)
+        self.heap.arena.shadow.bytes[span] = 0
+
+    def read(self, address: int, size: int) -> bytes:
+        """The bytes that are there."""
+        return self.heap.arena.data.bytes[self._span(address, size)].tobytes()
+
+    def copy(self, to: int, source: int, size: int) -> None:
+        """Copy bytes, and which of them are undefined."""
+        there, here = self._span(to, size), self._span(source, size)
+        for store in (self.heap.arena.data, self.heap.arena.shadow):
+            store.bytes[there] = store.bytes[here].copy()
+
+    def fill(self, address: int, count: int, width: int, item: int) -> None:
+        """Set `count` items of 1, 2 or 4 bytes."""
+        if width not in (1, 2, 4) or address % width:
+            raise HipError(Error.INVALID_VALUE, f"a fill of {width}-byte items at {address:#x}")
+        span = self._span(address, count * width)
+        self.heap.arena.data.views[width][span.start // width : span.stop // width] = item % (1 << 8 * width)
+        self.heap.arena.shadow.bytes[span] = 0
+
+    def _span(self, address: int, size: int) -> slice:
+        span = self.heap.span(address, size)
+        if span is None:
+            raise HipError(Error.INVALID_VALUE, f"{size} bytes at {address:#x} are not in one allocation")
+        return span
+
+    # Code
+
+    def load(self, image: bytes) -> int:
+        """The number of a new module.
+
+        Args:
+            image: a code object, or an offload bundle with one for this target.
+        """
+        try:
+            if image.startswith(BUNDLE):
+                image = unbundle(image, self.target)
+            code = load(image)
+        except CodeObjectError as refused:
+            raise HipError(Error.INVALID_IMAGE, str(refused)) from refused
+        except UsageError as refused:
+            raise HipError(Error.NO_BINARY_FOR_GPU, str(refused)) from refused
+        if code.target != self.target:
+            words = f"the code object is for {code.target}, and the emulated device is a {self.target}"
+            raise HipError(Error.NO_BINARY_FOR_GPU, words)
+        try:
+            allocation, base = self.heap.place(code)
+        except NoRoomError:
+            raise HipError(Error.OUT_OF_MEMORY, "no room for the code object") from None
+        number = next(self._ids)
+        self._modules[number] = Module(code, allocation, base)
+        return number
+
+    def unload(self, number: int) -> None:
+        """Forget a module and its functions."""
+        module = self._module(number)
+        self.heap.free(module.image.address)
+        del self._modules[number]
+        self._functions = {id: f for id, f in self._functions.items() if f.module != number}
+
+    def function(self, number: int, name: str) -> tuple[int, Function]:
+        """A kernel of a module, and the number that `launch` wants."""
+        code = self._module(number).code
+        if name not in code.kernels:
+            present = ", ".join(list(code.kernels)[:8])
+            raise HipError(Error.NOT_FOUND, f"no kernel {name!r} in the module; it has: {present}")
+        function = Function(number, code.kernels[name])
+        arguments = function.kernel.explicit_args
+        end = max((a.offset + a.size for a in arguments), default=0)
+        if end > MAX_KERNARG or 7 + 2 * len(arguments) > MAX_VALUES:
+            raise HipError(Error.NOT_SUPPORTED, f"kernel {name!r} takes {end} bytes of arguments")
+        id = next(self._ids)
+        self._functions[id] = function
+        return id, function
+
+    def symbol(self, number: int, name: str) -> tuple[int, int]:
+        """Address and size of a global variable."""
+        module = self._module(number)
+        refuse_foreign(module.code.image)
+        for symbol in read_container(module.code.image).symbols(SHT_DYNSYM):
+            if symbol.name == name and symbol.defined and symbol.kind == _STT_OBJECT:
+                low = module.code.segments[0].address
+                return module.image.address + symbol.value - low, symbol.size
+        raise HipError(Error.NOT_FOUND, f"no variable {name!r} in the module")
+
+    def _module(self, number: int) -> Module:
+        if number not in self._modules:
+            raise HipError(Error.INVALID_HANDLE, "no such module")
+        return self._modules[number]
+
+    def kernel(self, id: int) -> Kernel:
+        """The kernel of a function's number."""
+        if id not in self._functions:
+            raise HipError(Error.INVALID_HANDLE, "no such kernel: its module was unloaded")
+        return self._functions[id].kernel
+
+    def described(self, function: Function) -> list[int]:
+        """What the shim wants to know of a kernel before it packs arguments: bytes of explicit arguments,
+        LDS, scratch of a lane, VGPRs, work-items at most, dynamic LDS at most; offset and size of each argument.
+        """
+        kernel = function.kernel
+        arguments = kernel.explicit_args
+        lds = kernel.descriptor.group_segment_size
+        numbers = [
+            max((a.offset + a.size for a in arguments), default=0),
+            lds,
+            kernel.descriptor.private_segment_size,
+            kernel.vgprs,
+            kernel.max_workgroup_size,
+            max(arch.find(self.target).lds_bytes - lds, 0),
+        ]
+        return numbers + [value for a in arguments for value in (a.offset, a.size)]
+
+    # Launches
+
+    def launch(
+        self, id: int, grid: Extent, block: Extent, dynamic_lds: int, explicit: bytes,
+        say: Callable[[ProbeError], None],
+    ) -> None:  # fmt: skip
+        """Run a kernel to its end. As on a card, the launch succeeds, and a fault shows afterwards.
+
+        Args:
+            id: of the function.
+            grid: workgroups.
+            block: work-items of a workgroup.
+            dynamic_lds: bytes.
+            explicit: the explicit arguments, packed.
+            say: is told of a fault.
+        """
+        kernel = self.kernel(id)
+        module = self._modules[self._functions[id].module]
+        lds_size = kernel.descriptor.group_segment_size + dynamic_lds
+        try:
+            check_launchable(kernel, block, lds_size, arch.find(self.target).lds_bytes)
+            memory = self._prepare(module, kernel, grid, block, dynamic_lds, explicit)
+        except UsageError as refused:
+            raise HipError(Error.INVALID_CONFIGURATION, str(refused)) from refused
+        try:
+            self.backend.execute(module.code, kernel, memory, grid, block, lds_size)
+        except UsageError as refused:
+            raise HipError(Error.INVALID_CONFIGURATION, str(refused)) from refused
+        except ProbeError as fault:
+            self.broken = _status(fault)
+            say(fault)
+
+    def _prepare(
+        self, module: Module, kernel: Kernel, grid: Extent, block: Extent, dynamic_lds: int, explicit: bytes
+    ) -> GlobalMemory:
+        end = max((a.offset + a.size for a in kernel.explicit_args), default=0)
+        if len(explicit) < end:
+            raise UsageError(
+                f"kernel {kernel.name} takes {end} bytes of arguments", observed=f"{len(explicit)} bytes"
+            )
+        values = [explicit[a.offset : a.offset + a.size] for a in kernel.explicit_args]
+        packed = pack_kernarg(kernel, values, grid, block, dynamic_lds)
+        region = self.heap.arguments(len(packed))
+        self.heap.arena.fill(region, packed)
+        return GlobalMemory(self.heap.arena, (), region, module.base)
+
+    def blocks_per_unit(self, id: int, items: int, dynamic_lds: int) -> int:
+        """Workgroups of a kernel that fit on a compute unit (a WGP where the kernel asks for one)."""
+        kernel = self.kernel(id)
+        try:
+            found = arch.occupancy(
+                self.target,
+                kernel.vgprs,
+                lds=kernel.descriptor.group_segment_size + dynamic_lds,
+                workgroup=items,
+                wave=kernel.wavefront_size,
+                cu_mode=not kernel.descriptor.wgp_mode,
+            )
+        except UsageError as refused:
+            raise HipError(Error.INVALID_VALUE, str(refused)) from refused
+        return found.workgroups or 0
+
+
+def _status(fault: ProbeError) -> Error:
+    kind = fault.kind if isinstance(fault, ExecutionError) else ""
+    if kind in _ADDRESS_FAULTS:
+        return Error.ILLEGAL_ADDRESS
+    return Error.LAUNCH_TIME_OUT if kind in _LIMITS else Error.LAUNCH_FAILURE

@@ -1,0 +1,249 @@
+"""One host program at the device: reads its requests, answers each, and keeps its device to itself."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from layoutprobe import arch
+from layoutprobe.backends.hip import EMULATED
+from layoutprobe.errors import ProbeError
+from layoutprobe.extras.hiphost import protocol
+from layoutprobe.extras.hiphost.device import EmulatedDevice, HipError
+from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, SHARED_BEGIN, SHARED_OFFSET, SHARED_SIZE
+from layoutprobe.extras.hiphost.pretence import Pretence
+from layoutprobe.extras.hiphost.protocol import Error, Op, Request, Value
+
+NAME = f"{EMULATED} (HIP shim)"
+"""What the device is called: whoever measures on it must know that it is no silicon."""
+
+RUNTIME = 7_02_00000
+"""HIP 7.2: major * 10**7 + minor * 10**5 + patch."""
+_KINDS = {"host": 1, "device": 2, "image": 2, "managed": 3}
+"""hipMemoryType of HIP 6 and 7."""
+_LAUNCHED = {Op.SYNC, Op.FREE, Op.UNLOAD, Op.READ, Op.WRITE, Op.COPY, Op.FILL}
+"""Operations that wait for the kernels before them."""
+_ALWAYS = {Op.VERSION, Op.COUNT, Op.DESCRIBE, Op.RESET}
+"""Operations that a fault does not stop."""
+_ARITY = {
+    **dict.fromkeys((Op.DESCRIBE, Op.MALLOC, Op.MALLOC_HOST, Op.MALLOC_MANAGED, Op.FREE, Op.RANGE), 1),
+    **dict.fromkeys((Op.WRITE, Op.UNLOAD, Op.FUNCTION, Op.SYMBOL), 1),
+    **{Op.READ: 2, Op.COPY: 3, Op.FILL: 4, Op.OCCUPANCY: 3, Op.LAUNCH: 8},
+}
+"""How many numbers an operation takes, where it takes any."""
+
+Answer = tuple[Sequence[int], bytes]
+
+
+@dataclass
+class Session:
+    """A connection.
+
+    Attributes:
+        connection: to the program.
+        target: what the device executes.
+        pretence: what the device pretends.
+        say: prints a message of the emulator for a person.
+        launches, faults: kernels that were launched, and that failed, so far.
+        stop: set when nobody waits any more.
+    """
+
+    connection: socket.socket
+    target: str
+    pretence: Pretence
+    say: Callable[[str], None]
+    launches: int = 0
+    faults: int = 0
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        memory = DEVICE_MEMORY if self.pretence.memory is None else self.pretence.memory
+        self.device = EmulatedDevice(self.target, memory)
+        self._calls: Counter[Op] = Counter()
+        self._hanging = False
+
+    def serve(self) -> None:
+        """Answer until the program ends, however it ends."""
+        try:
+            hello = protocol.HELLO.pack(protocol.VERSION, SHARED_BEGIN, SHARED_OFFSET, SHARED_SIZE)
+            socket.send_fds(self.connection, [hello], [self.device.heap.file])
+            while (request := protocol.receive(self.connection)) is not None:
+                status, (values, data) = self._answer(request)
+                protocol.answer(self.connection, status, values, data)
+        except OSError:
+            return  # the program has ended in the middle of a call
+        except protocol.ProtocolError as wrong:
+            self.say(f"the program's HIP library speaks another language: {wrong}")
+        finally:
+            self.connection.close()
+            self.device.close()
+
+    def _answer(self, request: Request) -> tuple[int, Answer]:
+        try:
+            self._pretend(request.op)
+            return Error.SUCCESS, self._do(request)
+        except HipError as refused:
+            if refused.words:
+                self.say(f"{request.op.name.lower()}: {refused.words}")
+            return refused.status, ((), b"")
+        except ProbeError as error:
+            self.say(str(error))
+        except Exception as bug:  # the program gets an answer whatever happens here
+            self.say(f"a bug in layoutprobe, not in your program: {type(bug).__name__}: {bug}")
+        return Error.UNKNOWN, ((), b"")
+
+    def _pretend(self, op: Op) -> None:
+        self._calls[op] += 1
+        status, first = self.pretence.fail.get(op, (Error.SUCCESS, 0))
+        if status and self._calls[op] >= first:
+            raise HipError(status)
+        if self.pretence.lost is not None and self._calls.total() >= self.pretence.lost:
+            raise HipError(Error.LAUNCH_FAILURE)
+        if self._hanging and op is Op.QUERY:
+            raise HipError(Error.NOT_READY)
+        if self._hanging and op in _LAUNCHED:
+            self.stop.wait()
+            raise HipError(Error.DEINITIALIZED)
+
+    def _do(self, request: Request) -> Answer:
+        if len(request.args) != _ARITY.get(request.op, len(request.args)):
+            raise HipError(Error.INVALID_VALUE)
+        if request.op not in _ALWAYS:
+            self.device.check()
+        done = _HANDLERS[request.op](self, request)
+        return done if isinstance(done, tuple) else (done or (), b"")
+
+    # What there is
+
+    def _nothing(self, _: Request) -> None:
+        if self.pretence.devices == 0:
+            raise HipError(Error.NO_DEVICE)
+
+    def _version(self, _: Request) -> list[int]:
+        version = RUNTIME if self.pretence.version is None else self.pretence.version
+        return [version, version]
+
+    def _count(self, _: Request) -> list[int]:
+        return [self.pretence.devices]
+
+    def _describe(self, request: Request) -> Answer:
+        if request.args[0] >= self.pretence.devices:
+            raise HipError(Error.INVALID_DEVICE)
+        target = self.pretence.target or self.target
+        known = arch.find(self.target)
+        digits = target.split(":")[0].removeprefix("gfx")
+        numbers = {
+            Value.ONE: 1,
+            Value.MEMORY: self.device.heap.limit,
+            Value.LDS: known.lds_bytes,
+            Value.UNIT_LDS: 2 * known.lds_bytes,
+            Value.REGISTERS: 1 << 16,
+            Value.WARP: known.wave_size,
+            Value.THREADS: 1024,
+            Value.UNIT_THREADS: 2048,
+            Value.GRID: (1 << 31) - 1,
+            Value.GRID_YZ: (1 << 16) - 1,
+            Value.CLOCK: 1000,  # kHz, nominal, as is the number of units
+            Value.MAJOR: int(digits[:-2]),  # gfx1151 is 11.5
+            Value.MINOR: int(digits[-2], 16),
+            Value.UNITS: 20,
+            Value.ALIGNMENT: 256,
+            Value.PITCH: (1 << 31) - 1,
+        }
+        name = self.pretence.name or NAME
+        texts = b"".join(text.encode()[:255].ljust(256, b"\0") for text in (name, target))
+        return [numbers.get(value, 0) for value in Value], texts
+
+    # Memory
+
+    def _memory(self, _: Request) -> list[int]:
+        return [self.device.heap.free_bytes, self.device.heap.limit]
+
+    def _malloc(self, request: Request) -> list[int]:
+        kinds = {Op.MALLOC: "device", Op.MALLOC_HOST: "host", Op.MALLOC_MANAGED: "managed"}
+        return [self.device.allocate(request.args[0], kinds[request.op])]
+
+    def _free(self, request: Request) -> None:
+        self.device.free(request.args[0])
+
+    def _range(self, request: Request) -> list[int]:
+        found = self.device.heap.at(request.args[0])
+        if found is None:
+            raise HipError(Error.INVALID_VALUE)
+        return [found.address, found.size, _KINDS[found.kind]]
+
+    def _write(self, request: Request) -> None:
+        self.device.write(request.args[0], request.data)
+
+    def _read(self, request: Request) -> Answer:
+        return (), self.device.read(*request.args)
+
+    def _copy(self, request: Request) -> None:
+        self.device.copy(*request.args)
+
+    def _fill(self, request: Request) -> None:
+        self.device.fill(*request.args)
+
+    # Code
+
+    def _load(self, request: Request) -> list[int]:
+        return [self.device.load(bytes(request.data))]
+
+    def _unload(self, request: Request) -> None:
+        self.device.unload(request.args[0])
+
+    def _function(self, request: Request) -> list[int]:
+        id, function = self.device.function(request.args[0], request.data.decode("utf-8", "replace"))
+        return [id, *self.device.described(function)]
+
+    def _symbol(self, request: Request) -> list[int]:
+        return list(self.device.symbol(request.args[0], request.data.decode("utf-8", "replace")))
+
+    def _launch(self, request: Request) -> None:
+        id, gx, gy, gz, bx, by, bz, lds = request.args
+        self.launches += 1
+        if self.pretence.hang:
+            self._hanging = True
+            return
+        self.device.launch(id, (gx, gy, gz), (bx, by, bz), lds, bytes(request.data), self._fault)
+
+    def _fault(self, fault: ProbeError) -> None:
+        self.faults += 1
+        self.say(str(fault))
+
+    def _occupancy(self, request: Request) -> list[int]:
+        return [self.device.blocks_per_unit(*request.args)]
+
+    def _reset(self, _: Request) -> None:
+        self.device.reset()
+        self._hanging = False
+
+
+_HANDLERS: dict[Op, Callable[[Session, Request], Sequence[int] | Answer | None]] = {
+    Op.INIT: Session._nothing,
+    Op.VERSION: Session._version,
+    Op.COUNT: Session._count,
+    Op.DESCRIBE: Session._describe,
+    Op.MEMORY: Session._memory,
+    Op.MALLOC: Session._malloc,
+    Op.MALLOC_HOST: Session._malloc,
+    Op.MALLOC_MANAGED: Session._malloc,
+    Op.FREE: Session._free,
+    Op.RANGE: Session._range,
+    Op.WRITE: Session._write,
+    Op.READ: Session._read,
+    Op.COPY: Session._copy,
+    Op.FILL: Session._fill,
+    Op.LOAD: Session._load,
+    Op.UNLOAD: Session._unload,
+    Op.FUNCTION: Session._function,
+    Op.SYMBOL: Session._symbol,
+    Op.LAUNCH: Session._launch,
+    Op.OCCUPANCY: Session._occupancy,
+    Op.SYNC: Session._nothing,
+    Op.QUERY: Session._nothing,
+    Op.RESET: Session._reset,
+}

@@ -1,0 +1,1 @@
+"""`layoutprobe check`: a manifest in, verdicts out."""

@@ -1,0 +1,84 @@
+"""One result per check out of one per size: a cause that shows at three sizes is one finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult, Status
+
+ORDER: tuple[Status, ...] = ("finding", "undecided", "holds", "skipped")
+"""Which status of several sizes counts: the first that occurs."""
+
+Sized = tuple[str, CheckResult]
+"""Size in words, result."""
+
+
+def merge(results: Sequence[Sized]) -> CheckResult:
+    """The result of one check over all sizes (at least one)."""
+    if len(results) == 1:
+        size, only = results[0]
+        return replace(only, findings=tuple(_placed(f, [size]) for f in only.findings))
+    first = results[0][1]
+    return CheckResult(
+        first.check,
+        first.law,
+        min((result.status for _, result in results), key=ORDER.index),
+        _findings(results),
+        _reasons(results),
+        _metrics(results),
+    )
+
+
+def _findings(results: Sequence[Sized]) -> tuple[Finding, ...]:
+    groups: dict[Hashable, list[tuple[str, Finding]]] = {}
+    for size, result in results:
+        for finding in result.findings:
+            groups.setdefault(_cause(finding), []).append((size, finding))
+    merged = []
+    for group in groups.values():
+        sizes = list(dict.fromkeys(size for size, _ in group))
+        total = sum(finding.count for _, finding in group)
+        merged.append(_placed(replace(group[0][1], count=total), sizes))
+    return tuple(merged)
+
+
+def _cause(finding: Finding) -> Hashable:
+    """Equal for findings that differ in size only: by place in the code, and words without numbers."""
+    place = (finding.where.get("line"), finding.where.get("PC"), finding.where.get("instruction"))
+    return finding.check, re.sub(r"\d+", "#", finding.what), place
+
+
+def _placed(finding: Finding, sizes: Sequence[str]) -> Finding:
+    named = [size for size in sizes if size]
+    if not named or "size" in finding.where:
+        return finding
+    text = named[0] if len(named) == 1 else f"{named[0]} and {len(named) - 1} more"
+    return replace(finding, where={**finding.where, "size": text})
+
+
+def _reasons(results: Sequence[Sized]) -> str:
+    """Reasons of the sizes that made the status; said once where all say the same."""
+    decisive = min((result.status for _, result in results), key=ORDER.index)
+    reasons = {size: r.reason for size, r in results if r.status == decisive and r.reason}
+    if len(set(reasons.values())) <= 1:
+        return next(iter(reasons.values()), "")
+    return "; ".join(f"{size}: {reason}" for size, reason in reasons.items())
+
+
+def _metrics(results: Sequence[Sized]) -> dict[str, object]:
+    """Figures: numbers that differ stand side by side in the order of the sizes; of anything else the
+    last size's counts."""
+    metrics: dict[str, object] = {}
+    for name in dict.fromkeys(name for _, result in results for name in result.metrics):
+        values = [result.metrics[name] for _, result in results if name in result.metrics]
+        differ = any(value != values[0] for value in values)
+        numbers = all(isinstance(value, int | float) for value in values)
+        metrics[name] = " / ".join(map(_figure, values)) if differ and numbers else values[-1]
+    return metrics
+
+
+def _figure(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

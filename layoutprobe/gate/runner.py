@@ -1,0 +1,221 @@
+"""Runs one kernel at one size as checks ask for it, every distinct run once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.backends.base import Buffer, Launch, RunResult
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.errors import ExecutionError
+from layoutprobe.gate.build import Built
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.observer import Observer, Observers
+from layoutprobe.machine.program import Block
+from layoutprobe.manifest.binding import DTYPES, FLOATS, Binding, BoundBuffer, encode
+from layoutprobe.manifest.coding import Coding
+from layoutprobe.manifest.inputs import make_inputs
+from layoutprobe.manifest.model import Argument, Gemm
+from layoutprobe.trace.subject import Recorded, RunSpec
+
+Logical = Mapping[str, NDArray[Any] | None]
+
+
+class Deadline(Observer):
+    """Ends a launch that takes too long."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.end = time.monotonic() + seconds
+
+    def block(self, c: Cohort, block: Block) -> None:
+        """See Observer."""
+        if time.monotonic() > self.end:
+            inst = block.last or block.insts[-1]
+            raise ExecutionError(
+                f"the launch did not end within {self.seconds:g} seconds",
+                where=c.machine.location(inst),
+                hint="check a smaller size, or raise limits.seconds",
+                kind="time",
+            )
+
+
+class KernelRunner:
+    """Runs of one kernel at one size, remembered.
+
+    Attributes:
+        faults: distinct faults of all runs so far, in the order in which they occurred.
+        asked_faulty: a run that stopped at a fault was asked for since `watch_check`.
+    """
+
+    def __init__(self, built: Built, binding: Binding, coding: Coding, backend: EmulatorBackend) -> None:
+        self.built = built
+        self.binding = binding
+        self.coding = coding
+        self.backend = backend
+        self.faults: list[ExecutionError] = []
+        self.asked_faulty: ExecutionError | None = None
+        self._known: dict[RunSpec, Recorded] = {}
+        self._endless: ExecutionError | None = None
+
+    def watch_check(self) -> None:
+        """Another check is about to run."""
+        self.asked_faulty = None
+
+    def __call__(self, spec: RunSpec) -> Recorded:
+        """The run of that spec. A fault of the kernel is recorded, and not raised.
+
+        Raises:
+            UsageError: the launch is not possible.
+        """
+        if spec not in self._known:
+            self._known[spec] = self._run(spec)
+        recorded = self._known[spec]
+        if recorded.fault is not None:
+            self.asked_faulty = recorded.fault
+        return recorded
+
+    def _run(self, spec: RunSpec) -> Recorded:
+        alpha, beta = self._factors(spec)
+        given = make_inputs(self.binding, spec.inputs, beta=beta, coding=self.coding)
+        before = {
+            b.name: np.full(b.nbytes, 0xA5, np.uint8).view(DTYPES[b.dtype])
+            if values is None
+            else b.store(values)
+            for b, values in zip(self.binding.buffers.values(), given.values(), strict=True)
+        }
+        arguments = [self._argument(a, before, given, alpha, beta) for a in self.binding.case.arguments]
+        recorders = [factory() for factory in spec.observers]
+        self.backend.observer = Observers([Deadline(self.binding.case.limits.seconds), *recorders])
+        launch = Launch(
+            self.built.code,
+            self.built.kernel.name,
+            self.binding.grid,
+            self.binding.block,
+            arguments,
+            self.binding.dynamic_lds,
+        )
+        fault, result = None, None
+        try:
+            if self._endless is not None:
+                raise self._endless  # other inputs would take as long again, and decide nothing either
+            result = self.backend.run(launch)
+        except ExecutionError as error:
+            fault = error
+            if error.kind in ("budget", "time"):
+                self._endless = error
+            self._note(error)
+        finally:
+            self.backend.observer = None
+        outputs, undefined, stray = self._after(result, before, given)
+        return Recorded(
+            spec=spec,
+            inputs={
+                n: _frozen(self.binding.buffers[n].load(before[n])) for n, v in given.items() if v is not None
+            },
+            outputs=outputs,
+            undefined=undefined,
+            stray=stray,
+            alpha=alpha,
+            beta=beta,
+            records=tuple(recorder.record() for recorder in recorders),
+            fault=fault,
+        )
+
+    def _note(self, fault: ExecutionError) -> None:
+        key = (fault.what, fault.where.get("PC"))
+        if all((known.what, known.where.get("PC")) != key for known in self.faults):
+            self.faults.append(fault)
+
+    def _factors(self, spec: RunSpec) -> tuple[float, float]:
+        """The run's alpha and beta: those of the spec, as far as the kernel takes them as arguments."""
+        contract = self.binding.case.contract
+        alpha, beta = (contract.alpha, contract.beta) if isinstance(contract, Gemm) else (1.0, 0.0)
+        taken = set(self.binding.scalars.values())
+        if spec.alpha is not None and "alpha" in taken:
+            alpha = spec.alpha
+        if spec.beta is not None and "beta" in taken:
+            beta = spec.beta
+        return alpha, beta
+
+    def _argument(
+        self,
+        argument: Argument,
+        before: Mapping[str, NDArray[Any]],
+        given: Logical,
+        alpha: float,
+        beta: float,
+    ) -> Buffer | np.generic:
+        if argument.is_buffer:
+            return Buffer(before[argument.name], given[argument.name] is None, argument.name)
+        if argument.role == "null":
+            return np.uint64(0)
+        if argument.role == "bytes":
+            return np.void(argument.raw)
+        value = {"alpha": alpha, "beta": beta}.get(
+            str(self.binding.scalars[argument.name]), self.binding.scalars[argument.name]
+        )
+        number = np.asarray(value, np.float64 if argument.dtype in FLOATS else DTYPES[argument.dtype])
+        packed = encode(number, argument.dtype)
+        return packed.dtype.type(packed)
+
+    def _after(
+        self, result: RunResult | None, before: Mapping[str, NDArray[Any]], given: Logical
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]], dict[str, int]]:
+        """Outputs, their undefined bits, and bytes that were changed where nothing may be."""
+        outputs: dict[str, NDArray[Any]] = {}
+        undefined: dict[str, NDArray[Any]] = {}
+        stray: dict[str, int] = {}
+        if result is None:
+            return outputs, undefined, stray
+        for argument, raw, bits in zip(
+            self.binding.case.arguments, result.buffers, result.undefined, strict=True
+        ):
+            if raw is None:
+                continue
+            buffer = self.binding.buffers[argument.name]
+            if changed := _stray(buffer, before[argument.name], raw, bits, given[argument.name] is None):
+                stray[argument.name] = changed
+            if argument.role == "in":
+                continue
+            outputs[argument.name] = _frozen(buffer.load(raw))
+            if bits is not None and (mask := buffer.view(bits)).any():
+                undefined[argument.name] = _frozen(mask.copy())
+        return outputs, undefined, stray
+
+
+def _stray(
+    buffer: BoundBuffer,
+    before: NDArray[Any],
+    after: NDArray[Any],
+    undefined: NDArray[Any] | None,
+    started_undefined: bool,
+) -> int:
+    """Bytes that the kernel changed in an input, or in the padding of any buffer.
+
+    A store of the value that was there already leaves no trace.
+    """
+    if buffer.argument.role != "in" and not buffer.padded:
+        return 0
+    changed = before.view(np.uint8) != after.view(np.uint8)
+    if started_undefined:
+        still = np.zeros_like(changed) if undefined is None else undefined.view(np.uint8) == 0xFF
+        changed |= ~still
+    elif undefined is not None:
+        changed |= undefined.view(np.uint8) != 0
+    if buffer.argument.role != "in":
+        items = changed.reshape(-1, buffer.itemsize)
+        inside = np.zeros(buffer.size, np.bool_)
+        buffer.view(inside)[...] = True
+        items[inside] = False
+    return int(changed.sum())
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Shared by all checks, so that none may change it."""
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,222 @@
+"""All checks of one kernel for one target."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.checks import memory
+from layoutprobe.checks.base import FAULT_LAWS, Check
+from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
+from layoutprobe.gate.build import Built, build
+from layoutprobe.gate.merge import merge
+from layoutprobe.gate.reference import load_reference
+from layoutprobe.gate.runner import KernelRunner
+from layoutprobe.isa.store import load_instructions
+from layoutprobe.machine.scheduler import DEFAULT_BUDGET
+from layoutprobe.manifest.binding import bind
+from layoutprobe.manifest.inputs import coding_of
+from layoutprobe.manifest.model import KernelCase, Sizes, size_title
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult, KernelVerdict
+from layoutprobe.trace.subject import RunStoppedError, Subject, UndecidedError
+
+DEBUG = "LAYOUTPROBE_DEBUG"
+Step = Callable[[str], None]
+"""Told what is about to be done."""
+
+
+def check_kernel(
+    case: KernelCase,
+    target: str,
+    checks: Sequence[Check],
+    *,
+    backend: EmulatorBackend | None = None,
+    allow_reference: bool = False,
+    step: Step | None = None,
+) -> KernelVerdict:
+    """Build one kernel and apply checks to it. What stops the work becomes the verdict's error."""
+    start = time.monotonic()
+    step = step or (lambda _: None)
+    session: _Session | None = None
+    built: Built | None = None
+    error = ""
+    try:
+        step("compiling" if case.source else "loading")
+        built = build(case, target)
+        reference = load_reference(case.contract, allowed=allow_reference)
+        backend = backend or EmulatorBackend(budget=case.limits.instructions or DEFAULT_BUDGET)
+        session = _Session(case, built, checks, backend, reference, step)
+        session.run()
+    except ProbeError as problem:
+        error = str(problem)
+    except MemoryError:
+        error = "the memory of this machine does not suffice for this kernel: check a smaller size"
+    return KernelVerdict(
+        name=case.name,
+        symbol=built.kernel.name if built else case.symbol,
+        target=built.code.target if built else target,
+        source=str(case.file),
+        sizes=tuple(size_title(sizes) for sizes in case.sizes),
+        results=session.results() if session else (),
+        evidence=(backend.evidence,) if backend and session and session.ran else (),
+        toolchain=dict(built.toolchain) if built else {},
+        seconds=time.monotonic() - start,
+        error=error,
+    )
+
+
+class _Session:
+    """Results of all checks as they come in, size by size."""
+
+    def __init__(
+        self,
+        case: KernelCase,
+        built: Built,
+        checks: Sequence[Check],
+        backend: EmulatorBackend,
+        reference: Callable[..., object] | None,
+        step: Step,
+    ) -> None:
+        self.case = case
+        self.built = built
+        self.checks = checks
+        self.active = [c for c in checks if c.name not in case.skip]
+        self.backend = backend
+        self.reference = reference
+        self.step = step
+        self.ran = False
+        self.collected: dict[str, list[tuple[str, CheckResult]]] = {check.name: [] for check in checks}
+        self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
+
+    def results(self) -> tuple[CheckResult, ...]:
+        """One per check, in order. A check that was never reached is undecided."""
+        merged = []
+        for check in self.checks:
+            sized = self.collected[check.name]
+            if check.name in self.case.skip:
+                waived = check.skipped(f"the manifest skips it: {self.case.skip[check.name]}")
+                merged.append(replace(waived, waived=True))
+            else:
+                merged.append(merge(sized) if sized else check.undecided("it was not reached"))
+        return tuple(merged)
+
+    def run(self) -> None:
+        """Apply every active check.
+
+        Raises:
+            UsageError, CodeObjectError: the kernel cannot be launched as the manifest says.
+        """
+        static = [check for check in self.active if not check.per_size]
+        if static:
+            subject, runner = self._subject(self.case.sizes[0])
+            for check in static:
+                self.step(check.name)
+                self.collected[check.name].append(("", self._apply(check, subject, runner)))
+        dynamic = [check for check in self.active if check.per_size]
+        if dynamic and self.built.arch is None:
+            for check in dynamic:
+                reason = f"the emulator does not execute {self.built.code.target}"
+                self.collected[check.name].append(("", check.undecided(reason)))
+            return
+        for sizes in self.case.sizes if dynamic else ():
+            self._one_size(dynamic, sizes)
+
+    def _subject(self, sizes: Sizes) -> tuple[Subject, KernelRunner]:
+        binding = bind(self.case, sizes)
+        coding = coding_of(binding)
+        runner = KernelRunner(self.built, binding, coding, self.backend)
+        subject = Subject(
+            self.case,
+            binding,
+            self.built.arch,
+            self.built.code,
+            self.built.kernel,
+            self.load_insts,
+            coding,
+            runner,
+            tuple(dict.fromkeys(factory for check in self.active for factory in check.observers)),
+            self.reference,
+        )
+        return subject, runner
+
+    def _one_size(self, checks: Sequence[Check], sizes: Sizes) -> None:
+        subject, runner = self._subject(sizes)
+        title = size_title(sizes)
+        results: dict[str, CheckResult] = {}
+        self.ran = True
+        for check in checks:
+            self.step(f"{title}: {check.name}" if title else check.name)
+            results[check.name] = self._apply(check, subject, runner)
+        for name, result in with_faults(results, runner.faults).items():
+            self.collected[name].append((title, result))
+
+    def _apply(self, check: Check, subject: Subject, runner: KernelRunner) -> CheckResult:
+        runner.watch_check()
+        try:
+            result = check.run(subject)
+        except RunStoppedError as stopped:
+            return check.undecided(_stopped(stopped.fault))
+        except (UsageError, CodeObjectError, MemoryError):
+            raise
+        except (ProbeError, UndecidedError) as error:
+            return check.undecided(str(error))
+        except Exception as error:
+            # One broken check must not take the verdict of the others away.
+            if os.environ.get(DEBUG):
+                raise
+            problem = f"{type(error).__name__}: {error}"
+            return check.undecided(
+                f"a bug in layoutprobe, not in your kernel: {problem}; {DEBUG}=1 shows the traceback"
+            )
+        if result.status == "holds" and runner.asked_faulty is not None:
+            # It saw a part of the run only, and silence is never green.
+            return replace(result, status="undecided", reason=_stopped(runner.asked_faulty))
+        return result
+
+
+def with_faults(
+    results: Mapping[str, CheckResult], faults: Sequence[ExecutionError]
+) -> dict[str, CheckResult]:
+    """Results with every fault of the kernel as a finding of the check whose law it breaks.
+
+    An undefined address or branch is a consequence: it is no finding of its own where another check
+    has found what led to it. Where the check of a fault was not asked for or does not apply, `memory`
+    reports it; without that, too, it is a reason for the others not to decide.
+    """
+    merged = dict(results)
+    explained = any(result.findings for result in results.values())
+    # The load and the store of one statement go astray together: the store tells more.
+    for fault in sorted(faults, key=lambda fault: "store" not in fault.kind):
+        law = FAULT_LAWS.get(fault.kind)
+        if law is not None and (law not in merged or merged[law].status == "skipped"):
+            law = memory.NAME
+        if law not in merged or (fault.kind.startswith("undefined") and explained):
+            continue
+        owner = merged[law]
+        pc = fault.where.get("PC")
+        if any(_same_statement(fault, known) for result in merged.values() for known in result.findings):
+            continue
+        if pc is None or all(known.where.get("PC") != pc for known in owner.findings):
+            findings = (*owner.findings, fault_finding(law, fault))
+            merged[law] = replace(owner, status="finding", findings=findings, reason="")
+    return merged
+
+
+def _same_statement(fault: ExecutionError, known: Finding) -> bool:
+    line = fault.where.get("line")
+    return line is not None and (line, fault.what) == (known.where.get("line"), known.what)
+
+
+def fault_finding(law: str, fault: ExecutionError) -> Finding:
+    """A fault as a finding of a check."""
+    return Finding(law, fault.what, fault.where, fault.expected or "", fault.observed or "", fault.hint or "")
+
+
+def _stopped(fault: ProbeError) -> str:
+    place = ", ".join(f"{key} {fault.where[key]}" for key in ("line", "PC") if key in fault.where)
+    return f"the run stopped early: {fault.what}" + (f" ({place})" if place else "")

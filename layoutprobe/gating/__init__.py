@@ -1,1 +1,0 @@
-"""The parts of the gate: build a kernel, run it, collect what the checks say."""

@@ -1,0 +1,1 @@
+"""A FidelityReport, in every format."""

@@ -1,0 +1,1 @@
+"""A GateReport, in every format."""

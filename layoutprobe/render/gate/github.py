@@ -1,0 +1,61 @@
+"""GitHub workflow commands: annotations beside the lines of a pull request.
+
+A finding is an error, what could not be decided a warning. GitHub shows at most ten of each kind
+per step, so the first lines are the ones that count: findings come before open questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TextIO
+
+from layoutprobe.render.gate import words as gate_words
+from layoutprobe.render.gate.words import Place
+from layoutprobe.render.layout import words
+from layoutprobe.render.text import printable
+from layoutprobe.report.gate import GateReport
+
+
+def write(report: GateReport, stream: TextIO) -> None:
+    """Write one workflow command a line."""
+    for line in commands(report):
+        stream.write(line + "\n")
+
+
+def commands(report: GateReport) -> Iterator[str]:
+    """Annotations, and last the verdict as a notice (or as the error or warning that it is)."""
+    for verdict in report.verdicts:
+        kernel = gate_words.kernel_title(verdict)
+        for found in verdict.findings:
+            said = [found.what, *(f"{label}: {text}" for label, text in words.finding(found))]
+            place = gate_words.place(verdict, found)
+            yield command("error", place, f"{found.check}: {kernel}", "\n".join(said))
+    for verdict in report.verdicts:
+        kernel = gate_words.kernel_title(verdict)
+        for question in gate_words.open_questions(verdict):
+            name = f"{question.check} undecided" if question.check else "undecided"
+            yield command("warning", gate_words.place(verdict), f"{name}: {kernel}", question.reason)
+    outcome = gate_words.gate_outcome(report)
+    kind = {"holds": "notice", "finding": "error", "undecided": "warning"}[outcome.word]
+    text = f"{outcome.word.upper()} ({outcome.basis}): {outcome.sentence}"
+    yield command(kind, None, gate_words.title(report), text)
+
+
+def command(kind: str, place: Place | None, title: str, text: str) -> str:
+    """ "::error file=a.hip,line=3,title=races%3A k::text": one line whatever the texts hold."""
+    properties = []
+    if place is not None:
+        properties.append(f"file={_property(place.file)}")
+        if place.line is not None:
+            properties.append(f"line={place.line}")
+    properties.append(f"title={_property(title)}")
+    return f"::{kind} {','.join(properties)}::{_data(text)}"
+
+
+def _data(text: str) -> str:
+    """The message, escaped as the runner's toolkit escapes it."""
+    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,83 @@
+"""JSON for programs: schema "layoutprobe.gate/1", described by docs/gate.schema.json.
+
+Within version 1 keys may be added; none is removed, renamed or given a new meaning.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, TextIO
+
+from layoutprobe.render.gate import words as gate_words
+from layoutprobe.render.layout.json_ import finding, plain
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
+
+SCHEMA = "layoutprobe.gate/1"
+
+
+def write(report: GateReport, stream: TextIO) -> None:
+    """Write the report as one JSON object, ASCII only, ending in a newline."""
+    json.dump(document(report), stream, indent=2, allow_nan=False)
+    stream.write("\n")
+
+
+def document(report: GateReport) -> dict[str, Any]:
+    """The report as JSON's types."""
+    outcome = gate_words.gate_outcome(report)
+    return {
+        "schema": SCHEMA,
+        "layoutprobe": report.version,
+        "manifest": report.manifest,
+        "verdict": outcome.word,
+        "summary": outcome.sentence,
+        "exit_code": report.exit_code,
+        "kernels": [_kernel(verdict) for verdict in report.verdicts],
+    }
+
+
+def _kernel(verdict: KernelVerdict) -> dict[str, Any]:
+    outcome = gate_words.outcome(verdict)
+    return {
+        "name": verdict.name,
+        "symbol": verdict.symbol,
+        "target": verdict.target,
+        "source": verdict.source,
+        "sizes": list(verdict.sizes),
+        "verdict": outcome.word,
+        "summary": outcome.sentence,
+        "exit_code": verdict.exit_code,
+        "error": verdict.error or None,
+        "open": [{"check": o.check or None, "reason": o.reason} for o in gate_words.open_questions(verdict)],
+        "seconds": round(verdict.seconds, 3),
+        "evidence": [{"kind": e.kind, "source": e.source, "digest": e.digest} for e in verdict.evidence],
+        "toolchain": dict(verdict.toolchain),
+        "checks": [_check(verdict, result) for result in verdict.results],
+    }
+
+
+def _check(verdict: KernelVerdict, result: CheckResult) -> dict[str, Any]:
+    return {
+        "check": result.check,
+        "law": result.law,
+        "status": result.status,
+        "reason": result.reason or None,
+        "waived": result.waived,
+        "metrics": {name: _figure(value) for name, value in result.metrics.items()},
+        "findings": [_finding(verdict, found) for found in result.findings],
+    }
+
+
+def _finding(verdict: KernelVerdict, found: Finding) -> dict[str, Any]:
+    place = gate_words.place(verdict, found)
+    return {**finding(found), "place": {"file": place.file, "line": place.line}}
+
+
+def _figure(value: object) -> bool | float | int | str:
+    """A figure as JSON knows it; what is no finite number becomes text."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, float):  # numpy's float64 is one
+        return float(value) if math.isfinite(value) else str(float(value))
+    return plain(value)

@@ -1,0 +1,173 @@
+"""SARIF 2.1.0 for code scanning: a rule per check, a result per finding and per open question.
+
+A finding has level "error"; what could not be decided is a result too, of level "warning", because
+a service that shows no result shows green. Checks that hold or do not apply give no result: services
+would list them as alerts. Why they do not apply stands in the notifications of the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any, TextIO
+from urllib.parse import quote
+
+from layoutprobe.render.gate import words as gate_words
+from layoutprobe.render.gate.words import Open, Place
+from layoutprobe.render.layout import words
+from layoutprobe.render.layout.json_ import finding as finding_object
+from layoutprobe.render.text import printable
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import GateReport, KernelVerdict
+
+VERSION = "2.1.0"
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+KERNEL_RULE = "kernel"
+"""Rule of what concerns a kernel as a whole: it could not be compiled or run."""
+KERNEL_LAW = "each kernel of the manifest can be checked"
+ROOT = "%SRCROOT%"
+
+
+def write(report: GateReport, stream: TextIO) -> None:
+    """Write one SARIF log with one run, ASCII only, ending in a newline."""
+    json.dump(log(report), stream, indent=2, allow_nan=False)
+    stream.write("\n")
+
+
+def log(report: GateReport) -> dict[str, Any]:
+    """The report as a SARIF log."""
+    laws = {KERNEL_RULE: KERNEL_LAW}
+    laws |= {result.check: result.law for verdict in report.verdicts for result in verdict.results}
+    index = {name: i for i, name in enumerate(laws)}
+    results = [result for verdict in report.verdicts for result in _results(verdict, index)]
+    if not report.verdicts:
+        unread = Open("", gate_words.gate_outcome(report).sentence)
+        results.append(_open(unread, "", Place(gate_words.shown(report.manifest), None), index))
+    run = {
+        "tool": {"driver": _driver(report, laws)},
+        "automationDetails": {"id": printable(f"layoutprobe/{report.manifest}/")},
+        "invocations": [_invocation(report)],
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
+
+
+def _driver(report: GateReport, laws: dict[str, str]) -> dict[str, Any]:
+    rules = [
+        {
+            "id": printable(name),
+            "shortDescription": {"text": printable(law) or printable(name)},
+            "help": {"text": printable(_help(name, law))},
+            "defaultConfiguration": {"level": "error"},
+        }
+        for name, law in laws.items()
+    ]
+    return {"name": "layoutprobe", "version": printable(report.version), "rules": rules}
+
+
+def _help(name: str, law: str) -> str:
+    if name == KERNEL_RULE:
+        return f"{law}: it compiles, runs to its end, and some check applies to it."
+    return f"{law}.\n\n`layoutprobe explain {name}` says how it is tested, and what it cannot see."
+
+
+def _results(verdict: KernelVerdict, index: dict[str, int]) -> list[dict[str, Any]]:
+    results = []
+    kernel = gate_words.kernel_title(verdict)
+    for result in verdict.results:
+        for found in result.findings:
+            place = gate_words.place(verdict, found)
+            results.append(_finding(found, result.check, verdict, place, index))
+    whole = gate_words.place(verdict)
+    results += [_open(question, kernel, whole, index) for question in gate_words.open_questions(verdict)]
+    return results
+
+
+def _finding(
+    found: Finding, check: str, verdict: KernelVerdict, place: Place, index: dict[str, int]
+) -> dict[str, Any]:
+    kernel = gate_words.kernel_title(verdict)
+    text = "\n".join([f"{kernel}: {found.what}", *(f"{a}: {b}" for a, b in words.finding(found))])
+    result = _result(check, "error", text, kernel, place, index)
+    result["partialFingerprints"] = {"layoutprobe/v1": _fingerprint(check, kernel, place.file, found.what)}
+    details = {name: value for name, value in finding_object(found).items() if value is not None}
+    result["properties"] = _clean({"kernel": verdict.name, "target": verdict.target, **details})
+    return result
+
+
+def _clean(value: Any) -> Any:
+    """The same data without control characters."""
+    if isinstance(value, dict):
+        return {printable(name): _clean(each) for name, each in value.items()}
+    return printable(value) if isinstance(value, str) else value
+
+
+def _open(question: Open, kernel: str, place: Place, index: dict[str, int]) -> dict[str, Any]:
+    check = question.check or KERNEL_RULE
+    text = f"{kernel}: could not be decided: {question.reason}" if kernel else question.reason
+    result = _result(check, "warning", text, kernel, place, index)
+    result["partialFingerprints"] = {"layoutprobe/v1": _fingerprint(check, kernel, place.file, "undecided")}
+    return result
+
+
+def _result(
+    check: str, level: str, text: str, kernel: str, place: Place, index: dict[str, int]
+) -> dict[str, Any]:
+    location: dict[str, Any] = {"physicalLocation": _physical(place)}
+    if kernel:
+        location["logicalLocations"] = [{"name": printable(kernel), "kind": "function"}]
+    return {
+        "ruleId": printable(check),
+        "ruleIndex": index[check],
+        "level": level,
+        "message": {"text": printable(text)},
+        "locations": [location],
+    }
+
+
+def _physical(place: Place) -> dict[str, Any]:
+    """Where; a whole file is its first line, since services need one."""
+    return {"artifactLocation": artifact(place.file), "region": {"startLine": place.line or 1}}
+
+
+def artifact(path: str) -> dict[str, str]:
+    """A path as a URI: relative to the root of the sources, or absolute."""
+    if re.match(r"[A-Za-z]:/", path):
+        path = "/" + path
+    uri = quote(path.encode("utf-8", "surrogatepass"), safe="/-._~")
+    if uri.startswith("/"):
+        return {"uri": "file://" + uri}
+    return {"uri": uri or ".", "uriBaseId": ROOT}
+
+
+def _fingerprint(*parts: str) -> str:
+    """The same finding after an unrelated edit: without its line."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+def _invocation(report: GateReport) -> dict[str, Any]:
+    """Whether everything could be decided, and what did not apply."""
+    notes = []
+    for verdict in report.verdicts:
+        kernel = gate_words.kernel_title(verdict)
+        notes += [
+            _note("warning", f"{kernel}: {o.check} undecided: {o.reason}")
+            for o in gate_words.open_questions(verdict)
+        ]
+        notes += [
+            _note("note", f"{kernel}: {result.check} skipped: {result.reason}")
+            for result in verdict.results
+            if result.status == "skipped"
+        ]
+    undecided = report.exit_code == 2 or any(note["level"] == "warning" for note in notes)
+    return {
+        "executionSuccessful": not undecided,
+        "exitCode": report.exit_code,
+        "toolExecutionNotifications": notes,
+    }
+
+
+def _note(level: str, text: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": printable(text)}}

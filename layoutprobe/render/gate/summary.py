@@ -1,0 +1,103 @@
+"""Markdown for a job's summary: the verdict, a table of kernels and checks, findings in full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TextIO
+
+from layoutprobe.render.gate import words as gate_words
+from layoutprobe.render.layout import words
+from layoutprobe.render.text import printable
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import GateReport, KernelVerdict
+
+SIGNS = {"holds": "✅", "finding": "❌", "undecided": "❔", "skipped": "➖"}
+LEGEND = {"holds": "holds", "finding": "finding", "undecided": "undecided", "skipped": "does not apply"}
+MOST_FINDINGS = 50
+"""GitHub refuses summaries over 1 MiB; the other findings are counted."""
+LONGEST = 2000
+"""Characters of one text."""
+
+
+def write(report: GateReport, stream: TextIO) -> None:
+    """Write GitHub-flavoured Markdown."""
+    stream.write("\n".join(lines(report)) + "\n")
+
+
+def lines(report: GateReport) -> Iterator[str]:
+    """Lines of the summary."""
+    outcome = gate_words.gate_outcome(report)
+    yield f"## {SIGNS[outcome.word]} {safe(gate_words.title(report))}"
+    yield ""
+    yield f"**{outcome.word.upper()}** ({safe(outcome.basis)}): {safe(outcome.sentence)}"
+    yield ""
+    if report.verdicts:
+        yield from _table(report)
+    yield from _findings(report)
+    yield from _open(report)
+
+
+def safe(text: str) -> str:
+    """Text that stays text, on one line: every sign that Markdown or HTML could read is escaped."""
+    cut = text if len(text) <= LONGEST else text[:LONGEST] + "..."
+    line = re.sub(r"\s+", " ", printable(cut)).strip()
+    # Plain punctuation stays readable, except where it would begin a list, a rule or a heading.
+    escaped = re.sub(r"[^\w\s',./%()?;+=-]|_|(?<=www)\.", _entity, line)
+    return re.sub(r"^[-+=]|(?<=^\d)[.)]", _entity, escaped)
+
+
+def _entity(match: re.Match[str]) -> str:
+    sign = match[0]
+    return f"&#{ord(sign)};" if sign.isascii() else sign
+
+
+def _table(report: GateReport) -> Iterator[str]:
+    checks = list(dict.fromkeys(r.check for verdict in report.verdicts for r in verdict.results))
+    yield f"| {' | '.join(['kernel', 'target', 'verdict', *map(safe, checks)])} |"
+    yield "|---|---|---|" + ":-:|" * len(checks)
+    for verdict in report.verdicts:
+        status = {result.check: SIGNS[result.status] for result in verdict.results}
+        outcome = gate_words.outcome(verdict)
+        cells = [safe(verdict.name), safe(verdict.target), f"{SIGNS[outcome.word]} {outcome.word}"]
+        yield f"| {' | '.join([*cells, *(status.get(name, '') for name in checks)])} |"
+    yield ""
+    yield ", ".join(f"{sign} {LEGEND[status]}" for status, sign in SIGNS.items())
+    yield ""
+
+
+def _findings(report: GateReport) -> Iterator[str]:
+    listed = [(verdict, found) for verdict in report.verdicts for found in verdict.findings]
+    if listed:
+        yield "### Findings"
+        yield ""
+    for verdict, found in listed[:MOST_FINDINGS]:
+        yield from _finding(verdict, found)
+    if len(listed) > MOST_FINDINGS:
+        yield f"{words.plural(len(listed) - MOST_FINDINGS, 'finding')} more, not shown here."
+        yield ""
+
+
+def _finding(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
+    place = gate_words.place(verdict, found)
+    yield f"**{safe(gate_words.kernel_title(verdict))}, {safe(found.check)}, {safe(str(place))}**"
+    yield ""
+    yield safe(found.what)
+    yield ""
+    for label, text in words.finding(found):
+        yield f"- {label}: {safe(text)}"
+    yield ""
+
+
+def _open(report: GateReport) -> Iterator[str]:
+    listed = [(v, question) for v in report.verdicts for question in gate_words.open_causes(v)]
+    if listed:
+        yield "### Undecided"
+        yield ""
+    for verdict, question in listed[:MOST_FINDINGS]:
+        check = f", {safe(question.checks)}" if question.check else ""
+        yield f"- **{safe(gate_words.kernel_title(verdict))}{check}**: {safe(question.reason)}"
+    if len(listed) > MOST_FINDINGS:
+        yield f"- {len(listed) - MOST_FINDINGS} more, not shown here"
+    if listed:
+        yield ""

@@ -1,0 +1,196 @@
+"""What a gate report says in words, the same in every format."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from layoutprobe.render.layout import words
+from layoutprobe.render.layout.words import Verdict, plural
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import GateReport, KernelVerdict
+
+WORDS = ("holds", "finding", "undecided")
+"""Exit code -> the stable name of the outcome."""
+
+_PLACE = re.compile(r"(?P<file>[^\s:][^:\n]*|[A-Za-z]:[\\/][^:\n]*):(?P<line>[1-9][0-9]{0,8})")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a reviewer has to look.
+
+    Attributes:
+        file: path relative to the directory where the gate ran, if it lies below.
+        line: counted from 1; None where only the file is known.
+    """
+
+    file: str
+    line: int | None
+
+    def __str__(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Open:
+    """Something that could not be decided.
+
+    Attributes:
+        check: its name; "" where no check of the kernel could run.
+        reason: why.
+        also: other checks that say the same, in order.
+    """
+
+    check: str
+    reason: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def checks(self) -> str:
+        """ "epilogue, numerics": all of them."""
+        return ", ".join((self.check, *self.also))
+
+
+def title(report: GateReport) -> str:
+    """One line: the command and its object."""
+    return f"layoutprobe check: {report.manifest}"
+
+
+def kernel_title(verdict: KernelVerdict) -> str:
+    """ "standard (gfx1151)": unique in a report."""
+    return f"{verdict.name} ({verdict.target})" if verdict.target else verdict.name
+
+
+def outcome(verdict: KernelVerdict) -> Verdict:
+    """The outcome of one kernel in a word and a sentence."""
+    return Verdict(WORDS[verdict.exit_code], _sentence(verdict), basis([verdict]))
+
+
+def _sentence(verdict: KernelVerdict) -> str:
+    if verdict.error:
+        return "it could not be checked"
+    counts = Counter(result.status for result in verdict.results)
+    parts = [plural(len(verdict.findings), "finding")] if verdict.findings else []
+    if held := counts["holds"]:
+        parts.append(f"{plural(held, 'check')} {'holds' if held == 1 else 'hold'}")
+    counts["skipped"] -= len(verdict.waived)
+    parts += [f"{counts[status]} {status}" for status in ("undecided", "skipped") if counts[status]]
+    if verdict.waived:
+        parts.append(_not_checked(verdict.waived))
+    return ", ".join(parts) or "no check ran"
+
+
+def _not_checked(names: Iterable[str]) -> str:
+    return f"not checked, as the manifest says: {', '.join(names)}"
+
+
+def gate_outcome(report: GateReport) -> Verdict:
+    """The outcome of the whole gate in a word and a sentence."""
+    return Verdict(WORDS[report.exit_code], _gate_sentence(report), basis(report.verdicts))
+
+
+def _gate_sentence(report: GateReport) -> str:
+    total = len(report.verdicts)
+    if not total:
+        return "no kernel was checked"
+    sentence = _counted(report, total)
+    waived = dict.fromkeys(name for verdict in report.verdicts for name in verdict.waived)
+    if not waived:
+        return sentence
+    some = sum(bool(verdict.waived) for verdict in report.verdicts)
+    return f"{sentence}; {_not_checked(waived)}" + (f" (in {some} of {total} kernels)" if total > 1 else "")
+
+
+def _counted(report: GateReport, total: int) -> str:
+    codes = [verdict.exit_code for verdict in report.verdicts]
+    if not any(codes):
+        return "the 1 kernel holds" if total == 1 else f"all {total} kernels hold"
+    parts = []
+    if wrong := codes.count(1):
+        findings = sum(len(verdict.findings) for verdict in report.verdicts)
+        parts.append(f"{plural(findings, 'finding')} in {wrong} of {plural(total, 'kernel')}")
+    if unclear := codes.count(2):
+        parts.append(f"{unclear} of {plural(total, 'kernel')} undecided")
+    if right := codes.count(0):
+        parts.append(f"{right} {'holds' if right == 1 else 'hold'}")
+    return "; ".join(parts)
+
+
+def basis(verdicts: Iterable[KernelVerdict]) -> str:
+    """The kinds of evidence; a verdict never travels without."""
+    kinds = dict.fromkeys(found.kind for verdict in verdicts for found in verdict.evidence)
+    return ", ".join(kinds) or "nothing was executed"
+
+
+def open_questions(verdict: KernelVerdict) -> Iterator[Open]:
+    """Why a kernel is not green although nothing was found; also next to findings."""
+    if verdict.error:
+        yield Open("", verdict.error)
+    for result in verdict.results:
+        if result.status == "undecided":
+            yield Open(result.check, result.reason or "no reason was given")
+    nothing_held = not any(result.status in ("holds", "finding", "undecided") for result in verdict.results)
+    if nothing_held and not verdict.error:
+        yield Open("", "no check applied to this kernel, so nothing is known about it")
+
+
+def open_causes(verdict: KernelVerdict) -> Iterator[Open]:
+    """Open questions, those of one reason as one: a run that stops early leaves most checks open."""
+    groups: dict[str, list[str]] = {}
+    for question in open_questions(verdict):
+        groups.setdefault(question.reason, []).append(question.check)
+    for reason, (first, *others) in groups.items():
+        yield Open(first, reason, tuple(others))
+
+
+def repeated(verdict: KernelVerdict) -> dict[str, str]:
+    """Check -> the check above it in the list that gives the same reason for being undecided."""
+    return {name: cause.check for cause in open_causes(verdict) if cause.check for name in cause.also}
+
+
+def place(verdict: KernelVerdict, found: Finding | None = None) -> Place:
+    """The file and line of a finding; of a kernel where there is no finding or it names no line.
+
+    A line that is only near (the compiler gave none for the instruction) names the file alone: what
+    stands beside a line must be about that line. The finding's own words say which it is near. Line
+    tables name files as the compiler was given them: relative to the source's own directory.
+    """
+    source = shown(verdict.source)
+    for key, value in () if found is None else found.where.items():
+        match = _PLACE.fullmatch(str(value))
+        if match is None:
+            continue
+        file, line = match["file"], None if key == "near line" else int(match["line"])
+        if PurePosixPath(file).name == PurePosixPath(verdict.source).name:
+            return Place(source, line)
+        return Place(shown(os.path.join(os.path.dirname(verdict.source), file)), line)
+    return Place(source, None)
+
+
+def in_full(verdict: KernelVerdict, found: Finding) -> str:
+    """A finding in plain lines: place and diagnosis, then a line per label."""
+    lines = [f"{place(verdict, found)}: {found.what}"]
+    return "\n".join([*lines, *(f"{label + ':':<10}{text}" for label, text in words.finding(found))])
+
+
+def shown(path: str) -> str:
+    """Relative to the working directory where it lies below, with forward slashes."""
+    if os.path.isabs(path):
+        with_base = os.path.relpath(path) if "\0" not in path else path
+        path = path if with_base.startswith("..") else with_base
+    return os.path.normpath(path).replace(os.sep, "/")
+
+
+def metrics(figures: Iterable[tuple[str, object]]) -> str:
+    """ "VGPRs 96, SGPRs 30": figures of a check on one line."""
+    return ", ".join(f"{name} {figure(value)}" for name, value in figures)
+
+
+def figure(value: object) -> str:
+    """A figure as people read it."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

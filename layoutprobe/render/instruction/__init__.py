@@ -1,0 +1,1 @@
+"""A solved instruction, in every format."""

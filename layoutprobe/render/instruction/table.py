@@ -1,0 +1,49 @@
+"""A solved instruction for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TextIO
+
+from rich.text import Text
+
+from layoutprobe.render.console import PlainConsole
+from layoutprobe.render.instruction.words import (
+    NO_FORM,
+    Shown,
+    answer_text,
+    basis,
+    forms,
+    operand_line,
+    readings,
+    title,
+)
+from layoutprobe.render.page import Page, glyphs_for, print_lines
+
+
+def write(shown: Shown, stream: TextIO) -> None:
+    """The table for people; it adapts to the width and the encoding of the stream."""
+    console = PlainConsole(stream)
+    page = Page(console.width, console.encoding, glyphs_for(console))
+    print_lines(_lines(shown, page), console)
+
+
+def _lines(shown: Shown, page: Page) -> Iterator[Text]:
+    solved = shown.solved
+    if shown.answers:
+        for answer in shown.answers:
+            yield from page.pairs([(answer.question, answer_text(answer))])
+        yield from page.pairs([("", title(solved)), ("evidence", str(solved.evidence))], "dim")
+        return
+    yield from page.paragraph(title(solved), "bold")
+    alone = len(shown.dialects) == 1
+    for matrix in shown.matrices:
+        yield Text("")
+        yield from page.paragraph(operand_line(solved, matrix), "bold cyan")
+        for dialect, form in forms(shown, matrix):
+            if form is not None and alone and "\n" in form.lines:
+                yield from (Text(f"  {line}") for line in form.lines.splitlines())
+                continue
+            yield from page.pairs([(dialect, form.text if form else NO_FORM)])
+    yield Text("")
+    yield from page.pairs(readings(shown) + basis(solved), "dim")

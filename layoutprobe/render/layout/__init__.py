@@ -1,0 +1,1 @@
+"""A LayoutReport, in every format."""

@@ -1,0 +1,159 @@
+"""The terminal report: header, lane x VGPR table, and last what the reader must not miss.
+
+Lines are laid out here and not by rich's tables, because a cell may never break: where the
+columns do not fit the width, they are dealt into blocks below each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from layoutprobe.render.console import PlainConsole
+from layoutprobe.render.layout import words
+from layoutprobe.render.layout.cells import Glyphs, number_list
+from layoutprobe.render.layout.grid import (
+    FIRST_REGISTER,
+    Grid,
+    Row,
+    grid,
+    legend,
+    marks_of,
+    merged_example,
+    notation,
+)
+from layoutprobe.render.layout.lds import MAX_LINES, lds_lines
+from layoutprobe.render.layout.view import Mark, View
+from layoutprobe.render.page import Page, glyphs_for, print_lines
+
+MARK_STYLES = {
+    Mark.NONE: "",
+    Mark.COPY: "cyan",
+    Mark.DEAD: "bright_black",
+    Mark.UNKNOWN: "yellow",
+    Mark.HOLE: "yellow",
+    Mark.MISMATCH: "bold red",
+}
+MERGED_STYLE = "cyan"
+NEEDED_STYLE = "green"
+
+
+def write(view: View, stream: TextIO) -> None:
+    """Write the report for a terminal, a pipe or a file, as the stream allows."""
+    show(view, PlainConsole(stream))
+
+
+def show(view: View, console: Console) -> None:
+    """Write the report to a rich console."""
+    print_lines(lines(view, console.width, console.encoding, glyphs_for(console)), console)
+
+
+def lines(view: View, width: int, encoding: str, glyphs: Glyphs) -> Iterator[Text]:
+    """Every line of the report; none is longer than `width` unless one word or cell is.
+
+    Args:
+        view: what is shown.
+        width: columns of the terminal.
+        encoding: of the stream; what it cannot carry is escaped.
+        glyphs: characters to draw with.
+    """
+    page = _Page(width, encoding, glyphs)
+    report = view.report
+    yield from page.paragraph(words.title(report), style="bold")
+    yield from page.pairs([*words.setup(report), *words.forms(report)])
+    yield from page.verdict(view)
+    for position in range(len(view.waves)):
+        yield Text()
+        yield from page.table(view, position)
+    yield Text()
+    if report.lds_map is not None:
+        yield from page.paragraph("LDS in address order: bytes, and what was found there", style="bold")
+        yield from page.pairs(lds_lines(report.lds_map, report.matrix, None if view.whole_lds else MAX_LINES))
+        yield Text()
+    yield from page.pairs(words.details(view))
+    for number, found in enumerate(report.findings, 1):
+        yield Text()
+        heading = f"{glyphs.bad} finding {number} of {len(report.findings)}: {found.check}"
+        yield from page.paragraph(heading, style="bold red")
+        yield from page.paragraph(found.what, indent="  ")
+        yield from page.pairs([("  " + label, text) for label, text in words.finding(found)])
+    yield Text()
+    yield from page.verdict(view)
+
+
+class _Page(Page):
+    """A page with the table of a wave on it."""
+
+    def verdict(self, view: View) -> Iterator[Text]:
+        outcome = words.verdict(view.report)
+        yield from self.outcome(outcome.word, outcome.sentence, outcome.basis)
+
+    def table(self, view: View, position: int) -> Iterator[Text]:
+        """The lane x VGPR table of one wave with its legend."""
+        yield from self.paragraph(caption(view, view.waves[position]), style="bold")
+        table = grid(view, position, self.glyphs)
+        blocks, gap = table.blocks(self.width)
+        for i, columns in enumerate(blocks):
+            if i:
+                yield Text()
+            yield from self.block(table, columns, " " * gap)
+        for sign, text, style in self.legend(view, position, table):
+            body = self.wrap(text, self.width - len(sign) - 2)
+            for i, line in enumerate(body):
+                left = sign if i == 0 else " " * len(sign)
+                yield Text.assemble((f" {left} " if sign else " ", style), (line, "dim"))
+
+    def block(self, table: Grid, columns: list[int], gap: str) -> Iterator[Text]:
+        """Some columns of the table, with heading and rule."""
+        left = table.label_width
+        widths = [table.column_width(column) for column in columns]
+        heads = gap.join(f"{table.headings[c]:<{w}}" for c, w in zip(columns, widths, strict=True))
+        bar, rule = self.glyphs.bar, self.glyphs.rule
+        yield Text(f"{'lane':>{left}} {bar} {heads}".rstrip(), style="bold")
+        yield Text(rule * (left + 1) + self.glyphs.cross + rule * (len(heads) + 1), style="bright_black")
+        for row in table.rows:
+            if any(row.texts[column] for column in columns):
+                yield self.row(row, columns, widths, left, gap)
+
+    def row(self, row: Row, columns: list[int], widths: list[int], left: int, gap: str) -> Text:
+        label_style = NEEDED_STYLE if row.kind == "needs" else MERGED_STYLE if row.merged else ""
+        line = Text.assemble((f"{row.label:>{left}}", label_style), (f" {self.glyphs.bar} ", "bright_black"))
+        for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
+            style = NEEDED_STYLE if row.kind == "needs" else MARK_STYLES[row.marks[column]]
+            text = row.texts[column]
+            line.append(gap if i else "")
+            line.append(text, style)
+            line.append(" " * (width - len(text)))
+        line.rstrip()
+        return line
+
+    def legend(self, view: View, position: int, table: Grid) -> Iterator[tuple[str, str, str]]:
+        """(sign, sentence, style of the sign)."""
+        reading = notation(view, position, self.glyphs)
+        if reading:
+            yield "", f"{reading}; {FIRST_REGISTER}", ""
+        merged = merged_example(table.rows)
+        if merged:
+            alike = (
+                "hold the same elements (replicated)" if view.report.loaded.identified else "look the same"
+            )
+            yield merged, f"on one line: these lanes {alike}", MERGED_STYLE
+        for sign, text, mark in legend(marks_of(table), self.glyphs, view.report):
+            yield sign, text, MARK_STYLES[mark]
+
+
+def caption(view: View, wave: int) -> str:
+    """Heading of one wave's table."""
+    report = view.report
+    text = f"matrix {report.matrix}, wave {wave} of {report.loaded.waves}"
+    wrong = int(report.mismatch[wave].sum())
+    if wrong:
+        text += f": {wrong} of {report.mismatch[wave].size} slots wrong"
+    if len(view.lanes) < report.loaded.lanes:
+        text += f"; {words.plural_name('lane', view.lanes)} {number_list(view.lanes)} only"
+    if len(view.vgprs) < report.loaded.vgprs:
+        text += f"; {words.plural_name('VGPR', view.vgprs)} {number_list(view.vgprs)} only"
+    return text

@@ -1,0 +1,107 @@
+"""What `layoutprobe check` found, as plain data: reports, exit codes and plugins read it from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from layoutprobe.capture.capture import Evidence
+from layoutprobe.report.finding import Finding
+
+Status = Literal["holds", "finding", "undecided", "skipped"]
+"""What a check came to: its law holds; it is broken; it could not be decided; or the check does
+not apply to this kernel (and says why). Only "holds" is green."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One check of one kernel.
+
+    Attributes:
+        check: name of the check.
+        law: what it tests, in one line.
+        status: see Status.
+        findings: what is wrong, one per root cause; empty unless status is "finding".
+        reason: why it is undecided or skipped; what was covered, where it holds.
+        metrics: figures in the order in which they are to be shown, name -> value with unit.
+        waived: skipped because the manifest's author says so, though it may well apply.
+    """
+
+    check: str
+    law: str
+    status: Status
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+    metrics: Mapping[str, object] = field(default_factory=dict)
+    waived: bool = False
+
+
+@dataclass(frozen=True)
+class KernelVerdict:
+    """All checks of one kernel for one target.
+
+    Attributes:
+        name: the kernel's name in the manifest.
+        symbol: the kernel's name in the code object.
+        target: processor that it was compiled for.
+        source: path of its source or code object, as the manifest names it.
+        sizes: the problem sizes that were run, as the manifest names them: "M=128 N=128 K=64".
+        results: one per check, in the order of the registry.
+        evidence: what the verdict rests on.
+        toolchain: compiler, flags, code-object digest.
+        seconds: wall time of compiling, running and checking.
+        error: why the kernel could not be checked at all; "" when it was.
+    """
+
+    name: str
+    symbol: str
+    target: str
+    source: str
+    sizes: tuple[str, ...]
+    results: tuple[CheckResult, ...]
+    evidence: tuple[Evidence, ...]
+    toolchain: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    error: str = ""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, in the order of the checks."""
+        return tuple(finding for result in self.results for finding in result.findings)
+
+    @property
+    def waived(self) -> tuple[str, ...]:
+        """Names of the checks that the manifest skips: nobody looked."""
+        return tuple(result.check for result in self.results if result.waived)
+
+    @property
+    def exit_code(self) -> int:
+        """0 all that applies holds, 1 a finding, 2 something could not be decided."""
+        if self.findings:
+            return 1
+        undecided = self.error or any(r.status == "undecided" for r in self.results)
+        return 2 if undecided or not any(r.status == "holds" for r in self.results) else 0
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """The verdicts on all kernels of a manifest.
+
+    Attributes:
+        manifest: path of the manifest.
+        verdicts: one per kernel and target.
+        version: version of layoutprobe.
+    """
+
+    manifest: str
+    verdicts: tuple[KernelVerdict, ...]
+    version: str
+
+    @property
+    def exit_code(self) -> int:
+        """1 if any kernel has a finding, else 2 if anything could not be decided, else 0."""
+        codes = {verdict.exit_code for verdict in self.verdicts}
+        if 1 in codes:
+            return 1
+        return 2 if 2 in codes or not codes else 0

@@ -1,0 +1,125 @@
+"""Where accumulators end up: the codes that `AccumulatorCoder` left in the outputs, decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.observe.accumulators import AccumulatorCoding, Chains, SlotCodes, result_type
+from layoutprobe.observe.matrix import SLOTS
+from layoutprobe.observe.outputs import StoreRecorder, Stores, touched
+from layoutprobe.trace.held import Form, Problem
+from layoutprobe.trace.subject import Recorded, Subject, UndecidedError
+
+Ints = NDArray[np.int64]
+
+_EXACT = {"f16": 2047, "bf16": 255, "f32": (1 << 24) - 1, "f64": (1 << 24) - 1, "i32": (1 << 30) - 1,
+          "u32": (1 << 30) - 1, "i16": 32767, "u16": 65535, "i8": 127, "u8": 255}  # fmt: skip
+"""dtype -> largest code; all integers up to it are exact."""
+_SLACK = 4
+"""Slots that are numbered, per element of D: ragged tiles and several accumulators need more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """What arrived in D.
+
+    Attributes:
+        chains: what was accumulated where.
+        codes: the numbering.
+        values: float64 [digit, ...], D after each run.
+        slot: int64, shape of D: slot that an element came from, -1 where it holds no code.
+        written: bool, shape of D: elements that were stored to.
+        element: int64 [chain, slot of 256], flat index of the element of D that a slot was stored
+            to, the first one; -1 where it was stored nowhere.
+        times: int64 [chain, slot of 256], elements that hold its code.
+    """
+
+    chains: Chains
+    codes: SlotCodes
+    values: NDArray[np.float64]
+    slot: Ints
+    written: NDArray[np.bool_]
+    element: Ints
+    times: Ints
+
+
+def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
+    """Runs the kernel with coded accumulators, and decodes D.
+
+    Raises:
+        UndecidedError: there are too many accumulators, or the runs differ.
+        RunStoppedError: a run stopped at a fault.
+    """
+    name = problem.contract.d
+    dtype, shape = subject.binding.buffers[name].dtype, subject.binding.buffers[name].shape
+    results = {result_type(inst) for inst in subject.insts.values() if inst.name.startswith("v_wmma_")}
+    base = min(_EXACT.get(d, 127) for d in (dtype, *results))
+    codes = SlotCodes.for_slots(_SLACK * int(np.prod(shape)) + 64 * SLOTS, base)
+    runs = [subject.epilogue(AccumulatorCoding(codes, place), StoreRecorder) for place in range(codes.digits)]
+    chains = runs[0].record(Chains)
+    if not chains.complete:
+        raise UndecidedError("there are more accumulators than codes: check a smaller size")
+    _same_links(runs)
+    values = np.stack([np.asarray(run.outputs[name], np.float64) for run in runs])
+    slot = codes.slot(list(values))
+    slot = np.where(slot < chains.wave.size * SLOTS, slot, -1)
+    element = np.full(chains.wave.size * SLOTS, -1, np.int64)
+    held = np.flatnonzero(slot >= 0)
+    element[slot.ravel()[held][::-1]] = held[::-1]  # backwards, so that the first one stays
+    times = np.bincount(slot.ravel()[held], minlength=element.size)
+    written = _written(subject, runs[0].record(Stores), name)
+    return Arrivals(
+        chains, codes, values, slot, written, element.reshape(-1, SLOTS), times.reshape(-1, SLOTS)
+    )
+
+
+def _written(subject: Subject, stores: Stores, name: str) -> NDArray[np.bool_]:
+    """Elements of an output that any store hit; all of them where stores were lost count of."""
+    buffer, allocation = subject.binding.buffers[name], stores.allocation(f"buffer {name}")
+    if allocation is None or not stores.complete:
+        return np.ones(buffer.shape, np.bool_)
+    plain, atomic = (touched(stores, allocation, atomic=kind)[: buffer.nbytes] for kind in (False, True))
+    hit: NDArray[np.bool_] = (plain + atomic).reshape(-1, buffer.itemsize) > 0
+    return np.asarray(buffer.view(np.any(hit, axis=1, keepdims=True)[:, 0]))
+
+
+def _same_links(runs: Sequence[Recorded]) -> None:
+    first, *others = (run.record(Chains) for run in runs)
+    for other in others:
+        same = len(first.links) == len(other.links) and all(
+            x.inst.pc == y.inst.pc and np.array_equal(x.wave, y.wave) and np.array_equal(x.chain, y.chain)
+            for x, y in zip(first.links, other.links, strict=True)
+        )
+        if not same:
+            raise UndecidedError("accumulators cannot be followed: two runs with other codes differ")
+
+
+def chain_of(form: Form, chains: Chains) -> Ints:
+    """Chain that every execution of a form adds to: int64 [execution].
+
+    Raises:
+        UndecidedError: the coded runs executed other instructions than the run that coded accumulators.
+    """
+    links = [link for link in chains.links if link.inst.pc in form.insts]
+    wave, turn, chain, pc = (
+        np.concatenate([np.zeros(0, np.int64), *parts])
+        for parts in (
+            [link.wave for link in links],
+            [link.turn for link in links],
+            [link.chain for link in links],
+            [np.full(link.wave.size, link.inst.pc, np.int64) for link in links],
+        )
+    )
+    span = int(max(turn.max(initial=0), form.turn.max(initial=0))) + 1
+    key = wave * span + turn
+    order = np.argsort(key)
+    at = np.searchsorted(key, form.wave * span + form.turn, sorter=order)
+    at = order[np.minimum(at, order.size - 1)]
+    same = (wave[at] == form.wave) & (turn[at] == form.turn) & (pc[at] == form.pc)
+    if not same.all():
+        raise UndecidedError("which matrix instructions are executed depends on the values of A and B")
+    return np.asarray(chain[at])

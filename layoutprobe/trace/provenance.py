@@ -1,0 +1,243 @@
+"""Coded runs put together: every execution of a matrix instruction held against the product's law.
+
+The checks `operand-provenance` and `epilogue` read the same analysis: which of A, B and D is to be
+blamed can only be said with all three in view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.instructions.meetings import is_matrix
+from layoutprobe.manifest.model import Gemm
+from layoutprobe.observe.accumulators import FROM_OTHER
+from layoutprobe.observe.matrix import SLOTS, OperandRecorder, Operands
+from layoutprobe.solver.product import NOWHERE, Factors, Judgement, Targets, judge
+from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of
+from layoutprobe.trace.held import MOSTLY, Group, Problem, forms_of, group_of
+from layoutprobe.trace.subject import RunSpec, Subject
+
+Ints = NDArray[np.int64]
+
+
+class NoProductError(Exception):
+    """There is no matrix product to follow; the text says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A group of executions, and what came of them.
+
+    Attributes:
+        group: the executions.
+        factors: what their live slots held.
+        targets: where every chain is stored, in the roles of the group.
+        judgement: where the law is broken.
+    """
+
+    group: Group
+    factors: Factors
+    targets: Targets
+    judgement: Judgement
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """All that coded runs tell about a kernel at one size.
+
+    Attributes:
+        problem: the product.
+        operands: record of the first coded run.
+        arrivals: where accumulators end up.
+        judged: executions by instruction and role.
+        lost: PC -> why its operands cannot be followed.
+        summed: several accumulators are added into one element of D; the sums are right.
+        foreign: elements of D that were written but hold no accumulator's value.
+        tainted: bool [chain], chains of which an execution could not be followed.
+        astray: int64, flat elements of D that hold the accumulator of another one. Empty where
+            executions are wrong or elements foreign: then that is what is to be told.
+    """
+
+    problem: Problem
+    operands: Operands
+    arrivals: Arrivals
+    judged: tuple[Judged, ...]
+    lost: Mapping[int, str]
+    summed: bool
+    foreign: int = 0
+    tainted: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    astray: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+_KNOWN: WeakKeyDictionary[Subject, Analysis] = WeakKeyDictionary()
+
+
+def analysis_of(subject: Subject) -> Analysis:
+    """The analysis of a subject, made once.
+
+    Raises:
+        NoProductError: the contract is no product, or the kernel has no matrix instruction.
+        UndecidedError: the kernel cannot be followed.
+        RunStoppedError: a run stopped at a fault.
+    """
+    found = _KNOWN.get(subject)
+    if found is None:
+        found = _KNOWN[subject] = _analyse(subject)
+    return found
+
+
+def require_product(subject: Subject) -> Gemm:
+    """The contract, if it is a matrix product.
+
+    Raises:
+        NoProductError: it is not.
+    """
+    if not isinstance(subject.contract, Gemm):
+        raise NoProductError("the contract names no matrix product D = alpha * A @ B + beta * C")
+    return subject.contract
+
+
+def _analyse(subject: Subject) -> Analysis:
+    require_product(subject)
+    if not any(is_matrix(inst) for inst in subject.insts.values()):
+        raise NoProductError("the kernel has no matrix instruction")
+    problem = Problem.of(subject)
+    # A factor folded into an operand, or C into the accumulator, would change the codes.
+    specs = [
+        RunSpec(f"code{digit}", (OperandRecorder,), alpha=1.0, beta=0.0)
+        for digit in range(problem.coding.digits)
+    ]
+    forms, operands = forms_of([subject.run(spec) for spec in specs], problem.coding)
+    if not forms:
+        raise NoProductError("no matrix instruction is executed at this size")
+    arrivals = arrivals_of(subject, problem)
+    groups: list[Group] = []
+    lost: dict[int, str] = {}
+    tainted = np.zeros(arrivals.chains.wave.size, np.bool_)
+    for form in forms:
+        found, missed = group_of(form, problem)
+        groups += found
+        lost.update(missed)
+        tainted[chain_of(form, arrivals.chains)[np.isin(form.pc, list(missed))]] = True
+    made = [(group, group.factors(problem, chain_of(group.form, arrivals.chains))) for group in groups]
+    element, summed, foreign = _destinations(problem, arrivals, made)
+    judged = tuple(
+        Judged(group, factors, targets, judge(factors, targets, problem.k))
+        for group, factors in made
+        for targets in [_targets(problem, element, group)]
+    )
+    broken = any(one.judgement.broken.any() for one in judged)
+    astray = (
+        np.zeros(0, np.int64) if broken or summed or foreign else _astray(problem, arrivals, made, tainted)
+    )
+    return Analysis(problem, operands, arrivals, judged, lost, summed, foreign, tainted, astray)
+
+
+def _targets(problem: Problem, element: Ints, group: Group) -> Targets:
+    """Where the slots of every chain go, by their flat element of D."""
+    at = element[:, group.form.code_slots]
+    product, inside = np.divmod(at, problem.m * problem.n)
+    row, col = np.divmod(inside, problem.n)
+    product %= problem.batch
+    there = at >= 0
+    m, n = (
+        np.where(there, product * extent + axis, NOWHERE).astype(np.int32)
+        for extent, axis in ((problem.m, row), (problem.n, col))
+    )
+    if group.swapped:
+        m, n = n, m
+    return Targets(m, n)
+
+
+def _destinations(
+    problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Factors]]
+) -> tuple[Ints, bool, int]:
+    """Element of D for every slot of every chain; whether D holds sums; elements that hold neither."""
+    foreign = (arrivals.slot < 0) & arrivals.written
+    if not foreign.any():
+        return arrivals.element, False, 0
+    # Where hardly anything is a code, what looks like one is chance.
+    element = arrivals.element if foreign.mean() < MOSTLY else np.full_like(arrivals.element, -1)
+    expected = _expected(problem, arrivals, made)
+    there = expected >= 0
+    slot = np.flatnonzero(there.ravel())
+    size = arrivals.slot.size
+    if problem.contract.split_k or not slot.size:
+        return element, False, int(foreign.sum())
+    for place, value in enumerate(arrivals.values):
+        weights = arrivals.codes.digit(slot, place).astype(np.float64)
+        total = np.bincount(expected.ravel()[slot], weights, minlength=size)
+        if not np.array_equal(total, value.ravel()):
+            return element, False, int(foreign.sum())
+    return expected, True, 0
+
+
+def _astray(
+    problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Factors]], tainted: NDArray[np.bool_]
+) -> Ints:
+    """Elements of D whose slot the operands put elsewhere: a slot may be stored more than once, and
+    only one of its elements is the one that `Arrivals.element` knows."""
+    expected, slot = _expected(problem, arrivals, made).ravel(), arrivals.slot.ravel()
+    held = np.flatnonzero(slot >= 0)
+    held = held[~tainted[slot[held] // SLOTS]]
+    wanted, several = expected[slot[held]], arrivals.times.ravel()[slot[held]] > 1
+    # What waves that were not looked at should hold is unknown, but two elements they cannot be.
+    elsewhere = wanted != held % (problem.batch * problem.m * problem.n)
+    return np.asarray(held[elsewhere & ((wanted >= 0) | several)])
+
+
+def _expected(problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Factors]]) -> Ints:
+    """Element that every slot should go to, as the operands of its chain say: [chain, slot]."""
+    expected = np.full((arrivals.chains.wave.size, SLOTS), -1, np.int64)
+    for group, factors in made:
+        # Where one operand is zero (a K tail), nothing is added, whatever the other holds.
+        live = np.logical_and((factors.a_row >= 0).any(axis=2), (factors.b_col >= 0).any(axis=2))
+        row, col = (np.where(live[:, :, None], x, -1).max(axis=3) for x in (factors.a_row, factors.b_col))
+        m, n = np.broadcast_arrays(row[..., None], col[:, :, None, :])
+        if group.swapped:
+            m, n = n, m
+        inside = (m >= 0) & (n >= 0) & (m // problem.m == n // problem.n)
+        flat = (m // problem.m * problem.m + m % problem.m) * problem.n + n % problem.n
+        chains = np.broadcast_to(factors.chain[:, None, None, None], flat.shape)
+        slots = np.broadcast_to(group.form.code_slots, flat.shape)
+        expected[chains[inside], slots[inside]] = flat[inside]
+    return expected
+
+
+def wrong_counts(analysis: Analysis) -> tuple[Ints, NDArray[np.int32], NDArray[np.bool_]]:
+    """Chains whose stored outputs miss a k or have one twice.
+
+    Chains that share an output count together. Left out are those of which an execution is already
+    known to be wrong, was not kept, or could not be followed.
+
+    Returns:
+        chain numbers, how often each k was added: [chain, K], and which began with values that are
+        neither zero nor an accumulator's.
+    """
+    chains = analysis.arrivals.chains
+    bad = analysis.tainted | ~analysis.operands.kept[chains.wave]
+    counted = np.zeros((chains.wave.size, analysis.problem.k), np.int32)
+    stored = np.zeros(chains.wave.size, np.bool_)
+    lines: list[Ints] = [np.arange(chains.wave.size)]
+    for judged in analysis.judged:
+        bad[judged.factors.chain[judged.judgement.broken]] = True
+        counted += judged.judgement.counted
+        stored |= judged.targets.stored.any(axis=(1, 2, 3))
+        if analysis.summed or analysis.problem.contract.split_k:
+            tile = np.concatenate(
+                [x.reshape(x.shape[0], -1) for x in (judged.targets.row(), judged.targets.col())], axis=1
+            )
+            lines = [np.unique(tile, axis=0, return_inverse=True)[1].ravel()]
+    share = lines[0]
+    together = np.zeros((int(share.max(initial=0)) + 1, analysis.problem.k), np.int32)
+    np.add.at(together, share[stored], counted[stored])
+    spoiled = np.zeros(len(together), np.bool_)
+    spoiled[share[stored & bad]] = True
+    counted = together[share]
+    wrong = np.flatnonzero(stored & ~spoiled[share] & (counted != 1).any(axis=1))
+    return wrong, counted[wrong], chains.start[wrong] == FROM_OTHER

@@ -1,0 +1,181 @@
+"""One kernel at one size, and the runs of it that anybody may ask for.
+
+Nothing here runs a kernel: the gate does, once for all that ask for the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from numpy.typing import NDArray
+
+from layoutprobe.arch import Arch
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import Inst
+from layoutprobe.manifest.binding import Binding
+from layoutprobe.manifest.coding import Coding
+from layoutprobe.manifest.model import Contract, KernelCase, Sizes
+from layoutprobe.observe.base import Recorder
+
+Record = TypeVar("Record")
+RecorderFactory = Callable[[], Recorder]
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """Which run of the kernel is wanted; equal specs are one run.
+
+    Attributes:
+        inputs: name of an input kind, see `layoutprobe.manifest.inputs`: "integers" (small, exact
+            in every dtype, no permutation survives), "normal" (standard normal; bytes of all values),
+            "zeros", "code0", "code1"... (the digits of `subject.coding`).
+        observers: factories of the observers that watch it.
+        alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
+    """
+
+    inputs: str = "integers"
+    observers: tuple[RecorderFactory, ...] = ()
+    alpha: float | None = None
+    beta: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """One run.
+
+    Attributes:
+        spec: which.
+        inputs: argument -> logical tensor before the run, for buffers of role "in" and "inout"
+            whose contents were defined. bf16 comes as float32; padding is left out.
+        outputs: argument -> logical tensor after it, for roles "out" and "inout"; empty after a
+            fault.
+        undefined: argument -> set bits that are undefined (unsigned, shaped like the output);
+            only those that have any.
+        stray: argument -> bytes that the kernel changed and must not: in an input, or in the
+            padding of any buffer.
+        alpha, beta: factors of this run, under a Gemm contract.
+        records: what the observers saw.
+        fault: why the run stopped early, None where it came to its end. The records then hold
+            what was seen until there.
+    """
+
+    spec: RunSpec
+    inputs: Mapping[str, NDArray[Any]]
+    outputs: Mapping[str, NDArray[Any]]
+    undefined: Mapping[str, NDArray[Any]]
+    stray: Mapping[str, int]
+    alpha: float
+    beta: float
+    records: tuple[object, ...]
+    fault: ExecutionError | None = None
+
+    def record(self, kind: type[Record]) -> Record:
+        """The record of that type; LookupError where no observer of this run makes one."""
+        for record in self.records:
+            if isinstance(record, kind):
+                return record
+        raise LookupError(f"no observer of this run makes a {kind.__name__}")
+
+
+class Runner(Protocol):
+    """Runs the kernel, and remembers."""
+
+    def __call__(self, spec: RunSpec) -> Recorded:
+        """The run of that spec; never raises for a fault of the kernel, which it records."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One kernel for one target at one size.
+
+    Attributes:
+        case: its entry in the manifest.
+        binding: grid, block, and where each element of each buffer lies. In faults and accesses
+            the allocation of argument X is the Region named "buffer X".
+        arch: facts of the target; None where `arch/` does not know it.
+        code, kernel: the code object.
+        insts: instructions by PC. Decoded when first asked for.
+        coding: the numbers that coded inputs carry.
+        runner: the gate's.
+        observers: of the plain run.
+        reference: the user's function of a Reference contract; None where the user did not allow
+            it to be loaded, or there is none.
+    """
+
+    case: KernelCase
+    binding: Binding
+    arch: Arch | None
+    code: CodeObject
+    kernel: Kernel
+    load_insts: Callable[[], Mapping[int, Inst]]
+    coding: Coding
+    runner: Runner
+    observers: tuple[RecorderFactory, ...] = ()
+    reference: Callable[..., Any] | None = field(default=None)
+
+    @property
+    def sizes(self) -> Sizes:
+        """Name -> value."""
+        return self.binding.sizes
+
+    @property
+    def contract(self) -> Contract:
+        """What the outputs are."""
+        return self.case.contract
+
+    @property
+    def insts(self) -> Mapping[int, Inst]:
+        """Instructions by PC."""
+        return self.load_insts()
+
+    def line(self, pc: int) -> str:
+        """ "file:line" of a PC, "" where unknown."""
+        return self.code.lines.find(pc) or ""
+
+    def near_line(self, pc: int) -> str:
+        """ "file:line" of the nearest instruction of the kernel before a PC that has one, "" where none."""
+        return self.code.lines.near(pc, self.kernel.entry) or ""
+
+    def run(self, spec: RunSpec, *, partial: bool = False) -> Recorded:
+        """A run of the kernel.
+
+        Args:
+            spec: which.
+            partial: give what was recorded also where the run stopped at a fault.
+
+        Raises:
+            RunStoppedError: the run stopped, and `partial` is False.
+        """
+        recorded = self.runner(spec)
+        if recorded.fault is not None and not partial:
+            raise RunStoppedError(recorded.fault)
+        return recorded
+
+    def plain(self, *, partial: bool = False) -> Recorded:
+        """The run on small integers, watched by the observers of all selected checks."""
+        return self.run(RunSpec("integers", self.observers), partial=partial)
+
+    def coded(self, *observers: RecorderFactory, partial: bool = False) -> tuple[Recorded, ...]:
+        """One run per digit of `coding`, low digit first."""
+        specs = [RunSpec(f"code{digit}", observers) for digit in range(self.coding.digits)]
+        return tuple(self.run(spec, partial=partial) for spec in specs)
+
+    def epilogue(self, *observers: RecorderFactory, partial: bool = False) -> Recorded:
+        """A run on zeros with alpha 1 and beta 0, for an observer that replaces accumulators."""
+        return self.run(RunSpec("zeros", observers, alpha=1.0, beta=0.0), partial=partial)
+
+
+class UndecidedError(Exception):
+    """A check cannot decide; the text says why. The same as returning `CHECK.undecided(text)`."""
+
+
+class RunStoppedError(Exception):
+    """A run that a check needs stopped at a fault."""
+
+    def __init__(self, fault: ExecutionError) -> None:
+        super().__init__(fault.what)
+        self.fault = fault
