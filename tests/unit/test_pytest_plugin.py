@@ -150,7 +150,7 @@ def test_results_can_be_read(run: Runner, asked: list[dict[str, Any]], pytester:
 
         def test_result(layoutprobe):
             with pytest.raises(LookupError, match="nothing was checked"):
-                layoutprobe.report.gate
+                layoutprobe.verdict
             checked = layoutprobe.check("green.toml", checks="resources")
             assert checked.verdict.name == "standard"
             assert layoutprobe.result("resources").metrics["VGPRs"] == 96
@@ -175,7 +175,7 @@ def test_the_marker_checks_before_the_test(
 
         @pytest.mark.layoutprobe(manifest="green.toml", kernel="standard")
         def test_green(layoutprobe):
-            assert layoutprobe.report.gate.exit_code == 0
+            assert layoutprobe.verdict.exit_code == 0
 
         @pytest.mark.layoutprobe("undecided.toml")
         def test_undecided():
