@@ -13,8 +13,7 @@ _TEXT = """
 .p2align 8
 .type k,@function
 k:
-{loads}
-  {wait}
+{prologue}
 {body}
   s_endpgm
 .Lend:
@@ -23,7 +22,7 @@ k:
 .p2align 6
 .amdhsa_kernel k
   .amdhsa_user_sgpr_kernarg_segment_ptr 1
-  .amdhsa_user_sgpr_count 2
+  .amdhsa_user_sgpr_count {user}
   .amdhsa_kernarg_size {kernarg}
   .amdhsa_group_segment_fixed_size {lds}
   .amdhsa_private_segment_fixed_size {scratch}
@@ -66,25 +65,49 @@ def scaffolded(
     target: str,
     wave_size: int = 32,
     pointers: int = 2,
+    arguments: int | None = None,
     lds: int = 0,
     scratch: int = 0,
     vgprs: int = 96,
+    prologue: str | None = None,
+    user_sgprs: int = 2,
 ) -> CodeObject:
-    """A kernel `k` of pointer arguments only: pointer i is in s[4+2*i:5+2*i], the work-item id in v0."""
-    loads = [f"  s_load_b64 s[{4 + 2 * i}:{5 + 2 * i}], s[0:1], {8 * i:#x}" for i in range(pointers)]
+    """A kernel `k` of pointer arguments only.
+
+    At its start pointer i is in s[4+2*i:5+2*i] and the work-item id in v0; or what a `prologue` of your
+    own makes of the initial state.
+
+    Args:
+        body: instructions.
+        target, wave_size: what to assemble for.
+        pointers: arguments that are loaded.
+        arguments: pointers that the metadata lists; default: those that are loaded.
+        lds, scratch: bytes.
+        vgprs: registers of a lane.
+        prologue: instead of the loads.
+        user_sgprs: as the descriptor counts them.
+    """
+    arguments = pointers if arguments is None else arguments
     text = _TEXT.format(
         target=target,
-        loads="\n".join(loads),
-        wait="s_wait_kmcnt 0x0" if target.startswith("gfx12") else "s_waitcnt lgkmcnt(0)",
+        prologue=loads(pointers, target) if prologue is None else prologue,
         body=body,
-        kernarg=8 * pointers,
+        kernarg=8 * arguments,
         lds=lds,
         scratch=scratch,
         has_scratch=int(scratch > 0),
         vgprs=vgprs,
+        user=user_sgprs,
         wave32=int(wave_size == 32),
         wave_size=wave_size,
-        args="\n".join(_ARGUMENT.format(i, 8 * i) for i in range(pointers)) or "      []",
+        args="\n".join(_ARGUMENT.format(i, 8 * i) for i in range(arguments)) or "      []",
     )
     size = "-m" if wave_size == 64 else "-mno-"
     return load(assemble(text, target=target, flags=(f"{size}wavefrontsize64",)).data)
+
+
+def loads(pointers: int, target: str) -> str:
+    """Loads of the pointer arguments, and the wait for them."""
+    lines = [f"  s_load_b64 s[{4 + 2 * i}:{5 + 2 * i}], s[0:1], {8 * i:#x}" for i in range(pointers)]
+    wait = "s_wait_kmcnt 0x0" if target.startswith("gfx12") else "s_waitcnt lgkmcnt(0)"
+    return "\n".join([*lines, f"  {wait}"])

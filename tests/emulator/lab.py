@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,13 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scaffold import loads, scaffolded
 
 from layoutprobe.backends.base import Buffer, Launch, RunResult
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import ExecutionError
-from layoutprobe.toolchain.compile import assemble, compile_hip
+from layoutprobe.toolchain.compile import compile_hip
 
 TARGET = "gfx1151"
 KERNELS = Path(__file__).parent / "kernels"
@@ -24,55 +27,48 @@ CORPUS = Path(__file__).parents[1] / "oracle" / "corpus"
 LANES = 32
 Array = NDArray[Any]
 
-_SCAFFOLD = """
-.amdgcn_target "amdgcn-amd-amdhsa--gfx1151"
-.text
-.globl k
-.p2align 8
-.type k,@function
-k:
-{prologue}
-{body}
-  s_endpgm
-.Lend:
-.size k, .Lend-k
-.section .rodata,"a"
-.p2align 6
-.amdhsa_kernel k
-  .amdhsa_user_sgpr_kernarg_segment_ptr 1
-  .amdhsa_user_sgpr_count {user}
-  .amdhsa_kernarg_size {kernarg}
-  .amdhsa_group_segment_fixed_size {lds}
-  .amdhsa_private_segment_fixed_size {scratch}
-  .amdhsa_enable_private_segment {has_scratch}
-  .amdhsa_system_sgpr_workgroup_id_x 1
-  .amdhsa_system_vgpr_workitem_id 0
-  .amdhsa_next_free_vgpr 128
-  .amdhsa_next_free_sgpr 100
-  .amdhsa_wavefront_size32 1
-.end_amdhsa_kernel
-.amdgpu_metadata
----
-amdhsa.version: [1, 2]
-amdhsa.kernels:
-  - .name: k
-    .symbol: k.kd
-    .kernarg_segment_size: {kernarg}
-    .kernarg_segment_align: 8
-    .group_segment_fixed_size: {lds}
-    .private_segment_fixed_size: {scratch}
-    .wavefront_size: 32
-    .sgpr_count: 100
-    .vgpr_count: 128
-    .max_flat_workgroup_size: 1024
-    .args:
-{args}
-...
-.end_amdgpu_metadata
-"""
-_ARGUMENT = (
-    "      - {{.name: p{0}, .offset: {1}, .size: 8, .value_kind: global_buffer, .address_space: global}}"
-)
+
+@dataclass(frozen=True)
+class Build:
+    """What sources are compiled for.
+
+    Attributes:
+        target: of the compiler.
+        wave: lanes of a wave.
+    """
+
+    target: str = TARGET
+    wave: int = LANES
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """That choose the size of waves."""
+        return ("-mwavefrontsize64",) if self.wave == 64 else ()
+
+
+BUILDS = {
+    "gfx1151": Build(),
+    "gfx1151-wave64": Build(wave=64),
+    "gfx1201": Build("gfx1201"),
+    "gfx1201-wave64": Build("gfx1201", 64),
+}
+_current = [BUILDS["gfx1151"]]
+"""What `compiled` builds for: the last one. The fixture `build` changes it for a test."""
+
+EVERYWHERE = pytest.mark.parametrize("build", ["gfx1151", "gfx1151-wave64", "gfx1201"], indirect=True)
+"""A test whose kernels run on every family, in waves of any size."""
+WAVE32 = pytest.mark.parametrize("build", ["gfx1151", "gfx1201"], indirect=True)
+"""The same for a test that counts waves of 32 lanes."""
+
+
+@contextmanager
+def building_for(build: Build) -> Iterator[None]:
+    """Let `compiled` build for another target."""
+    _current.append(build)
+    try:
+        yield
+    finally:
+        _current.pop()
 
 
 def assembled(
@@ -85,32 +81,33 @@ def assembled(
     prologue: str | None = None,
     user_sgprs: int = 2,
 ) -> CodeObject:
-    """A kernel `k` of pointer arguments only.
-
-    At its start pointer i is in s[4+2*i:5+2*i], the work-item id in v0, four times that in v1, and
-    the workgroup id in s2; or what a `prologue` of your own makes of the initial state.
-    """
-    arguments = pointers if arguments is None else arguments
-    loads = [f"  s_load_b64 s[{4 + 2 * i}:{5 + 2 * i}], s[0:1], {8 * i:#x}" for i in range(pointers)]
-    source = _SCAFFOLD.format(
-        prologue=prologue or "\n".join([*loads, "  s_waitcnt lgkmcnt(0)", "  v_lshlrev_b32_e32 v1, 2, v0"]),
-        body=body,
-        kernarg=8 * arguments,
+    """`scaffolded` for RDNA3 in wave32, with four times the work-item id in v1, and the workgroup id in s2."""
+    if prologue is None:
+        prologue = loads(pointers, TARGET) + "\n  v_lshlrev_b32_e32 v1, 2, v0"
+    return scaffolded(
+        body,
+        target=TARGET,
+        pointers=pointers,
+        arguments=arguments,
         lds=lds,
         scratch=scratch,
-        has_scratch=int(scratch > 0),
-        user=user_sgprs,
-        args="\n".join(_ARGUMENT.format(i, 8 * i) for i in range(arguments)) or "      []",
+        vgprs=128,
+        prologue=prologue,
+        user_sgprs=user_sgprs,
     )
-    return load(assemble(source, target=TARGET).data)
+
+
+def compiled(name: str, *flags: str) -> CodeObject:
+    """A source of this folder's kernels, or of the decoder's corpus as "corpus/NAME"."""
+    build = _current[-1]
+    return _compiled(name, build.target, *flags, *build.flags)
 
 
 @cache
-def compiled(name: str, *flags: str) -> CodeObject:
-    """A source of this folder's kernels, or of the decoder's corpus as "corpus/NAME"."""
+def _compiled(name: str, target: str, *flags: str) -> CodeObject:
     folder, _, stem = name.rpartition("/")
     path = (CORPUS if folder == "corpus" else KERNELS) / f"{stem}.hip"
-    return load(compile_hip(path, target=TARGET, flags=flags).data)
+    return load(compile_hip(path, target=target, flags=flags).data)
 
 
 def launch(

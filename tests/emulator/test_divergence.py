@@ -7,7 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulator.lab import LANES, Array, assembled, compiled, fault, fresh, launch, outputs, words
+from emulator.lab import (
+    EVERYWHERE,
+    LANES,
+    WAVE32,
+    Array,
+    assembled,
+    compiled,
+    fault,
+    fresh,
+    launch,
+    outputs,
+    words,
+)
 
 MASK = 0xFFFFFFFF
 
@@ -74,6 +86,7 @@ def switches(data: list[int], at: int, extra: dict[int, int]) -> int:
     return r & MASK
 
 
+@EVERYWHERE
 @pytest.mark.parametrize("model", [nested, loops, switches], ids=lambda model: str(model.__name__))
 @pytest.mark.parametrize("block", [32, 77, 256])
 def test_lanes_go_their_own_ways(model: Callable[..., int], block: int) -> None:
@@ -86,6 +99,7 @@ def test_lanes_go_their_own_ways(model: Callable[..., int], block: int) -> None:
     assert got.tolist() == wanted
 
 
+@WAVE32
 def test_waves_go_their_own_ways() -> None:
     data = words(1, 256)
     got = run("waves", data, fresh(256), block=(256,))[1]
@@ -101,6 +115,7 @@ def test_waves_go_their_own_ways() -> None:
         assert got[x] == (r + int(data[x ^ 32])) & MASK, x
 
 
+@WAVE32
 def test_workgroups_of_one_batch_go_their_own_ways() -> None:
     groups = 300
     data = words(2, groups, 128)
@@ -115,12 +130,14 @@ def test_workgroups_of_one_batch_go_their_own_ways() -> None:
 # Barriers.
 
 
+@EVERYWHERE
 def test_a_barrier_in_each_turn_of_a_loop() -> None:
     data = words(3, 20, 512)
     got = run("reduce", data, fresh(20), grid=(20,), block=(512,))[1]
     assert np.array_equal(got, data.sum(axis=1, dtype=np.uint32))
 
 
+@EVERYWHERE
 @pytest.mark.parametrize("turns", [1, 2, 7])
 def test_both_barriers_of_a_turn_count(turns: int) -> None:
     data = words(4, 256)
@@ -160,6 +177,7 @@ def test_the_second_barrier_is_not_ignored() -> None:
     assert (outputs(code, [fresh(64)], block=(64,))[0] == 1).all()
 
 
+@WAVE32
 @pytest.mark.parametrize("first", [0, 8])
 def test_waves_that_have_ended_do_not_hold_up_a_barrier(first: int) -> None:
     data = words(5, 256)
@@ -173,6 +191,7 @@ def test_waves_that_have_ended_do_not_hold_up_a_barrier(first: int) -> None:
         assert got[x] == wanted, x
 
 
+@EVERYWHERE
 def test_lanes_that_have_returned() -> None:
     data = words(6, 64)
     got = run("lanes_leave", data, np.zeros(64, np.uint32), np.int32(41), block=(64,))[1]

@@ -6,12 +6,13 @@ import struct
 
 import numpy as np
 import pytest
-from emulator.lab import LANES, assembled, compiled, fresh, launch, outputs, words
+from emulator.lab import EVERYWHERE, LANES, assembled, compiled, fresh, launch, outputs, words
 
 from layoutprobe.codeobj.kernarg import pack_kernarg
 from layoutprobe.errors import ExecutionError, UsageError
 
 
+@EVERYWHERE
 @pytest.mark.parametrize(
     ("grid", "block"),
     [
@@ -43,6 +44,7 @@ def test_every_work_item_knows_its_place(grid: tuple[int, ...], block: tuple[int
     assert got.tolist() == [list(row) for row in wanted]
 
 
+@EVERYWHERE
 @pytest.mark.parametrize(
     ("grid", "block", "dimensions"),
     [((5,), (64,), 1), ((5, 4), (16, 8), 2), ((3, 4, 5), (4, 4, 2), 3), ((3, 1, 2), (32,), 3)],
@@ -79,6 +81,7 @@ def test_the_first_workgroup_id_follows_the_user_sgprs(user: int) -> None:
     assert np.array_equal(got, np.repeat(np.arange(4)[:, None], LANES, axis=1))
 
 
+@EVERYWHERE
 def test_scalar_arguments_of_every_size() -> None:
     values = [
         np.uint8(200),
@@ -95,6 +98,7 @@ def test_scalar_arguments_of_every_size() -> None:
     assert (got[1:] == got[1:, :1]).all()
 
 
+@EVERYWHERE
 def test_a_struct_by_value() -> None:
     raw = np.frombuffer(struct.pack("<i3f", -5, 0.5, 2.0, -8.0), np.dtype("V16"))[0]
     got = outputs(compiled("launch"), [fresh((2, LANES)), raw, np.int32(3)], kernel="by_value")[0]
@@ -102,6 +106,7 @@ def test_a_struct_by_value() -> None:
     assert np.array_equal(got[1].view(np.float32), np.resize([0.5, 2.0, -8.0], LANES).astype(np.float32))
 
 
+@EVERYWHERE
 @pytest.mark.parametrize("items", [32, 48, 256])
 def test_dynamic_lds_is_as_large_as_the_launch_says(items: int) -> None:
     code = compiled("launch")
@@ -118,6 +123,7 @@ def test_more_lds_than_there_is_is_refused() -> None:
     assert caught.value.expected == "at most 65536"
 
 
+@EVERYWHERE
 def test_constants_are_found_relative_to_the_code() -> None:
     table = [
         3,
@@ -166,6 +172,7 @@ def test_constants_are_found_relative_to_the_code() -> None:
     assert got.tolist() == [table[i % 40] for i in index]
 
 
+@EVERYWHERE
 def test_a_table_of_addresses_is_relocated() -> None:
     code = compiled("launch")
     assert code.relocations
@@ -175,6 +182,7 @@ def test_a_table_of_addresses_is_relocated() -> None:
     assert got.tolist() == [rows[i & 1][i >> 1 & 3] for i in index.tolist()]
 
 
+@EVERYWHERE
 def test_static_device_memory_starts_at_zero_in_every_launch() -> None:
     data = words(3, LANES)
     for _ in range(2):
@@ -183,6 +191,7 @@ def test_static_device_memory_starts_at_zero_in_every_launch() -> None:
         assert np.array_equal(got[1], data + 1)
 
 
+@EVERYWHERE
 @pytest.mark.parametrize(("count", "block"), [(40_000, 64), (33_000, 32), (5_000, 1000), (65, 64)])
 def test_many_workgroups(count: int, block: int) -> None:
     """More waves than run together (512), and work-items beyond the end."""
@@ -193,6 +202,7 @@ def test_many_workgroups(count: int, block: int) -> None:
     assert np.array_equal(got, np.arange(count, dtype=np.uint64) * 2654435761 & 0xFFFFFFFF)
 
 
+@EVERYWHERE
 def test_workgroups_have_lds_of_their_own() -> None:
     data = words(4, 300, 96)
     got = outputs(compiled("launch"), [data, fresh((300, 96))], kernel="reversed", grid=(300,), block=(96,))[

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulator.lab import LANES, Array, assembled, compiled, fault, fresh, launch, outputs, words
+from emulator.lab import EVERYWHERE, LANES, Array, assembled, compiled, fault, fresh, launch, outputs, words
 
 from layoutprobe.backends.base import Launch
 from layoutprobe.backends.emulator import EmulatorBackend
@@ -32,6 +32,7 @@ def private_array(data: list[int], x: int, n: int) -> int:
     return total
 
 
+@EVERYWHERE
 @pytest.mark.parametrize(("grid", "block"), [(1, 32), (1, 256), (1, 40)])
 def test_a_private_array_is_each_lanes_own(grid: int, block: int) -> None:
     data = words(1, 256)
@@ -54,6 +55,7 @@ def private_bytes(data: list[int], x: int, n: int) -> int:
     return total
 
 
+@EVERYWHERE
 def test_private_bytes_and_halves() -> None:
     data = words(2, 256)
     got = run("private_bytes", data, fresh(96), np.int32(9), block=(96,))[1]
@@ -89,6 +91,7 @@ def test_scratch_addresses_add_up() -> None:
 # Flat.
 
 
+@EVERYWHERE
 def test_one_pointer_into_three_memories() -> None:
     data = words(3, 64) >> 1
     changed, got = run("flat_pointer", data.copy(), fresh(64), np.int32(5), block=(64,))
@@ -104,6 +107,7 @@ def test_one_pointer_into_three_memories() -> None:
     assert len(set((data % 3).tolist())) == 3
 
 
+@EVERYWHERE
 @pytest.mark.parametrize("shared", [0, 1])
 def test_flat_accesses_of_every_width(shared: int) -> None:
     data = words(4, 65)
@@ -118,6 +122,7 @@ def test_flat_accesses_of_every_width(shared: int) -> None:
 # LDS addresses.
 
 
+@EVERYWHERE
 def test_counting_down_from_an_offset() -> None:
     """clang makes a negative base and a positive offset of x[63 - i]; inactive lanes must not matter."""
     data = words(5, 64)
@@ -169,6 +174,7 @@ def test_lds_faults_name_the_byte(body: str, what: str, observed: str | None) ->
 # Atomics.
 
 
+@EVERYWHERE
 @pytest.mark.parametrize("n", [256, 1000])
 def test_a_histogram_counts_every_lane(n: int) -> None:
     data = words(6, n)
@@ -176,6 +182,7 @@ def test_a_histogram_counts_every_lane(n: int) -> None:
     assert np.array_equal(got, 3 * np.bincount(data & 15, minlength=16))
 
 
+@EVERYWHERE
 def test_every_ticket_is_given_once() -> None:
     """The order is unspecified; that each value is returned once is not."""
     counter, got = run("tickets", np.full(1, 10, np.uint32), fresh(768), grid=(3,), block=(256,))
@@ -183,6 +190,7 @@ def test_every_ticket_is_given_once() -> None:
     assert counter.tolist() == [778]
 
 
+@EVERYWHERE
 def test_integer_atomics_that_collide() -> None:
     data = words(7, 512).view(np.int32)
     start = np.array([-(1 << 31), (1 << 31) - 1, 0, 99, -1, 1], np.int32)
@@ -201,12 +209,14 @@ def test_integer_atomics_that_collide() -> None:
     assert sums.tolist() == [5 + total, ((1 << 40) - total) % (1 << 64)]
 
 
+@EVERYWHERE
 def test_float_atomics_add_up() -> None:
     data = (np.random.default_rng(8).integers(-1000, 1000, 512) / 8).astype(np.float32)
     got = run("float_sum", data, np.zeros(4, np.float32), grid=(2,), block=(256,))[1]
     assert got.tolist() == [float(data[lane::4].sum()) for lane in range(4)]
 
 
+@EVERYWHERE
 def test_compare_and_swap_lets_every_lane_have_its_turn() -> None:
     data = words(9, 64)
     got = run("swap_loop", data, np.ones(1, np.uint32), block=(64,))[1]
@@ -216,6 +226,7 @@ def test_compare_and_swap_lets_every_lane_have_its_turn() -> None:
     assert got.tolist() == [product]
 
 
+@EVERYWHERE
 def test_the_last_workgroup_sees_what_the_others_left() -> None:
     data = words(10, 20, 8)
     got = run("last_one", data, fresh(20), np.zeros(1, np.uint32), fresh(20), grid=(20,))[3]
@@ -253,6 +264,7 @@ def test_a_returning_atomic_leaves_inactive_lanes_alone(body: str, inactive: int
 # It takes for granted (feature unaligned-access-mode, on for amdhsa) that any byte address will do.
 
 
+@EVERYWHERE
 @pytest.mark.parametrize("step", [9, 10, 13])
 def test_eight_halves_at_any_even_address(step: int) -> None:
     """x[step * i + 0..7] of 16-bit elements is one ds_load_b128 at an address divisible by 2."""
@@ -265,6 +277,7 @@ def test_eight_halves_at_any_even_address(step: int) -> None:
     assert np.array_equal(got, wanted)
 
 
+@EVERYWHERE
 def test_packed_structs() -> None:
     """A 64-bit member at offset 6 of a struct of 14 bytes."""
     data = words(12, 64)

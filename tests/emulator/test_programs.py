@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulator.lab import CORPUS, Array, compiled, fresh, launch, outputs, words
+from emulator.lab import CORPUS, EVERYWHERE, Array, compiled, fresh, launch, outputs, words
 
 from layoutprobe.codeobj.model import Kernel
 from layoutprobe.errors import ExecutionError
@@ -20,6 +20,7 @@ def normal(seed: int, *shape: int, scale: float = 1.0) -> Array:
     return np.random.default_rng(seed).normal(scale=scale, size=shape).astype(np.float32)
 
 
+@EVERYWHERE
 @pytest.mark.parametrize("cols", [32, 77, 300])
 def test_softmax(cols: int) -> None:
     x = normal(1, 5, cols, scale=4)
@@ -28,6 +29,7 @@ def test_softmax(cols: int) -> None:
     assert np.allclose(got, e / e.sum(axis=1, keepdims=True), rtol=1e-5, atol=1e-9)
 
 
+@EVERYWHERE
 @pytest.mark.parametrize("cols", [128, 500])
 def test_layernorm(cols: int) -> None:
     x, gamma, beta = (
@@ -41,6 +43,7 @@ def test_layernorm(cols: int) -> None:
     assert np.allclose(got.astype(np.float64), wanted, rtol=2e-3, atol=2e-3)
 
 
+@EVERYWHERE
 def test_transpose_through_padded_lds() -> None:
     x = words(5, 3 * 64, 32).view(np.uint16).reshape(3 * 64, 64)
     got = run("transpose", "transpose_f16", x, fresh((64, 192), np.uint16), np.int32(64), grid=(1,), block=(64,),
@@ -48,18 +51,21 @@ def test_transpose_through_padded_lds() -> None:
     assert np.array_equal(got.ravel()[: 64 * 64].reshape(64, 64), x[:64].T)
 
 
+@EVERYWHERE
 def test_transpose_through_swizzled_lds() -> None:
     x = words(6, 32, 32)
     got = run("transpose", "transpose_f32", x, fresh((32, 32)), np.int32(32), grid=(1,), block=(32,))[1]
     assert np.array_equal(got, x.T)
 
 
+@EVERYWHERE
 def test_scan_within_rows() -> None:
     x = words(7, 64)
     got = run("dpp", "dpp_scan_u32", x, fresh(64), block=(64,))[1]
     assert np.array_equal(got.reshape(4, 16), np.cumsum(x.reshape(4, 16), axis=1, dtype=np.uint32))
 
 
+@EVERYWHERE
 def test_reduction_within_rows() -> None:
     x = (np.random.default_rng(8).integers(-64, 64, 64) / 8).astype(np.float32)
     got = run("dpp", "dpp_reduce_f32", x, fresh(64, np.float32), block=(64,))[1]
@@ -67,6 +73,7 @@ def test_reduction_within_rows() -> None:
     assert np.array_equal(got.reshape(4, 16), np.repeat(sums * sums, 16, axis=1))
 
 
+@EVERYWHERE
 def test_histogram_of_bytes() -> None:
     x = words(9, 1000).view(np.uint8)[:3777]
     got = run(
@@ -75,6 +82,7 @@ def test_histogram_of_bytes() -> None:
     assert np.array_equal(got, 2 * np.bincount(x, minlength=256))
 
 
+@EVERYWHERE
 def test_activations() -> None:
     x = normal(10, 1000, scale=3)
     half = x.astype(np.float16)
