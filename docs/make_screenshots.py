@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 from layoutprobe.cli.main import parser, report_of
-from layoutprobe.render import render
+from layoutprobe.render import formats
+from layoutprobe.render.layout.view import select
 from layoutprobe.render.terminal_svg import terminal_svg
 
 IMAGES = Path(__file__).resolve().parent / "images"
@@ -31,7 +32,8 @@ def pictures() -> dict[str, str]:
         drawn[name] = terminal_svg(report, f"layoutprobe {command}")
     for name, command in LAYOUTS.items():
         stream = io.StringIO()
-        render(report_of(parser().parse_args(command.split())), "svg", stream)
+        report = report_of(parser().parse_args(command.split()))
+        formats.find("layout", "svg").write(select(report), stream)
         drawn[name] = stream.getvalue()
     return drawn
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from layoutprobe.report.notebook import DRAWN_BY
+
 if TYPE_CHECKING:
     from layoutprobe.errors import ProbeError
     from layoutprobe.experiments.commands import dump, epilogue, roundtrip
@@ -42,6 +44,9 @@ _HOMES = {
     "load_pattern": "layoutprobe.patterns",
     "roundtrip": "layoutprobe.experiments.commands",
 }
+
+
+DRAWN_BY["LayoutReport"] = "layoutprobe.render.layout.html:notebook"
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from layoutprobe.cli.terminal import printing
+from layoutprobe.render.formats import names, suffixes
 
 LARGEST_INDEX = 4095
 """Lanes and VGPRs stay far below; a list such as 0-999999999 is refused before it is made."""
@@ -82,6 +83,18 @@ class ShowVersion(argparse.Action):
         with printing() as stdout:
             stdout.write(f"{self.version}\n")
         parser.exit()
+
+
+def add_output(group: argparse.ArgumentParser | argparse._ArgumentGroup, subject: str) -> None:
+    """--format and --output, as the registry of formats has them for a subject."""
+    default, *_ = names(subject)
+    group.add_argument(
+        "--format", choices=names(subject), help=f"default: by the suffix of --output, else {default}"
+    )
+    known = ", ".join(f".{suffix}" for suffix in suffixes(subject))
+    group.add_argument(
+        "--output", metavar="FILE", help=f"write to FILE, at once or not at all; suffixes: {known}"
+    )
 
 
 def index(text: str) -> int:

@@ -6,16 +6,16 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TextIO
 
-from layoutprobe.cli.terminal import emit, printing
+from layoutprobe.cli.arguments import add_output
+from layoutprobe.cli.terminal import chosen, emit, printing, save
 from layoutprobe.errors import UsageError
-from layoutprobe.render.files import writing
-from layoutprobe.render.gate.formats import FORMATS, SUFFIXES, render_gate
+from layoutprobe.render.formats import format_of, suffix_of, suffixes
 
 SUMMARY = "checks the kernels of a manifest: packing, LDS, synchronisation, epilogue, numerics"
 EXPLAIN_SUMMARY = "what a check tests, how, and what it cannot see"
 MANIFEST = "layoutprobe.toml"
+SUBJECT = "gate"
 _MOST_JOBS = 256
 EXAMPLES = """\
 examples:
@@ -44,15 +44,14 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="import the Python references that the manifest names: they are code",
     )
     shown = command.add_argument_group("output")
-    shown.add_argument("--format", choices=FORMATS, help="default: by the suffix of --output, else table")
-    shown.add_argument("--output", metavar="FILE", help="write to FILE, at once or not at all")
+    add_output(shown, SUBJECT)
     shown.add_argument(
         "--report",
         metavar="FILE",
         action="append",
         default=[],
         type=_report_file,
-        help=f"write one more report; its suffix says in which format: {', '.join(SUFFIXES)}",
+        help=f"write one more report; its suffix says in which format: {', '.join(suffixes(SUBJECT))}",
     )
 
 
@@ -65,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.gate.gate import check
     from layoutprobe.render.steps import steps
 
+    format = chosen(arguments, SUBJECT)
     path = manifest_path(arguments.manifest)
     with steps("check", sys.stderr) as progress:
         report = check(
@@ -76,20 +76,14 @@ def run(arguments: argparse.Namespace) -> int:
             progress=progress,
         )
     for name in arguments.report:
-        with writing(name) as stream:
-            render_gate(report, SUFFIXES[_suffix(name)], stream)
-    format = arguments.format or SUFFIXES.get(_suffix(arguments.output), "table")
-
-    def write(stream: TextIO) -> None:
-        render_gate(report, format, stream)
+        save(format_of(SUBJECT, name), report, name)
 
     def outcome() -> str:
         from layoutprobe.render.gate.words import gate_outcome
 
-        found = gate_outcome(report)
-        return f"{found.word.upper()} ({found.basis}): {found.sentence}"
+        return str(gate_outcome(report))
 
-    emit(write, arguments.output, for_people=format == "table", outcome=outcome)
+    emit(format, report, arguments.output, outcome=outcome)
     return report.exit_code
 
 
@@ -133,14 +127,10 @@ def explain(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _suffix(output: str | None) -> str:
-    return Path(output or "").suffix.lstrip(".").lower()
-
-
 def _report_file(text: str) -> str:
-    if _suffix(text) not in SUFFIXES:
+    if suffix_of(text) not in suffixes(SUBJECT):
         raise argparse.ArgumentTypeError(
-            f"{text[:200]!r} has no suffix that names a format: {', '.join(SUFFIXES)}"
+            f"{text[:200]!r} has no suffix that names a format: {', '.join(suffixes(SUBJECT))}"
         )
     return text
 

@@ -6,11 +6,12 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from layoutprobe.cli.sources import add_source_options, source_from
 from layoutprobe.cli.terminal import emit, say
 from layoutprobe.errors import UsageError
+from layoutprobe.render.formats import find, names
 
 if TYPE_CHECKING:
     from layoutprobe.backends.source import Source
@@ -24,7 +25,6 @@ examples:
   layoutprobe fidelity --backend replay halo.cap          judge somebody's card again, anywhere
   layoutprobe fidelity --backend emulator -o /tmp         the emulator against itself: a self-test
 """
-FORMATS = ("table", "json", "html")
 _SUFFIX = ".cap"
 
 
@@ -39,7 +39,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="PATH", help="FILE.cap, or a folder for it and its page (default: here)"
     )
     command.add_argument("--page", metavar="FILE", help="the page, FILE.html (default: beside the captures)")
-    command.add_argument("--format", choices=FORMATS, default="table", help="on standard output")
+    command.add_argument("--format", choices=names("fidelity"), default="table", help="on standard output")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = replace(report, bundle=said, digest=digest)
     if page is not None:
         _write_page(report, page)
-    _print(report, arguments.format)
+    emit(find("fidelity", arguments.format), report, None, outcome=str)
     if bundle is not None and digest:
         say(f"{bundle}: {len(recorder.captures)} runs, digest {digest[:12]}")
     return report.exit_code
@@ -144,23 +144,11 @@ def _check_writable(bundle: Path) -> None:
 
 
 def _write_page(report: FidelityReport, page: Path) -> None:
-    from layoutprobe.render.fidelity import html as fidelity_html
-    from layoutprobe.render.fidelity import words as fidelity_words
-
-    def write(stream: TextIO) -> None:
-        fidelity_html.write(report, stream)
+    from layoutprobe.render.fidelity.words import basis
 
     emit(
-        write,
+        find("fidelity", "html"),
+        report,
         str(page),
-        for_people=False,
-        outcome=lambda: f"{report.verdict.upper()} ({fidelity_words.basis(report)})",
+        outcome=lambda: f"{report.verdict.upper()} ({basis(report)})",
     )
-
-
-def _print(report: FidelityReport, format: str) -> None:
-    from layoutprobe.render.fidelity import html as fidelity_html
-    from layoutprobe.render.fidelity import table as fidelity
-
-    write = {"table": fidelity.write_table, "json": fidelity.write_json, "html": fidelity_html.write}[format]
-    emit(lambda stream: write(report, stream), None, for_people=format == "table", outcome=lambda: "")

@@ -9,10 +9,11 @@ import argparse
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
+from layoutprobe.cli.arguments import add_output
 from layoutprobe.cli.sources import add_source_options, source_from
-from layoutprobe.cli.terminal import emit, output_suffix
+from layoutprobe.cli.terminal import chosen, emit
 from layoutprobe.errors import ProbeError, UsageError
 
 if TYPE_CHECKING:
@@ -20,11 +21,9 @@ if TYPE_CHECKING:
     from layoutprobe.claims.judge import Judgement
     from layoutprobe.claims.model import ClaimSet
     from layoutprobe.layouts.instruction import InstructionLayout
-    from layoutprobe.render.instruction.words import Shown
 
 USUAL = "v_wmma_f32_16x16x16_f16"
 DIALECTS = ("formula", "gf2", "cute")
-FORMATS = ("table", "json", "csv", "svg", "html")
 MATRICES = ("A", "B", "C", "D", "INDEX")
 
 SUMMARY = "which element a matrix instruction wants in which lane, VGPR and bits, as closed forms"
@@ -74,8 +73,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--slot", metavar="A:v2.hi@19", action="append", default=[], help="what is in this slot"
     )
     shown = command.add_argument_group("output")
-    shown.add_argument("--format", choices=FORMATS, help="default: by the suffix of --output, else table")
-    shown.add_argument("--output", metavar="FILE", help="write to FILE, at once or not at all")
+    add_output(shown, "instruction")
     shown.add_argument("--color-by", choices=("row", "col", "k"), help="pictures: one colour for each")
     shown.add_argument(
         "--theme", choices=("auto", "light", "dark"), default="auto", help="pictures (default auto)"
@@ -93,10 +91,7 @@ def add_claim_options(command: argparse.ArgumentParser) -> None:
     )
     _add_target(command)
     command.add_argument("--exact", action="store_true", help="a renaming of rows, columns or k refutes, too")
-    command.add_argument(
-        "--format", choices=("table", "json"), help="default: by the suffix of --output, else table"
-    )
-    command.add_argument("--output", metavar="FILE", help="write to FILE, at once or not at all")
+    add_output(command, "claims")
 
 
 def add_diff_options(command: argparse.ArgumentParser) -> None:
@@ -110,10 +105,7 @@ def add_diff_options(command: argparse.ArgumentParser) -> None:
         )
     add_source_options(command)
     command.add_argument("--compiler", metavar="PATH", help="clang to use")
-    command.add_argument(
-        "--format", choices=("table", "json"), help="default: by the suffix of --output, else table"
-    )
-    command.add_argument("--output", metavar="FILE", help="write to FILE, at once or not at all")
+    add_output(command, "difference")
 
 
 def _examples(command: argparse.ArgumentParser, examples: str) -> None:
@@ -153,22 +145,6 @@ def _solve(
     )
 
 
-def _format(arguments: argparse.Namespace, known: tuple[str, ...]) -> str:
-    """The format that was asked for, by name or by the suffix of the file."""
-    if arguments.format:
-        return str(arguments.format)
-    suffix = output_suffix(arguments.output)
-    if suffix in ("", "txt"):
-        return "table"
-    if suffix not in known:
-        raise UsageError(
-            f"no format for files that end in .{suffix[:20]}",
-            expected=", ".join(known),
-            hint="name one with --format",
-        )
-    return suffix
-
-
 def run(arguments: argparse.Namespace) -> int:
     """`layout`: show one instruction; 0.
 
@@ -177,7 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from layoutprobe.layouts.queries import what_is, where_is
 
-    format = _format(arguments, FORMATS)
+    format = chosen(arguments, "instruction")
     solved = _solve(arguments.instruction, arguments.arch, arguments.wave, arguments.opsel, arguments)
     unknown = [matrix for matrix in arguments.matrix or () if matrix not in solved.operands]
     if unknown:
@@ -191,35 +167,10 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.render.instruction.words import Shown, matrices_of, title
 
     dialects = tuple(name for name in DIALECTS if not arguments.dialect or name in arguments.dialect)
-    shown = Shown(solved, matrices_of(solved, arguments.matrix), dialects, answers)
-    emit(
-        lambda stream: _write(shown, format, arguments, stream),
-        arguments.output,
-        for_people=format == "table",
-        outcome=lambda: title(solved),
-    )
+    matrices = matrices_of(solved, arguments.matrix)
+    shown = Shown(solved, matrices, dialects, answers, arguments.color_by or "auto", arguments.theme)
+    emit(format, shown, arguments.output, outcome=lambda: title(solved))
     return 0
-
-
-def _write(shown: Shown, format: str, arguments: argparse.Namespace, stream: TextIO) -> None:
-    if format == "table":
-        from layoutprobe.render.instruction import table as layout_maps_table
-
-        layout_maps_table.write(shown, stream)
-    elif format in ("json", "csv"):
-        from layoutprobe.render.instruction import data as layout_maps_data
-
-        (layout_maps_data.write_json if format == "json" else layout_maps_data.write_csv)(shown, stream)
-    elif format == "svg":
-        from layoutprobe.render.instruction.maps import maps_of, picture
-        from layoutprobe.render.instruction.words import title
-
-        maps = maps_of(shown.solved, shown.matrices, arguments.color_by or "auto")
-        stream.write(picture(shown.solved, maps, title(shown.solved), theme=arguments.theme))
-    else:
-        from layoutprobe.render.instruction.html import page
-
-        stream.write(page(shown, colour=arguments.color_by or "auto", theme=arguments.theme))
 
 
 def claim(arguments: argparse.Namespace) -> int:
@@ -230,20 +181,15 @@ def claim(arguments: argparse.Namespace) -> int:
     """
     from layoutprobe.claims import read_claims
 
-    format = _format(arguments, ("table", "json"))
+    format = chosen(arguments, "claims")
     known: dict[Variant, InstructionLayout] = {}
     judgements = [_judged(claims, arguments, known) for claims in read_claims(arguments.claims)]
     codes = {judgement.exit_code for judgement in judgements}
 
-    def write(stream: TextIO) -> None:
-        from layoutprobe.render import claims as rendered
-
-        (rendered.write_claims_json if format == "json" else rendered.write_claims)(judgements, stream)
-
     def outcome() -> str:
         return "; ".join(dict.fromkeys(judgement.sentence for judgement in judgements))
 
-    emit(write, arguments.output, for_people=format == "table", outcome=outcome)
+    emit(format, judgements, arguments.output, outcome=outcome)
     return 1 if 1 in codes else max(codes)
 
 
@@ -281,46 +227,28 @@ def diff(arguments: argparse.Namespace) -> int:
     Raises:
         ProbeError: a side is no instruction, no target and no capture file, or cannot be solved.
     """
-    format = _format(arguments, ("table", "json"))
     sides = [Path(arguments.first), Path(arguments.second)]
     if any(side.suffix == ".cap" or side.is_file() for side in sides):
-        return _diff_captures(sides, format, arguments)
+        return _diff_captures(sides, arguments)
+    format = chosen(arguments, "difference")
     notes: list[str] = []
     found = list(_pairs(arguments, notes))
 
-    def write(stream: TextIO) -> None:
-        from layoutprobe.render import claims as rendered
+    from layoutprobe.render.claims import Differences, outcome
 
-        if format == "json":
-            rendered.write_differences_json(found, notes, stream)
-            return
-        for one in found:
-            rendered.write_difference(one, stream)
-        for note in notes:
-            stream.write(f"{note}\n")
-
-    def outcome() -> str:
-        from layoutprobe.render.claims import outcome as said
-
-        return "; ".join(said(one) for one in found)
-
-    emit(write, arguments.output, for_people=format == "table", outcome=outcome)
+    shown = Differences(found, notes)
+    emit(format, shown, arguments.output, outcome=lambda: "; ".join(map(outcome, found)))
     return 0 if not notes and all(one.equal for one in found) else 1
 
 
-def _diff_captures(sides: list[Path], format: str, arguments: argparse.Namespace) -> int:
+def _diff_captures(sides: list[Path], arguments: argparse.Namespace) -> int:
     from layoutprobe.capture.compare import compare_captures
     from layoutprobe.capture.file import read_captures
-    from layoutprobe.render import captures as rendered
+    from layoutprobe.render.captures import sentence
 
+    format = chosen(arguments, "captures")
     found = compare_captures(read_captures(sides[0]), read_captures(sides[1]))
-    write = rendered.write_json if format == "json" else rendered.write_table
-    emit(
-        lambda stream: write(found, stream),
-        arguments.output,
-        for_people=format == "table",
-        outcome=lambda: rendered.sentence(found),
-    )
+    emit(format, found, arguments.output, outcome=lambda: sentence(found))
     return found.exit_code
 
 

@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from layoutprobe import __version__
 from layoutprobe.cli import capture as capture_command
@@ -20,11 +20,11 @@ from layoutprobe.cli import init as init_command
 from layoutprobe.cli import layout as layout_command
 from layoutprobe.cli import occupancy as occupancy_command
 from layoutprobe.cli import run as run_command
-from layoutprobe.cli.arguments import Parser, ShowVersion, index, indices
+from layoutprobe.cli.arguments import Parser, ShowVersion, add_output, index, indices
 from layoutprobe.cli.sources import add_source_options, backend_from, joined
-from layoutprobe.cli.terminal import emit, output_suffix, printing, say
-from layoutprobe.errors import ProbeError, UsageError
-from layoutprobe.render import FORMATS, render
+from layoutprobe.cli.terminal import chosen, emit, printing, say
+from layoutprobe.errors import ProbeError
+from layoutprobe.render.formats import Format
 
 if TYPE_CHECKING:
     from layoutprobe.report.layout import LayoutReport
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 DEBUG = "LAYOUTPROBE_DEBUG"
 INTERRUPTED = 130
 PROBE_OPTIONS = ("matrix", "lds", "pattern", "carrier", "dtype", "arch", "compiler")
-TABLE_SUFFIXES = ("", "txt")
 
 EXAMPLES = {
     "": """\
@@ -204,8 +203,7 @@ def _add_probe_options(command: Parser, *, coded: bool) -> None:
         "--compiler", metavar="PATH", help="clang to use; `layoutprobe doctor` shows those found"
     )
     shown = command.add_argument_group("output")
-    shown.add_argument("--format", choices=FORMATS, help="default: by the suffix of --output, else table")
-    shown.add_argument("--output", metavar="FILE", help="write to FILE, at once or not at all")
+    add_output(shown, "layout")
     shown.add_argument(
         "--wave", metavar="N", type=index, help="this wave only (table: the first with a mismatch)"
     )
@@ -248,41 +246,30 @@ def report_of(arguments: argparse.Namespace) -> LayoutReport:
 def _report(arguments: argparse.Namespace) -> int:
     from layoutprobe.render.progress import waiting
 
-    format = _format(arguments)
+    format = chosen(arguments, "layout")
     with waiting(f"{arguments.command}: compiling and running the probe", sys.stderr):
         report = report_of(arguments)
     _emit(report, format, arguments)
     return report.exit_code
 
 
-def _format(arguments: argparse.Namespace) -> str:
-    """As asked for, else as the output file's suffix says."""
-    suffix = output_suffix(arguments.output)
-    if arguments.format:
-        return str(arguments.format)
-    if suffix not in (*FORMATS, *TABLE_SUFFIXES):
-        raise UsageError(
-            f"no format goes with the suffix .{suffix[:40]}",
-            where={"file": arguments.output},
-            expected="one of: " + ", ".join(f".{name}" for name in (*FORMATS[1:], "txt")),
-            hint="choose with --format " + "|".join(FORMATS),
-        )
-    return suffix if suffix in FORMATS else "table"
+def _emit(report: LayoutReport, format: Format, arguments: argparse.Namespace) -> None:
+    from layoutprobe.render.layout.view import select
 
-
-def _emit(report: LayoutReport, format: str, arguments: argparse.Namespace) -> None:
-    shown = {"wave": arguments.wave, "lanes": arguments.lanes, "vgprs": arguments.vgprs}
-
-    def write(stream: TextIO) -> None:
-        render(report, format, stream, **shown, whole_lds=getattr(arguments, "all", False))
+    view = select(
+        report,
+        wave=arguments.wave,
+        lanes=arguments.lanes,
+        vgprs=arguments.vgprs,
+        whole_lds=getattr(arguments, "all", False),
+    )
 
     def outcome() -> str:
         from layoutprobe.render.layout.words import verdict
 
-        found = verdict(report)
-        return f"{found.word.upper()} ({found.basis}): {found.sentence}"
+        return str(verdict(report))
 
-    emit(write, arguments.output, for_people=format == "table", outcome=outcome)
+    emit(format, view, arguments.output, outcome=outcome)
 
 
 def _doctor(_: argparse.Namespace) -> int:

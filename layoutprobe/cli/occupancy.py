@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 
-from layoutprobe.cli.terminal import printing
+from layoutprobe.cli.arguments import add_output
+from layoutprobe.cli.terminal import chosen, emit
 from layoutprobe.errors import UsageError
+from layoutprobe.render.occupancy import Answer
 
 SUMMARY = "waves per SIMD for given registers and LDS, or the registers that so many waves leave"
 EXAMPLES = """\
@@ -30,7 +31,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--wave", type=int, choices=(32, 64), help="lanes of a wave")
     command.add_argument("--cu-mode", action="store_true", help="a workgroup stays on one CU, not a WGP")
     command.add_argument("--waves", metavar="N", type=_count, help="ask for the registers of so many waves")
-    command.add_argument("--format", choices=("table", "json"), default="table", help="default table")
+    add_output(command, "occupancy")
 
 
 def _count(text: str) -> int:
@@ -51,19 +52,12 @@ def run(arguments: argparse.Namespace) -> int:
             expected="either --vgprs or --waves",
             observed="neither" if arguments.vgprs is None else "both",
         )
-    answer, items = _waves(arguments) if arguments.waves is None else _budget(arguments)
-    with printing() as stdout:
-        if arguments.format == "json":
-            stdout.write(json.dumps(answer, indent=2) + "\n")
-            return 0
-        from layoutprobe.render.listing import Item, write_list
-
-        write_list([Item(name, text) for name, text in items], stdout)
+    format = chosen(arguments, "occupancy")
+    answer = _waves(arguments) if arguments.waves is None else _budget(arguments)
+    emit(
+        format, answer, arguments.output, outcome=lambda: "; ".join(": ".join(item) for item in answer.items)
+    )
     return 0
-
-
-Answer = tuple[dict[str, object], list[tuple[str, str]]]
-"""(for programs, for people)."""
 
 
 def _waves(arguments: argparse.Namespace) -> Answer:
@@ -90,7 +84,7 @@ def _waves(arguments: argparse.Namespace) -> Answer:
     if found.workgroups is not None:
         fits = f"{found.workgroups} on a {found.unit}" if found.workgroups else "none fits: the launch fails"
         items.append(("workgroups", fits))
-    return asdict(found) | {"limited_by": found.limited_by}, items
+    return Answer(asdict(found) | {"limited_by": found.limited_by}, items)
 
 
 def _budget(arguments: argparse.Namespace) -> Answer:
@@ -104,4 +98,4 @@ def _budget(arguments: argparse.Namespace) -> Answer:
         ("registers", f"at most {found.registers} VGPRs for each wave{accvgprs}"),
         ("file", f"{found.simd_bytes >> 10} KiB per SIMD, {found.cu_bytes >> 10} KiB per CU"),
     ]
-    return asdict(found), items
+    return Answer(asdict(found), items)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import sys
@@ -10,6 +11,7 @@ from typing import TextIO
 
 from layoutprobe.errors import UsageError
 from layoutprobe.render.files import writing
+from layoutprobe.render.formats import Format, find, format_of
 from layoutprobe.render.text import printable
 
 
@@ -19,15 +21,23 @@ def say(text: str) -> None:
         print(printable(text, sys.stderr.encoding), file=sys.stderr)
 
 
-def emit(
-    write: Callable[[TextIO], None], output: str | None, *, for_people: bool, outcome: Callable[[], str]
-) -> None:
+def chosen(arguments: argparse.Namespace, subject: str) -> Format:
+    """The format that was asked for, by name or by the suffix of the file.
+
+    Raises:
+        UsageError: no format goes with the suffix.
+    """
+    by_suffix = format_of(subject, arguments.output or "") if not arguments.format else None
+    return by_suffix or find(subject, arguments.format)
+
+
+def emit(format: Format, shown: object, output: str | None, *, outcome: Callable[[], str]) -> None:
     """Write a report to standard output or a file.
 
     Args:
-        write: writes the report to a stream.
+        format: how; a terminal's encoding is good enough for people, files for programs are UTF-8.
+        shown: the report, as the format's subject has it.
         output: the file, written at once or not at all; None or "-" for standard output.
-        for_people: a terminal's encoding is good enough; files for programs are UTF-8.
         outcome: the verdict in words, said on stderr when the report went to a file.
 
     Raises:
@@ -36,14 +46,23 @@ def emit(
     if output not in (None, "-"):
         if not output:
             raise UsageError("the output file has no name", hint="leave --output out for standard output")
-        with writing(output) as stream:
-            write(stream)
+        save(format, shown, output)
         say(f"{output}: {outcome()}")
         return
     with printing() as stdout:
-        if not for_people:
+        if not format.for_people:
             _as_utf8(stdout)
-        write(stdout)
+        format.write(shown, stdout.buffer if format.binary else stdout)
+
+
+def save(format: Format, shown: object, file: str) -> None:
+    """Write a report to a file, at once or not at all.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    with writing(file, binary=format.binary) as stream:
+        format.write(shown, stream)
 
 
 @contextlib.contextmanager
@@ -68,11 +87,6 @@ def printing() -> Iterator[TextIO]:
         raise UsageError(
             "standard output cannot be written", observed=error.strerror or str(error)
         ) from error
-
-
-def output_suffix(output: str | None) -> str:
-    """Suffix of an output file in lower case, without the dot: "json"; "" without a file or a suffix."""
-    return os.path.splitext(output or "")[1].lstrip(".").lower()
 
 
 def drop_stdout() -> None:

@@ -32,7 +32,7 @@ def sentence(found: CaptureDifference) -> str:
     return f"{runs} compared: all outputs equal"
 
 
-def write_table(found: CaptureDifference, stream: TextIO) -> None:
+def write(found: CaptureDifference, stream: TextIO) -> None:
     """For people."""
     console = PlainConsole(stream)
     page = Page(console.width, console.encoding, glyphs_for(console))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, TextIO
 
 from rich.text import Text
@@ -91,10 +91,21 @@ def _judged_data(judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def write_difference(found: LayoutDifference, stream: TextIO) -> None:
+@dataclass(frozen=True)
+class Differences:
+    """Pairs that were compared, and what one side lacks."""
+
+    pairs: Sequence[LayoutDifference]
+    notes: Sequence[str]
+
+
+def write_differences(found: Differences, stream: TextIO) -> None:
     """What differs, operand by operand."""
     console, page = _page(stream)
-    print_lines(_difference(found, page), console)
+    for one in found.pairs:
+        print_lines(_difference(one, page), console)
+    for note in found.notes:
+        print_lines(page.paragraph(note), console)
 
 
 def outcome(found: LayoutDifference) -> str:
@@ -125,7 +136,7 @@ def _difference(found: LayoutDifference, page: Page) -> Iterator[Text]:
         yield from page.pairs([("renamed", f"{axis} {order}: no product shows it")])
 
 
-def write_differences_json(found: Sequence[LayoutDifference], notes: Sequence[str], stream: TextIO) -> None:
+def write_differences_json(found: Differences, stream: TextIO) -> None:
     """One object with a list of pairs; see DIFF_SCHEMA."""
     pairs = [
         {
@@ -146,9 +157,9 @@ def write_differences_json(found: Sequence[LayoutDifference], notes: Sequence[st
                 for operand in one.operands
             ],
         }
-        for one in found
+        for one in found.pairs
     ]
-    _dump({"schema": DIFF_SCHEMA, "pairs": pairs, "notes": list(notes)}, stream)
+    _dump({"schema": DIFF_SCHEMA, "pairs": pairs, "notes": list(found.notes)}, stream)
 
 
 def _dump(document: dict[str, Any], stream: TextIO) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import Layout
+from layoutprobe.report import notebook
 from layoutprobe.report.finding import Finding
 
 
@@ -120,7 +121,5 @@ class LayoutReport:
         form = self.closed_form or "no closed form"
         return f"<LayoutReport: {self.command} of {self.matrix} on {self.arch}: {outcome} ({basis}); {form}>"
 
-    def _repr_html_(self) -> str:
-        from layoutprobe.render import notebook
-
-        return notebook(self)
+    def _repr_html_(self) -> str | None:
+        return notebook.html(self)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -10,13 +12,19 @@ import pytest
 from claims.fakes import rdna3
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.render.instruction.html import page
+from layoutprobe.render.instruction.html import write
 from layoutprobe.render.instruction.maps import maps_of, picture
 from layoutprobe.render.instruction.words import Shown
 
 SVG = "{http://www.w3.org/2000/svg}"
 Cell = tuple[int, int, str, str]
 """x, y, class of the box, text in it."""
+
+
+def page(shown: Shown) -> str:
+    stream = io.StringIO()
+    write(shown, stream)
+    return stream.getvalue()
 
 
 def cells(text: str) -> list[Cell]:
@@ -101,7 +109,7 @@ def test_nothing_in_a_picture_can_run_or_load() -> None:
     shown = Shown(solved, ("A", "B", "C", "D"), ("formula", "gf2", "cute"))
     for text in (
         page(shown),
-        page(shown, theme="dark"),
+        page(replace(shown, theme="dark")),
         picture(solved, maps_of(solved, "AD"), solved.instruction),
     ):
         assert "<script" not in text

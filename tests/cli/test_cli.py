@@ -408,9 +408,10 @@ def test_json_does_not_load_the_terminal_library() -> None:
         "import io, sys\n"
         f"sys.path.insert(0, {str(STUB.parents[1])!r})\n"
         "import fake_reports\n"
-        "from layoutprobe.render import render\n"
+        "from layoutprobe.render.formats import find\n"
+        "from layoutprobe.render.layout.view import select\n"
         "for format in ('json', 'csv', 'svg', 'html'):\n"
-        "    render(fake_reports.dump(), format, io.StringIO())\n"
+        "    find('layout', format).write(select(fake_reports.dump()), io.StringIO())\n"
         "sys.exit('rich was loaded' if 'rich' in sys.modules else 0)\n"
     )
     done = subprocess.run(

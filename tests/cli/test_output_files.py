@@ -8,15 +8,16 @@ import signal
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 import fake_reports
 import pytest
 from cli.test_cli import stub
 
 from layoutprobe.errors import UsageError
-from layoutprobe.render import render
 from layoutprobe.render.files import writing
+from layoutprobe.render.layout import json_
+from layoutprobe.render.layout.view import select
 
 
 def test_the_report_goes_to_the_file_and_the_verdict_to_the_reader(tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, bad: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def interrupted(target: Path, then: Callable[[TextIO], None]) -> None:
+def interrupted(target: Path, then: Callable[[Any], None]) -> None:
     with writing(str(target)) as stream:
         stream.write("half")
         then(stream)
@@ -75,7 +76,7 @@ def test_failure_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "a.json"
     target.write_text("old", encoding="utf-8")
     with pytest.raises(UsageError, match="no wave 99"):
-        interrupted(target, lambda stream: render(fake_reports.dump(), "json", stream, wave=99))
+        interrupted(target, lambda stream: json_.write(select(fake_reports.dump(), wave=99), stream))
     with pytest.raises(KeyboardInterrupt):
         interrupted(target, lambda stream: signal.raise_signal(signal.SIGINT))
     assert target.read_text("utf-8") == "old"

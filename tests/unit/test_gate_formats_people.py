@@ -12,8 +12,8 @@ import fake_gates
 import pytest
 from rich.cells import cell_len
 
+from layoutprobe.render import formats
 from layoutprobe.render.console import PlainConsole
-from layoutprobe.render.gate.formats import render_gate
 from layoutprobe.render.gate.summary import MOST_FINDINGS, SIGNS, safe
 from layoutprobe.render.gate.table import lines, show
 from layoutprobe.render.layout.cells import ASCII, UNICODE
@@ -26,7 +26,7 @@ SHOWN = {"holds": "✓", "finding": "✗", "undecided": "?", "skipped": "–"}
 
 def text_of(report: GateReport, format: str) -> str:
     stream = io.StringIO()
-    render_gate(report, format, stream)
+    formats.find("gate", format).write(report, stream)
     return stream.getvalue()
 
 

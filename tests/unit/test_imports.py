@@ -19,8 +19,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "layoutprobe"
 
-# Jupyter finds the picture through a method of the data, which fetches the renderer when called.
-LAZY_EXCEPTIONS = {("report", "render")}
 # The package's front door gathers names for library users; `python -m` calls the command line.
 FRONT_DOORS = {"__init__", "__main__"}
 SOLVER_NEVER = {"arch", "semantics", "machine", "probing", "backends", "isa", "toolchain", "codeobj"}
@@ -115,8 +113,6 @@ def violations(found: list[Import], table: dict[str, set[str]]) -> list[str]:
             continue
         if target == "__version__":
             continue
-        if imported.lazy and (room, target) in LAZY_EXCEPTIONS:
-            continue
         if target not in table.get(room, set()):
             wrong.append(str(imported))
     return wrong
@@ -159,6 +155,7 @@ def test_imports_follow_the_table() -> None:
         ("layouts/layout.py", "from .. import report"),
         ("render/table.py", "from layoutprobe.solver.fit import x"),
         ("report/layout.py", "from layoutprobe.gate import gate"),
+        ("report/layout.py", "def f():\n    from layoutprobe.render.layout import html"),
     ],
 )
 def test_a_wrong_import_is_seen(file: str, text: str) -> None:

@@ -18,7 +18,9 @@ import pytest
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
-from layoutprobe.render import notebook, render
+from layoutprobe.render import formats
+from layoutprobe.render.layout.html import notebook
+from layoutprobe.render.layout.view import select
 from layoutprobe.render.svg_text import tint
 from layoutprobe.render.terminal_svg import terminal_svg
 from layoutprobe.report.finding import Finding
@@ -31,7 +33,7 @@ NASTY = '<script>alert("x")</script>&\x1b[2J\x00'
 
 def text_of(report: LayoutReport, format: str, **selection: Any) -> str:
     stream = io.StringIO()
-    render(report, format, stream, **selection)
+    formats.find("layout", format).write(select(report, **selection), stream)
     return stream.getvalue()
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
-from layoutprobe.render import render
+from layoutprobe.render import formats
 from layoutprobe.render.layout.cells import ASCII, UNICODE, cell, number_list
 from layoutprobe.render.layout.table import lines, show
 from layoutprobe.render.layout.view import Mark, select
@@ -304,7 +304,7 @@ def test_selection_out_of_range(selection: dict[str, object], words: str) -> Non
 
 def test_unknown_format() -> None:
     with pytest.raises(UsageError, match="no format named 'xml'"):
-        render(fake_reports.dump(), "xml", io.StringIO())
+        formats.find("layout", "xml")
 
 
 def test_colour_repeats_what_characters_say(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,7 +325,7 @@ def test_no_color_and_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
     show(select(fake_reports.transposed_a()), Console(file=plain, width=80, force_terminal=True))
     assert not re.search(r"\x1b\[[\d;]*3\dm", plain.getvalue()), "NO_COLOR leaves no colour"
     piped = io.StringIO()
-    render(fake_reports.transposed_a(), "table", piped)
+    formats.find("layout", "table").write(select(fake_reports.transposed_a()), piped)
     assert piped.getvalue() == text_of(fake_reports.transposed_a())
 
 

@@ -19,7 +19,7 @@ _SHOWN = 4
 """Cases of an experiment that the terminal shows; page and JSON have all."""
 
 
-def write_table(report: FidelityReport, stream: TextIO) -> None:
+def write(report: FidelityReport, stream: TextIO) -> None:
     """For people."""
     console = PlainConsole(stream)
     page = Page(console.width, console.encoding, glyphs_for(console))

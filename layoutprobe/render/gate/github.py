@@ -37,8 +37,7 @@ def commands(report: GateReport) -> Iterator[str]:
             yield command("warning", gate_words.place(verdict), f"{name}: {kernel}", question.reason)
     outcome = gate_words.gate_outcome(report)
     kind = {"holds": "notice", "finding": "error", "undecided": "warning"}[outcome.word]
-    text = f"{outcome.word.upper()} ({outcome.basis}): {outcome.sentence}"
-    yield command(kind, None, gate_words.title(report), text)
+    yield command(kind, None, gate_words.title(report), str(outcome))
 
 
 def command(kind: str, place: Place | None, title: str, text: str) -> str:

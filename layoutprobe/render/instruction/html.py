@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TextIO
 
 from layoutprobe.render.instruction.maps import maps_of, picture
 from layoutprobe.render.instruction.words import (
@@ -28,17 +29,17 @@ PINNED = {
 """Colours of a page whose theme does not follow the reader's."""
 
 
-def page(shown: Shown, *, colour: str = "auto", theme: str = "auto") -> str:
-    """A whole HTML document, with no script and nothing from elsewhere."""
-    return document(title(shown.solved), "".join(_body(shown, colour, theme)))
+def write(shown: Shown, stream: TextIO) -> None:
+    """Write a whole HTML document, with no script and nothing from elsewhere."""
+    stream.write(document(title(shown.solved), "".join(_body(shown))))
 
 
-def _body(shown: Shown, colour: str, theme: str) -> Iterator[str]:
-    solved = shown.solved
+def _body(shown: Shown) -> Iterator[str]:
+    solved, theme = shown.solved, shown.theme
     wide = f"{WIDE}{PINNED.get(theme, '')}"
     yield f'<section class="layoutprobe">\n<style>{STYLE}{wide}</style>\n<h1>{safe(title(solved))}</h1>\n'
     yield definitions((answer.question, answer_text(answer)) for answer in shown.answers)
-    for drawn in maps_of(solved, shown.matrices, colour):
+    for drawn in maps_of(solved, shown.matrices, shown.colour):
         heading = operand_line(solved, drawn.matrix).partition(": ")[2]
         yield f"<h2>{safe(drawn.name)}: {safe(heading)}</h2>\n"
         yield definitions(

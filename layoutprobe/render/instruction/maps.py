@@ -12,6 +12,7 @@ import colorsys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TextIO
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from layoutprobe.layouts.dialects import closed_forms
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE, UNKNOWN, Layout
 from layoutprobe.layouts.queries import copies_text
+from layoutprobe.render.instruction.words import Shown, title
 from layoutprobe.render.svg_text import MONO, SANS, safe
 
 THEMES = ("auto", "light", "dark")
@@ -119,6 +121,13 @@ def _map(matrix: str, name: str, colour: str) -> Map:
         by_col = colour == "col"
     axes = {"A": ("row", "k"), "B": ("k", "column"), "index": ("row", "k")}.get(matrix, ("row", "column"))
     return Map(name, matrix, by_col, f"{axes[by_col]} of {name}")
+
+
+def write(shown: Shown, stream: TextIO) -> None:
+    """Write one picture of all operands that are shown."""
+    solved = shown.solved
+    maps = maps_of(solved, shown.matrices, shown.colour)
+    stream.write(picture(solved, maps, title(solved), theme=shown.theme))
 
 
 def picture(

@@ -23,12 +23,16 @@ class Shown:
         matrices: which operands.
         dialects: which dialects; one alone is written over several lines where it has such a form.
         answers: to questions; where there are any, nothing else is shown in the table.
+        colour: pictures: one colour for each "row", "col" or "k"; "auto" takes what tells lanes apart.
+        theme: pictures: "light", "dark", or "auto": as the reader's.
     """
 
     solved: InstructionLayout
     matrices: tuple[str, ...]
     dialects: tuple[str, ...]
     answers: tuple[Answer, ...] = ()
+    colour: str = "auto"
+    theme: str = "auto"
 
 
 def title(solved: InstructionLayout) -> str:

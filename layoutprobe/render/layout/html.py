@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TextIO
 
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.cells import UNICODE, Glyphs
 from layoutprobe.render.layout.grid import FIRST_REGISTER, Row, grid, legend, marks_of, notation
 from layoutprobe.render.layout.lds import lds_lines
 from layoutprobe.render.layout.svg import picture
-from layoutprobe.render.layout.view import Mark, View
+from layoutprobe.render.layout.view import Mark, View, select
 from layoutprobe.render.svg_text import MONO, SANS, safe
+from layoutprobe.report.layout import LayoutReport
 
 STYLE = f"""
 .layoutprobe {{ --ink: #1f2328; --soft: #57606a; --line: #d0d7de; --paper: #ffffff; --shade: #f6f8fa;
@@ -45,9 +47,14 @@ STYLE = f"""
 """
 
 
-def page(view: View) -> str:
-    """A whole HTML document."""
-    return document(words.title(view.report), fragment(view))
+def write(view: View, stream: TextIO) -> None:
+    """Write a whole HTML document."""
+    stream.write(document(words.title(view.report), fragment(view)))
+
+
+def notebook(report: LayoutReport) -> str:
+    """What a notebook's cell shows: summary, findings and the picture of one wave."""
+    return fragment(select(report))
 
 
 def document(title: str, body: str) -> str:
@@ -67,7 +74,7 @@ def fragment(view: View) -> str:
 
 
 def _fragment(view: View) -> Iterator[str]:
-    report = view.report
+    view, report = view.one_wave, view.report
     outcome = words.verdict(report)
     yield f'<section class="layoutprobe">\n<style>{STYLE}</style>\n<h1>{safe(words.title(report))}</h1>\n'
     yield (

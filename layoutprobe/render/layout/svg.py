@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from typing import TextIO
 
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.render.layout import words
@@ -45,6 +46,11 @@ STYLE = f"""
 """
 
 
+def write(view: View, stream: TextIO) -> None:
+    """Write the picture."""
+    stream.write(picture(view))
+
+
 def picture(view: View, *, header: bool = True) -> str:
     """A self-contained SVG of the first selected wave: no script, no font or image from elsewhere.
 
@@ -59,7 +65,7 @@ class _Picture:
     """Measures of one picture, and its parts from top to bottom."""
 
     def __init__(self, view: View, header: bool) -> None:
-        self.view = view
+        view = self.view = view.one_wave
         self.wave = view.waves[0]
         says_needed = view.needed_row is not None and view.mismatch[0].any()
         self.row_height = NEEDS_HEIGHT if says_needed else ROW_HEIGHT

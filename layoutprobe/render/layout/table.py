@@ -61,13 +61,12 @@ def lines(view: View, width: int, encoding: str, glyphs: Glyphs) -> Iterator[Tex
         glyphs: characters to draw with.
     """
     page = _Page(width, encoding, glyphs)
-    report = view.report
+    view, report = view.one_wave, view.report
     yield from page.paragraph(words.title(report), style="bold")
     yield from page.pairs([*words.setup(report), *words.forms(report)])
     yield from page.verdict(view)
-    for position in range(len(view.waves)):
-        yield Text()
-        yield from page.table(view, position)
+    yield Text()
+    yield from page.table(view, 0)
     yield Text()
     if report.lds_map is not None:
         yield from page.paragraph("LDS in address order: bytes, and what was found there", style="bold")

@@ -66,6 +66,15 @@ class View:
         return self.report.loaded.fields
 
     @property
+    def one_wave(self) -> View:
+        """What a page has room for: the first wave with a mismatch, else the first."""
+        wrong = np.flatnonzero(self.report.mismatch[list(self.waves)].any(axis=(1, 2, 3)))
+        wave = self.waves[int(wrong[0]) if wrong.size else 0]
+        if self.waves == (wave,):
+            return self
+        return select(self.report, wave=wave, lanes=self.lanes, vgprs=self.vgprs, whole_lds=self.whole_lds)
+
+    @property
     def partial(self) -> bool:
         """True where some slot of the report is not shown."""
         return self.row.size < self.report.loaded.row.size
@@ -77,15 +86,13 @@ def select(
     wave: int | None = None,
     lanes: Iterable[int] | None = None,
     vgprs: Iterable[int] | None = None,
-    every_wave: bool = False,
     whole_lds: bool = False,
 ) -> View:
     """The slots to show.
 
     Args:
         report: what a command found.
-        wave: this wave only. Without it: every wave, or (unless `every_wave`) the first one with a
-            mismatch, else wave 0.
+        wave: this wave only. Without it every wave, of which a page shows one: see `View.one_wave`.
         lanes, vgprs: these only; all by default.
         whole_lds: every line of LDS, however many there are.
 
@@ -93,13 +100,7 @@ def select(
         UsageError: the report has no such wave, lane or VGPR.
     """
     loaded = report.loaded
-    if wave is not None:
-        waves = _within("wave", [wave], loaded.waves)
-    elif every_wave:
-        waves = tuple(range(loaded.waves))
-    else:
-        wrong = np.flatnonzero(report.mismatch.any(axis=(1, 2, 3)))
-        waves = (int(wrong[0]) if wrong.size else 0,)
+    waves = _within("wave", range(loaded.waves) if wave is None else [wave], loaded.waves)
     chosen_lanes = _within("lane", range(loaded.lanes) if lanes is None else lanes, loaded.lanes)
     chosen_vgprs = _within("VGPR", range(loaded.vgprs) if vgprs is None else vgprs, loaded.vgprs)
     index = np.ix_(waves, chosen_lanes, chosen_vgprs)

@@ -32,6 +32,9 @@ class Verdict:
     sentence: str
     basis: str
 
+    def __str__(self) -> str:
+        return f"{self.word.upper()} ({self.basis}): {self.sentence}"
+
 
 def plural(count: int, one: str, many: str = "") -> str:
     """ "1 slot", "2 slots"."""

@@ -1,0 +1,154 @@
+"""The registry of formats: what each kind of report can be written as.
+
+A *subject* is a kind of report; its formats are the rows of a table. To add one is to add a row: every
+command takes its `--format` choices, the suffixes of its files and its help from here. Writers are
+named, and imported when they are used: `--format json` must not pay for the terminal library, and
+`--help` for nothing at all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from layoutprobe.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to write a subject.
+
+    Attributes:
+        name: as `--format` knows it.
+        writer: takes what is shown and a stream: a function, or its place below this room, such as
+            "gate.sarif:write".
+        suffixes: of files in this format, without the dot.
+        for_people: adapts to its stream, to its encoding too; all others are UTF-8.
+        binary: the stream is one of bytes.
+    """
+
+    name: str
+    writer: str | Callable[[Any, Any], None]
+    suffixes: tuple[str, ...]
+    for_people: bool = False
+    binary: bool = False
+
+    def write(self, shown: Any, stream: Any) -> None:
+        """Write what is shown to a stream."""
+        writer = self.writer
+        if isinstance(writer, str):
+            module, _, function = writer.partition(":")
+            writer = getattr(import_module(f"layoutprobe.render.{module}"), function)
+        writer(shown, stream)
+
+
+def _table(writer: str) -> Format:
+    """For a terminal, a pipe or a plain file; every subject's first format, and its default."""
+    return Format("table", writer, ("txt",), for_people=True)
+
+
+def _json(writer: str) -> Format:
+    return Format("json", writer, ("json",))
+
+
+_SUBJECTS: dict[str, list[Format]] = {
+    "layout": [
+        _table("layout.table:write"),
+        _json("layout.json_:write"),
+        Format("csv", "layout.csv_:write", ("csv",)),
+        Format("svg", "layout.svg:write", ("svg",)),
+        Format("html", "layout.html:write", ("html",)),
+    ],
+    "instruction": [
+        _table("instruction.table:write"),
+        _json("instruction.data:write_json"),
+        Format("csv", "instruction.data:write_csv", ("csv",)),
+        Format("svg", "instruction.maps:write", ("svg",)),
+        Format("html", "instruction.html:write", ("html",)),
+    ],
+    "gate": [
+        _table("gate.table:write"),
+        _json("gate.json_:write"),
+        Format("junit", "gate.junit:write", ("xml",)),
+        Format("sarif", "gate.sarif:write", ("sarif",)),
+        Format("github", "gate.github:write", ("github",)),
+        Format("summary", "gate.summary:write", ("md",)),
+        Format("html", "gate.html:write", ("html",)),
+    ],
+    "fidelity": [
+        _table("fidelity.table:write"),
+        _json("fidelity.table:write_json"),
+        Format("html", "fidelity.html:write", ("html",)),
+    ],
+    "claims": [_table("claims:write_claims"), _json("claims:write_claims_json")],
+    "difference": [_table("claims:write_differences"), _json("claims:write_differences_json")],
+    "captures": [_table("captures:write"), _json("captures:write_json")],
+    "occupancy": [_table("occupancy:write"), _json("occupancy:write_json")],
+}
+
+
+def register(subject: str, format: Format) -> None:
+    """Add a format, or replace the one of that name.
+
+    Args:
+        subject: "layout" (of `dump`, `roundtrip`, `epilogue`), "instruction" (of `layout`), "gate"
+            (of `check`), "fidelity", "claims", "difference" and "captures" (of `diff`), "occupancy".
+        format: the row.
+    """
+    rows = _SUBJECTS[subject]
+    rows[:] = [row for row in rows if row.name != format.name] + [format]
+
+
+def formats(subject: str) -> tuple[Format, ...]:
+    """All formats of a subject; the first is the default."""
+    return tuple(_SUBJECTS[subject])
+
+
+def names(subject: str) -> list[str]:
+    """What `--format` can be."""
+    return [format.name for format in formats(subject)]
+
+
+def suffixes(subject: str) -> dict[str, Format]:
+    """Suffix of a file -> its format."""
+    return {suffix: format for format in formats(subject) for suffix in format.suffixes}
+
+
+def find(subject: str, name: str) -> Format:
+    """The format of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for format in formats(subject):
+        if format.name == name:
+            return format
+    raise UsageError(f"no format named {name!r:.40}", expected="one of: " + ", ".join(names(subject)))
+
+
+def format_of(subject: str, file: str) -> Format:
+    """The format of a file by its suffix; the default where it has none.
+
+    Raises:
+        UsageError: no format goes with the suffix.
+    """
+    suffix = suffix_of(file)
+    if not suffix:
+        return formats(subject)[0]
+    known = suffixes(subject)
+    if suffix not in known:
+        raise UsageError(
+            f"no format goes with the suffix .{suffix[:40]}",
+            where={"file": file},
+            expected="one of: " + ", ".join(f".{name}" for name in known),
+            hint="choose with --format " + "|".join(names(subject)),
+        )
+    return known[suffix]
+
+
+def suffix_of(file: str) -> str:
+    """Suffix of a file in lower case, without the dot: "json"; "" where there is none."""
+    return os.path.splitext(file)[1].lstrip(".").lower()

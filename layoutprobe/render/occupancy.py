@@ -1,0 +1,32 @@
+"""The answer of `occupancy`, for the terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TextIO
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was asked, answered.
+
+    Attributes:
+        data: for programs.
+        items: (name, text) for people.
+    """
+
+    data: dict[str, object]
+    items: list[tuple[str, str]]
+
+
+def write(answer: Answer, stream: TextIO) -> None:
+    """A name and a text a line."""
+    from layoutprobe.render.listing import Item, write_list
+
+    write_list([Item(name, text) for name, text in answer.items], stream)
+
+
+def write_json(answer: Answer, stream: TextIO) -> None:
+    """One object."""
+    stream.write(json.dumps(answer.data, indent=2) + "\n")
