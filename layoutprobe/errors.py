@@ -6,7 +6,7 @@ and what to do next. The CLI prints it; a library user catches it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 
 class ProbeError(Exception):
@@ -86,3 +86,15 @@ class ExecutionError(ProbeError):
     ) -> None:
         super().__init__(what, where=where, expected=expected, observed=observed, hint=hint)
         self.kind = kind
+
+
+_LONGEST_NAME = 100
+"""Characters of a name that are compared; what a user gives can be of any length."""
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str | None:
+    """ "did you mean X?", where a known name is like the one given; a hint for an error."""
+    from difflib import get_close_matches  # only an error needs it
+
+    near = get_close_matches(name[:_LONGEST_NAME], list(known), n=1) if isinstance(name, str) else []
+    return f"did you mean {near[0]}?" if near else None
