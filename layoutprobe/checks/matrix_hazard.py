@@ -9,25 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from layoutprobe.instructions.meetings import is_matrix
 from layoutprobe.isa.dialect import dialect_of
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.report.finding import Finding
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.subject import Subject
-
-_ENDS = ("s_branch", "s_endpgm", "s_setpc_b64")
 
 
 def back_to_back(insts: Mapping[int, Inst]) -> Iterator[tuple[Inst, Inst]]:
     """Pairs of matrix instructions, the second of which takes A or B from D of the first too early."""
     last: Inst | None = None
     for _, inst in sorted(insts.items()):
-        if is_matrix(inst):
+        if Kind.MATRIX in inst.kind:
             if last is not None and _overlaps(last, inst):
                 yield last, inst
             last = inst
-        elif inst.name.startswith("v_") or inst.name in _ENDS:
+        elif inst.kind & (Kind.VALU | Kind.FINAL):
             last = None
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check
-from layoutprobe.instructions.meetings import element_types, is_matrix
+from layoutprobe.instructions.meetings import element_types
+from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.model import Gemm, Reference, Tolerance
 from layoutprobe.observe.accumulators import result_type
 from layoutprobe.report.finding import Finding
@@ -113,7 +114,7 @@ def run(subject: Subject) -> CheckResult:
 
 def _small_floats(subject: Subject) -> str:
     """8-bit floats that the kernel's matrix instructions read; in a manifest they are bytes."""
-    found = {t for inst in subject.insts.values() if is_matrix(inst) for t in element_types(inst)}
+    found = {t for inst in subject.insts.values() if Kind.MATRIX in inst.kind for t in element_types(inst)}
     return " and ".join(sorted(found & {"fp8", "bf8"}))
 
 
@@ -149,7 +150,7 @@ def product_of(recorded: Recorded, contract: Gemm) -> Product:
 
 def accumulators(subject: Subject) -> tuple[str, ...]:
     """Types in which the kernel's matrix instructions accumulate."""
-    return tuple(sorted({result_type(i) for i in subject.insts.values() if is_matrix(i)}))
+    return tuple(sorted({result_type(i) for i in subject.insts.values() if Kind.MATRIX in i.kind}))
 
 
 def tolerated(

@@ -16,9 +16,10 @@ from math import inf, prod
 
 from layoutprobe.checks.base import Check
 from layoutprobe.isa.inst import Inst
-from layoutprobe.observe.barriers import BARRIER_SIGNAL, BARRIER_WAIT, BARRIERS, ApartBarriers
+from layoutprobe.isa.kind import Kind
+from layoutprobe.observe.barriers import ApartBarriers
 from layoutprobe.observe.handover import Handover, HandoverObserver, Handovers
-from layoutprobe.observe.lds import Clash, Kind, LdsObserver, LdsRecord
+from layoutprobe.observe.lds import Clash, ClashKind, LdsObserver, LdsRecord
 from layoutprobe.observe.who import Who
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult
@@ -48,7 +49,7 @@ which waves could wait, and so are elements that one wave stores and another add
 that was not waited for before the barrier is reported by
 `waits`. Evidence: emulated."""
 
-_WORDS: dict[Kind, tuple[str, str]] = {
+_WORDS: dict[ClashKind, tuple[str, str]] = {
     "RAW": ("reads what another wave writes", "read after write"),
     "WAR": ("overwrites what another wave reads", "write after read"),
     "WAW": ("overwrites what another wave writes", "write after write"),
@@ -99,7 +100,7 @@ def missing_barriers(subject: Subject, races: Iterable[Clash]) -> list[list[Clas
     too early, it is overwritten too early as well; the barrier is the same. And races of one kind
     do that one more barrier would end, wherever it stands.
     """
-    barriers = sorted(pc for pc, inst in subject.insts.items() if inst.name in BARRIERS)
+    barriers = sorted(pc for pc, inst in subject.insts.items() if Kind.AWAIT in inst.kind)
     groups: list[_Group] = []
     for race in races:
         first, second = race.first.inst.pc, race.second.inst.pc
@@ -151,7 +152,7 @@ class _Group:
 
     clashes: list[Clash]
     keys: set[tuple[bool, frozenset[object]]]
-    cures: dict[Kind, list[Span]]
+    cures: dict[ClashKind, list[Span]]
 
     def shares(self, other: _Group) -> bool:
         """One of the reasons holds."""
@@ -192,7 +193,7 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
 def _hint(shown: Clash, loop: bool) -> str:
     kind = shown.kind
     if shown.between:
-        return f"what a wave does between {BARRIER_SIGNAL} and {BARRIER_WAIT}, no barrier orders: move it out"
+        return "what a wave does between s_barrier_signal and s_barrier_wait, no barrier orders: move it out"
     if kind == "RAW":
         return "__syncthreads() after the stores to the tile and before the first load from it"
     if kind == "WAR":

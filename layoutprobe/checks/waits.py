@@ -9,7 +9,6 @@ from layoutprobe.checks.matrix_hazard import hazards
 from layoutprobe.checks.races import missing_barriers
 from layoutprobe.isa.dialect import dialect_of
 from layoutprobe.isa.inst import Inst
-from layoutprobe.observe.barriers import BARRIER, BARRIER_SIGNAL
 from layoutprobe.observe.counters import COUNTING, spelled, waits
 from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
@@ -87,7 +86,7 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     effect = {"RAW": "reads", "WAR": "overwrites", "WAW": "overwrites"}[shown.kind]
     generation = dialect_of(subject.code, subject.kernel).generation
     split = generation == "rdna4"
-    bare, barrier = (BARRIER_SIGNAL, BARRIER_SIGNAL) if split else (BARRIER, "the barrier")
+    bare, barrier = ("s_barrier_signal",) * 2 if split else ("s_barrier", "the barrier")
     wait = spelled(COUNTING[generation].lds, 0)
     return Finding(
         NAME,

@@ -22,6 +22,7 @@ from layoutprobe.instructions.naming import with_documented_names
 from layoutprobe.instructions.probe import Variant
 from layoutprobe.instructions.solving import extents_of
 from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine, Waves
 from layoutprobe.machine.memory import Arena
@@ -42,11 +43,6 @@ def element_types(inst: Inst) -> tuple[str, str]:
     return form.a, form.b
 
 
-def is_matrix(inst: Inst) -> bool:
-    """True for every matrix instruction, whether `interaction_of` can judge it or not."""
-    return inst.name.startswith(("v_wmma_", "v_swmmac_"))
-
-
 def interaction_of(inst: Inst, lanes: int) -> Interaction:
     """Which slots of A and B meet in which slot of D, in a wave of so many lanes.
 
@@ -57,7 +53,7 @@ def interaction_of(inst: Inst, lanes: int) -> Interaction:
         UsageError: not a matrix instruction.
         ProbeError: a sparse one; or it is no matrix product of the documented shape.
     """
-    if not is_matrix(inst):
+    if Kind.MATRIX not in inst.kind:
         raise UsageError(f"{inst.name} is no matrix instruction")
     form = form_of(inst)
     if form.sparse:
@@ -120,4 +116,4 @@ def _cohort(vgprs: Words, lanes: int) -> Cohort:
     return Cohort(machine, 0, waves, regs, shadow, 0)
 
 
-__all__ = ["element_types", "interaction_of", "is_matrix"]
+__all__ = ["element_types", "interaction_of"]

@@ -9,6 +9,7 @@ from typing import Any
 from layoutprobe.isa.dialect import Dialect
 from layoutprobe.isa.fields import NONE, Fields
 from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
+from layoutprobe.isa.kind import Kind
 
 _DUAL_PREFIX = "v_dual_"
 
@@ -122,7 +123,7 @@ def _vop3p(f: Fields) -> Inst:
         }
         sources.append(f.first_source(**changes) if i == 0 else f.operand(f"src{i}", **changes))
     dst = f.operand("vdst")
-    if f.mask_bits == 64 and f.name.startswith(("v_wmma_", "v_swmmac_")):
+    if f.mask_bits == 64 and Kind.MATRIX in f.kind:
         dst = _over_64_lanes(dst)
         # A and B of RDNA3 are replicated, and take as many registers in wave64.
         sources = sources[:2] * f.rdna3 + [_over_64_lanes(o) for o in sources[2 * f.rdna3 :]]

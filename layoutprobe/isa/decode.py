@@ -17,6 +17,7 @@ from layoutprobe.isa import alu, memory
 from layoutprobe.isa.dialect import Dialect, dialect_of
 from layoutprobe.isa.fields import RESERVED, Fields
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 
 MAX_INSTRUCTIONS = 400_000
 """More than any kernel we know, by an order of magnitude: hostile code ends here."""
@@ -24,7 +25,6 @@ MAX_INSTRUCTIONS = 400_000
 _SOURCE_0 = {"VOP1": 0, "VOP2": 0, "VOPC": 0, "VOP3": 4, "VOP3SD": 4, "VOP3P": 4}
 """Byte at which the nine bits of source 0 start."""
 _DPP_MARKERS = {233: "DPP8", 234: "DPP8", 250: "DPP16"}
-_ENDS = ("s_endpgm", "s_branch", "s_setpc_b64", "s_endpgm_saved")
 _BUFFER = {"rdna3": (0b111000, "MUBUF"), "rdna4": (0b110001, "VBUFFER")}
 """Upper six bits of the first word, and the package's class, of buffer instructions."""
 _COMMON_NAMES = {"VGLOBAL": "GLOBAL", "VFLAT": "FLAT", "VSCRATCH": "SCRATCH", "VBUFFER": "MUBUF"}
@@ -52,9 +52,9 @@ def decode_kernel(code: CodeObject, kernel: Kernel) -> dict[int, Inst]:
                 )
             inst = decode_one(text(pc), pc, dialect)
             found[pc] = inst
-            if inst.name.startswith(("s_branch", "s_cbranch")):
+            if Kind.BRANCH in inst.kind:
                 pending.append(inst.branch_target)
-            if inst.name in _ENDS:
+            if Kind.FINAL in inst.kind:
                 break
             pc = inst.next_pc
     return dict(sorted(found.items()))

@@ -7,6 +7,7 @@ from typing import Any
 
 from layoutprobe.isa.dialect import Dialect
 from layoutprobe.isa.inst import VCC_LO, Inst, Operand
+from layoutprobe.isa.kind import kind_of
 
 NONE = Operand("none")
 RESERVED = frozenset([*range(209, 235), 239, *range(249, 253), 254])
@@ -28,6 +29,7 @@ class Fields:
         dialect: Dialect,
     ) -> None:
         self.raw, self.fields, self.name = raw, fields, name
+        self.kind = kind_of(name)
         self.encoding, self.variant, self.pc = encoding, variant, pc
         self.dialect, self.mask_bits = dialect, dialect.wave_size
         self.literal = int(fields.get("literal", 0))

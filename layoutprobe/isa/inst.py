@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-OperandKind = Literal["v", "s", "const", "literal", "none"]
+from layoutprobe.isa.kind import Kind, kind_of
+
+OperandKind = Literal["v", "a", "s", "const", "literal", "none"]
 
 VCC_LO = 106
 TTMP0 = 108
@@ -14,8 +16,11 @@ M0 = 125
 EXEC_LO = 126
 EXEC_HI = 127
 SCC = 128
-"""Register number of SCC in the unified numbering (SGPRs 0..127, SCC, VGPRs from 256)."""
+"""Register number of SCC in the unified numbering (SGPRs 0..127, SCC, VGPRs from 256, AccVGPRs from 512)."""
 VGPR0 = 256
+ACC0 = 512
+"""AccVGPRs have numbers of their own: v7 and a7 are two registers. CDNA keeps both in one file, the AccVGPRs
+behind the VGPRs at the kernel's accum_offset (CDNA3 ISA guide, 3.6.4): row `accum_offset + n` holds a`n`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +28,9 @@ class Operand:
     """One operand.
 
     Attributes:
-        kind: "v" VGPR, "s" SGPR or special scalar register, "const" inline constant,
+        kind: "v" VGPR, "a" AccVGPR, "s" SGPR or special scalar register, "const" inline constant,
             "literal" 32-bit literal, "none" absent.
-        index: VGPR number; SGPR encoding (106 is vcc_lo, 126 exec_lo); or the encoding of the
+        index: number of the VGPR or AccVGPR; SGPR encoding (106 is vcc_lo, 126 exec_lo); or the encoding of the
             inline constant (128..208 integers, 235..238 apertures, 240..248 floats, 253 SCC).
         regs: number of 32-bit registers.
         bits: width of the value in bits (16 for a half, 64 for a pair).
@@ -51,9 +56,11 @@ class Operand:
     sel_hi: bool = True
 
     def registers(self) -> range:
-        """The 32-bit registers of this operand, SGPRs as encoded and VGPRs from VGPR0."""
+        """The 32-bit registers of this operand: SGPRs as encoded, VGPRs from VGPR0, AccVGPRs from ACC0."""
         if self.kind == "v":
             return range(VGPR0 + self.index, VGPR0 + self.index + self.regs)
+        if self.kind == "a":
+            return range(ACC0 + self.index, ACC0 + self.index + self.regs)
         if self.kind == "s" and self.index != NULL:
             return range(self.index, self.index + self.regs)
         return range(0)
@@ -73,6 +80,7 @@ class Inst:
         mods: everything else by name: simm16, offset, offset0, offset1, clamp, omod, opsel,
             dpp8, dpp_ctrl, row_mask, bank_mask, bound_ctrl, fi, saddr_null, glc...
         pair: for a dual instruction, its two halves X and Y.
+        kind: what it is, by its mnemonic.
     """
 
     pc: int
@@ -83,6 +91,10 @@ class Inst:
     src: tuple[Operand, ...] = ()
     mods: dict[str, int] = field(default_factory=dict)
     pair: tuple[Inst, ...] = ()
+    kind: Kind = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", kind_of(self.name))
 
     @property
     def next_pc(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from layoutprobe.isa.fields import NONE, Fields
 from layoutprobe.isa.inst import NULL, Inst
+from layoutprobe.isa.kind import Kind
 
 
 def _signed(value: int, bits: int) -> int:
@@ -47,7 +48,7 @@ def _flat(f: Fields) -> Inst:
         addr = NONE
     mods = _cache_policy(f)
     mods["offset"] = _signed(f.mod("offset"), 13) if f.rdna3 else _signed(f.mod("ioffset"), 24)
-    dst = (f.operand("vdst"),) if "vdst" in names and ("_atomic_" not in f.name or mods["glc"]) else ()
+    dst = (f.operand("vdst"),) if "vdst" in names and (Kind.ATOMIC not in f.kind or mods["glc"]) else ()
     if dst and "_cmpswap_" in f.name and f.rdna3:
         # The table gives the width of the data: new value and comparand.
         dst = (replace(dst[0], regs=dst[0].regs // 2, bits=dst[0].bits // 2),)
@@ -63,7 +64,7 @@ def _cache_policy(f: Fields) -> dict[str, int]:
     if f.rdna3:
         return {name: f.mod(name) for name in ("glc", "slc", "dlc")}
     th = f.mod("th")
-    return {"th": th, "scope": f.mod("scope"), "glc": int("_atomic_" in f.name and th & 1)}
+    return {"th": th, "scope": f.mod("scope"), "glc": int(Kind.ATOMIC in f.kind and th & 1)}
 
 
 def _buffer(f: Fields) -> Inst:
@@ -78,9 +79,9 @@ def _buffer(f: Fields) -> Inst:
     data = f.operand("vdata")
     rsrc = f.register(f.fields["srsrc"].offset if f.rdna3 else f.mod("rsrc"), 128, "ANY")
     soffset = f.register(f.fields["soffset"].offset, 32, "U32")
-    if "_load_" in f.name:
+    if Kind.LOAD in f.kind:
         return f.inst((data,), (vaddr, rsrc, soffset), **flags)
-    returns = (data,) if "_atomic_" in f.name and flags["glc"] else ()
+    returns = (data,) if Kind.ATOMIC in f.kind and flags["glc"] else ()
     return f.inst(returns, (data, vaddr, rsrc, soffset), **flags)
 
 

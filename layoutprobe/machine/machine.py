@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, Memory, Region
 from layoutprobe.machine.observer import Observer
@@ -163,7 +164,7 @@ class Machine:
 
     def _global_kind(self, inst: Inst, at: int) -> str:
         """Kind of a fault; "" where the kernel read the packet that hardware would have given it."""
-        if "_load_" not in inst.name:
+        if Kind.LOAD not in inst.kind:
             return "global-store"
         has_packet = self.program.kernel.descriptor.properties >> 1 & 1
         return "" if has_packet and 0 <= at < _PACKET_BYTES else "global-load"

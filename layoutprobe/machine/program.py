@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError
-from layoutprobe.isa.inst import SCC, VGPR0, Inst
+from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 
@@ -17,14 +18,16 @@ Bind = Callable[[Inst, Sequence[Inst]], Executor | None]
 """Gives the executor of an instruction, knowing those before it in its block; None for a
 deliberate no-op; raises UnboundError."""
 
-BRANCHES = ("s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz",
-            "s_cbranch_execz", "s_cbranch_execnz")  # fmt: skip
-ENDS = ("s_endpgm", "s_endpgm_saved")
-BARRIER = "s_barrier"
-BARRIER_SIGNAL = "s_barrier_signal"
-BARRIER_WAIT = "s_barrier_wait"
-"""RDNA4 parts arriving (s_barrier_signal) from waiting. Its operand names the barrier, -1 the workgroup's."""
-BARRIERS = (BARRIER, BARRIER_WAIT)
+CONDITIONS: Mapping[str, tuple[int, bool] | None] = {
+    "s_branch": None,
+    "s_cbranch_scc0": (SCC, False),
+    "s_cbranch_scc1": (SCC, True),
+    "s_cbranch_vccz": (VCC_LO, False),
+    "s_cbranch_vccnz": (VCC_LO, True),
+    "s_cbranch_execz": (EXEC_LO, False),
+    "s_cbranch_execnz": (EXEC_LO, True),
+}
+"""Branch -> the scalar register that decides, and whether it jumps where that is not zero; None: always."""
 
 
 class UnboundError(Exception):
@@ -111,7 +114,7 @@ def build_program(
 def _check_registers(kernel: Kernel, inst: Inst, vgprs: int) -> None:
     for half in (inst, *inst.pair):
         for operand in (*half.dst, *half.src):
-            limit = VGPR0 + vgprs if operand.kind == "v" else SCC
+            limit = {"v": VGPR0 + vgprs, "a": ACC0}.get(operand.kind, SCC)
             if operand.registers() and operand.registers()[-1] >= limit:
                 raise CodeObjectError(
                     f"{inst.name} names a register that the kernel does not have",
@@ -124,16 +127,18 @@ def _check_registers(kernel: Kernel, inst: Inst, vgprs: int) -> None:
 def _leaders(kernel: Kernel, insts: Mapping[int, Inst]) -> set[int]:
     leaders = {kernel.entry}
     for inst in insts.values():
-        if inst.name in BRANCHES:
+        if inst.name in CONDITIONS:
             leaders.add(inst.branch_target)
-        if inst.name in BRANCHES or inst.name in BARRIERS:
+        if inst.name in CONDITIONS or Kind.AWAIT in inst.kind:
             leaders.add(inst.next_pc)
     return {pc for pc in leaders if pc in insts}
 
 
-def _is_barrier(inst: Inst) -> bool:
-    """A barrier of the workgroup; others are for `bind` to refuse."""
-    return inst.name == BARRIER or (inst.name == BARRIER_WAIT and inst.mods["simm16"] == 0xFFFF)
+def _is_control(inst: Inst) -> bool:
+    """The scheduler executes it. Branches and barriers that it does not know are for `bind` to refuse."""
+    if Kind.AWAIT in inst.kind:  # of S_BARRIER_WAIT the operand names the barrier, -1 the workgroup's
+        return Kind.ARRIVE in inst.kind or inst.mods["simm16"] == 0xFFFF
+    return Kind.END in inst.kind or inst.name in CONDITIONS
 
 
 def _block(start: int, insts: Mapping[int, Inst], leaders: set[int], bind: Bind) -> Block:
@@ -143,7 +148,7 @@ def _block(start: int, insts: Mapping[int, Inst], leaders: set[int], bind: Bind)
     pc = start
     while True:
         inst = insts[pc]
-        if inst.name in BRANCHES or inst.name in ENDS or _is_barrier(inst):
+        if _is_control(inst):
             return Block(tuple(body), tuple(kept), inst, inst.next_pc, len(passed) + 1, (*passed, inst))
         executor = bind(inst, passed)
         passed.append(inst)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst
+from layoutprobe.isa.inst import SCC, Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort, mask_words
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.program import BARRIER_WAIT, BARRIERS, ENDS, Block
+from layoutprobe.machine.program import CONDITIONS, Block
 from layoutprobe.machine.registers import Array
 
 DEFAULT_BUDGET = 3_000_000
@@ -103,14 +104,14 @@ class Scheduler:
         cohort.pc = block.next_pc
         if last is None:
             self.ready.append(cohort)
-        elif last.name in ENDS:
+        elif Kind.END in last.kind:
             if self.machine.observer is not None:
                 self.machine.observer.ended(cohort)
             groups = self.machine.waves.workgroup[cohort.waves]
             self.alive -= np.bincount(groups, minlength=self.alive.size)
             self._release()
-        elif last.name in BARRIERS:
-            if last.name == BARRIER_WAIT:
+        elif Kind.AWAIT in last.kind:
+            if Kind.ARRIVE not in last.kind:
                 self._check_signalled(cohort, last)
             self.waiting.append(cohort)
             self._release()
@@ -141,10 +142,10 @@ class Scheduler:
 
     def _taken(self, c: Cohort, inst: Inst) -> Array:
         """Which waves take a branch: bool [wave]."""
-        kind = inst.name.removeprefix("s_cbranch_")
-        if kind == "s_branch":
+        condition = CONDITIONS[inst.name]
+        if condition is None:
             return np.ones(len(c.waves), np.bool_)
-        register = {"scc": SCC, "vcc": VCC_LO, "exe": EXEC_LO}[kind[:3]]
+        register, jumps = condition
         words = 1 if register == SCC else c.size // 32
         undefined = mask_words(c.shadow, register, words) if c.undef >> register & (1 << words) - 1 else None
         if undefined is not None and undefined.any():
@@ -153,7 +154,7 @@ class Scheduler:
                                      hint="initialise the value on every path that leads here",
                                      kind="undefined-control")  # fmt: skip
         value: Array = np.logical_or.reduce(mask_words(c.regs, register, words), axis=1)
-        return value if kind.endswith(("1", "nz")) else ~value
+        return value if jumps else ~value
 
     def _release(self) -> None:
         """Let those workgroups go on of which every living wave waits at a barrier."""

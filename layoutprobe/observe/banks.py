@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.observer import Place
 from layoutprobe.observe.base import Recorder
-from layoutprobe.observe.lds_access import is_atomic
 from layoutprobe.observe.who import Who, who_is
 
 INACTIVE = -1
@@ -85,7 +85,7 @@ class BankObserver(Recorder):
 
     def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
         """See Observer."""
-        if place.memory is not c.machine.lds or (store and is_atomic(inst)):
+        if place.memory is not c.machine.lds or Kind.ATOMIC in inst.kind:
             return  # atomics on one address take turns for another reason than banks
         site = self._sites.setdefault((inst.pc, size, store), _Site(inst, size, store))
         local = place.offsets - c.lds_base

@@ -9,10 +9,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.program import BARRIER, BARRIER_SIGNAL, BARRIER_WAIT, BARRIERS
 from layoutprobe.observe.who import Who, who_is
-
-__all__ = ["BARRIER", "BARRIERS", "BARRIER_SIGNAL", "BARRIER_WAIT", "ApartBarriers", "BarrierWatch"]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Place
@@ -28,7 +29,7 @@ from layoutprobe.observe.matrix import WaveCounter
 from layoutprobe.observe.who import Who
 
 Stamps = NDArray[np.int64]
-Kind = Literal["load", "mix"]
+HandoverKind = Literal["load", "mix"]
 
 # A stamp says who stored to a granule and when: 1 + wave of the launch, site, barriers passed.
 _SITE, _INTERVAL = 24, 40
@@ -50,7 +51,7 @@ class Handover:
         count: how many lanes did this.
     """
 
-    kind: Kind
+    kind: HandoverKind
     first: Inst
     second: Inst
     giver: Who
@@ -124,7 +125,7 @@ class HandoverObserver(WaveCounter):
             self._meet("load", self._plain, stamps, cells)
             self._meet("load", self._atomic, stamps, cells)
             return
-        atomic = "atomic" in inst.name
+        atomic = Kind.ATOMIC in inst.kind
         if atomic and inst.dst:
             self._signals.add(inst.pc)
         self._meet("mix", self._plain if atomic else self._atomic, stamps, cells)
@@ -146,7 +147,7 @@ class HandoverObserver(WaveCounter):
         wave = self.number(c)
         return np.asarray(wave + 1 + (site << _SITE) + (self._passed[self._group[wave]] << _INTERVAL))
 
-    def _meet(self, kind: Kind, others: Stamps, me: Stamps, cells: Array) -> None:
+    def _meet(self, kind: HandoverKind, others: Stamps, me: Stamps, cells: Array) -> None:
         """Note accesses of granules that another wave stored to."""
         before = others[cells]
         differ = (before != 0) & ((before ^ me) & _WAVE_MASK != 0)

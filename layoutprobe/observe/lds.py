@@ -35,14 +35,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Place
-from layoutprobe.machine.program import BARRIER_SIGNAL, BARRIERS, Block
+from layoutprobe.machine.program import Block
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.barriers import ApartBarriers, BarrierWatch
 from layoutprobe.observe.base import Recorder
-from layoutprobe.observe.lds_access import Store, granule_shift, is_atomic, straddles
+from layoutprobe.observe.lds_access import Store, granule_shift, straddles
 from layoutprobe.observe.waits import CounterTracker
 from layoutprobe.observe.who import Who, who_is
 
@@ -57,7 +58,7 @@ _WAVE_MASK = (1 << _SITE) - (1 << _WAVE)
 _SITE_LIMIT = 1 << _LATE - _SITE
 _WHEN = -1 << _INTERVAL
 
-Kind = Literal["RAW", "WAR", "WAW"]
+ClashKind = Literal["RAW", "WAR", "WAW"]
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Clash:
         read: of WAW: somebody read the byte afterwards.
     """
 
-    kind: Kind
+    kind: ClashKind
     first: Touch
     second: Touch
     byte: int
@@ -154,7 +155,7 @@ class LdsObserver(Recorder):
         self._barriers.batch(machine)
         self._machine = machine
         insts = [inst for block in machine.program.blocks.values() for inst in block.listing]
-        self._split, self._ahead = any(inst.name == BARRIER_SIGNAL for inst in insts), False
+        self._split, self._ahead = any(inst.kind == Kind.ARRIVE for inst in insts), False
         self._shift = granule_shift(insts)
         groups = int(machine.waves.workgroup.max(initial=-1)) + 1
         self._interval = np.ones(groups, np.int64)
@@ -165,7 +166,7 @@ class LdsObserver(Recorder):
     def block(self, c: Cohort, block: Block) -> None:
         """See Observer."""
         self._tracker.block(c, block)
-        if block.last is not None and block.last.name in BARRIERS:
+        if block.last is not None and Kind.AWAIT in block.last.kind:
             self._barriers.arrived(c.waves, block.last)
 
     def ended(self, c: Cohort) -> None:
@@ -224,7 +225,7 @@ class LdsObserver(Recorder):
             self._insts.append(inst)
             self._kinds["store" if store else "load"] += 1
             self._complete = len(self._insts) < _SITE_LIMIT
-        atomic = int(store and is_atomic(inst))
+        atomic = int(Kind.ATOMIC in inst.kind)
         of_wave = self._interval[c.machine.waves.workgroup[c.waves]] << _INTERVAL
         of_wave += (c.waves << _WAVE) + (site << _SITE | atomic << _ATOMIC)
         if self._split and (between := c.machine.signalled[c.waves]).any():
@@ -272,7 +273,7 @@ class LdsObserver(Recorder):
         if self._overwrites:
             self._suspect[cells] = 0
         reader, other, before = self._reader[cells], self._other[cells], self._writer[cells]
-        atomic, adder = is_atomic(store.inst), self._adder[cells]
+        atomic, adder = Kind.ATOMIC in store.inst.kind, self._adder[cells]
         for readers in (reader, other):
             if (readers >= floor).any():
                 self._clash("WAR", (readers >= floor) & _differ(readers, me), readers, me, cells)
@@ -319,7 +320,7 @@ class LdsObserver(Recorder):
             mine &= np.isin(view >> _SITE & _SITE_LIMIT - 1, sites)
             view[mine] = (view[mine] & ~_WHEN) | (now + 1) << _INTERVAL | 1 << _LATE
 
-    def _clash(self, kind: Kind, which: Array, first: Stamps, second: Stamps, cells: Array) -> None:
+    def _clash(self, kind: ClashKind, which: Array, first: Stamps, second: Stamps, cells: Array) -> None:
         """Note the marked pairs, each pair of instructions once."""
         if not which.any():
             return
@@ -336,7 +337,7 @@ class LdsObserver(Recorder):
             if kind == "WAW":
                 self._suspect[at[pairs == pair]] = 1 + self._overwrites.index(known)
 
-    def _describe(self, kind: Kind, first: int, second: int, cell: int, count: int) -> Clash:
+    def _describe(self, kind: ClashKind, first: int, second: int, cell: int, count: int) -> Clash:
         machine = self._machine
         assert machine is not None
 

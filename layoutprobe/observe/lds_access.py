@@ -10,16 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.observer import Place
 from layoutprobe.machine.registers import Array
 
 _BITS = re.compile(r"_[biuf](\d+)")
-
-
-def is_atomic(inst: Inst) -> bool:
-    """A read-modify-write: no load and no store."""
-    return ("_load" not in inst.name and "_store_" not in inst.name) or "storexchg" in inst.name
 
 
 def granule_shift(insts: Iterable[Inst], encodings: tuple[str, ...] = ("DS", "FLAT")) -> int:
@@ -75,7 +71,7 @@ class Store:
 
     def changes(self, width: int) -> Array:
         """Which granules will hold another value than now: bool [lane, granule]."""
-        if is_atomic(self.inst):
+        if Kind.ATOMIC in self.inst.kind:
             return np.ones((int(self.place.mask.sum()), width), np.bool_)
         new = stored_dwords(self.c, self.inst, self.place, self.size)[self.place.mask]
         place = self.place

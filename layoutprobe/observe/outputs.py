@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Place
@@ -47,7 +48,7 @@ class Store:
     @property
     def atomic(self) -> bool:
         """A read-modify-write: several of them may rightly meet at one address."""
-        return "atomic" in self.inst.name
+        return Kind.ATOMIC in self.inst.kind
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import VGPR0, Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Place
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.base import Recorder
-from layoutprobe.observe.lds_access import is_atomic
 from layoutprobe.observe.who import Who, who_is
 
 
@@ -99,7 +99,7 @@ class UndefinedObserver(Recorder):
     def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
         """See Observer."""
         if place.memory is c.machine.lds:
-            if not store or is_atomic(inst):
+            if not store or Kind.ATOMIC in inst.kind:
                 self._load(c, inst, place, size)
         elif store and place.memory is c.machine.arena and c.undef >> VGPR0:
             data = inst.src[0] if inst.encoding == "MUBUF" else inst.src[1]

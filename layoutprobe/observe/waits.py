@@ -33,9 +33,10 @@ from numpy.typing import NDArray
 
 from layoutprobe.isa.dialect import dialect_of
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.program import BARRIER, BARRIER_SIGNAL, Block
+from layoutprobe.machine.program import Block
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.counters import (
     COUNTING,
@@ -198,7 +199,7 @@ class CounterTracker:
             if op is not None:
                 self.operations[inst.pc] = op
                 walk.queues = issue(walk.queues, op)
-            elif inst.name in (BARRIER, BARRIER_SIGNAL):
+            elif Kind.ARRIVE in inst.kind:
                 arrival = self._number(walk.queues)
         return _Step(self._number(walk.queues), arrival, tuple(found))
 

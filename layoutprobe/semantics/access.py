@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import BASE_ADDRESS
 from layoutprobe.machine.observer import Place
@@ -262,7 +263,7 @@ def global_place(c: Cohort, inst: Inst, offsets: Array, size: int, mask: Array |
     if outside is not None and (outside & mask).any():
         raise machine.global_fault(c, inst, at, size, outside & mask)
     low_bits = int(np.bitwise_or.reduce(at, axis=None)) if size > 1 else 0
-    if low_bits & min(size, 8) - 1 and "atomic" in inst.name:
+    if low_bits & min(size, 8) - 1 and Kind.ATOMIC in inst.kind:
         crooked = mask & (at & size - 1 != 0)
         raise machine.fault(c, inst, f"misaligned atomic of {size} bytes", crooked, address=at + BASE_ADDRESS,
                             expected=f"a multiple of {size}", kind="alignment")  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import HINTS
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction
 
@@ -14,12 +15,7 @@ _MODE_REGISTER = 1
 _ALL_DENORMALS = 0xF
 
 
-@instruction(
-    "s_nop", "s_clause", "s_delay_alu", "s_sleep", "s_setprio", "s_set_inst_prefetch_distance", "s_sethalt",
-    "s_code_end", "s_ttracedata", "s_ttracedata_imm", "s_incperflevel", "s_decperflevel", "s_icache_inv",
-    "s_wakeup", "s_wait_idle", "s_sleep_var", "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data",
-    "s_prefetch_data_pc_rel", "s_buffer_prefetch_data",
-)  # fmt: skip
+@instruction(*HINTS)
 def _hint(inst: Inst) -> None:
     """Scheduling hints: nothing that a program can observe."""
 
@@ -33,7 +29,7 @@ def _cache(inst: Inst) -> None:
 
 @instruction(
     "s_waitcnt", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_expcnt", "s_waitcnt_depctr",
-    "s_wait_event",
+    "s_wait_event", "s_wait_idle",
     "s_wait_loadcnt", "s_wait_storecnt", "s_wait_samplecnt", "s_wait_bvhcnt", "s_wait_expcnt", "s_wait_dscnt",
     "s_wait_kmcnt", "s_wait_loadcnt_dscnt", "s_wait_storecnt_dscnt", "s_wait_alu",
 )  # fmt: skip

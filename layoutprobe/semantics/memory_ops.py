@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, Inst, Operand
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import BASE_ADDRESS, Store
 from layoutprobe.machine.observer import Place
@@ -88,7 +89,11 @@ def _address_prepared(inst: Inst, earlier: Sequence[Inst]) -> bool:
             or before.name.startswith(("v_swap", "v_movrel"))
         ):
             return False
-        if before.name.startswith(("ds_load_", "ds_store_")) and before.src[0] == inst.src[0]:
+        if (
+            Kind.LDS in before.kind
+            and before.kind & (Kind.LOAD | Kind.STORE)
+            and before.src[0] == inst.src[0]
+        ):
             return True
     return False
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.accumulators import AccumulatorCoding, Chains, SlotCodes, result_type
 from layoutprobe.observe.matrix import SLOTS
 from layoutprobe.observe.outputs import StoreRecorder, Stores, touched
@@ -56,7 +57,7 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
     """
     name = problem.contract.d
     dtype, shape = subject.binding.buffers[name].dtype, subject.binding.buffers[name].shape
-    results = {result_type(inst) for inst in subject.insts.values() if inst.name.startswith("v_wmma_")}
+    results = {result_type(inst) for inst in subject.insts.values() if Kind.MATRIX in inst.kind}
     base = min(_EXACT.get(d, 127) for d in (dtype, *results))
     codes = SlotCodes.for_slots(_SLACK * int(np.prod(shape)) + 64 * SLOTS, base)
     runs = [subject.epilogue(AccumulatorCoding(codes, place), StoreRecorder) for place in range(codes.digits)]

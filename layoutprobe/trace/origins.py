@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
+from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.origin import OriginObserver, Origins, Step, Target
 from layoutprobe.trace.places import site
 from layoutprobe.trace.subject import RunSpec, Subject
@@ -24,7 +25,7 @@ def in_words(subject: Subject, chain: Sequence[Step]) -> str:
     parts: list[str] = []
     for before, step in zip((None, *chain), chain, strict=False):
         text = site(subject, step.inst)
-        if before is not None and before.lds_byte is not None and "_store" in step.inst.name:
+        if before is not None and before.lds_byte is not None and Kind.LOAD not in step.inst.kind:
             text = f"stored by {text} (wave {step.who.wave}, lane {step.who.lane})"
         else:
             text = f"from {text}" if parts else text

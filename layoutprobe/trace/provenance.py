@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.instructions.meetings import is_matrix
+from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.observe.accumulators import FROM_OTHER
 from layoutprobe.observe.matrix import SLOTS, OperandRecorder, Operands
@@ -104,7 +104,7 @@ def require_product(subject: Subject) -> Gemm:
 
 def _analyse(subject: Subject) -> Analysis:
     require_product(subject)
-    if not any(is_matrix(inst) for inst in subject.insts.values()):
+    if not any(Kind.MATRIX in inst.kind for inst in subject.insts.values()):
         raise NoProductError("the kernel has no matrix instruction")
     problem = Problem.of(subject)
     # A factor folded into an operand, or C into the accumulator, would change the codes.
