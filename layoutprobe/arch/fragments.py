@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
+
 Ints = NDArray[np.int64]
 Formula = Callable[[Ints, Ints], tuple[Ints, Ints, Ints]]
 """(line, k) -> group of lanes, VGPR, field. The line (row of A, column of B) is the lane in its group."""
@@ -39,6 +41,8 @@ class Fragment:
     field: Ints
     vgprs: int
     field_bits: int
+
+    __repr__ = brief
 
     @property
     def copies(self) -> int:

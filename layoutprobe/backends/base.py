@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.codeobj.model import CodeObject
 
@@ -27,6 +28,8 @@ class Buffer:
     data: NDArray[Any]
     undefined: bool = False
     name: str = ""
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,8 @@ class Launch:
     args: Sequence[Buffer | np.generic]
     dynamic_lds: int = 0
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
@@ -64,6 +69,8 @@ class RunResult:
     buffers: tuple[NDArray[Any] | None, ...]
     undefined: tuple[NDArray[Any] | None, ...]
     evidence: Evidence
+
+    __repr__ = brief
 
 
 class Backend(Protocol):

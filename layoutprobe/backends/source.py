@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend, Launch
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
 from layoutprobe.capture.file import CaptureFile, read_captures, write_captures
 from layoutprobe.capture.identity import said, same_question
@@ -54,6 +55,8 @@ class Request:
     inputs: Mapping[str, NDArray[Any]]
     parameters: Mapping[str, Any]
     prepare: Callable[[], Prepared]
+
+    __repr__ = brief
 
 
 @runtime_checkable
@@ -110,6 +113,8 @@ class Recorder:
 
     source: Source | None = None
     captures: list[Capture] = field(default_factory=list)
+
+    __repr__ = brief
 
     def capture(self, request: Request) -> Capture:
         """The answer, which is kept."""

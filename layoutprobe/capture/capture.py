@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
+
 EvidenceKind = Literal["emulated", "measured", "replayed"]
 Origin = Literal["emulated", "measured"]
 
@@ -75,6 +77,8 @@ class Capture:
     toolchain: Mapping[str, str] = field(default_factory=dict)
     device: Mapping[str, str] = field(default_factory=dict)
     time: str = ""
+
+    __repr__ = brief
 
     def defined(self, name: str) -> NDArray[np.bool_]:
         """True for the elements of output `name` in which every bit is defined."""

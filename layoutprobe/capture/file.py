@@ -27,6 +27,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from layoutprobe import __version__
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.capture.schema import Entry, entry_of, read_index
 from layoutprobe.errors import UsageError
@@ -63,6 +64,8 @@ class CaptureFile:
     digest: str
     captures: tuple[Capture, ...]
     version: str
+
+    __repr__ = brief
 
 
 def write_captures(path: Path, captures: Iterable[Capture]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.checks.base import Check
 from layoutprobe.instructions.meetings import element_types
 from layoutprobe.isa.kind import Kind
@@ -68,6 +69,8 @@ class Comparison:
     undefined: NDArray[np.bool_]
     bound: Doubles | float
     product: Product | None = None
+
+    __repr__ = brief
 
     @property
     def wrong(self) -> NDArray[np.bool_]:

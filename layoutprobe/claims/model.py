@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import FIELD_NAMES, HOLE, Layout
 
 MATRICES = ("A", "B", "C", "D")
@@ -35,6 +36,8 @@ class Claimed:
     col: NDArray[np.int64]
     speaks: NDArray[np.bool_]
     problem: str = ""
+
+    __repr__ = brief
 
     @classmethod
     def table(cls, row: NDArray[np.int64], col: NDArray[np.int64], operand: Layout) -> Claimed:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import UsageError
 from layoutprobe.experiments.runs import (
@@ -213,6 +214,8 @@ class _Shown:
     ambiguity: str = ""
     undecided: str = ""
     lds_map: LdsMap | None = None
+
+    __repr__ = brief
 
 
 def _judge(matrix: str, operands: Operands, agreement: Agreement, bench: Bench) -> _Judged:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.arch import DEFAULT, find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source, chosen
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.instructions.naming import with_documented_names
@@ -46,6 +47,8 @@ class Operands:
     moved: dict[str, Movement]
     origins: dict[str, NDArray[np.int64]]
 
+    __repr__ = brief
+
     @property
     def ambiguous(self) -> list[str]:
         """Matrices of which the patterns leave elements open."""
@@ -69,6 +72,8 @@ class Accumulators:
     instruction: Interaction
     stored: Epilogue
     origins: dict[str, NDArray[np.int64]]
+
+    __repr__ = brief
 
 
 def bench_of(

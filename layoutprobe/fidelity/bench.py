@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from layoutprobe.arch import find
 from layoutprobe.arch.base import Arch
 from layoutprobe.backends.source import Request, Source, chosen
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.instructions.probe import Prober, Variant
@@ -59,6 +60,8 @@ class Bench:
     card: Source
     on_card: bool | None = None
     captures: list[Capture] = field(default_factory=list)
+
+    __repr__ = brief
 
     @classmethod
     def of(cls, arch: str, card: Source) -> Bench:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import LDS_MODELS, LdsModel, Phases, lds_model
+from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.fidelity.bench import Bench, Experiment, always, attempted
 from layoutprobe.observe.cycles import cycles
@@ -50,6 +51,8 @@ class Patterns:
     apart: Addresses
     pairs: Addresses
     others: Addresses
+
+    __repr__ = brief
 
     @property
     def all(self) -> Addresses:

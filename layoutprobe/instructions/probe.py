@@ -13,6 +13,7 @@ from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Backend, Buffer, Launch
 from layoutprobe.backends.source import Prepared, Request, Source, source_of
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.codeobj.cubin import cubin
 from layoutprobe.codeobj.elf import load
@@ -105,6 +106,8 @@ class Prober:
     backend: Backend | Source
     compiler: str | None = None
     captures: list[Capture] = field(default_factory=list)
+
+    __repr__ = brief
 
     def __call__(self, operands: Mapping[str, Words]) -> Words:
         """D of one launch; all uint32 [wave, vgpr, lane].

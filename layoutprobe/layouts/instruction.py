@@ -13,6 +13,7 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import Layout
 
@@ -129,6 +130,8 @@ class InstructionLayout:
     arithmetic: str = "ieee"
     toolchain: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
+
+    __repr__ = brief
 
     @property
     def sparse(self) -> bool:

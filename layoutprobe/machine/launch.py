@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import ExecutionError, UsageError
 from layoutprobe.isa.dialect import dialect_of
@@ -40,6 +41,8 @@ class GlobalBuffer:
     size: int
     data: bytes | NDArray[np.uint8]
     undefined: bool
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
@@ -40,6 +41,8 @@ class Waves:
     workgroup: NDArray[np.int64]
     index: NDArray[np.int64]
     group_id: NDArray[np.int64]
+
+    __repr__ = brief
 
 
 class Machine:

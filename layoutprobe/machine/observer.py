@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.memory import Memory, Region
 from layoutprobe.machine.registers import Array
@@ -39,6 +40,8 @@ class Place:
     low_bits: int
     mask: Array
     region: Region | None = None
+
+    __repr__ = brief
 
 
 class Observer:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
@@ -90,6 +91,8 @@ class Link:
     turn: Ints
     chain: Ints
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True, eq=False)
 class Chains:
@@ -109,6 +112,8 @@ class Chains:
     wave: Ints
     start: NDArray[np.int8]
     complete: bool
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)

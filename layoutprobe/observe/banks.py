@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
@@ -49,6 +50,8 @@ class BankSite:
     counts: Ints
     who: tuple[Who, ...]
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True)
 class BankRecord:
@@ -62,6 +65,8 @@ class BankRecord:
     sites: tuple[BankSite, ...]
     dropped: int
 
+    __repr__ = brief
+
 
 @dataclass(eq=False)
 class _Site:
@@ -74,6 +79,8 @@ class _Site:
     who: list[Who] = field(default_factory=list)
     seen: dict[bytes, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     """Digest of the addresses of a whole cohort -> its patterns' numbers, each with how often."""
+
+    __repr__ = brief
 
 
 class BankObserver(Recorder):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
@@ -41,6 +42,8 @@ class WaveTable:
     group: Ints
     index: Ints
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True, eq=False)
 class Execution:
@@ -62,6 +65,8 @@ class Execution:
     a_undefined: Words | None
     b_undefined: Words | None
 
+    __repr__ = brief
+
     @property
     def size(self) -> int:
         """Bytes that it takes."""
@@ -82,6 +87,8 @@ class Operands:
     waves: WaveTable
     kept: NDArray[np.bool_]
     executions: tuple[Execution, ...]
+
+    __repr__ = brief
 
 
 class WaveCounter(Recorder):

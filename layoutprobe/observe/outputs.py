@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
@@ -45,6 +46,8 @@ class Store:
     offset: Ints
     size: int
 
+    __repr__ = brief
+
     @property
     def atomic(self) -> bool:
         """A read-modify-write: several of them may rightly meet at one address."""
@@ -66,6 +69,8 @@ class Stores:
     allocations: tuple[Allocation, ...]
     stores: tuple[Store, ...]
     complete: bool
+
+    __repr__ = brief
 
     def allocation(self, name: str) -> Allocation | None:
         """The allocation of that name."""

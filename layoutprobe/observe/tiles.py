@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
@@ -28,6 +29,8 @@ class Image:
 
     data: NDArray[np.uint8]
     fresh: NDArray[np.bool_]
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.patterns import expression
 from layoutprobe.patterns.carriers import CARRIERS, DTYPE_CARRIERS, Carrier, carrier_of
@@ -32,6 +33,8 @@ class Identified:
 
     row: NDArray[np.int32]
     col: NDArray[np.int32]
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)

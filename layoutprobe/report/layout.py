@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.report import notebook
@@ -47,6 +48,8 @@ class LdsMap:
     row: NDArray[np.int32]
     col: NDArray[np.int32]
     cell_bytes: int
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False, repr=False)

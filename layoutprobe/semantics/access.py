@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
@@ -191,6 +192,8 @@ class LdsBase:
     local: Array
     placed: Array
     low_bits: int
+
+    __repr__ = brief
 
 
 def lds_base(c: Cohort, addresses: Array) -> LdsBase:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
@@ -38,6 +39,8 @@ class LaneMap:
     enabled: NDArray[np.bool_]
     zero: bool
     fetch_inactive: bool
+
+    __repr__ = brief
 
     def readable(self, c: Cohort) -> NDArray[np.bool_]:
         """Lanes that have a source to read: bool [wave, lane]."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from layoutprobe.arch.fragments import Fragment, Ints
 from layoutprobe.arch.matrix import ELEMENT_BITS, MatrixForm
+from layoutprobe.brief import brief
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
@@ -36,6 +37,8 @@ class Reading:
 
     rows: Ints
     copy: int
+
+    __repr__ = brief
 
 
 @cache

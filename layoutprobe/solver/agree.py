@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import HOLE, Layout
@@ -52,6 +53,8 @@ class Agreement:
     diagnoses: Mapping[str, Diagnosis]
     findings: tuple[Finding, ...]
     assumed: tuple[str, ...]
+
+    __repr__ = brief
 
     @property
     def relation(self) -> str:

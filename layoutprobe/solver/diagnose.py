@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.layouts.swizzle import GROUP, SCHEMES
 
@@ -45,6 +46,8 @@ class Case:
     origin: Ints
     tile: tuple[int, int]
     shape: tuple[int, int]
+
+    __repr__ = brief
 
     @property
     def local(self) -> tuple[Ints, Ints]:

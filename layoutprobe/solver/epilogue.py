@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.report.finding import Finding
@@ -29,6 +30,8 @@ class Epilogue:
     stores: NDArray[np.int32]
     unwritten: NDArray[np.bool_]
     foreign: NDArray[np.bool_]
+
+    __repr__ = brief
 
 
 def epilogue_codes(waves: int, vgprs: int, lanes: int) -> NDArray[np.uint32]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.patterns.carriers import carrier_of
 from layoutprobe.solver.observe import join_fields, split_fields
@@ -74,6 +75,8 @@ class Experiment:
     d_slots: Slots
     dtype: str
 
+    __repr__ = brief
+
     @property
     def waves(self) -> int:
         """How many waves the probe launches."""
@@ -94,6 +97,8 @@ class Meetings:
     d: NDArray[np.int64]
     c: NDArray[np.int64]
     c_to: NDArray[np.int64]
+
+    __repr__ = brief
 
 
 def format_of(dtype: str) -> OperandFormat:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.solver.alphabet import Alphabet, alphabet_of, coded, decoded
 from layoutprobe.solver.observe import join_fields, split_fields
@@ -89,6 +90,8 @@ class Terms:
     c: Ints
     c_to: Ints
     kept: Mask
+
+    __repr__ = brief
 
 
 @dataclass

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.layouts.instruction import Gauge
 from layoutprobe.layouts.layout import HOLE, Layout
@@ -45,6 +46,8 @@ class Names:
     d_col: Ints
     rules: Mapping[str, str]
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True, eq=False)
 class Solved:
@@ -68,6 +71,8 @@ class Solved:
     index: Ints
     gauge: Gauge
     launches: Mapping[str, int]
+
+    __repr__ = brief
 
     def layouts(self) -> dict[str, Layout]:
         """ "A", "B", "C", "D" and, if sparse, "index" -> element of every live slot."""

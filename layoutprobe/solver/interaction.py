@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.layouts.layout import HOLE, Layout
@@ -73,6 +74,8 @@ class Interaction:
     rules: Mapping[str, str]
     ambiguity: str
     evidence: Evidence
+
+    __repr__ = brief
 
     def convention(self, own: Sequence[str] = ()) -> str:
         """How rows, columns and k got their names, in words.

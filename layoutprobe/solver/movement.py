@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
 from layoutprobe.patterns.pattern import first_collision
 from layoutprobe.solver.observe import (
@@ -62,6 +63,8 @@ class Movement:
     unknown: tuple[UnknownCode, ...]
     unknown_count: int
 
+    __repr__ = brief
+
     @property
     def ambiguous(self) -> NDArray[np.bool_]:
         """Slots that several elements fit."""
@@ -88,6 +91,8 @@ class Cells:
     col: NDArray[np.int32]
     candidates: NDArray[np.int32]
     undefined: NDArray[np.bool_]
+
+    __repr__ = brief
 
 
 def solve_movement(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.patterns.carriers import carrier_of
 from layoutprobe.patterns.pattern import HOLE, UNKNOWN, Pattern, common_coordinate
@@ -35,6 +36,8 @@ class Observation:
     raw: Raw
     undefined: Raw | None = None
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True, eq=False)
 class Match:
@@ -53,6 +56,8 @@ class Match:
     col: NDArray[np.int32]
     key: NDArray[np.int64]
     element_key: NDArray[np.int64]
+
+    __repr__ = brief
 
 
 def split_fields(raw: Raw, field_bits: int) -> NDArray[np.uint32]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.solver.interaction import Interaction
 
@@ -45,6 +46,8 @@ class Geometry:
     a: Ints
     b: Ints
     d: Ints
+
+    __repr__ = brief
 
 
 def geometry(instruction: Interaction) -> Geometry:
@@ -98,6 +101,8 @@ class Factors:
     b_col: Coordinates
     b_k: Coordinates
 
+    __repr__ = brief
+
     def select(self, which: Mask | Ints) -> Factors:
         """Some of the executions."""
         return Factors(
@@ -115,6 +120,8 @@ class Targets:
 
     m: Coordinates
     n: Coordinates
+
+    __repr__ = brief
 
     @property
     def stored(self) -> Mask:
@@ -152,6 +159,8 @@ class Judgement:
     b_bad: Mask
     k_bad: Mask
     counted: NDArray[np.int32]
+
+    __repr__ = brief
 
     @property
     def broken(self) -> NDArray[np.bool_]:

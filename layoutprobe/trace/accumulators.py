@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.accumulators import AccumulatorCoding, Chains, SlotCodes, result_type
 from layoutprobe.observe.matrix import SLOTS
@@ -46,6 +47,8 @@ class Arrivals:
     written: NDArray[np.bool_]
     element: Ints
     times: Ints
+
+    __repr__ = brief
 
 
 def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:

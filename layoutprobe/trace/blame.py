@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.solver.diagnose import Case, Diagnosis
 from layoutprobe.solver.product import FOREIGN, NOWHERE, origin_of
@@ -47,6 +48,8 @@ class Culprit:
     slot: tuple[int, int, int, int]
     need: tuple[int, int]
     count: int
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True, eq=False)

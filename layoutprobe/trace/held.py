@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.instructions.meetings import element_types, interaction_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.manifest.coding import Coding
@@ -99,6 +100,8 @@ class Form:
     turn: Ints
     a: Numbers
     b: Numbers
+
+    __repr__ = brief
 
     @property
     def code_slots(self) -> Ints:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.observe.accumulators import FROM_OTHER
@@ -72,6 +73,8 @@ class Analysis:
     foreign: int = 0
     tainted: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     astray: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    __repr__ = brief
 
 
 _KNOWN: WeakKeyDictionary[Subject, Analysis] = WeakKeyDictionary()

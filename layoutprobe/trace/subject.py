@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from numpy.typing import NDArray
 
 from layoutprobe.arch import Arch
+from layoutprobe.brief import brief
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
@@ -71,6 +72,8 @@ class Recorded:
     beta: float
     records: tuple[object, ...]
     fault: ExecutionError | None = None
+
+    __repr__ = brief
 
     def record(self, kind: type[Record]) -> Record:
         """The record of that type; LookupError where no observer of this run makes one."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.layouts.explain import explain_lds
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.manifest.binding import DTYPES, decode
@@ -34,6 +35,8 @@ class TileMap:
     itemsize: int
     row: NDArray[np.int32]
     col: NDArray[np.int32]
+
+    __repr__ = brief
 
     @property
     def corner(self) -> tuple[int, int]:

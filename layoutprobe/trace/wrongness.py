@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.report.words import region
 
 Doubles = NDArray[np.float64]
@@ -33,6 +34,8 @@ class Product:
     c: Doubles | None
     alpha: float
     beta: float
+
+    __repr__ = brief
 
     def value(self) -> Doubles:
         """The right result."""

@@ -1,7 +1,8 @@
 """The direction of imports: the table in ARCHITECTURE.md, read from there and enforced.
 
 `machine` and its like are rooms (directories), `report.py` and its like are modules. A room may
-import itself, `errors.py` (whose one type every room may raise), and what its row names; "all
+import itself, `errors.py` (whose one type every room may raise), `brief.py` (which prints their
+records), and what its row names; "all
 above" and "all" mean what they say.
 """
 
@@ -21,6 +22,7 @@ PACKAGE = ROOT / "layoutprobe"
 
 # The package's front door gathers names for library users; `python -m` calls the command line.
 FRONT_DOORS = {"__init__", "__main__"}
+FOUNDATION = ("errors", "brief")
 SOLVER_NEVER = {"arch", "semantics", "machine", "probing", "backends", "isa", "toolchain", "codeobj"}
 TARGET_NAME = re.compile(r"gfx\d+[0-9a-f]*", re.IGNORECASE)
 
@@ -109,7 +111,7 @@ def violations(found: list[Import], table: dict[str, set[str]]) -> list[str]:
     wrong = []
     for imported in found:
         room, target = imported.room, imported.target
-        if not imported.inside or room in FRONT_DOORS or target in (room, "errors", "layoutprobe"):
+        if not imported.inside or room in FRONT_DOORS or target in (room, *FOUNDATION, "layoutprobe"):
             continue
         if target == "__version__":
             continue

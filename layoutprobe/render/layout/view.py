@@ -9,6 +9,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.report.layout import LayoutReport
@@ -59,6 +60,8 @@ class View:
     readers: NDArray[np.int32] | None
     marks: NDArray[np.uint8]
     whole_lds: bool = False
+
+    __repr__ = brief
 
     @property
     def fields(self) -> int:
