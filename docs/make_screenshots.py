@@ -10,7 +10,8 @@ import io
 import sys
 from pathlib import Path
 
-from layoutprobe.cli.main import parser, report_of
+from layoutprobe.cli.main import parser
+from layoutprobe.cli.probes import report_of
 from layoutprobe.render import formats
 from layoutprobe.render.layout.view import select
 from layoutprobe.render.terminal_svg import terminal_svg

@@ -14,7 +14,9 @@ from layoutprobe.report.notebook import DRAWN_BY
 
 if TYPE_CHECKING:
     from layoutprobe.errors import ProbeError
-    from layoutprobe.experiments.commands import dump, epilogue, roundtrip
+    from layoutprobe.experiments.dump import dump
+    from layoutprobe.experiments.epilogue import epilogue
+    from layoutprobe.experiments.roundtrip import roundtrip
     from layoutprobe.layouts.layout import Layout
     from layoutprobe.patterns import load_pattern
     from layoutprobe.report.finding import Finding
@@ -39,10 +41,10 @@ _HOMES = {
     "Layout": "layoutprobe.layouts.layout",
     "LayoutReport": "layoutprobe.report.layout",
     "ProbeError": "layoutprobe.errors",
-    "dump": "layoutprobe.experiments.commands",
-    "epilogue": "layoutprobe.experiments.commands",
+    "dump": "layoutprobe.experiments.dump",
+    "epilogue": "layoutprobe.experiments.epilogue",
     "load_pattern": "layoutprobe.patterns",
-    "roundtrip": "layoutprobe.experiments.commands",
+    "roundtrip": "layoutprobe.experiments.roundtrip",
 }
 
 

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from layoutprobe.cli.arguments import Parser
+from layoutprobe.cli.command import Command
 from layoutprobe.cli.sources import add_source_options, source_from
 from layoutprobe.cli.terminal import say
 from layoutprobe.errors import UsageError
 
-SUMMARY = "records what every probe saw, to be replayed anywhere, without a card or a compiler"
 EXAMPLES = """\
 examples:
   layoutprobe capture -o card.cap --backend hip            everything that there is to run
@@ -24,9 +25,7 @@ RECORDABLE = ("dump", "roundtrip", "epilogue", "layout")
 _OPTIONS = ("backend", "device", "arithmetic")
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Options of `capture`."""
-    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+def _add_options(command: Parser) -> None:
     command.add_argument("-o", "--output", metavar="FILE", required=True, help="the capture file, FILE.cap")
     add_source_options(command)
     command.add_argument("--arch", metavar="TARGET", help="target (default: the one that is emulated)")
@@ -69,9 +68,9 @@ def _command(arguments: argparse.Namespace, recorder: object) -> int:
 
 def _everything(arguments: argparse.Namespace, recorder: object) -> int:
     """Every probe under every scheme, and every matrix instruction, of one target."""
+    import layoutprobe
     from layoutprobe import instructions
     from layoutprobe.arch import DEFAULT, find
-    from layoutprobe.experiments import commands
     from layoutprobe.layouts.swizzle import SCHEMES
     from layoutprobe.render.steps import steps
 
@@ -83,9 +82,9 @@ def _everything(arguments: argparse.Namespace, recorder: object) -> int:
     for dtype in target.instructions:
         how = {"dtype": dtype, "arch": target.name}
         for lds in SCHEMES:
-            runs.append((f"dump, {lds}", partial(commands.dump, "A", lds, backend=source, **how)))
+            runs.append((f"dump, {lds}", partial(layoutprobe.dump, "A", lds, backend=source, **how)))
             for matrix in ("A", "B"):
-                asked = partial(commands.roundtrip, lds, matrix=matrix, backend=source, **how)
+                asked = partial(layoutprobe.roundtrip, lds, matrix=matrix, backend=source, **how)
                 runs.append((f"roundtrip of {matrix}, {lds}", asked))
     for variant in instructions.variants(target.name):
         asked = partial(
@@ -99,3 +98,12 @@ def _everything(arguments: argparse.Namespace, recorder: object) -> int:
                 progress(what, done, len(runs))
             codes.append(getattr(answer(), "exit_code", 0))
     return max(codes)
+
+
+COMMAND = Command(
+    "capture",
+    "records what every probe saw, to be replayed anywhere, without a card or a compiler",
+    run,
+    _add_options,
+    EXAMPLES,
+)

@@ -1,4 +1,4 @@
-"""`layoutprobe check` and `layoutprobe explain`: arguments in, report out, exit code."""
+"""`layoutprobe check`: a manifest in, verdicts of the gate out."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import os
 import sys
 from pathlib import Path
 
-from layoutprobe.cli.arguments import add_output
-from layoutprobe.cli.terminal import chosen, emit, printing, save
+from layoutprobe.cli.arguments import Parser, add_output
+from layoutprobe.cli.command import Command
+from layoutprobe.cli.terminal import chosen, emit, save
 from layoutprobe.errors import UsageError
 from layoutprobe.render.formats import format_of, suffix_of, suffixes
 
-SUMMARY = "checks the kernels of a manifest: packing, LDS, synchronisation, epilogue, numerics"
-EXPLAIN_SUMMARY = "what a check tests, how, and what it cannot see"
 MANIFEST = "layoutprobe.toml"
 SUBJECT = "gate"
 _MOST_JOBS = 256
@@ -27,9 +26,7 @@ examples:
 """
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Options of `check`."""
-    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+def _add_options(command: Parser) -> None:
     command.add_argument(
         "manifest", nargs="?", default=MANIFEST, metavar="MANIFEST", help=f"default {MANIFEST}"
     )
@@ -111,22 +108,6 @@ def manifest_path(given: str) -> Path:
     return path
 
 
-def add_explain_options(command: argparse.ArgumentParser) -> None:
-    """Options of `explain`."""
-    command.add_argument("name", metavar="CHECK", help="name of a check; `layoutprobe list checks` has them")
-
-
-def explain(arguments: argparse.Namespace) -> int:
-    """Print a check's law and what is behind it."""
-    from layoutprobe.checks.registry import find_check
-    from layoutprobe.render.listing import write_text
-
-    check = find_check(arguments.name)
-    with printing() as stdout:
-        write_text(check.name, check.law, check.explain, stdout)
-    return 0
-
-
 def _report_file(text: str) -> str:
     if suffix_of(text) not in suffixes(SUBJECT):
         raise argparse.ArgumentTypeError(
@@ -145,3 +126,12 @@ def _cores() -> int:
     """Cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+COMMAND = Command(
+    "check",
+    "checks the kernels of a manifest: packing, LDS, synchronisation, epilogue, numerics",
+    run,
+    _add_options,
+    EXAMPLES,
+)

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layoutprobe.cli.arguments import Parser
+from layoutprobe.cli.command import Command
 from layoutprobe.cli.sources import add_source_options, source_from
 from layoutprobe.cli.terminal import emit, say
 from layoutprobe.errors import UsageError
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from layoutprobe.backends.source import Source
     from layoutprobe.report.fidelity import FidelityReport
 
-SUMMARY = "runs everything that decides whether the emulator tells the truth about a card"
 EXAMPLES = """\
 examples:
   layoutprobe fidelity --backend hip                      on a card: fidelity-TARGET.cap and .html, here
@@ -28,9 +29,7 @@ examples:
 _SUFFIX = ".cap"
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Options of `fidelity`."""
-    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+def _add_options(command: Parser) -> None:
     add_source_options(command)
     command.add_argument(
         "--arch", metavar="TARGET", help="target (default: the card's, or the one that was recorded)"
@@ -152,3 +151,12 @@ def _write_page(report: FidelityReport, page: Path) -> None:
         str(page),
         outcome=lambda: f"{report.verdict.upper()} ({basis(report)})",
     )
+
+
+COMMAND = Command(
+    "fidelity",
+    "runs everything that decides whether the emulator tells the truth about a card",
+    run,
+    _add_options,
+    EXAMPLES,
+)

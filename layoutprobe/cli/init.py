@@ -6,10 +6,11 @@ import argparse
 import os
 from pathlib import Path
 
+from layoutprobe.cli.arguments import Parser
+from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import say
 from layoutprobe.errors import UsageError
 
-SUMMARY = "writes a manifest for a kernel, from its code object's metadata"
 MANIFEST = "layoutprobe.toml"
 EXAMPLES = """\
 examples:
@@ -18,9 +19,7 @@ examples:
 """
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Options of `init`."""
-    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+def _add_options(command: Parser) -> None:
     command.add_argument("file", metavar="FILE", help="HIP source, assembly (.s) or code object")
     command.add_argument("-o", "--output", metavar="FILE", default=MANIFEST, help=f"default {MANIFEST}")
     command.add_argument("--kernel", metavar="SYMBOL", action="append", default=[], help="this kernel only")
@@ -54,3 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     count = f"{len(kernels)} kernel{'s' if len(kernels) != 1 else ''}"
     say(f"{os.fspath(output)}: {count}. Fill in what is marked FILL IN, then `layoutprobe check`.")
     return 0
+
+
+COMMAND = Command(
+    "init", "writes a manifest for a kernel, from its code object's metadata", run, _add_options, EXAMPLES
+)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from layoutprobe.cli.arguments import add_output
+from layoutprobe.cli.arguments import Parser, add_output
+from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit
 from layoutprobe.errors import UsageError
 from layoutprobe.render.occupancy import Answer
 
-SUMMARY = "waves per SIMD for given registers and LDS, or the registers that so many waves leave"
 EXAMPLES = """\
 examples:
   layoutprobe occupancy --vgprs 96 --lds 32768 --workgroup 256
@@ -19,9 +19,7 @@ examples:
 """
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+def _add_options(command: Parser) -> None:
     command.add_argument("--arch", metavar="TARGET", help="target (default: the one that is emulated)")
     command.add_argument("--vgprs", metavar="N", type=_count, help="VGPRs of a wave")
     command.add_argument("--agprs", metavar="N", type=_count, default=0, help="AccVGPRs of a wave")
@@ -99,3 +97,12 @@ def _budget(arguments: argparse.Namespace) -> Answer:
         ("file", f"{found.simd_bytes >> 10} KiB per SIMD, {found.cu_bytes >> 10} KiB per CU"),
     ]
     return Answer(asdict(found), items)
+
+
+COMMAND = Command(
+    "occupancy",
+    "waves per SIMD for given registers and LDS, or the registers that so many waves leave",
+    run,
+    _add_options,
+    EXAMPLES,
+)

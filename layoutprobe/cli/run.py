@@ -11,13 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layoutprobe.cli.arguments import Parser
+from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import say
 from layoutprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutprobe.extras.hiphost.server import Server
 
-SUMMARY = "run a HIP program, with its kernels on the emulator"
 EXAMPLES = """\
 examples:
   layoutprobe run -- ./my_hip_test --size 64
@@ -29,9 +30,7 @@ _NOT_STARTED = 127
 """What a loader ends with that misses a function."""
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    command.epilog = f"{EXAMPLES}\n{command.epilog or ''}"
+def _add_options(command: Parser) -> None:
     command.usage = "layoutprobe run [-h] [--arch TARGET] -- PROGRAM [ARGUMENT ...]"
     command.add_argument("--arch", metavar="TARGET", help="what the device is (default: as for `dump`)")
     command.add_argument(
@@ -119,3 +118,6 @@ def _judged(code: int, server: Server) -> int:
 
 def _said(message: str) -> None:
     say(f"layoutprobe: {message}")
+
+
+COMMAND = Command("run", "run a HIP program, with its kernels on the emulator", run, _add_options, EXAMPLES)

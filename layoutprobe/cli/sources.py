@@ -16,7 +16,7 @@ _JOINT = f"{REPLAY}="
 
 
 def add_source_options(group: argparse._ActionsContainer) -> None:
-    """--backend and --device."""
+    """--backend, and what goes with it."""
     group.add_argument(
         "--backend",
         metavar="NAME",
@@ -27,6 +27,13 @@ def add_source_options(group: argparse._ActionsContainer) -> None:
         "--arithmetic",
         choices=("ieee", "silicon"),
         help="how emulated matrix instructions round: ieee (default), or as was measured on a card",
+    )
+
+
+def add_compiler_option(group: argparse._ActionsContainer) -> None:
+    """--compiler."""
+    group.add_argument(
+        "--compiler", metavar="PATH", help="clang to use; `layoutprobe doctor` shows those found"
     )
 
 

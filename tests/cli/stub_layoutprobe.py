@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +41,10 @@ def command(**options: Any) -> Any:
 
 
 if __name__ == "__main__":
-    stub = types.ModuleType("layoutprobe.experiments.commands")
+    import layoutprobe
+
     for each in ("dump", "roundtrip", "epilogue"):
-        setattr(stub, each, command)
-    sys.modules["layoutprobe.experiments.commands"] = stub
+        setattr(layoutprobe, each, command)
     from layoutprobe.cli.main import main
 
     sys.exit(main(sys.argv[2:]))

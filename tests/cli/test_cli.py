@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import pty
@@ -12,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+import layoutprobe.cli.main as cli_main
 from layoutprobe import __version__
+from layoutprobe.cli.arguments import Parser
+from layoutprobe.cli.command import Command
 from layoutprobe.cli.main import main
 
 STUB = Path(__file__).with_name("stub_layoutprobe.py")
@@ -118,7 +122,6 @@ def test_filters() -> None:
         (("dump", "--output", ""), ["the output file has no name"]),
         (("list", "secrets"), ["'secrets'", "patterns", "schemes"]),
         (("explode",), ["'explode'", "dump", "roundtrip", "epilogue", "doctor"]),
-        ((), ["COMMAND"]),
     ],
 )
 def test_wrong_usage_is_one_message(arguments: tuple[str, ...], words: list[str]) -> None:
@@ -128,6 +131,50 @@ def test_wrong_usage_is_one_message(arguments: tuple[str, ...], words: list[str]
     assert "Traceback" not in done.stderr
     for word in words:
         assert word in done.stderr
+
+
+def test_no_command_is_a_question(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    without = capsys.readouterr()
+    assert main(["--help"]) == 0
+    assert without == capsys.readouterr()
+    assert "exit codes:" in without.out
+
+
+def test_a_command_is_a_module_and_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ARCHITECTURE.md says of adding a command: a row in COMMANDS, and everything knows it."""
+    told = []
+
+    def run(arguments: argparse.Namespace) -> int:
+        told.append(arguments.loud)
+        return 1
+
+    def add_options(command: Parser) -> None:
+        command.add_argument("--loud", action="store_true", help="say it aloud")
+
+    added = Command("whisper", "says it softly", run, add_options, "examples:\n  layoutprobe whisper\n")
+    monkeypatch.setattr(cli_main, "COMMANDS", (*cli_main.COMMANDS, added))
+    assert main(["whisper", "--loud"]) == 1
+    assert told == [True]
+    assert main(["whisper", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "says it softly." in shown
+    assert "exit codes:" in shown
+    assert "--loud" in shown
+    assert main(["--help"]) == 0
+    assert "whisper" in capsys.readouterr().out
+    assert main(["whisper", "--quiet"]) == 2
+    assert "usage: layoutprobe whisper" in capsys.readouterr().err
+
+
+def test_every_command_has_one_file_and_one_name() -> None:
+    folder = Path(cli_main.__file__).parent
+    names = [command.name for command in cli_main.COMMANDS]
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert "COMMAND = Command(" in (folder / f"{name}.py").read_text("utf-8")
 
 
 def test_a_probe_error_says_what_where_expected_observed_next() -> None:

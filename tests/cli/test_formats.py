@@ -10,6 +10,7 @@ import fake_reports
 import pytest
 
 from layoutprobe.cli import main as command_line
+from layoutprobe.cli import probes
 from layoutprobe.errors import UsageError
 from layoutprobe.render import formats
 from layoutprobe.render.formats import Format
@@ -30,7 +31,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     kept = {subject: list(rows) for subject, rows in formats._SUBJECTS.items()}
     formats.register("layout", Format("shout", shout, ("loud", "louder")))
     formats.register("layout", Format("bits", bits, ("bin",), binary=True))
-    monkeypatch.setattr(command_line, "report_of", lambda _: fake_reports.transposed_a())
+    monkeypatch.setattr(probes, "report_of", lambda _: fake_reports.transposed_a())
     yield
     formats._SUBJECTS.update(kept)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mutants.wrong_kernels import Mutant
 
-from layoutprobe.experiments.commands import dump, epilogue, roundtrip
+from layoutprobe import dump, epilogue, roundtrip
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.report.layout import LayoutReport
 

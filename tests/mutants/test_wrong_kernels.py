@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from mutants.wrong_kernels import Mutant
 
+from layoutprobe import dump, epilogue, roundtrip
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.errors import ExecutionError
-from layoutprobe.experiments.commands import dump, epilogue, roundtrip
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.report.layout import LayoutReport
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layoutprobe import roundtrip
 from layoutprobe.arch import DEFAULT
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.capture.capture import Capture
-from layoutprobe.experiments.commands import roundtrip
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.patterns import load_pattern

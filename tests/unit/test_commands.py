@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import layoutprobe
+from layoutprobe import dump, epilogue, roundtrip
 from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Launch, RunResult
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.errors import UsageError
-from layoutprobe.experiments.commands import dump, epilogue, roundtrip
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 
 BACKEND = EmulatorBackend()

@@ -1,0 +1,93 @@
+"""`layoutprobe claim`: judges what somebody says about a layout."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from layoutprobe.cli.arguments import Parser, add_output
+from layoutprobe.cli.command import Command
+from layoutprobe.cli.instructions import USUAL, add_target_options, solve
+from layoutprobe.cli.terminal import chosen, emit
+from layoutprobe.errors import ProbeError
+
+if TYPE_CHECKING:
+    from layoutprobe.claims.judge import Judgement
+    from layoutprobe.claims.model import ClaimSet
+    from layoutprobe.layouts.instruction import InstructionLayout
+
+EXAMPLES = """\
+examples:
+  layoutprobe claim 'A: frag[i] = A[i][lane % 16]'
+  layoutprobe claim 'A: frag[i] = A[lane % 16][i ^ 1]' 'B: frag[i] = B[i ^ 1][lane % 16]'
+  layoutprobe claim 'D: ((16,2),8):((16,1),2)'                CuTe: (lane, value) -> index
+  layoutprobe claim 'A: half = [[0,1]], vgpr = [[0,2],[0,4],[0,8]], lane = [[1,0],[2,0],[4,0],[8,0],[0,0]]'
+  layoutprobe claim calculator.csv --instruction v_wmma_i32_16x16x16_iu4 --wave 64
+  layoutprobe claim claims.toml --format json
+
+Claims on one command line hold together: one renaming of rows, columns and k must serve them all.
+"""
+
+
+def _add_options(command: Parser) -> None:
+    command.add_argument(
+        "claims", metavar="CLAIM|FILE", nargs="+", help="a sentence, or a .toml, .csv or text file"
+    )
+    command.add_argument(
+        "--instruction", metavar="NAME", help=f"what it speaks of, unless its file says (default {USUAL})"
+    )
+    add_target_options(command)
+    command.add_argument("--exact", action="store_true", help="a renaming of rows, columns or k refutes, too")
+    add_output(command, "claims")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Judge; 0 confirmed or equal modulo gauge, 1 refuted, 2 cannot decide.
+
+    Raises:
+        ProbeError: a claim cannot be read, or (one alone) its instruction cannot be solved.
+    """
+    from layoutprobe.claims import read_claims
+
+    format = chosen(arguments, "claims")
+    known: dict[Variant, InstructionLayout] = {}
+    judgements = [_judged(claims, arguments, known) for claims in read_claims(arguments.claims)]
+    codes = {judgement.exit_code for judgement in judgements}
+
+    def outcome() -> str:
+        return "; ".join(dict.fromkeys(judgement.sentence for judgement in judgements))
+
+    emit(format, judgements, arguments.output, outcome=outcome)
+    return 1 if 1 in codes else max(codes)
+
+
+Variant = tuple[str, str, int, int]
+"""Instruction, target, wave size, op_sel."""
+
+
+def _judged(
+    claims: ClaimSet, arguments: argparse.Namespace, known: dict[Variant, InstructionLayout]
+) -> Judgement:
+    from layoutprobe.arch import DEFAULT
+    from layoutprobe.claims.judge import judge, undecided
+
+    instruction = arguments.instruction or claims.instruction or USUAL
+    arch = arguments.arch or claims.arch or DEFAULT
+    wave = arguments.wave or claims.wave or 32
+    opsel = claims.opsel if arguments.opsel is None else arguments.opsel
+    variant = (instruction, arch, wave, opsel or 0)
+    try:
+        if variant not in known:
+            known[variant] = solve(*variant, arguments)
+    except ProbeError as error:
+        return undecided(claims, error.what, *variant)
+    return judge(claims, known[variant], exact=arguments.exact)
+
+
+COMMAND = Command(
+    "claim",
+    "judges what somebody says about a layout: confirmed, equal modulo gauge, or refuted",
+    run,
+    _add_options,
+    EXAMPLES,
+)

@@ -1,0 +1,26 @@
+"""`layoutprobe doctor`: which compilers and devices are found here."""
+
+from __future__ import annotations
+
+import argparse
+
+from layoutprobe import __version__
+from layoutprobe.cli.command import Command
+from layoutprobe.cli.terminal import printing
+
+
+def run(_: argparse.Namespace) -> int:
+    """Print what was found; 2 without a compiler, since then no probe can run."""
+    from layoutprobe.render.listing import Item, write_list
+    from layoutprobe.toolchain.doctor import examine
+
+    parts = examine()
+    items = [
+        Item(p.name, p.detail, p.found, "" if p.found else f"without it: {p.cost_if_missing}") for p in parts
+    ]
+    with printing() as stdout:
+        write_list([Item("layoutprobe", __version__, True), *items], stdout)
+    return 0 if all(p.found for p in parts if p.name == "compiler") else 2
+
+
+COMMAND = Command("doctor", "what of compilers and devices is found here", run)

@@ -1,0 +1,155 @@
+"""From what was solved to a `LayoutReport`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.arch import find
+from layoutprobe.brief import brief
+from layoutprobe.capture.capture import Capture
+from layoutprobe.experiments.judging import Judged
+from layoutprobe.experiments.runs import Accumulators, Operands
+from layoutprobe.layouts.explain import explain
+from layoutprobe.layouts.layout import Layout
+from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.probing.bench import Bench, Coded, spelled
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.layout import LayoutReport, LdsMap
+from layoutprobe.solver.agree import Agreement
+from layoutprobe.solver.coverage import coverage
+from layoutprobe.solver.interaction import Interaction
+from layoutprobe.solver.movement import Movement
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The part of a report that is about the matrix shown."""
+
+    matrix: str
+    tile: tuple[int, int, int]
+    loaded: Layout
+    mismatch: Mask
+    needed: Layout | None = None
+    live: Mask | None = None
+    readers: NDArray[np.int32] | None = None
+    convention: str = ""
+    ambiguity: str = ""
+    undecided: str = ""
+    lds_map: LdsMap | None = None
+
+    __repr__ = brief
+
+
+def show_operand(
+    matrix: str, operands: Operands, judged: Judged, instruction: Interaction, agreement: Agreement
+) -> Shown:
+    """An operand beside what the instruction needs, in all its copies."""
+    loaded = operands.moved[matrix].layout
+    shown = _beside_instruction(matrix, operands.tile, loaded, instruction, agreement)
+    return replace(shown, needed=judged.needed, mismatch=judged.mismatch)
+
+
+def show_accumulators(matrix: str, accumulators: Accumulators, agreement: Agreement) -> Shown:
+    """C and D sit in the same slots, and the epilogue's stores are about both."""
+    tile, instruction = accumulators.tile, accumulators.instruction
+    shown = _beside_instruction("D", tile, accumulators.stored.layout, instruction, agreement)
+    loaded, needed = (replace(layout, matrix=matrix) for layout in (shown.loaded, agreement.needed["D"]))
+    # Who reads a copy is a question about operands: an accumulator has none.
+    return replace(shown, matrix=matrix, loaded=loaded, needed=needed, readers=None)
+
+
+def _beside_instruction(
+    matrix: str,
+    tile: tuple[int, int, int],
+    loaded: Layout,
+    instruction: Interaction,
+    agreement: Agreement,
+) -> Shown:
+    """A layout beside what the instruction needs; the same of every wave, as was observed of one."""
+    ambiguity = instruction.ambiguity
+    if agreement.gauge and not agreement.assumed:
+        ambiguity += f"; this kernel {agreement.relation}"
+    return Shown(
+        matrix,
+        tile,
+        loaded,
+        agreement.mismatch[matrix],
+        agreement.needed[matrix],
+        np.broadcast_to(instruction.live[matrix], loaded.row.shape),
+        np.broadcast_to(instruction.readers[matrix], loaded.row.shape),
+        instruction.convention(agreement.gauge),
+        ambiguity,
+    )
+
+
+def undecided(ambiguous: Sequence[Movement]) -> str:
+    """Why nothing can be decided while the patterns leave elements of these matrices open."""
+    if not ambiguous:
+        return ""
+    names = " and of ".join(moved.layout.matrix for moved in ambiguous)
+    return (
+        f"the patterns do not tell all elements of {names} apart, such as {ambiguous[0].twins}; "
+        "what they leave open is shown as ?; give another pattern in addition"
+    )
+
+
+def report(
+    command: str,
+    bench: Bench,
+    captures: Sequence[Capture],
+    codings: Sequence[Coded],
+    shown: Shown,
+    findings: Sequence[Finding],
+) -> LayoutReport:
+    """The whole report. The first capture is the one that the command is about."""
+    instruction = find(bench.arch).matrix_instruction(bench.dtype).name
+    return LayoutReport(
+        command=command,
+        arch=captures[0].arch,
+        instruction="" if command == "roundtrip" else instruction,
+        matrix=shown.matrix,
+        dtype=bench.dtype,
+        lds="" if command == "epilogue" else bench.lds,
+        tile=shown.tile,
+        patterns=tuple(spelled(pattern) for pattern, _ in codings),
+        loaded=shown.loaded,
+        needed=shown.needed,
+        mismatch=shown.mismatch,
+        live=shown.live,
+        readers=shown.readers,
+        closed_form=explain(shown.loaded),
+        needed_form="" if shown.needed is None else explain(shown.needed),
+        convention=shown.convention,
+        ambiguity=shown.ambiguity,
+        coverage=coverage(shown.loaded),
+        findings=tuple(findings),
+        evidence=tuple(dict.fromkeys(capture.evidence for capture in captures)),
+        toolchain=_toolchain(captures),
+        undecided=shown.undecided,
+        lds_map=shown.lds_map,
+        lds_form="" if command == "epilogue" else _lds_form(bench.lds, shown.matrix, shown.loaded.shape),
+    )
+
+
+def _lds_form(lds: str, matrix: str, shape: tuple[int, int]) -> str:
+    """Where an element lies in LDS: A as it is, B transposed, so that k is contiguous in both."""
+    if matrix not in "AB":
+        return ""
+    lines, names = (shape, ("row", "col")) if matrix == "A" else (shape[::-1], ("col", "row"))
+    return SCHEMES[lds].formula(lines, *names)
+
+
+def _toolchain(captures: Sequence[Capture]) -> dict[str, str]:
+    """The compiler once, and every probe's flags and digest."""
+    found: dict[str, str] = {}
+    for capture in captures:
+        for key, value in capture.toolchain.items():
+            own = key in ("flags", "source", "code_object")
+            found.setdefault(f"{capture.probe} {key}" if own else key, value)
+    return found
