@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check
-from layoutprobe.checks.operand_provenance import culprit_finding, destination
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.observe.matrix import SLOTS
 from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores, touched
@@ -18,11 +17,11 @@ from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import region
 from layoutprobe.solver.product import NOWHERE
-from layoutprobe.trace.blame import Culprit, culprits
-from layoutprobe.trace.copies import copies_every
-from layoutprobe.trace.held import place_of
-from layoutprobe.trace.places import site, where
-from layoutprobe.trace.provenance import Analysis, NoProductError, analysis_of, require_product
+from layoutprobe.trace.analysis import Analysis, analysis_of
+from layoutprobe.trace.culprits import Culprit, culprits_of
+from layoutprobe.trace.findings import culprit_finding, destination
+from layoutprobe.trace.places import site, wave_place, where
+from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.subject import Subject, UndecidedError
 
 NAME = "epilogue"
@@ -195,7 +194,7 @@ def _writers(
 
 
 def _writer(subject: Subject, stores: Stores, store: Store, hit: int, byte: int) -> dict[str, object]:
-    place = where(subject, store.inst, None) | place_of(stores.waves, int(store.wave[hit]))
+    place = where(subject, store.inst, None) | wave_place(stores.waves, int(store.wave[hit]))
     data = store.inst.src[0 if store.inst.encoding == "MUBUF" else 1]
     vgpr = data.index + (byte - int(store.offset[hit])) // 4
     return place | {"lane": int(store.lane[hit]), "VGPR": f"v{vgpr}"}
@@ -211,11 +210,10 @@ def _misplaced(analysis: Analysis) -> bool:
 
 def _slot_findings(subject: Subject, analysis: Analysis, stores: Stores) -> Iterator[Finding]:
     seen = set()
-    for judged in analysis.judged:
-        for culprit in culprits(judged, analysis.problem, copies_every(subject)):
-            if culprit.matrix == "D" and culprit.diagnosis.name not in seen:
-                seen.add(culprit.diagnosis.name)
-                yield _at_the_store(subject, analysis, stores, culprit)
+    for culprit in culprits_of(subject):
+        if culprit.slot.matrix == "D" and culprit.diagnosis.name not in seen:
+            seen.add(culprit.diagnosis.name)
+            yield _at_the_store(subject, analysis, stores, culprit)
 
 
 def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit: Culprit) -> Finding:
@@ -270,7 +268,7 @@ def _slot_in_words(subject: Subject, analysis: Analysis, slot: int) -> str:
     inst = next(link.inst for link in reversed(chains.links) if (link.chain == chain).any())
     number, lane = divmod(inside, lanes)
     vgpr = inst.dst[0].index + number * inst.dst[0].regs * lanes // SLOTS
-    wave = place_of(chains.waves, int(chains.wave[chain]))["wave"]
+    wave = wave_place(chains.waves, int(chains.wave[chain]))["wave"]
     return f"{site(subject, inst)}, in wave {wave} lane {lane} VGPR v{vgpr}"
 
 

@@ -17,8 +17,8 @@ from layoutprobe.manifest.model import Gemm, Reference, Tolerance
 from layoutprobe.observe.accumulators import result_type
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.gemm_faults import Product, error_metrics, where_wrong, words_for
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
-from layoutprobe.trace.wrongness import Product, error_metrics, where_wrong, words_for
 
 NAME = "numerics"
 LAW = "the outputs are what the contract computes in float64, up to the rounding of their types"

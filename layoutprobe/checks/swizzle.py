@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from layoutprobe.checks.base import Check
-from layoutprobe.checks.operand_provenance import culprit_finding, letter
 from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
-from layoutprobe.observe.origin import Target
 from layoutprobe.observe.tiles import TileObserver
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.solver.diagnose import UNEXPLAINED
+from layoutprobe.solver.diagnose import LDS_ADDRESSES, UNEXPLAINED
 from layoutprobe.solver.product import UNDEFINED
-from layoutprobe.trace.blame import Culprit, culprits
-from layoutprobe.trace.copies import copies_every
-from layoutprobe.trace.origins import chains_of, in_words, lds_byte
+from layoutprobe.trace.analysis import Analysis, analysis_of
+from layoutprobe.trace.culprits import Culprit, culprits_of
+from layoutprobe.trace.findings import culprit_finding
+from layoutprobe.trace.lds_tiles import TileMap, tile_maps
+from layoutprobe.trace.load_path import in_words, lds_byte, load_paths
 from layoutprobe.trace.places import site, where
-from layoutprobe.trace.provenance import Analysis, NoProductError, analysis_of
+from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.subject import Subject
-from layoutprobe.trace.tile_maps import TileMap, tile_maps
 
 NAME = "swizzle"
 
@@ -44,8 +41,6 @@ judged. Evidence: emulated."""
 
 SHOWN = 2
 """Tiles of one buffer that the metrics describe."""
-_LAWS = ("lds-one-sided", "lds-stride")
-"""Diagnoses that mean addresses in LDS."""
 
 
 def run(subject: Subject) -> CheckResult:
@@ -110,17 +105,16 @@ def _collisions(subject: Subject, record: LdsRecord) -> Iterator[Finding]:
 def _disagreements(subject: Subject, analysis: Analysis, tiles: Sequence[TileMap]) -> list[Finding]:
     """Operands that got a wrong element because the load looked in a wrong place."""
     found: dict[str, Finding] = {}
-    for judged in analysis.judged:
-        for culprit in culprits(judged, analysis.problem, copies_every(subject)):
-            if culprit.matrix not in "AB" or culprit.diagnosis.name not in (*_LAWS, UNEXPLAINED):
-                continue
-            finding = _disagreement(subject, analysis, culprit, tiles)
-            if finding is not None:
-                known = found.get(culprit.matrix)
-                # A scheme that stands on one side tells more than that places differ.
-                shown = known if known and culprit.diagnosis.name == UNEXPLAINED else finding
-                count = finding.count + (known.count if known else 0)
-                found[culprit.matrix] = replace(shown, count=count)
+    for culprit in culprits_of(subject):
+        matrix, cause = culprit.slot.matrix, culprit.diagnosis.name
+        if matrix not in "AB" or cause not in (*LDS_ADDRESSES, UNEXPLAINED):
+            continue
+        finding = _disagreement(subject, analysis, culprit, tiles)
+        if finding is not None:
+            known = found.get(matrix)
+            # A scheme that stands on one side tells more than that places differ.
+            shown = known if known and cause == UNEXPLAINED else finding
+            found[matrix] = replace(shown, count=finding.count + (known.count if known else 0))
     return list(found.values())
 
 
@@ -131,26 +125,20 @@ def _disagreement(
 
     Without a diagnosis the addresses are only to blame where the operand is what LDS returned.
     """
-    form = culprit.judged.group.form
-    position, lane, vgpr, field = culprit.slot
-    at = int(culprit.executions[position])
-    inst = form.insts[int(form.pc[at])]
-    operand = inst.src["AB".index(culprit.matrix)]
-    bits = form.instruction.needed[culprit.matrix].field_bits
-    target = Target(int(form.wave[at]), int(form.turn[at]), operand.index + vgpr, lane, field * bits // 16)
-    chain = chains_of(subject, [target]).get(target, ())
-    byte = lds_byte(chain)
-    if byte is None or (culprit.diagnosis.name not in _LAWS and chain[0].lds_byte is None):
+    slot, cause = culprit.slot, culprit.diagnosis.name
+    path = load_paths(subject).get(slot.target, ())
+    byte = lds_byte(path)
+    if byte is None or (cause not in LDS_ADDRESSES and path[0].lds_byte is None):
         return None
     base = culprit_finding(subject, analysis, culprit, NAME)
-    byte += field * bits // 8 % 2
-    name = letter(culprit.judged.group, culprit.matrix)
+    byte += slot.field * slot.bits // 8 % 2
+    name = slot.executions.letter(slot.matrix)
     contract = analysis.problem.contract
-    wanted = culprit.need[::-1] if culprit.judged.group.swapped else culprit.need
+    wanted = culprit.need[::-1] if slot.executions.swapped else culprit.need
     stored = _stored_at(tiles, contract.a if name == "A" else contract.b, wanted)
-    if culprit.diagnosis.name == UNEXPLAINED and stored == byte:
+    if cause == UNEXPLAINED and stored == byte:
         return None  # it looked in the right place, at a wrong time
-    if culprit.diagnosis.name == UNEXPLAINED and _is_undefined(culprit):
+    if cause == UNEXPLAINED and slot.number == UNDEFINED:
         return None  # nothing was stored there; lds-safety says so
     return replace(
         base,
@@ -158,18 +146,8 @@ def _disagreement(
         where={**base.where, "LDS byte": byte},
         expected=base.expected + (f", which lies at byte {stored}" if stored is not None else ""),
         observed=base.observed + f", read from byte {byte}",
-        came_from=in_words(subject, chain),
+        came_from=in_words(subject, path),
     )
-
-
-def _is_undefined(culprit: Culprit) -> bool:
-    """The slot that is shown holds bits that were never defined."""
-    position, lane, vgpr, field = culprit.slot
-    form = culprit.judged.group.form
-    axes = form.instruction.needed[culprit.matrix].row.shape[1:]
-    slot = np.ravel_multi_index((lane, vgpr, field), axes)
-    held = form.a if culprit.matrix == "A" else form.b
-    return bool(held[culprit.executions[position], slot] == UNDEFINED)
 
 
 def _stored_at(tiles: Sequence[TileMap], buffer: str, element: tuple[int, int]) -> int | None:

@@ -13,8 +13,8 @@ from layoutprobe.layouts.layout import Layout
 from layoutprobe.probing.bench import Bench
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.agree import Agreement
+from layoutprobe.solver.copies import copies_finding, documented_copies
 from layoutprobe.solver.partial import contradicted, contradiction
-from layoutprobe.solver.replication import documented_copies, replication_finding
 
 Mask = NDArray[np.bool_]
 
@@ -48,7 +48,7 @@ def judge(matrix: str, operands: Operands, agreement: Agreement, bench: Bench) -
     live = mismatch & ~seen.holes
     if live.any():
         return Judged(needed, mismatch, (contradiction(moved, needed, live, mismatch),))
-    copies = replication_finding(moved.layout, needed, period, mismatch)
+    copies = copies_finding(moved.layout, moved.key, needed, ~seen.holes[0], period)
     return Judged(needed, mismatch, (copies,) if copies else ())
 
 

@@ -49,7 +49,6 @@ class KernelRunner:
 
     Attributes:
         faults: distinct faults of all runs so far, in the order in which they occurred.
-        asked_faulty: a run that stopped at a fault was asked for since `watch_check`.
     """
 
     def __init__(self, built: Built, binding: Binding, coding: Coding, backend: EmulatorBackend) -> None:
@@ -58,13 +57,8 @@ class KernelRunner:
         self.coding = coding
         self.backend = backend
         self.faults: list[ExecutionError] = []
-        self.asked_faulty: ExecutionError | None = None
         self._known: dict[RunSpec, Recorded] = {}
         self._endless: ExecutionError | None = None
-
-    def watch_check(self) -> None:
-        """Another check is about to run."""
-        self.asked_faulty = None
 
     def __call__(self, spec: RunSpec) -> Recorded:
         """The run of that spec. A fault of the kernel is recorded, and not raised.
@@ -74,10 +68,7 @@ class KernelRunner:
         """
         if spec not in self._known:
             self._known[spec] = self._run(spec)
-        recorded = self._known[spec]
-        if recorded.fault is not None:
-            self.asked_faulty = recorded.fault
-        return recorded
+        return self._known[spec]
 
     def _run(self, spec: RunSpec) -> Recorded:
         alpha, beta = self._factors(spec)

@@ -23,7 +23,7 @@ from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, KernelVerdict
-from layoutprobe.trace.subject import RunStoppedError, Subject, UndecidedError
+from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
 
 DEBUG = "LAYOUTPROBE_DEBUG"
 Step = Callable[[str], None]
@@ -113,10 +113,10 @@ class _Session:
         """
         static = [check for check in self.active if not check.per_size]
         if static:
-            subject, runner = self._subject(self.case.sizes[0])
+            subject, _ = self._subject(self.case.sizes[0])
             for check in static:
                 self.step(check.name)
-                self.collected[check.name].append(("", self._apply(check, subject, runner)))
+                self.collected[check.name].append(("", self._apply(check, subject)))
         dynamic = [check for check in self.active if check.per_size]
         if dynamic and self.built.arch is None:
             for check in dynamic:
@@ -151,14 +151,19 @@ class _Session:
         self.ran = True
         for check in checks:
             self.step(f"{title}: {check.name}" if title else check.name)
-            results[check.name] = self._apply(check, subject, runner)
+            results[check.name] = self._apply(check, subject)
         for name, result in with_faults(results, runner.faults).items():
             self.collected[name].append((title, result))
 
-    def _apply(self, check: Check, subject: Subject, runner: KernelRunner) -> CheckResult:
-        runner.watch_check()
+    def _apply(self, check: Check, subject: Subject) -> CheckResult:
+        asked: list[Recorded] = []
+
+        def remember(spec: RunSpec) -> Recorded:
+            asked.append(subject.runner(spec))
+            return asked[-1]
+
         try:
-            result = check.run(subject)
+            result = check.run(replace(subject, runner=remember))
         except RunStoppedError as stopped:
             return check.undecided(_stopped(stopped.fault))
         except (UsageError, CodeObjectError, MemoryError):
@@ -173,9 +178,10 @@ class _Session:
             return check.undecided(
                 f"a bug in layoutprobe, not in your kernel: {problem}; {DEBUG}=1 shows the traceback"
             )
-        if result.status == "holds" and runner.asked_faulty is not None:
+        faults = [recorded.fault for recorded in asked if recorded.fault is not None]
+        if result.status == "holds" and faults:
             # It saw a part of the run only, and silence is never green.
-            return replace(result, status="undecided", reason=_stopped(runner.asked_faulty))
+            return replace(result, status="undecided", reason=_stopped(faults[-1]))
         return result
 
 

@@ -22,7 +22,8 @@ from layoutprobe.errors import UsageError
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.report.finding import Finding
-from layoutprobe.solver.diagnose import Case, Diagnosis, diagnose
+from layoutprobe.solver.diagnose import Diagnosis, diagnose
+from layoutprobe.solver.hypotheses import Suspect
 from layoutprobe.solver.interaction import Interaction
 
 Ints = NDArray[np.int64]
@@ -279,7 +280,7 @@ def _finding(name: str, side: _Side, mismatch: NDArray[np.bool_]) -> tuple[Diagn
     waves = mismatch.any(axis=(1, 2, 3))
     live = np.broadcast_to(side.live, side.row.shape).reshape(layout.row.shape)
     cause = diagnose(
-        Case(
+        Suspect(
             matrix=name,
             row=layout.row[waves].astype(np.int64),
             col=layout.col[waves].astype(np.int64),

@@ -35,12 +35,14 @@ class Geometry:
     Slots are numbered lane, VGPR, field, last fastest; k has the names of the convention.
 
     Attributes:
+        shape: (M, N, K) of the instruction.
         rows, cols: conventional row and column of every line: int64 [block, line].
         a: int64 [block, row, k], slots of A.
         b: int64 [block, col, k], slots of B.
         d: int64 [block, row, col], slots of D.
     """
 
+    shape: tuple[int, int, int]
     rows: Ints
     cols: Ints
     a: Ints
@@ -70,6 +72,7 @@ def geometry(instruction: Interaction) -> Geometry:
         raise UsageError("The instruction's blocks have different extents")
     pairs = [(rows, cols) for rows in row_groups for cols in col_groups]
     return Geometry(
+        shape=instruction.shape,
         rows=np.stack([rows for rows, _ in pairs]),
         cols=np.stack([cols for _, cols in pairs]),
         a=np.stack([a_of[rows, cols[0]] for rows, cols in pairs]),

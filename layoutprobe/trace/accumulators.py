@@ -13,7 +13,8 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.accumulators import AccumulatorCoding, Chains, SlotCodes, result_type
 from layoutprobe.observe.matrix import SLOTS
 from layoutprobe.observe.outputs import StoreRecorder, Stores, touched
-from layoutprobe.trace.held import Form, Problem
+from layoutprobe.trace.operands import Executions
+from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Recorded, Subject, UndecidedError
 
 Ints = NDArray[np.int64]
@@ -102,13 +103,13 @@ def _same_links(runs: Sequence[Recorded]) -> None:
             raise UndecidedError("accumulators cannot be followed: two runs with other codes differ")
 
 
-def chain_of(form: Form, chains: Chains) -> Ints:
-    """Chain that every execution of a form adds to: int64 [execution].
+def chain_of(done: Executions, chains: Chains) -> Ints:
+    """Chain that every execution adds to: int64 [execution].
 
     Raises:
         UndecidedError: the coded runs executed other instructions than the run that coded accumulators.
     """
-    links = [link for link in chains.links if link.inst.pc in form.insts]
+    links = [link for link in chains.links if link.inst.pc in done.insts]
     wave, turn, chain, pc = (
         np.concatenate([np.zeros(0, np.int64), *parts])
         for parts in (
@@ -118,12 +119,12 @@ def chain_of(form: Form, chains: Chains) -> Ints:
             [np.full(link.wave.size, link.inst.pc, np.int64) for link in links],
         )
     )
-    span = int(max(turn.max(initial=0), form.turn.max(initial=0))) + 1
+    span = int(max(turn.max(initial=0), done.turn.max(initial=0))) + 1
     key = wave * span + turn
     order = np.argsort(key)
-    at = np.searchsorted(key, form.wave * span + form.turn, sorter=order)
+    at = np.searchsorted(key, done.wave * span + done.turn, sorter=order)
     at = order[np.minimum(at, order.size - 1)]
-    same = (wave[at] == form.wave) & (turn[at] == form.turn) & (pc[at] == form.pc)
+    same = (wave[at] == done.wave) & (turn[at] == done.turn) & (pc[at] == done.pc)
     if not same.all():
         raise UndecidedError("which matrix instructions are executed depends on the values of A and B")
     return np.asarray(chain[at])

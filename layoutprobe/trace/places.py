@@ -1,9 +1,11 @@
-"""How findings of the safety checks say where: instruction, source line, workgroup, wave, lane."""
+"""How findings say where: instruction, source line, workgroup, wave, lane."""
 
 from __future__ import annotations
 
 from layoutprobe.isa.inst import VGPR0, Inst
+from layoutprobe.observe.matrix import WaveTable
 from layoutprobe.observe.who import Who
+from layoutprobe.trace.operands import Slot
 from layoutprobe.trace.subject import Subject
 
 
@@ -35,3 +37,23 @@ def register_name(register: int) -> str:
     if register >= VGPR0:
         return f"v{register - VGPR0}"
     return {106: "vcc_lo", 107: "vcc_hi"}.get(register, f"s{register}")
+
+
+def wave_place(waves: WaveTable, wave: int) -> dict[str, object]:
+    """Workgroup and wave, by the wave's number in the launch."""
+    group = tuple(int(x) for x in waves.group[wave])
+    return {"workgroup": group, "wave": int(waves.index[wave])}
+
+
+def slot_place(subject: Subject, waves: WaveTable, slot: Slot) -> dict[str, object]:
+    """A slot of a matrix instruction: who executed what, and which bits of which register."""
+    place = where(subject, slot.inst, None) | wave_place(waves, slot.wave)
+    place |= {
+        "matrix": slot.executions.letter(slot.matrix),
+        "lane": slot.lane,
+        "VGPR": f"v{slot.register}",
+    }
+    if slot.bits < 32:
+        name, part = ("half", ("low", "high")[slot.field]) if slot.bits == 16 else ("field", slot.field)
+        place[name] = part
+    return place

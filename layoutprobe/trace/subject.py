@@ -22,6 +22,7 @@ from layoutprobe.manifest.model import Contract, KernelCase, Sizes
 from layoutprobe.observe.base import Recorder
 
 Record = TypeVar("Record")
+Made = TypeVar("Made")
 RecorderFactory = Callable[[], Recorder]
 
 
@@ -107,6 +108,7 @@ class Subject:
         observers: of the plain run.
         reference: the user's function of a Reference contract; None where the user did not allow
             it to be loaded, or there is none.
+        memo: what was worked out about it so far, see `once`. Copies of a subject share it.
     """
 
     case: KernelCase
@@ -119,6 +121,7 @@ class Subject:
     runner: Runner
     observers: tuple[RecorderFactory, ...] = ()
     reference: Callable[..., Any] | None = field(default=None)
+    memo: dict[object, Any] = field(default_factory=dict, repr=False)
 
     @property
     def sizes(self) -> Sizes:
@@ -135,6 +138,12 @@ class Subject:
         """Instructions by PC."""
         return self.load_insts()
 
+    @property
+    def copies_every(self) -> int:
+        """Lanes that lie so far apart hold copies of one operand; 0 where nothing is replicated."""
+        facts = self.arch.instructions.values() if self.arch else ()
+        return max((fact.copies_every for fact in facts), default=0)
+
     def line(self, pc: int) -> str:
         """ "file:line" of a PC, "" where unknown."""
         return self.code.lines.find(pc) or ""
@@ -142,6 +151,13 @@ class Subject:
     def near_line(self, pc: int) -> str:
         """ "file:line" of the nearest instruction of the kernel before a PC that has one, "" where none."""
         return self.code.lines.near(pc, self.kernel.entry) or ""
+
+    def once(self, make: Callable[[Subject], Made]) -> Made:
+        """What a function says of this subject: worked out when first asked for, then remembered."""
+        if make not in self.memo:
+            self.memo[make] = make(self)
+        made: Made = self.memo[make]
+        return made
 
     def run(self, spec: RunSpec, *, partial: bool = False) -> Recorded:
         """A run of the kernel.

@@ -21,7 +21,7 @@ from checks.gemm_lab import (
 )
 
 from layoutprobe.checks import numerics
-from layoutprobe.trace.wrongness import where_wrong
+from layoutprobe.trace.gemm_faults import where_wrong
 
 NAME = numerics.NAME
 SUM = "alpha * acc[v] + (beta != 0 ? beta * C[at] : 0.0f)"

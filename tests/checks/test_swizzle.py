@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from checks.gemm_lab import INTERIOR, Edit, line, only, plain, tiled
 
 from layoutprobe.checks import operand_provenance, swizzle
+from layoutprobe.observe.load_path import FollowBack, LoadPathObserver, Target
 from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.report.gate import CheckResult
 
@@ -132,3 +135,35 @@ def test_kernels_without_tiles_are_skipped_or_undecided(tmp_path: Path) -> None:
     result = result_of(tmp_path, *edits)
     assert result.status == "undecided"
     assert result.reason == "operands are computed, and cannot be followed through LDS"
+
+
+def test_all_wrong_slots_are_followed_in_one_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two operands, and two checks that say where each came from: one run answers for all."""
+    launches = []
+    start = LoadPathObserver.__init__
+
+    def counted(self: LoadPathObserver, targets: Iterable[Target]) -> None:
+        launches.append(tuple(targets))
+        start(self, launches[-1])
+
+    monkeypatch.setattr(LoadPathObserver, "__init__", counted)
+    results = tiled(
+        tmp_path,
+        *on_a(SCHEMES["padding"][0], SCHEMES["no padding"][1]),
+        (STORE_B, "b_col * 20 + b_row]"),
+        (LOAD_B, "(wave_n + lane % 16) * 16 + k]"),
+        sizes=(INTERIOR,),
+        checks=(swizzle.CHECK, operand_provenance.CHECK),
+    )
+    findings = [found for result in results.values() for found in result.findings]
+    assert [found.where["matrix"] for found in findings] == ["A", "A", "B"]
+    assert all("ds_load" in found.came_from for found in findings)
+    assert len(launches) == 1
+    assert len(launches[0]) >= 2
+
+
+def test_equal_targets_are_one_run() -> None:
+    target = Target(wave=0, turn=1, vgpr=2, lane=3, half=1)
+    assert FollowBack((target,)) == FollowBack((replace(target),))
+    assert hash(FollowBack((target,))) == hash(FollowBack((replace(target),)))
+    assert FollowBack((target,)) != FollowBack((replace(target, lane=4),))

@@ -8,40 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
-from layoutprobe.manifest.model import Gemm
 from layoutprobe.observe.accumulators import FROM_OTHER
 from layoutprobe.observe.matrix import SLOTS, OperandRecorder, Operands
 from layoutprobe.solver.product import NOWHERE, Factors, Judgement, Targets, judge
 from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of
-from layoutprobe.trace.held import MOSTLY, Group, Problem, forms_of, group_of
+from layoutprobe.trace.operands import MOSTLY, Executions, by_roles, executions_of
+from layoutprobe.trace.problem import NoProductError, Problem
 from layoutprobe.trace.subject import RunSpec, Subject
 
 Ints = NDArray[np.int64]
 
 
-class NoProductError(Exception):
-    """There is no matrix product to follow; the text says why."""
-
-
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """A group of executions, and what came of them.
+class JudgedExecutions:
+    """Executions, and what came of them.
 
     Attributes:
-        group: the executions.
+        executions: of one kind of instruction, in one role of A and B.
         factors: what their live slots held.
-        targets: where every chain is stored, in the roles of the group.
+        targets: where every chain is stored, in those roles.
         judgement: where the law is broken.
     """
 
-    group: Group
+    executions: Executions
     factors: Factors
     targets: Targets
     judgement: Judgement
@@ -67,7 +62,7 @@ class Analysis:
     problem: Problem
     operands: Operands
     arrivals: Arrivals
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedExecutions, ...]
     lost: Mapping[int, str]
     summed: bool
     foreign: int = 0
@@ -75,9 +70,6 @@ class Analysis:
     astray: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     __repr__ = brief
-
-
-_KNOWN: WeakKeyDictionary[Subject, Analysis] = WeakKeyDictionary()
 
 
 def analysis_of(subject: Subject) -> Analysis:
@@ -88,51 +80,36 @@ def analysis_of(subject: Subject) -> Analysis:
         UndecidedError: the kernel cannot be followed.
         RunStoppedError: a run stopped at a fault.
     """
-    found = _KNOWN.get(subject)
-    if found is None:
-        found = _KNOWN[subject] = _analyse(subject)
-    return found
-
-
-def require_product(subject: Subject) -> Gemm:
-    """The contract, if it is a matrix product.
-
-    Raises:
-        NoProductError: it is not.
-    """
-    if not isinstance(subject.contract, Gemm):
-        raise NoProductError("the contract names no matrix product D = alpha * A @ B + beta * C")
-    return subject.contract
+    return subject.once(_analyse)
 
 
 def _analyse(subject: Subject) -> Analysis:
-    require_product(subject)
+    problem = Problem.of(subject)
     if not any(Kind.MATRIX in inst.kind for inst in subject.insts.values()):
         raise NoProductError("the kernel has no matrix instruction")
-    problem = Problem.of(subject)
     # A factor folded into an operand, or C into the accumulator, would change the codes.
     specs = [
         RunSpec(f"code{digit}", (OperandRecorder,), alpha=1.0, beta=0.0)
         for digit in range(problem.coding.digits)
     ]
-    forms, operands = forms_of([subject.run(spec) for spec in specs], problem.coding)
-    if not forms:
+    kinds, operands = executions_of([subject.run(spec) for spec in specs], problem.coding)
+    if not kinds:
         raise NoProductError("no matrix instruction is executed at this size")
     arrivals = arrivals_of(subject, problem)
-    groups: list[Group] = []
+    followed: list[Executions] = []
     lost: dict[int, str] = {}
     tainted = np.zeros(arrivals.chains.wave.size, np.bool_)
-    for form in forms:
-        found, missed = group_of(form, problem)
-        groups += found
+    for kind in kinds:
+        found, missed = by_roles(kind, problem)
+        followed += found
         lost.update(missed)
-        tainted[chain_of(form, arrivals.chains)[np.isin(form.pc, list(missed))]] = True
-    made = [(group, group.factors(problem, chain_of(group.form, arrivals.chains))) for group in groups]
+        tainted[chain_of(kind, arrivals.chains)[np.isin(kind.pc, list(missed))]] = True
+    made = [(done, done.factors(problem, chain_of(done, arrivals.chains))) for done in followed]
     element, summed, foreign = _destinations(problem, arrivals, made)
     judged = tuple(
-        Judged(group, factors, targets, judge(factors, targets, problem.k))
-        for group, factors in made
-        for targets in [_targets(problem, element, group)]
+        JudgedExecutions(done, factors, targets, judge(factors, targets, problem.k))
+        for done, factors in made
+        for targets in [_targets(problem, element, done)]
     )
     broken = any(one.judgement.broken.any() for one in judged)
     astray = (
@@ -141,9 +118,9 @@ def _analyse(subject: Subject) -> Analysis:
     return Analysis(problem, operands, arrivals, judged, lost, summed, foreign, tainted, astray)
 
 
-def _targets(problem: Problem, element: Ints, group: Group) -> Targets:
+def _targets(problem: Problem, element: Ints, done: Executions) -> Targets:
     """Where the slots of every chain go, by their flat element of D."""
-    at = element[:, group.form.code_slots]
+    at = element[:, done.code_slots]
     product, inside = np.divmod(at, problem.m * problem.n)
     row, col = np.divmod(inside, problem.n)
     product %= problem.batch
@@ -152,13 +129,13 @@ def _targets(problem: Problem, element: Ints, group: Group) -> Targets:
         np.where(there, product * extent + axis, NOWHERE).astype(np.int32)
         for extent, axis in ((problem.m, row), (problem.n, col))
     )
-    if group.swapped:
+    if done.swapped:
         m, n = n, m
     return Targets(m, n)
 
 
 def _destinations(
-    problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Factors]]
+    problem: Problem, arrivals: Arrivals, made: list[tuple[Executions, Factors]]
 ) -> tuple[Ints, bool, int]:
     """Element of D for every slot of every chain; whether D holds sums; elements that hold neither."""
     foreign = (arrivals.slot < 0) & arrivals.written
@@ -181,7 +158,7 @@ def _destinations(
 
 
 def _astray(
-    problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Factors]], tainted: NDArray[np.bool_]
+    problem: Problem, arrivals: Arrivals, made: list[tuple[Executions, Factors]], tainted: NDArray[np.bool_]
 ) -> Ints:
     """Elements of D whose slot the operands put elsewhere: a slot may be stored more than once, and
     only one of its elements is the one that `Arrivals.element` knows."""
@@ -194,20 +171,20 @@ def _astray(
     return np.asarray(held[elsewhere & ((wanted >= 0) | several)])
 
 
-def _expected(problem: Problem, arrivals: Arrivals, made: list[tuple[Group, Factors]]) -> Ints:
+def _expected(problem: Problem, arrivals: Arrivals, made: list[tuple[Executions, Factors]]) -> Ints:
     """Element that every slot should go to, as the operands of its chain say: [chain, slot]."""
     expected = np.full((arrivals.chains.wave.size, SLOTS), -1, np.int64)
-    for group, factors in made:
+    for done, factors in made:
         # Where one operand is zero (a K tail), nothing is added, whatever the other holds.
         live = np.logical_and((factors.a_row >= 0).any(axis=2), (factors.b_col >= 0).any(axis=2))
         row, col = (np.where(live[:, :, None], x, -1).max(axis=3) for x in (factors.a_row, factors.b_col))
         m, n = np.broadcast_arrays(row[..., None], col[:, :, None, :])
-        if group.swapped:
+        if done.swapped:
             m, n = n, m
         inside = (m >= 0) & (n >= 0) & (m // problem.m == n // problem.n)
         flat = (m // problem.m * problem.m + m % problem.m) * problem.n + n % problem.n
         chains = np.broadcast_to(factors.chain[:, None, None, None], flat.shape)
-        slots = np.broadcast_to(group.form.code_slots, flat.shape)
+        slots = np.broadcast_to(done.code_slots, flat.shape)
         expected[chains[inside], slots[inside]] = flat[inside]
     return expected
 

@@ -14,75 +14,22 @@ from layoutprobe.brief import brief
 from layoutprobe.instructions.meetings import element_types, interaction_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.manifest.coding import Coding
-from layoutprobe.manifest.model import Gemm
-from layoutprobe.observe.matrix import Execution, Operands, WaveTable
+from layoutprobe.observe.load_path import Target
+from layoutprobe.observe.matrix import Execution, Operands
 from layoutprobe.solver.interaction import Interaction
-from layoutprobe.solver.product import FOREIGN, UNDEFINED, UNKNOWN, ZERO, Factors, Geometry, geometry
-from layoutprobe.trace.subject import Recorded, Subject, UndecidedError
+from layoutprobe.solver.product import UNDEFINED, UNKNOWN, ZERO, Factors, Geometry, geometry
+from layoutprobe.trace.problem import Numbers, Problem
+from layoutprobe.trace.subject import Recorded, UndecidedError
 
 Ints = NDArray[np.int64]
-Numbers = NDArray[np.int32]
 
 MOSTLY = 0.5
 """Share of an operand's slots with values that are no codes, above which it was computed."""
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """The contract's product, with leading axes folded into rows and columns.
-
-    Attributes:
-        contract: names of the buffers.
-        m, n, k: extents of one product.
-        batch: products.
-        coding: numbers of all elements.
-    """
-
-    contract: Gemm
-    m: int
-    n: int
-    k: int
-    batch: int
-    coding: Coding
-
-    @classmethod
-    def of(cls, subject: Subject) -> Problem:
-        """The problem of a subject whose contract is a product.
-
-        Raises:
-            UndecidedError: A, B and D have different leading axes.
-        """
-        contract = subject.contract
-        assert isinstance(contract, Gemm)
-        a, b, d = (subject.binding.buffers[x].shape for x in (contract.a, contract.b, contract.d))
-        lead = d[1:-2] if contract.split_k else d[:-2]
-        if not a[:-2] == b[:-2] == lead:
-            raise UndecidedError("A, B and D have different leading axes, which this check does not follow")
-        return cls(contract, a[-2], b[-1], a[-1], prod(lead), subject.coding)
-
-    def lines(self, matrix: str) -> tuple[Numbers, Numbers]:
-        """Line (row of A, column of B) and k of every number; the last entries are for no element.
-
-        A negative index from the end, as decoding gives it, finds ZERO, UNKNOWN, UNDEFINED.
-        """
-        name = self.contract.a if matrix == "A" else self.contract.b
-        total = sum(prod(shape) for shape in self.coding.shapes.values())
-        line, depth = (np.full(total + 4, FOREIGN, np.int32) for _ in range(2))
-        for special in (ZERO, UNKNOWN, UNDEFINED):
-            line[special] = depth[special] = special
-        if name not in self.coding.shapes:
-            return line, depth
-        rows, cols = self.coding.shapes[name][-2:]
-        product, row, col = np.indices((self.batch, rows, cols), np.int32)
-        at = self.coding.numbers(name).ravel()
-        along = product * self.m + row if matrix == "A" else product * self.n + col
-        line[at], depth[at] = along.ravel(), (col if matrix == "A" else row).ravel()
-        return line, depth
-
-
-@dataclass(frozen=True, eq=False)
-class Form:
-    """All executions of one kind of matrix instruction.
+class Executions:
+    """Executions of one kind of matrix instruction that feed A and B in the same roles.
 
     Attributes:
         insts: the instructions, by PC.
@@ -90,6 +37,7 @@ class Form:
         pc, wave, turn: int64 [execution].
         a, b: int32 [execution, slot], number of the element in each slot (lane, VGPR, field); ZERO,
             UNKNOWN or UNDEFINED.
+        swapped: the instruction's A holds B transposed, and the reverse: it computes C transposed.
     """
 
     insts: dict[int, Inst]
@@ -100,6 +48,12 @@ class Form:
     turn: Ints
     a: Numbers
     b: Numbers
+    swapped: bool = False
+
+    def letter(self, matrix: str) -> str:
+        """Name of a matrix in the contract, from its role in the instruction."""
+        exchanged = {"A": "B", "B": "A"} if self.swapped else {}
+        return "C" if matrix == "D" else exchanged.get(matrix, matrix)
 
     __repr__ = brief
 
@@ -110,8 +64,8 @@ class Form:
         lane, register = np.divmod(self.geometry.d, vgprs * fields)
         return np.asarray(register * lanes + lane)
 
-    def select(self, which: NDArray[np.bool_]) -> Form:
-        """Some of the executions."""
+    def select(self, which: NDArray[np.bool_], *, swapped: bool) -> Executions:
+        """Some of the executions, with the roles that their operands have."""
         return replace(
             self,
             pc=self.pc[which],
@@ -119,34 +73,75 @@ class Form:
             turn=self.turn[which],
             a=self.a[which],
             b=self.b[which],
+            swapped=swapped,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Executions of one form that all feed A and B in the same roles.
-
-    Attributes:
-        form: the executions.
-        swapped: the instruction's A holds B transposed, and the reverse: it computes C transposed.
-    """
-
-    form: Form
-    swapped: bool
 
     def factors(self, problem: Problem, chain: Ints) -> Factors:
         """Coordinates of the live slots. Where swapped, "row" is a column of B."""
-        g = self.form.geometry
         first, second = problem.lines("A"), problem.lines("B")
         if self.swapped:
             first, second = second, first
-        a, b = np.take(self.form.a, g.a, axis=1), np.take(self.form.b, g.b, axis=1)
+        a, b = np.take(self.a, self.geometry.a, axis=1), np.take(self.b, self.geometry.b, axis=1)
         return Factors(
             chain, *(np.take(table, a) for table in first), *(np.take(table, b) for table in second)
         )
 
 
-def forms_of(runs: Sequence[Recorded], coding: Coding) -> tuple[list[Form], Operands]:
+@dataclass(frozen=True)
+class Slot:
+    """One slot of A, B or D in one execution of a matrix instruction.
+
+    Attributes:
+        executions: the execution is one of these.
+        matrix: "A", "B" or "D", as the instruction has it (its A holds B where `swapped`).
+        at: which execution.
+        lane, vgpr, field: the slot; registers count from the operand's first.
+    """
+
+    executions: Executions
+    matrix: str
+    at: int
+    lane: int
+    vgpr: int
+    field: int
+
+    @property
+    def inst(self) -> Inst:
+        """The instruction."""
+        return self.executions.insts[int(self.executions.pc[self.at])]
+
+    @property
+    def register(self) -> int:
+        """Number of the VGPR."""
+        inst = self.inst
+        operand = {"A": inst.src[0], "B": inst.src[1], "D": inst.dst[0]}[self.matrix]
+        return operand.index + self.vgpr
+
+    @property
+    def wave(self) -> int:
+        """Number of the wave in the launch."""
+        return int(self.executions.wave[self.at])
+
+    @property
+    def bits(self) -> int:
+        """Width of the slot."""
+        return self.executions.instruction.needed[self.matrix].field_bits
+
+    @property
+    def number(self) -> int:
+        """Number of the element in a slot of A or B; ZERO, UNKNOWN or UNDEFINED."""
+        axes = self.executions.instruction.needed[self.matrix].row.shape[1:]
+        held = self.executions.a if self.matrix == "A" else self.executions.b
+        return int(held[self.at, np.ravel_multi_index((self.lane, self.vgpr, self.field), axes)])
+
+    @property
+    def target(self) -> Target:
+        """The slot, for the observer that follows it back to its load."""
+        half = self.field * self.bits // 16 if self.bits <= 16 else None
+        return Target(self.wave, int(self.executions.turn[self.at]), self.register, self.lane, half)
+
+
+def executions_of(runs: Sequence[Recorded], coding: Coding) -> tuple[list[Executions], Operands]:
     """What the operands held, by kind of instruction; and the record of the first run.
 
     Raises:
@@ -154,14 +149,14 @@ def forms_of(runs: Sequence[Recorded], coding: Coding) -> tuple[list[Form], Oper
     """
     records = [run.record(Operands) for run in runs]
     names = sorted({e.inst.name for e in records[0].executions})
-    return [_form([_of(r, name) for r in records], coding) for name in names], records[0]
+    return [_executions([_of(r, name) for r in records], coding) for name in names], records[0]
 
 
 def _of(record: Operands, name: str) -> list[Execution]:
     return [e for e in record.executions if e.inst.name == name]
 
 
-def _form(runs: list[list[Execution]], coding: Coding) -> Form:
+def _executions(runs: list[list[Execution]], coding: Coding) -> Executions:
     keys = [_keys(run) for run in runs]
     orders = [np.lexsort((turn, wave)) for _, wave, turn in keys]
     first = [key[orders[0]] for key in keys[0]]
@@ -182,7 +177,7 @@ def _form(runs: list[list[Execution]], coding: Coding) -> Form:
         for which, dtype in zip("ab", element_types(inst), strict=True)
     )
     pc, wave, turn = first
-    return Form(insts, instruction, geometry(instruction), pc, wave, turn, a, b)
+    return Executions(insts, instruction, geometry(instruction), pc, wave, turn, a, b)
 
 
 def _keys(run: list[Execution]) -> tuple[Ints, Ints, Ints]:
@@ -257,16 +252,16 @@ def _digits(dtype: str, base: int) -> NDArray[np.int32]:
     return np.where(value == 0, ZERO, digit).astype(np.int32)
 
 
-def group_of(form: Form, problem: Problem) -> tuple[list[Group], dict[int, str]]:
+def by_roles(done: Executions, problem: Problem) -> tuple[list[Executions], dict[int, str]]:
     """Executions by the roles of their operands; and PCs that cannot be followed, with the reason."""
     lost: dict[int, str] = {}
-    swapped = np.zeros(form.pc.size, np.bool_)
-    usable = np.ones(form.pc.size, np.bool_)
+    swapped = np.zeros(done.pc.size, np.bool_)
+    usable = np.ones(done.pc.size, np.bool_)
     of_a, of_b = (problem.lines(name)[0] >= 0 for name in "AB")
-    live = {name: np.unique(getattr(form.geometry, name)) for name in "ab"}
-    for pc in np.unique(form.pc):
-        here = form.pc == pc
-        a, b = form.a[here][:, live["a"]], form.b[here][:, live["b"]]
+    live_a, live_b = np.unique(done.geometry.a), np.unique(done.geometry.b)
+    for pc in np.unique(done.pc):
+        here = done.pc == pc
+        a, b = done.a[here][:, live_a], done.b[here][:, live_b]
         computed = [name for name, held in (("A", a), ("B", b)) if (held == UNKNOWN).mean() > MOSTLY]
         if computed:
             usable[here] = False
@@ -278,11 +273,5 @@ def group_of(form: Form, problem: Problem) -> tuple[list[Group], dict[int, str]]
         straight = of_a[a].mean() + of_b[b].mean()
         crossed = of_b[a].mean() + of_a[b].mean()
         swapped[here] = crossed > straight
-    groups = [Group(form.select(usable & (swapped == role)), bool(role)) for role in (False, True)]
-    return [group for group in groups if group.form.pc.size], lost
-
-
-def place_of(waves: WaveTable, wave: int) -> dict[str, object]:
-    """Workgroup and wave, for a finding."""
-    group = tuple(int(x) for x in waves.group[wave])
-    return {"workgroup": group, "wave": int(waves.index[wave])}
+    parts = [done.select(usable & (swapped == role), swapped=role) for role in (False, True)]
+    return [part for part in parts if part.pc.size], lost

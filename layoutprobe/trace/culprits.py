@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.solver.diagnose import Case, Diagnosis
+from layoutprobe.solver.diagnose import Diagnosis, beyond_slots, diagnose_executions, wrong_slots
+from layoutprobe.solver.hypotheses import Suspect
 from layoutprobe.solver.product import FOREIGN, NOWHERE, origin_of
-from layoutprobe.trace.causes import TILE, beyond_slots, cause_of, wrong_slots
-from layoutprobe.trace.held import Problem
-from layoutprobe.trace.provenance import Judged
+from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
+from layoutprobe.trace.operands import Slot
+from layoutprobe.trace.problem import Problem
+from layoutprobe.trace.subject import Subject
 
 Ints = NDArray[np.int64]
 
@@ -32,21 +34,17 @@ class Culprit:
     """A matrix that is wrong in some executions, for one reason.
 
     Attributes:
-        matrix: "A", "B" or "D", as the instruction has it (its A holds B where `swapped`).
-        judged: where the executions come from.
-        executions: which of them were looked at.
+        slot: the first wrong slot.
+        need: coordinates that it needs (row, col of its matrix, in the instruction's roles).
+        chain: accumulator chain that its execution adds to.
         diagnosis: the reason.
-        slot: (position in `executions`, lane, VGPR, field) of the first wrong slot.
-        need: coordinates that it needs (row, col of `matrix`).
         count: wrong slots in all executions that share the instruction.
     """
 
-    matrix: str
-    judged: Judged
-    executions: Ints
-    diagnosis: Diagnosis
-    slot: tuple[int, int, int, int]
+    slot: Slot
     need: tuple[int, int]
+    chain: int
+    diagnosis: Diagnosis
     count: int
 
     __repr__ = brief
@@ -61,14 +59,19 @@ class _View:
         follows: the same -> whether every slot that holds an element has that origin.
     """
 
-    judged: Judged
+    judged: JudgedExecutions
     at: int
     origins: dict[str, tuple[int, int]]
     follows: dict[str, tuple[bool, bool]]
 
+    @property
+    def chain(self) -> int:
+        """Accumulator chain that it adds to."""
+        return int(self.judged.factors.chain[self.at])
+
     @classmethod
-    def of(cls, judged: Judged, at: int) -> _View:
-        f, g, chain = judged.factors, judged.group.form.geometry, int(judged.factors.chain[at])
+    def of(cls, judged: JudgedExecutions, at: int) -> _View:
+        f, g, chain = judged.factors, judged.executions.geometry, int(judged.factors.chain[at])
         m, n = judged.targets.m[chain], judged.targets.n[chain]
         stored = m != NOWHERE
         rows, cols = np.any(stored, axis=2)[..., None], np.any(stored, axis=1)[..., None]
@@ -114,7 +117,8 @@ class _View:
     def _is_shifted(self, operand: str) -> bool:
         """D begins somewhere inside a tile, and an operand that disagrees with it where tiles do."""
         axis = "AB".index(operand)
-        return bool(self.origins["D"][axis] % TILE and not self.origins[operand][axis] % TILE)
+        extent = self.judged.executions.geometry.shape[axis]
+        return bool(self.origins["D"][axis] % extent and not self.origins[operand][axis] % extent)
 
     def _out_of_step(self) -> set[str]:
         """The operand that does not bring every k once; both, where neither or both do."""
@@ -140,27 +144,26 @@ def _once_each(k: NDArray[np.int32]) -> bool:
     return all(one.size for one in brought) and np.unique(every).size == every.size
 
 
-_KNOWN: WeakKeyDictionary[Problem, dict[Judged, tuple[Culprit, ...]]] = WeakKeyDictionary()
-"""Three checks ask for the same."""
+def culprits_of(subject: Subject) -> tuple[Culprit, ...]:
+    """What is wrong in a kernel, each matrix and reason once per instruction.
 
-
-def culprits(judged: Judged, problem: Problem, copies: int = 0) -> tuple[Culprit, ...]:
-    """What is wrong in a group of executions, each matrix and reason once per instruction.
-
-    Args:
-        judged: the executions.
-        problem: the product.
-        copies: lanes that lie so far apart hold copies of an operand; 0 where nothing is replicated.
+    Raises:
+        NoProductError, UndecidedError, RunStoppedError: as `analysis_of`.
     """
-    known = _KNOWN.setdefault(problem, {})
-    if judged not in known:
-        known[judged] = tuple(_culprits(judged, problem, copies))
-    return known[judged]
+    return subject.once(_culprits)
 
 
-def _culprits(judged: Judged, problem: Problem, copies: int) -> Iterator[Culprit]:
+def _culprits(subject: Subject) -> tuple[Culprit, ...]:
+    analysis, copies = analysis_of(subject), subject.copies_every
+    return tuple(
+        culprit for judged in analysis.judged for culprit in _in_group(judged, analysis.problem, copies)
+    )
+
+
+def _in_group(judged: JudgedExecutions, problem: Problem, copies: int) -> Iterator[Culprit]:
+    """What is wrong in a group of executions; lanes so many `copies` apart hold copies of an operand."""
     broken = np.flatnonzero(judged.judgement.broken)
-    pc = judged.group.form.pc[broken]
+    pc = judged.executions.pc[broken]
     for here in np.unique(pc):
         events = broken[pc == here]
         step = max(1, events.size // SAMPLE)
@@ -178,11 +181,11 @@ def _culprits(judged: Judged, problem: Problem, copies: int) -> Iterator[Culprit
         yield from wrong or [culprit for culprit, _ in blamed.values()]
 
 
-def _count(judged: Judged, events: Ints, matrix: str) -> int:
+def _count(judged: JudgedExecutions, events: Ints, matrix: str) -> int:
     """Wrong slots in all broken executions of one instruction; of D, all slots of its chains."""
     j = judged.judgement
     if matrix == "D":
-        return int(np.unique(judged.factors.chain[events]).size) * judged.group.form.geometry.d.size
+        return int(np.unique(judged.factors.chain[events]).size) * judged.executions.geometry.d.size
     bad = j.a_bad if matrix == "A" else j.b_bad
     return int((bad[events] | j.k_bad[events][:, None, None, :]).sum())
 
@@ -192,87 +195,89 @@ def _culprit(
 ) -> tuple[Culprit, bool]:
     """A culprit, and whether any of its slots is wrong."""
     judged = views[0].judged
-    cases = [_case(matrix, view, problem) for view in views]
-    case = Case(
-        matrix=cases[0].matrix,
-        row=np.stack([c.row for c in cases]),
-        col=np.stack([c.col for c in cases]),
-        need_row=np.stack([c.need_row for c in cases]),
-        need_col=np.stack([c.need_col for c in cases]),
-        live=np.stack([c.live for c in cases]),
-        origin=np.stack([c.origin for c in cases]),
-        tile=cases[0].tile,
-        shape=cases[0].shape,
+    suspects = [_suspect(matrix, view, problem) for view in views]
+    suspect = Suspect(
+        matrix=suspects[0].matrix,
+        row=np.stack([c.row for c in suspects]),
+        col=np.stack([c.col for c in suspects]),
+        need_row=np.stack([c.need_row for c in suspects]),
+        need_col=np.stack([c.need_col for c in suspects]),
+        live=np.stack([c.live for c in suspects]),
+        origin=np.stack([c.origin for c in suspects]),
+        tile=suspects[0].tile,
+        shape=suspects[0].shape,
     )
-    wrong = wrong_slots(case)
+    wrong = wrong_slots(suspect)
     if not wrong.any():
-        wrong = beyond_slots(case)
-    if matrix == "D" and (wrong & (case.row != HOLE)).any():
-        wrong &= case.row != HOLE  # one that is stored somewhere tells more
+        wrong = beyond_slots(suspect)
+    if matrix == "D" and (wrong & (suspect.row != HOLE)).any():
+        wrong &= suspect.row != HOLE  # one that is stored somewhere tells more
     shows = bool(wrong.any())
     if not shows:
-        wrong = case.live
-    slot = tuple(int(x) for x in np.argwhere(wrong)[0])
+        wrong = suspect.live
+    first = tuple(int(x) for x in np.argwhere(wrong)[0])
+    at = views[first[0]].at
     culprit = Culprit(
-        matrix,
-        judged,
-        np.array([view.at for view in views]),
-        _foreign(case, views) or cause_of(case, copies_differ=_copies_differ(case, views, copies)),
-        slot,  # type: ignore[arg-type]
-        (int(case.need_row[slot]), int(case.need_col[slot])),
+        Slot(judged.executions, matrix, at, *first[1:]),
+        (int(suspect.need_row[first]), int(suspect.need_col[first])),
+        views[first[0]].chain,
+        _foreign(suspect, views)
+        or diagnose_executions(suspect, copies_differ=_copies_differ(suspect, views, copies)),
         max(count, int(wrong.sum())),
     )
     return culprit, shows
 
 
-def _case(matrix: str, view: _View, problem: Problem) -> Case:
+def _suspect(matrix: str, view: _View, problem: Problem) -> Suspect:
     """One execution of one matrix; axes [lane, vgpr, field]."""
-    g, f, at = view.judged.group.form.geometry, view.judged.factors, view.at
-    chain = int(f.chain[at])
-    m, n = view.judged.targets.m[chain], view.judged.targets.n[chain]
-    stored = m != NOWHERE
-    rows, cols = m.max(axis=2), n.max(axis=1)
-    k = np.arange(g.a.shape[2])
-    a, b, d = (view.origins[x] for x in "ABD")
-    d_trusted = view.follows["D"] if "D" not in view.blamed() else (False, False)
-    extents = (problem.batch * problem.m, problem.batch * problem.n)
-    if view.judged.group.swapped:
-        extents = extents[::-1]
+    done, f, at, chain = view.judged.executions, view.judged.factors, view.at, view.chain
+    g, targets = done.geometry, view.judged.targets
+    m, n = targets.m[chain], targets.n[chain]
     if matrix == "D":
-        need = (a[0] + g.rows[..., None] + 0 * g.d, b[1] + g.cols[:, None, :] + 0 * g.d)
-        held, slots, live, origin, tile = (m, n), g.d, np.ones_like(stored), (a[0], b[1]), (16, 16)
-        shape = extents
-    elif matrix == "A":
-        depth = _depth(view, "A") + k
-        line = d[0] + g.rows if d_trusted[0] else a[0] + g.rows if "D" in view.blamed() else rows
-        need = (line[..., None] + 0 * g.a, depth + 0 * g.a)
-        held, slots, live = (f.a_row[at], f.a_k[at]), g.a, (rows != NOWHERE)[..., None] & (g.a >= 0)
-        origin, tile, shape = (
-            (d[0] if d_trusted[0] else a[0], _depth(view, "A")),
-            (16, k.size),
-            (extents[0], problem.k),
-        )
+        first = view.origins["A"][0], view.origins["B"][1]
+        need = (first[0] + g.rows)[..., None], (first[1] + g.cols)[:, None, :]
+        held, slots, live = (m, n), g.d, np.ones_like(m, np.bool_)
     else:
-        depth = _depth(view, "B") + k
-        line = d[1] + g.cols if d_trusted[1] else b[1] + g.cols if "D" in view.blamed() else cols
-        need = (depth + 0 * g.b, line[..., None] + 0 * g.b)
-        held, slots, live = (f.b_k[at], f.b_col[at]), g.b, (cols != NOWHERE)[..., None] & (g.b >= 0)
-        origin, tile, shape = (
-            (_depth(view, "B"), d[1] if d_trusted[1] else b[1]),
-            (k.size, 16),
-            (problem.k, extents[1]),
-        )
-    axes = view.judged.group.form.instruction.needed[matrix].row.shape[1:]
+        axis = "AB".index(matrix)
+        line, start = _lines(view, axis)
+        depth = _depth(view, matrix)
+        first, need = (start, depth), (line[..., None], depth + np.arange(g.a.shape[2]))
+        held, slots = ((f.a_row[at], f.a_k[at]), g.a) if axis == 0 else ((f.b_col[at], f.b_k[at]), g.b)
+        live = (m.max(axis=2) if axis == 0 else n.max(axis=1))[..., None] != NOWHERE
+        if matrix == "B":
+            first, need, held = first[::-1], need[::-1], held[::-1]
+    axes = done.instruction.needed[matrix].row.shape[1:]
 
-    def spread(values: NDArray[np.integer], fill: int) -> Ints:
+    def spread(values: NDArray[Any], fill: int) -> Ints:
         flat = np.full(int(np.prod(axes)), fill, np.int64)
         flat[slots.ravel()] = np.broadcast_to(values, slots.shape).ravel()
         return flat.reshape(axes)
 
-    row, col = (spread(np.where(held[0] < 0, HOLE, x), HOLE) for x in held)
+    row, col = (spread(np.where(x < 0, HOLE, x), HOLE) for x in held)
     need_row, need_col = (spread(x, HOLE) for x in need)
+    product = (problem.batch * problem.m, problem.batch * problem.n)
+    m_all, n_all = product[::-1] if done.swapped else product
+    tile, shape = _extents(matrix, g.shape), _extents(matrix, (m_all, n_all, problem.k))
     name = "C" if matrix == "D" else matrix  # as the author knows it
-    return Case(name, row, col, need_row, need_col, spread(live, 0) != 0, np.array(origin), tile, shape)
+    return Suspect(name, row, col, need_row, need_col, spread(live, 0) != 0, np.array(first), tile, shape)
+
+
+def _extents(matrix: str, of: tuple[int, int, int]) -> tuple[int, int]:
+    """Rows and columns of a matrix, from (M, N, K)."""
+    m, n, k = of
+    return {"A": (m, k), "B": (k, n)}.get(matrix, (m, n))
+
+
+def _lines(view: _View, axis: int) -> tuple[Ints, int]:
+    """Row (axis 0) or column (1) of C that every line of the operand should be for, and that of the first."""
+    g, own = view.judged.executions.geometry, view.origins["AB"[axis]][axis]
+    named = (g.rows, g.cols)[axis]
+    if "D" in view.blamed():
+        return own + named, own
+    if view.follows["D"][axis]:
+        return view.origins["D"][axis] + named, view.origins["D"][axis]
+    targets = view.judged.targets
+    return (targets.row() if axis == 0 else targets.col())[view.chain].astype(np.int64), own
 
 
 def _depth(view: _View, matrix: str) -> int:
@@ -281,27 +286,27 @@ def _depth(view: _View, matrix: str) -> int:
     partner = "B" if matrix == "A" else "A"
     if view.follows[partner][other]:
         return view.origins[partner][other]
-    step = view.judged.group.form.geometry.a.shape[2]
+    step = view.judged.executions.geometry.a.shape[2]
     return view.origins[matrix][mine] // step * step
 
 
-def _copies_differ(case: Case, views: list[_View], copies: int) -> bool:
+def _copies_differ(suspect: Suspect, views: list[_View], copies: int) -> bool:
     """The lanes that a card takes for copies of each other hold different elements."""
-    if not copies or case.matrix not in "AB":
+    if not copies or suspect.matrix not in "AB":
         return False
-    form = views[0].judged.group.form
-    table = form.a if case.matrix == "A" else form.b
-    held = table[[view.at for view in views]].reshape(case.row.shape)
-    lanes = case.row.shape[1]
+    form = views[0].judged.executions
+    table = form.a if suspect.matrix == "A" else form.b
+    held = table[[view.at for view in views]].reshape(suspect.row.shape)
+    lanes = suspect.row.shape[1]
     partner = (np.arange(lanes) + copies) % lanes
-    return bool(((held != held[:, partner]) & (case.live | case.live[:, partner])).any())
+    return bool(((held != held[:, partner]) & (suspect.live | suspect.live[:, partner])).any())
 
 
-def _foreign(case: Case, views: list[_View]) -> Diagnosis | None:
+def _foreign(suspect: Suspect, views: list[_View]) -> Diagnosis | None:
     """An operand that holds nothing but elements of another matrix."""
     factors = views[0].judged.factors
-    lines = {"A": factors.a_row, "B": factors.b_col}.get(case.matrix)
+    lines = {"A": factors.a_row, "B": factors.b_col}.get(suspect.matrix)
     if lines is None or not (lines[[view.at for view in views]] == FOREIGN).all():
         return None
-    what = f"slots of {case.matrix} hold elements of another matrix"
+    what = f"slots of {suspect.matrix} hold elements of another matrix"
     return Diagnosis("other-matrix", what, "does the load begin at the tile of this matrix?")

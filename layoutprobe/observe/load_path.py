@@ -24,6 +24,7 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Place
 from layoutprobe.machine.program import Block
+from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.lds_access import granule_shift, straddles
 from layoutprobe.observe.matrix import WaveCounter
 from layoutprobe.observe.who import Who, who_is
@@ -76,15 +77,15 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Origins:
-    """Chains of the targets that were reached.
+class LoadPaths:
+    """Paths of the targets that were reached.
 
     Attributes:
-        chains: target -> steps, from the operand back to the first load.
+        paths: target -> steps, from the operand back to the first load.
         complete: False where the kernel was too long to follow to its end.
     """
 
-    chains: dict[Target, tuple[Step, ...]]
+    paths: dict[Target, tuple[Step, ...]]
     complete: bool
 
 
@@ -106,7 +107,18 @@ class _Load:
     stamps: Ints  # [lane, granule]
 
 
-class OriginObserver(WaveCounter):
+@dataclass(frozen=True)
+class FollowBack:
+    """Makes observers that follow these targets; equal ones make equal observers."""
+
+    targets: tuple[Target, ...]
+
+    def __call__(self) -> Recorder:
+        """An observer for one launch."""
+        return LoadPathObserver(self.targets)
+
+
+class LoadPathObserver(WaveCounter):
     """Follows the targets of one launch."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
@@ -115,7 +127,7 @@ class OriginObserver(WaveCounter):
         for target in targets:
             self._wanted.setdefault((target.wave, target.turn), []).append(target)
         self._wave_numbers = np.array(sorted({wave for wave, _ in self._wanted}), np.int64)
-        self._chains: dict[Target, tuple[Step, ...]] = {}
+        self._paths: dict[Target, tuple[Step, ...]] = {}
         self._complete = True
 
     def batch(self, machine: Machine) -> None:
@@ -175,11 +187,11 @@ class OriginObserver(WaveCounter):
             for target in self._wanted.get((int(wave[position]), int(turn[position])), ()):
                 here = int(c.waves[position])
                 start = _Position(int(self._node[here]), inst.pc, here, target.lane)
-                self._chains[target] = tuple(self._follow(start, VGPR0 + target.vgpr, target.half))
+                self._paths[target] = tuple(self._follow(start, VGPR0 + target.vgpr, target.half))
 
-    def record(self) -> Origins:
-        """The chains found so far."""
-        return Origins(dict(self._chains), self._complete)
+    def record(self) -> LoadPaths:
+        """The paths found so far."""
+        return LoadPaths(dict(self._paths), self._complete)
 
     # Backwards.
 

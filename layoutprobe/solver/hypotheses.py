@@ -1,0 +1,291 @@
+"""Named ways in which a layout goes wrong, each built from the right layout.
+
+To add a failure class, write its function and list it in HYPOTHESES.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.brief import brief
+from layoutprobe.layouts.layout import HOLE
+from layoutprobe.layouts.swizzle import GROUP, SCHEMES
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Suspect:
+    """An operand whose slots do not hold what they should.
+
+    Coordinates are global; HOLE where a slot holds, or needs, no element. Only waves that show an
+    error are listed.
+
+    Attributes:
+        matrix: "A", "B", "C" or "D".
+        row, col: observed; axes [wave, lane, vgpr, field].
+        need_row, need_col: needed, same axes.
+        live: bool, same axes: slots that count.
+        origin: int64 [wave, 2]: first row and column of each wave's tile.
+        tile: rows and columns of a wave's tile.
+        shape: rows and columns of the whole matrix.
+    """
+
+    matrix: str
+    row: Ints
+    col: Ints
+    need_row: Ints
+    need_col: Ints
+    live: NDArray[np.bool_]
+    origin: Ints
+    tile: tuple[int, int]
+    shape: tuple[int, int]
+
+    __repr__ = brief
+
+    @property
+    def local(self) -> tuple[Ints, Ints]:
+        """Needed coordinates within the wave's tile (meaningless where not live)."""
+        row0, col0 = (self.origin[:, axis, None, None, None] for axis in (0, 1))
+        return self.need_row - row0, self.need_col - col0
+
+    def globally(self, row: Ints, col: Ints) -> tuple[Ints, Ints]:
+        """Global coordinates of coordinates within the wave's tile."""
+        row0, col0 = (self.origin[:, axis, None, None, None] for axis in (0, 1))
+        return row + row0, col + col0
+
+    def predicts(self, row: Ints, col: Ints) -> bool:
+        """Whether a layout is the observed one in every live slot.
+
+        Elements beyond the matrix are seen as holes. So are accumulators whose element another
+        accumulator is predicted to overwrite.
+        """
+        row, col = (np.broadcast_to(axis, self.row.shape) for axis in (row, col))
+        inside = (row >= 0) & (row < self.shape[0]) & (col >= 0) & (col < self.shape[1])
+        row, col = np.where(inside, row, HOLE), np.where(inside, col, HOLE)
+        wrong = ((row != self.row) | (col != self.col)) & self.live
+        if wrong.any() and self.matrix in "CD":
+            element = np.where(inside, row * self.shape[1] + col, self.shape[0] * self.shape[1])
+            times = np.bincount(element[self.live], minlength=self.shape[0] * self.shape[1] + 1)
+            wrong &= ~((self.row == HOLE) & inside & (times[element] > 1))
+        return not bool(wrong.any())
+
+
+COPY = "half-wave-copy"
+"""The hypothesis that copies differ."""
+
+Guess = tuple[str, Ints, Ints]
+"""A sentence, and the row and column that every slot would then hold."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A failure class.
+
+    Attributes:
+        name: stable short name.
+        matrices: operands that it can hit.
+        guesses: from a suspect to the layouts that this failure would leave, each with its sentence.
+        hint: the next step for the kernel's author.
+    """
+
+    name: str
+    matrices: str
+    guesses: Callable[[Suspect], Iterator[Guess]]
+    hint: str
+
+
+def _transposed(suspect: Suspect) -> Iterator[Guess]:
+    if suspect.tile[0] != suspect.tile[1]:
+        return
+    row, col = suspect.local
+    text = {
+        "A": "A is loaded transposed: a lane holds a column of A where the instruction reads a row",
+        "B": "B is loaded transposed: a lane holds a row of B where the instruction reads a column",
+    }.get(suspect.matrix, f"{suspect.matrix} is stored transposed: rows and columns are exchanged")
+    yield text, *suspect.globally(col, row)
+    if suspect.matrix in "CD":
+        yield text, suspect.need_col, suspect.need_row
+
+
+def _halves_swapped(suspect: Suspect) -> Iterator[Guess]:
+    if suspect.row.shape[3] > 1:
+        yield (
+            "the fields within every VGPR are in reverse order",
+            suspect.need_row[..., ::-1],
+            suspect.need_col[..., ::-1],
+        )
+
+
+def _half_wave_copy(suspect: Suspect) -> Iterator[Guess]:
+    lanes = suspect.row.shape[1]
+    wrong = ((suspect.row != suspect.need_row) | (suspect.col != suspect.need_col)) & suspect.live
+    for name, first in (("upper", lanes // 2), ("lower", 0)):
+        half = slice(first, first + lanes // 2)
+        live = suspect.live[:, half].any(axis=(2, 3))
+        if not live.any() or not (wrong[:, half].any(axis=(2, 3)) == live).all():
+            continue
+        nothing = (suspect.row[:, half][wrong[:, half]] == HOLE).all()
+        text = f"the {name} half-wave holds no copy of {suspect.matrix}: lanes {half.start}-{half.stop - 1} hold "
+        text += "no element (undefined or unknown)" if nothing else "other elements"
+        row, col = suspect.need_row.copy(), suspect.need_col.copy()
+        row[:, half], col[:, half] = suspect.row[:, half], suspect.col[:, half]
+        yield text, row, col
+
+
+def _lds_one_sided(suspect: Suspect) -> Iterator[Guess]:
+    """The tile was written to LDS with one scheme and read with another."""
+    for transposed in (False, True):
+        shape = suspect.shape[::-1] if transposed else suspect.shape
+        fitting = [scheme for scheme in SCHEMES.values() if not scheme.refusal(shape)]
+        at = (suspect.need_col, suspect.need_row) if transposed else (suspect.need_row, suspect.need_col)
+        at = tuple(np.where(suspect.live, axis, 0) for axis in at)  # type: ignore[assignment]
+        for written in fitting:
+            for read in fitting:
+                if written is read:
+                    continue
+                found = written.inverse(read.index(*at, shape), shape)
+                row, col = found[::-1] if transposed else found
+                reverse = read.inverse(written.index(*at, shape), shape)
+                same = all(np.array_equal(x, y) for x, y in zip(found, reverse, strict=True))
+                text = f"LDS is written with the scheme `{written.name}` and read with `{read.name}`"
+                yield text + (" (or the reverse)" if same else ""), row, col
+
+
+def _wrong_stride(suspect: Suspect) -> Iterator[Guess]:
+    """Rows of LDS are read at another distance than they were written."""
+    for transposed in (False, True):
+        lines, length = suspect.shape[::-1] if transposed else suspect.shape
+        at = (suspect.need_col, suspect.need_row) if transposed else (suspect.need_row, suspect.need_col)
+        held = (suspect.col, suspect.row) if transposed else (suspect.row, suspect.col)
+        for written in (length, length + GROUP):
+            for read in (written + step for step in (-GROUP, -2, -1, 1, 2, GROUP)):
+                line, place = np.divmod(at[0] * read + at[1], written)
+                padding, beyond = place >= length, (line < 0) | (line >= lines)
+                # Whatever lies behind the tile is not predicted, but most of it must be.
+                if (beyond & suspect.live).sum() * 2 > suspect.live.sum():
+                    continue
+                line, place = (np.where(padding, HOLE, axis) for axis in (line, place))
+                line, place = (
+                    np.where(beyond, seen, axis) for seen, axis in zip(held, (line, place), strict=True)
+                )
+                text = f"LDS rows are written {written} elements apart and read {read} apart"
+                yield text, *((place, line) if transposed else (line, place))
+
+
+def _k_exchanged(suspect: Suspect) -> Iterator[Guess]:
+    row, col = suspect.local
+    axis = 1 if suspect.matrix == "A" else 0
+    step = suspect.tile[axis] // 2
+    while step >= 2 and suspect.tile[axis] % (2 * step) == 0:
+        k = (col if axis else row) ^ step
+        text = f"neighbouring groups of {step} k are exchanged"
+        yield text, *suspect.globally(*((row, k) if axis else (k, col)))
+        step //= 2
+
+
+def _other_wave(suspect: Suspect) -> Iterator[Guess]:
+    usable = suspect.live & (suspect.row != HOLE)
+    first = usable.reshape(len(usable), -1).argmax(axis=1)
+    down, right = (
+        np.take_along_axis((held - needed).reshape(len(held), -1), first[:, None], axis=1)
+        for held, needed in ((suspect.row, suspect.need_row), (suspect.col, suspect.need_col))
+    )
+    if not usable.any() or (down % suspect.tile[0]).any() or (right % suspect.tile[1]).any():
+        return
+    row, col = (
+        needed + shift[:, :, None, None]
+        for needed, shift in ((suspect.need_row, down), (suspect.need_col, right))
+    )
+    yield f"waves hold the tile of {suspect.matrix} that belongs to another wave", row, col
+
+
+def _half_rows(suspect: Suspect) -> Iterator[Guess]:
+    row, col = suspect.local
+    half = suspect.tile[0] // 2
+    if half and suspect.tile[0] % 2 == 0:
+        apart = row // 2 + half * (row % 2)
+        text = f"each half-wave stores {half} consecutive rows (row = vgpr + {half}*(lane / 16), as on RDNA4)"
+        yield text + ", but its accumulators hold every other row", *suspect.globally(apart, col)
+        joined = 2 * (row % half) + row // half
+        text = "each half-wave stores every other row (row = 2*vgpr + lane / 16, as on RDNA3)"
+        yield text + ", but its accumulators hold consecutive rows", *suspect.globally(joined, col)
+
+
+def _no_half_wave(suspect: Suspect) -> Iterator[Guess]:
+    _, lanes, vgprs, fields = suspect.row.shape
+    lane, vgpr = np.arange(lanes)[None, :, None, None], np.arange(vgprs)[None, None, :, None]
+    one = np.ones((1, 1, 1, fields), np.int64)
+    row, col = suspect.globally(vgpr * one + 0 * lane, lane * one + 0 * vgpr)
+    text = "the store takes VGPR n for row n and the lane for the column, whichever half-wave it is in"
+    yield text, row, col
+    # Columns beyond the matrix run on into the next row of a row-major C.
+    yield text, *np.divmod(row * suspect.shape[1] + col, suspect.shape[1])
+    row, col = suspect.globally(vgpr * one + 0 * lane, lane % suspect.tile[1] * one + 0 * vgpr)
+    yield "both half-waves store to the same rows: VGPR n is taken for row n", row, col
+    row, col = suspect.local
+    text = "both half-waves store to the same rows: VGPR n is taken for row 2n"
+    yield text, *suspect.globally(row // 2 * 2, col)
+
+
+def _half_waves_exchanged(suspect: Suspect) -> Iterator[Guess]:
+    """Every lane does what the one across the half-wave should."""
+    lanes = suspect.row.shape[1]
+    text = f"the half-waves are exchanged: lanes 0-{lanes // 2 - 1} store what lanes {lanes // 2}-{lanes - 1} should"
+    yield text, np.roll(suspect.need_row, lanes // 2, axis=1), np.roll(suspect.need_col, lanes // 2, axis=1)
+
+
+def _shifted(suspect: Suspect) -> Iterator[Guess]:
+    usable = suspect.live & (suspect.row != HOLE)
+    if not usable.any():
+        return
+    slot = tuple(np.argwhere(usable)[0])
+    down, right = (
+        int(suspect.row[slot] - suspect.need_row[slot]),
+        int(suspect.col[slot] - suspect.need_col[slot]),
+    )
+    if down or right:
+        parts = [f"{abs(n)} {name}" for n, name in ((down, "rows"), (right, "columns")) if n]
+        text = f"every element comes from {' and '.join(parts)} "
+        text += "too far" if down >= 0 and right >= 0 else "too early" if down <= 0 and right <= 0 else "away"
+        yield text, suspect.need_row + down, suspect.need_col + right
+
+
+def _folded(suspect: Suspect) -> Iterator[Guess]:
+    row, col = suspect.local
+    step = max(suspect.tile) // 2
+    while step >= 1:
+        if step < suspect.tile[0]:
+            yield f"rows fold by {step}: row r+{step} holds row r", *suspect.globally(row % step, col)
+        if step < suspect.tile[1]:
+            yield (
+                f"columns fold by {step}: column c+{step} holds column c",
+                *suspect.globally(row, col % step),
+            )
+        step //= 2
+
+
+HYPOTHESES: tuple[Hypothesis, ...] = (
+    Hypothesis("transposed", "ABCD", _transposed, "exchange the two indices of this access"),
+    Hypothesis("halves-swapped", "AB", _halves_swapped, "the lower k goes into the low bits of a VGPR"),
+    Hypothesis("lds-one-sided", "AB", _lds_one_sided, "use one index function for the store and the load"),
+    Hypothesis("lds-stride", "AB", _wrong_stride, "use one row stride for the store and the load"),
+    Hypothesis("k-exchanged", "AB", _k_exchanged, "check the order in which vectors along k are joined"),
+    Hypothesis("half-wave-rows", "CD", _half_rows, "use the row formula of this instruction in the epilogue"),
+    Hypothesis("half-wave-ignored", "CD", _no_half_wave, "add the half-wave's rows: see the needed form"),
+    Hypothesis(
+        "half-waves-exchanged",
+        "CD",
+        _half_waves_exchanged,
+        "check which rows lane / 16 stands for in the store",
+    ),
+    Hypothesis("shifted", "ABCD", _shifted, "look for a wrong stride or tile offset"),
+    Hypothesis("other-wave", "ABCD", _other_wave, "check how the wave's number becomes a tile offset"),
+    Hypothesis("folded", "ABCD", _folded, "look for an index that is masked or divided too much"),
+    Hypothesis(COPY, "AB", _half_wave_copy, "index with lane % 16, so that both half-waves load it"),
+)
+"""Failure classes, most telling first: the first exact one is named."""

@@ -1,0 +1,112 @@
+"""Wrong operands and accumulators in words, each at its first wrong slot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from layoutprobe.report.finding import Finding
+from layoutprobe.solver import copies
+from layoutprobe.solver.diagnose import BEYOND
+from layoutprobe.solver.product import UNDEFINED, ZERO
+from layoutprobe.trace.analysis import Analysis
+from layoutprobe.trace.copies import DifferingCopy
+from layoutprobe.trace.culprits import Culprit
+from layoutprobe.trace.load_path import in_words, load_paths
+from layoutprobe.trace.operands import Slot
+from layoutprobe.trace.places import slot_place
+from layoutprobe.trace.problem import Problem
+from layoutprobe.trace.subject import Subject
+
+
+def culprit_finding(subject: Subject, analysis: Analysis, culprit: Culprit, check: str) -> Finding:
+    """A culprit, without the loads that its value came from."""
+    slot, what = culprit.slot, culprit.diagnosis.what
+    matrix = slot.executions.letter(slot.matrix)
+    if slot.executions.swapped and slot.matrix in "AB":
+        what += f" (the kernel feeds {matrix}, transposed, as the instruction's {slot.matrix})"
+    needed = needed_element(analysis.problem, culprit)
+    return Finding(
+        check,
+        what,
+        slot_place(subject, analysis.operands.waves, slot),
+        expected=f"zero, as there is no {needed}" if culprit.diagnosis.name == BEYOND else needed,
+        observed=_stored_to(analysis, culprit) if slot.matrix == "D" else _held(analysis.problem, slot),
+        hint=culprit.diagnosis.hint,
+        count=culprit.count,
+    )
+
+
+def copy_finding(subject: Subject, analysis: Analysis, copy: DifferingCopy, check: str) -> Finding:
+    """Copies that differ, with the loads that the wrong one came from."""
+    slot, other = copy.slot, copy.other
+    matrix = slot.executions.letter(slot.matrix)
+    what, hint = copies.in_words(matrix, slot.lane, other.lane, subject.copies_every)
+    found = Finding(
+        check,
+        what,
+        slot_place(subject, analysis.operands.waves, slot),
+        expected=f"{_copied(analysis.problem, other)}, as in lane {other.lane}",
+        observed=_copied(analysis.problem, slot),
+        hint=hint,
+        count=copy.count,
+    )
+    return with_load_path(subject, found, slot)
+
+
+def with_load_path(subject: Subject, finding: Finding, slot: Slot) -> Finding:
+    """The finding with the loads that the slot's value came from, where they could be followed."""
+    path = load_paths(subject).get(slot.target, ())
+    return replace(finding, came_from=in_words(subject, path)) if path else finding
+
+
+def needed_element(problem: Problem, culprit: Culprit) -> str:
+    """The element that a culprit's slot needs."""
+    executions = culprit.slot.executions
+    name, (row, col) = executions.letter(culprit.slot.matrix), culprit.need
+    if executions.swapped:
+        row, col = col, row
+    batch = 0
+    if name in "AC" and problem.batch > 1:
+        batch, row = divmod(row, problem.m)
+    if name in "BC" and problem.batch > 1:
+        batch, col = divmod(col, problem.n)
+    return f"{name}[{batch}][{row}][{col}]" if problem.batch > 1 else f"{name}[{row}][{col}]"
+
+
+def destination(analysis: Analysis, culprit: Culprit) -> int:
+    """Flat element of the output that a culprit's slot of D is stored to, -1 for none."""
+    slot = culprit.slot
+    _, lanes, _, fields = slot.executions.instruction.needed["D"].row.shape
+    return int(
+        analysis.arrivals.element[culprit.chain, (slot.vgpr * fields + slot.field) * lanes + slot.lane]
+    )
+
+
+def _stored_to(analysis: Analysis, culprit: Culprit) -> str:
+    flat = destination(analysis, culprit)
+    if flat < 0:
+        return "stored nowhere"
+    index = np.unravel_index(flat, analysis.arrivals.slot.shape)
+    return "stored to C" + "".join(f"[{int(i)}]" for i in index)
+
+
+def _held(problem: Problem, slot: Slot) -> str:
+    """What a slot of A or B held, by the contract's names."""
+    number = slot.number
+    if number < 0:
+        nothing = {ZERO: "zero", UNDEFINED: "bits that were never defined"}
+        return nothing.get(number, "a value that is no element")
+    element = problem.coding.element(number)
+    assert element is not None
+    names = {problem.contract.a: "A", problem.contract.b: "B"}
+    return names.get(element.buffer, element.buffer) + "".join(f"[{i}]" for i in element.index)
+
+
+def _copied(problem: Problem, slot: Slot) -> str:
+    """What a copy held, by the names of the buffers."""
+    number = slot.number
+    if number >= 0:
+        return str(problem.coding.element(number))
+    return {ZERO: "zero", UNDEFINED: "bits that were never defined"}.get(number, "no element")
