@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -31,7 +30,7 @@ from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.capture.schema import Entry, entry_of, read_index
 from layoutprobe.errors import UsageError
-from layoutprobe.files import replacing
+from layoutprobe.files import writing
 
 FORMAT = "layoutprobe captures"
 VERSION = 1
@@ -85,15 +84,12 @@ def write_captures(path: Path, captures: Iterable[Capture]) -> str:
         )
     index = {"format": FORMAT, "version": VERSION, "layoutprobe": __version__, "captures": entries}
     text = json.dumps(index, indent=1, sort_keys=True).encode()
-    try:
-        with replacing(Path(os.path.realpath(path))) as stream, zipfile.ZipFile(stream, "w") as archive:
-            for name, raw in ((INDEX, text), *((f"{key}.npy", arrays[key]) for key in sorted(arrays))):
-                member = zipfile.ZipInfo(name, _EPOCH)
-                archive.writestr(member, raw, zipfile.ZIP_DEFLATED, 9)
-    except OSError as error:
-        raise UsageError(
-            "the capture cannot be written", where={"file": path}, observed=error.strerror or str(error)
-        ) from error
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, raw in ((INDEX, text), *((f"{key}.npy", arrays[key]) for key in sorted(arrays))):
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), raw, zipfile.ZIP_DEFLATED, 9)
+    with writing(path, binary=True, what="the capture") as stream:
+        stream.write(packed.getbuffer())
     return hashlib.sha256(text).hexdigest()
 
 

@@ -13,6 +13,7 @@ from layoutprobe.cli.command import Command
 from layoutprobe.cli.sources import add_source_options, source_from
 from layoutprobe.cli.terminal import say
 from layoutprobe.errors import UsageError
+from layoutprobe.files import check_writable
 
 EXAMPLES = """\
 examples:
@@ -45,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from layoutprobe.backends.source import Recorder
 
+    check_writable(arguments.output, "the capture")
     recorder = Recorder()
     code = _command(arguments, recorder) if arguments.words else _everything(arguments, recorder)
     digest = recorder.write(Path(arguments.output))

@@ -11,6 +11,7 @@ from layoutprobe.cli.arguments import Parser, add_output
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit, save
 from layoutprobe.errors import UsageError
+from layoutprobe.files import check_writable
 from layoutprobe.render.formats import format_of, suffix_of, suffixes
 
 MANIFEST = "layoutprobe.toml"
@@ -62,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.render.steps import steps
 
     format = chosen(arguments, SUBJECT)
+    for name in arguments.report:
+        check_writable(name)
     path = manifest_path(arguments.manifest)
     with steps("check", sys.stderr) as progress:
         report = check(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from layoutprobe.cli.command import Command
 from layoutprobe.cli.sources import add_source_options, source_from
 from layoutprobe.cli.terminal import emit, say
 from layoutprobe.errors import UsageError
+from layoutprobe.files import check_writable
 from layoutprobe.render.formats import find, names
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
             digest = recorder.write(bundle)
 
     if bundle is not None:
-        _check_writable(bundle)
+        check_writable(bundle, "the capture")
+    if page is not None:
+        check_writable(page, "the page")
     with steps("fidelity", sys.stderr) as progress:
         report = examine(arch, recorder, before=progress, after=save)
     said = str(bundle) if bundle and digest else str(replayed.path) if replayed else ""
@@ -120,26 +122,13 @@ def _paths(arguments: argparse.Namespace, arch: str, replayed: bool) -> tuple[Pa
     output = Path(arguments.output or ".")
     if output.is_dir():
         output /= f"fidelity-{arch}{_SUFFIX}"
-    elif output.suffix != _SUFFIX:
+    elif output.suffix != _SUFFIX or (output.exists() and not output.is_file()):
         raise UsageError(
             "--output is neither a folder that is there nor a capture file",
             observed=str(output),
             expected=f"a folder, or FILE{_SUFFIX}",
         )
     return (None if replayed else output), page or output.with_suffix(".html")
-
-
-def _check_writable(bundle: Path) -> None:
-    """Before anything is run: what cannot be kept need not be asked.
-
-    Raises:
-        UsageError: there is no such folder, or nobody may write there.
-    """
-    folder = bundle.absolute().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UsageError(
-            "the captures cannot be written", where={"file": bundle}, expected="a folder that can be written"
-        )
 
 
 def _write_page(report: FidelityReport, page: Path) -> None:

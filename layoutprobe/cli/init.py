@@ -10,6 +10,7 @@ from layoutprobe.cli.arguments import Parser
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import say
 from layoutprobe.errors import UsageError
+from layoutprobe.files import check_writable, writing
 
 MANIFEST = "layoutprobe.toml"
 EXAMPLES = """\
@@ -35,10 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the file is there already, or no such source or kernel.
     """
     from layoutprobe.gate.draft import draft
-    from layoutprobe.render.files import writing
 
     output = Path(arguments.output)
-    if output.exists() and not arguments.force:
+    check_writable(output, "the manifest")
+    if output.is_file() and not arguments.force:
         raise UsageError(f"{output} is there already", hint="--force replaces it; --output writes elsewhere")
     source = Path(arguments.file)
     text, kernels = draft(
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         include=[Path(folder) for folder in arguments.include],
         target=arguments.arch,
     )
-    with writing(str(output)) as stream:
+    with writing(output, what="the manifest") as stream:
         stream.write(text)
     count = f"{len(kernels)} kernel{'s' if len(kernels) != 1 else ''}"
     say(f"{os.fspath(output)}: {count}. Fill in what is marked FILL IN, then `layoutprobe check`.")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from layoutprobe.errors import UsageError
-from layoutprobe.render.files import writing
+from layoutprobe.files import check_writable, writing
 from layoutprobe.render.formats import Format, find, format_of
 from layoutprobe.render.text import printable
 
@@ -22,13 +22,18 @@ def say(text: str) -> None:
 
 
 def chosen(arguments: argparse.Namespace, subject: str) -> Format:
-    """The format that was asked for, by name or by the suffix of the file.
+    """The format that was asked for, by name or by the suffix of the file; before anything is run.
 
     Raises:
-        UsageError: no format goes with the suffix.
+        UsageError: no format goes with the suffix, or the file could not be written.
     """
-    by_suffix = format_of(subject, arguments.output or "") if not arguments.format else None
-    return by_suffix or find(subject, arguments.format)
+    output = arguments.output
+    format = find(subject, arguments.format) if arguments.format else format_of(subject, output or "")
+    if output == "":
+        raise UsageError("the output file has no name", hint="leave --output out for standard output")
+    if output not in (None, "-"):
+        check_writable(output)
+    return format
 
 
 def emit(format: Format, shown: object, output: str | None, *, outcome: Callable[[], str]) -> None:
@@ -43,9 +48,7 @@ def emit(format: Format, shown: object, output: str | None, *, outcome: Callable
     Raises:
         UsageError: it cannot be written.
     """
-    if output not in (None, "-"):
-        if not output:
-            raise UsageError("the output file has no name", hint="leave --output out for standard output")
+    if output is not None and output != "-":
         save(format, shown, output)
         say(f"{output}: {outcome()}")
         return

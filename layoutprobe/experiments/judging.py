@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find
+from layoutprobe.brief import brief
 from layoutprobe.experiments.runs import Operands
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.probing.bench import Bench
@@ -32,6 +33,8 @@ class Judged:
     needed: Layout
     mismatch: Mask
     findings: tuple[Finding, ...] = ()
+
+    __repr__ = brief
 
 
 def judge(matrix: str, operands: Operands, agreement: Agreement, bench: Bench) -> Judged:
