@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.machine.observer import Observer
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,4 +90,17 @@ class Backend(Protocol):
         Raises:
             ExecutionError: the kernel did what no correct kernel does, or cannot be executed.
         """
+        ...
+
+
+class WatchedBackend(Backend, Protocol):
+    """A backend whose launches can be watched, as the gate needs it."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """What results of this backend rest on."""
+        ...
+
+    def run(self, launch: Launch, observers: Sequence[Observer] = ()) -> RunResult:
+        """Run one launch to its end; see Backend."""
         ...

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import prod
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -14,48 +13,30 @@ from layoutprobe import __version__, arch
 from layoutprobe.backends.base import Buffer, Launch, RunResult
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.codeobj.kernarg import pack_kernarg
-from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.codeobj.model import Kernel
+from layoutprobe.engine.base import ARITHMETIC, DEFAULT_BUDGET, Dispatch, Engine
+from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import UsageError
-from layoutprobe.isa.store import load_instructions
-from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.launch import (
-    Extent,
-    GlobalBuffer,
-    GlobalMemory,
-    batches,
-    check_launchable,
-    make_waves,
-    place_memory,
-    start_cohort,
-    vgpr_count,
-    wave_bytes,
-)
-from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.launch import GlobalBuffer, GlobalMemory, check_launchable, place_memory
 from layoutprobe.machine.memory import Region, address
 from layoutprobe.machine.observer import Observer
-from layoutprobe.machine.program import Program, build_program
-from layoutprobe.machine.scheduler import DEFAULT_BUDGET, Scheduler
-
-ARITHMETIC = ("ieee", "silicon")
 
 
 class EmulatorBackend:
-    """Runs launches on the CPU. Keeps bound kernels, so that a second launch starts at once."""
+    """Runs launches on the CPU. Its engine keeps kernels, so that a second launch starts at once."""
 
     name = "emulator"
     device: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
-        self, budget: int = DEFAULT_BUDGET, observer: Observer | None = None, arithmetic: str = "ieee"
+        self, budget: int = DEFAULT_BUDGET, arithmetic: str = "ieee", engine: Engine | None = None
     ) -> None:
         """Make a backend.
 
         Args:
-            budget: instructions that a launch may issue before the kernel counts as endless. An
-                instruction counts once for all waves that execute it together.
-            observer: watches the launches; may be changed between them.
-            arithmetic: how matrix instructions and DOT2 round: "ieee" (exact products, one rounding
-                at the end), or "silicon" (in steps, as measured on gfx1151; RDNA3 only).
+            budget: instructions that a launch may issue; see `Dispatch`.
+            arithmetic: "ieee" or "silicon"; see `Dispatch`.
+            engine: what runs the kernels; a fresh one of the default kind unless given.
 
         Raises:
             UsageError: no such arithmetic.
@@ -66,8 +47,7 @@ class EmulatorBackend:
             )
         self.arithmetic = arithmetic
         self.budget = budget
-        self.observer = observer
-        self._programs: dict[tuple[str, str], Program] = {}
+        self.engine = engine or make_engine()
 
     @property
     def evidence(self) -> Evidence:
@@ -75,8 +55,12 @@ class EmulatorBackend:
         mode = "" if self.arithmetic == "ieee" else f", {self.arithmetic} arithmetic"
         return Evidence("emulated", f"layoutprobe emulator {__version__}{mode}")
 
-    def run(self, launch: Launch) -> RunResult:
+    def run(self, launch: Launch, observers: Sequence[Observer] = ()) -> RunResult:
         """Run one launch to its end.
+
+        Args:
+            launch: what to run.
+            observers: watch it.
 
         Raises:
             ExecutionError: a fault of the kernel, or something that the emulator does not know.
@@ -87,64 +71,15 @@ class EmulatorBackend:
         check_launchable(kernel, launch.block, lds_size, arch.find(launch.code.target).lds_bytes)
         buffers = [a for a in launch.args if isinstance(a, Buffer)]
         memory = _memory(launch, kernel, buffers)
-        waves = self.execute(launch.code, kernel, memory, launch.grid, launch.block, lds_size)
+        finished = self.engine.run(
+            Dispatch(
+                launch.code, kernel, memory, launch.grid, launch.block, lds_size,
+                observers, self.budget, self.arithmetic,
+            )
+        )  # fmt: skip
         result = self._result(launch, memory)
-        # Freed before the result is copied, their registers would go back to the system page by page,
-        # and the next launch would fault them in again: a fifth of the time of a small GEMM.
-        del waves
+        del finished  # not before: see Finished
         return result
-
-    def execute(
-        self,
-        code: CodeObject,
-        kernel: Kernel,
-        memory: GlobalMemory,
-        grid: Extent,
-        block: Extent,
-        lds_size: int,
-    ) -> Cohort | None:
-        """Run a kernel on global memory that holds its arguments and its image already.
-
-        Args:
-            code, kernel: what to run; `check_launchable` has accepted the kernel.
-            memory: is written to.
-            grid: workgroups in x, y, z.
-            block: work-items of a workgroup in x, y, z.
-            lds_size: bytes of LDS of a workgroup, dynamic ones included.
-
-        Returns:
-            Waves of the last batch, which own its registers; None for an empty grid.
-
-        Raises:
-            ExecutionError, UsageError: as for `run`.
-        """
-        program = self._program(code, kernel)
-        waves_per_group = -(-prod(block) // kernel.wavefront_size)
-        budget, start = self.budget, None
-        with np.errstate(all="ignore"):
-            for group_ids in batches(grid, waves_per_group, wave_bytes(kernel, lds_size)):
-                machine = Machine(
-                    program,
-                    memory.arena,
-                    make_waves(group_ids, waves_per_group),
-                    lds_size=lds_size,
-                    scratch_size=kernel.descriptor.private_segment_size,
-                    image=memory.image,
-                    observer=self.observer,
-                    arithmetic=self.arithmetic,
-                )
-                start = start_cohort(machine, kernel, block, memory.kernarg)
-                budget -= Scheduler(machine, budget).run(start)
-        return start
-
-    def _program(self, code: CodeObject, kernel: Kernel) -> Program:
-        key = (code.digest, kernel.name)
-        if key not in self._programs:
-            from layoutprobe import semantics
-
-            insts = load_instructions(code, kernel)
-            self._programs[key] = build_program(code, kernel, insts, semantics.bind, vgpr_count(kernel))
-        return self._programs[key]
 
     def _result(self, launch: Launch, memory: GlobalMemory) -> RunResult:
         regions = iter(memory.buffers)

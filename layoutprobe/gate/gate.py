@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from layoutprobe import __version__
-from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.registry import CHECKS, check_names, find_check
 from layoutprobe.errors import UsageError
@@ -38,7 +38,7 @@ def check(
     *,
     kernels: Sequence[str] = (),
     checks: Sequence[str] = (),
-    backend: EmulatorBackend | None = None,
+    backend: WatchedBackend | None = None,
     allow_reference: bool = False,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -101,7 +101,7 @@ def _selected(case: KernelCase, names: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _apply(job: _Job, backend: EmulatorBackend | None, step: Callable[[str], None] | None) -> KernelVerdict:
+def _apply(job: _Job, backend: WatchedBackend | None, step: Callable[[str], None] | None) -> KernelVerdict:
     chosen: list[Check] = [check for check in CHECKS if check.name in job.checks]
     return check_kernel(
         job.case, job.target, chosen, backend=backend, allow_reference=job.allow_reference, step=step
@@ -109,7 +109,7 @@ def _apply(job: _Job, backend: EmulatorBackend | None, step: Callable[[str], Non
 
 
 def _serial(
-    work: Sequence[_Job], backend: EmulatorBackend | None, progress: Progress | None
+    work: Sequence[_Job], backend: WatchedBackend | None, progress: Progress | None
 ) -> Iterator[KernelVerdict]:
     for done, job in enumerate(work):
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.backends.base import Buffer, Launch, RunResult
-from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.backends.base import Buffer, Launch, RunResult, WatchedBackend
 from layoutprobe.errors import ExecutionError
 from layoutprobe.gate.build import Built
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.observer import Observer, Observers
-from layoutprobe.machine.program import Block
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.observer import Observer
+from layoutprobe.machine.program import Block, Program
 from layoutprobe.manifest.binding import DTYPES, FLOATS, Binding, BoundBuffer, encode
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.inputs import make_inputs
@@ -32,13 +32,17 @@ class Deadline(Observer):
         self.seconds = seconds
         self.end = time.monotonic() + seconds
 
+    def batch(self, machine: Machine, program: Program) -> None:
+        """See Observer."""
+        self._program = program
+
     def block(self, c: Cohort, block: Block) -> None:
         """See Observer."""
         if time.monotonic() > self.end:
             inst = block.last or block.insts[-1]
             raise ExecutionError(
                 f"the launch did not end within {self.seconds:g} seconds",
-                where=c.machine.location(inst),
+                where=self._program.location(inst),
                 hint="check a smaller size, or raise limits.seconds",
                 kind="time",
             )
@@ -51,7 +55,7 @@ class KernelRunner:
         faults: distinct faults of all runs so far, in the order in which they occurred.
     """
 
-    def __init__(self, built: Built, binding: Binding, coding: Coding, backend: EmulatorBackend) -> None:
+    def __init__(self, built: Built, binding: Binding, coding: Coding, backend: WatchedBackend) -> None:
         self.built = built
         self.binding = binding
         self.coding = coding
@@ -81,7 +85,6 @@ class KernelRunner:
         }
         arguments = [self._argument(a, before, given, alpha, beta) for a in self.binding.case.arguments]
         recorders = [factory() for factory in spec.observers]
-        self.backend.observer = Observers([Deadline(self.binding.case.limits.seconds), *recorders])
         launch = Launch(
             self.built.code,
             self.built.kernel.name,
@@ -94,14 +97,12 @@ class KernelRunner:
         try:
             if self._endless is not None:
                 raise self._endless  # other inputs would take as long again, and decide nothing either
-            result = self.backend.run(launch)
+            result = self.backend.run(launch, [Deadline(self.binding.case.limits.seconds), *recorders])
         except ExecutionError as error:
             fault = error
             if error.kind in ("budget", "time"):
                 self._endless = error
             self._note(error)
-        finally:
-            self.backend.observer = None
         outputs, undefined, stray = self._after(result, before, given)
         return Recorded(
             spec=spec,

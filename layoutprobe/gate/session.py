@@ -8,16 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
+from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import memory
 from layoutprobe.checks.base import FAULT_LAWS, Check
+from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
 from layoutprobe.gate.build import Built, build
 from layoutprobe.gate.merge import merge
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.isa.store import load_instructions
-from layoutprobe.machine.scheduler import DEFAULT_BUDGET
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
@@ -35,7 +36,7 @@ def check_kernel(
     target: str,
     checks: Sequence[Check],
     *,
-    backend: EmulatorBackend | None = None,
+    backend: WatchedBackend | None = None,
     allow_reference: bool = False,
     step: Step | None = None,
 ) -> KernelVerdict:
@@ -78,7 +79,7 @@ class _Session:
         case: KernelCase,
         built: Built,
         checks: Sequence[Check],
-        backend: EmulatorBackend,
+        backend: WatchedBackend,
         reference: Callable[..., object] | None,
         step: Step,
     ) -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, partial
-from types import SimpleNamespace
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +19,9 @@ from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.instructions.naming import with_documented_names
 from layoutprobe.instructions.probe import Variant
 from layoutprobe.instructions.solving import extents_of
-from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
+from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.machine import Machine, Waves
-from layoutprobe.machine.memory import Arena
-from layoutprobe.machine.registers import RegisterFile
-from layoutprobe.semantics import bind
+from layoutprobe.semantics import execute
 from layoutprobe.semantics.wmma import form_of
 from layoutprobe.solver.experiment import Meetings
 from layoutprobe.solver.hotsets import Bench, find_terms
@@ -94,26 +88,8 @@ def _execute(form: MatrixForm, lanes: int, fed: Mapping[str, Words]) -> Words:
         operands.append(Operand("v", at, count, 32 * count))
         at += count
     inst = Inst(0, 8, form.name, "VOP3P", (operands[3],), tuple(operands[:3]))
-    cohort = _cohort(np.ascontiguousarray(np.concatenate(parts, axis=1).transpose(1, 0, 2)), lanes)
-    execute = bind(inst)
-    assert execute is not None
-    with np.errstate(all="ignore"):
-        execute(cohort)
-    return np.ascontiguousarray(cohort.regs.vgprs[operands[3].index :].transpose(1, 0, 2))
-
-
-def _cohort(vgprs: Words, lanes: int) -> Cohort:
-    """Waves that have nothing but these registers: uint32 [vgpr, wave, lane], all defined."""
-    waves = np.arange(vgprs.shape[1])
-    groups = Waves(waves, np.zeros_like(waves), np.zeros((waves.size, 3), np.int64))
-    # The instruction alone needs no program: it reaches for one only to place a fault.
-    program = cast(Any, SimpleNamespace(kernel=SimpleNamespace(wavefront_size=lanes)))
-    machine = Machine(program, Arena(16, []), groups, lds_size=0, scratch_size=0, image=0)
-    regs = RegisterFile.filled(vgprs.shape[0], waves.size, lanes, 0)
-    regs.vgprs[...] = vgprs
-    regs.sgprs[EXEC_LO : EXEC_LO + lanes // 32] = 0xFFFFFFFF
-    shadow = RegisterFile.filled(vgprs.shape[0], waves.size, lanes, 0)
-    return Cohort(machine, 0, waves, regs, shadow, 0)
+    vgprs = execute(inst, np.concatenate(parts, axis=1).transpose(1, 0, 2))
+    return np.ascontiguousarray(vgprs[operands[3].index :].transpose(1, 0, 2))
 
 
 __all__ = ["element_types", "interaction_of"]

@@ -5,23 +5,23 @@ One numpy operation executes an instruction for the whole cohort.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC
+from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.registers import Array, RegisterFile
-
-if TYPE_CHECKING:
-    from layoutprobe.machine.machine import Machine
 
 
 class Cohort:
     """Waves at one PC.
 
     Attributes:
-        machine: memories and launch facts that all cohorts share.
+        machine: what all cohorts of the batch share.
         pc: address of the next instruction.
         waves: indices of the waves within the batch that runs, ascending within a workgroup.
         regs: register values; `u`, `i`, `f`, `su`... of it are at hand on the cohort itself.
@@ -70,6 +70,17 @@ class Cohort:
         self.full = bool((words == 0xFFFFFFFF).all())
         self.exec = unpack_mask(words)
         self.lanes = np.where(self.exec, np.uint32(0xFFFFFFFF), np.uint32(0))
+
+    @contextmanager
+    def restricted(self, lanes: Array) -> Iterator[None]:
+        """Run with only some of the active lanes."""
+        saved = self.exec, self.lanes, self.full
+        self.exec, self.full = lanes, False
+        self.lanes = np.where(lanes, np.uint32(0xFFFFFFFF), np.uint32(0))
+        try:
+            yield
+        finally:
+            self.exec, self.lanes, self.full = saved
 
     def write(self, register: int, value: Array) -> None:
         """Write uint32 values to a VGPR in the active lanes."""

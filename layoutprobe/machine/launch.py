@@ -17,7 +17,7 @@ from layoutprobe.errors import ExecutionError, UsageError
 from layoutprobe.isa.dialect import dialect_of
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, TTMP0, VGPR0
 from layoutprobe.machine.cohort import Cohort, pack_mask
-from layoutprobe.machine.machine import Machine, Waves
+from layoutprobe.machine.machine import LaunchFacts, Machine, Waves
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, ArenaPlan, Region, address
 from layoutprobe.machine.registers import POISON, RegisterFile
 
@@ -29,6 +29,13 @@ MAX_BATCH_BYTES = 1 << 30
 """Bytes that registers, scratch and LDS of the waves that run together may take."""
 BATCH_WAVES = 512
 """Waves that run together. More saves interpretation, fewer stay in the caches."""
+
+_HOST_SERVICES = ("hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_heap_v1")
+"""Arguments that are null pointers here. Kernels compiled without optimisation have them and never
+use them, so that having them is no reason to refuse a kernel. The same holds for the packets."""
+_PACKET_BYTES = 64
+_PACKETS = {1: "the dispatch packet", 2: "the queue"}
+"""Bit of the kernel code properties -> what its pointer leads to."""
 
 Extent = tuple[int, int, int]
 
@@ -98,6 +105,15 @@ def load_image(code: CodeObject, arena: Arena, placed: list[Region]) -> int:
     return image
 
 
+def facts_of(kernel: Kernel, memory: GlobalMemory, arithmetic: str) -> LaunchFacts:
+    """The facts of a launch that instructions can tell."""
+    properties = kernel.descriptor.properties
+    services = [a.kind for a in kernel.args if a.kind in _HOST_SERVICES]
+    packets = [name for bit, name in _PACKETS.items() if properties >> bit & 1]
+    packet = _PACKET_BYTES if properties >> 1 & 1 else 0
+    return LaunchFacts(memory.image, arithmetic, (*services, *packets), packet)
+
+
 def wave_bytes(kernel: Kernel, lds_size: int) -> int:
     """Memory that one wave takes while it runs, at most: registers, scratch and LDS, with shadows."""
     vgprs = vgpr_count(kernel) * kernel.wavefront_size * 4
@@ -161,7 +177,9 @@ def check_launchable(kernel: Kernel, block: Extent, lds_size: int, lds_limit: in
         raise UsageError(f"a workgroup of {items} work-items", expected="1 to 1024")
 
 
-def start_cohort(machine: Machine, kernel: Kernel, block: Extent, kernarg: Region) -> Cohort:
+def start_cohort(
+    machine: Machine, code: CodeObject, kernel: Kernel, block: Extent, kernarg: Region
+) -> Cohort:
     """All waves of the batch at the kernel's entry, with the registers that hardware sets up."""
     waves = machine.waves
     count = waves.workgroup.size
@@ -181,7 +199,7 @@ def start_cohort(machine: Machine, kernel: Kernel, block: Extent, kernarg: Regio
 
     for register, value in _user_sgprs(kernel, address(kernarg)):
         define(register, value)
-    for register, ids in _workgroup_ids(machine, kernel):
+    for register, ids in _workgroup_ids(machine.waves, code, kernel):
         define(register, ids[:, None].astype(np.uint32))
     items = waves.index[:, None] * lanes + np.arange(lanes)
     define(VGPR0, _work_item_ids(items, block, descriptor.rsrc2 >> 11 & 3))
@@ -192,17 +210,17 @@ def start_cohort(machine: Machine, kernel: Kernel, block: Extent, kernarg: Regio
     return Cohort(machine, kernel.entry, np.arange(count), regs, shadow, undef)
 
 
-def _workgroup_ids(machine: Machine, kernel: Kernel) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def _workgroup_ids(waves: Waves, code: CodeObject, kernel: Kernel) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Scalar registers that hold the ids of the workgroup: [wave].
 
     RDNA3 has them behind the user SGPRs, as the descriptor enables them; RDNA4 always in trap temporaries,
     with the wave's number in its workgroup beside them.
     """
-    x, y, z = machine.waves.group_id.T
-    if dialect_of(machine.program.code, kernel).generation == "rdna4":
+    x, y, z = waves.group_id.T
+    if dialect_of(code, kernel).generation == "rdna4":
         yield TTMP0 + 9, x
         yield TTMP0 + 7, y | z << 16
-        yield TTMP0 + 8, machine.waves.index << 25
+        yield TTMP0 + 8, waves.index << 25
         return
     at = kernel.descriptor.user_sgprs
     for axis, ids in enumerate((x, y, z)):
@@ -222,7 +240,7 @@ def _user_sgprs(kernel: Kernel, kernarg: int) -> Iterator[tuple[int, int]]:
         if bit == 3:
             yield at, kernarg & 0xFFFFFFFF
             yield at + 1, kernarg >> 32
-        elif bit in (1, 2):  # the packet and the queue: null, see Machine.global_fault
+        elif bit in (1, 2):  # the packet and the queue: null, see facts_of
             yield at, 0
             yield at + 1, 0
         elif bit == 6:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.machine.registers import Array
 
 GUARD = 1 << 16
@@ -174,6 +175,27 @@ class Arena(Memory):
         else:
             raw = np.frombuffer(data, np.uint8)
             self.data.bytes[region.start : region.start + raw.size] = raw
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where the lanes of one access point: a memory and checked byte offsets in it.
+
+    Attributes:
+        memory: the memory.
+        offsets: int64 [wave, lane]; inactive lanes point at byte 0.
+        low_bits: bitwise or of the offsets.
+        mask: bool [wave, lane], lanes that access.
+        region: global memory: the one allocation that all lanes hit, if it is one.
+    """
+
+    memory: Memory
+    offsets: Array
+    low_bits: int
+    mask: Array
+    region: Region | None = None
+
+    __repr__ = brief
 
 
 class ArenaPlan:

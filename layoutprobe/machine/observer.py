@@ -1,60 +1,39 @@
-"""What can be watched while a kernel runs. Execution does not depend on it.
-
-A machine without an observer pays one test per block and per memory access.
-"""
+"""What can be watched while a kernel runs. Execution does not depend on it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
-from layoutprobe.machine.memory import Memory, Region
-from layoutprobe.machine.registers import Array
-
-if TYPE_CHECKING:
-    from layoutprobe.machine.cohort import Cohort
-    from layoutprobe.machine.machine import Machine
-    from layoutprobe.machine.program import Block
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Where the lanes of one access point: a memory and checked byte offsets in it.
-
-    Attributes:
-        memory: the memory.
-        offsets: int64 [wave, lane]; inactive lanes point at byte 0.
-        low_bits: bitwise or of the offsets.
-        mask: bool [wave, lane], lanes that access.
-        region: global memory: the one allocation that all lanes hit, if it is one.
-    """
-
-    memory: Memory
-    offsets: Array
-    low_bits: int
-    mask: Array
-    region: Region | None = None
-
-    __repr__ = brief
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.events import Events
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.memory import Place
+from layoutprobe.machine.program import Block, Program
 
 
 class Observer:
-    """Watches a launch. Every method does nothing until a subclass says otherwise.
+    """Watches a launch. It is told of those events whose method it overrides.
 
-    Cohorts are lent: an observer reads registers and memories, and keeps copies only.
+    Cohorts are lent: an observer reads registers and memories, and keeps copies only (machine.snapshot
+    makes them).
     """
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """A batch of workgroups is about to start."""
 
     def block(self, c: Cohort, block: Block) -> None:
         """The cohort is about to execute a basic block."""
+
+    def step(self, c: Cohort, inst: Inst) -> None:
+        """The cohort is about to execute an instruction: every one, hints and branches included.
+
+        `c.pc` stays that of the block.
+        """
 
     def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
         """Lanes are about to load from or store to a memory; a read-modify-write is a store."""
@@ -65,6 +44,9 @@ class Observer:
     def matrix_done(self, c: Cohort, inst: Inst) -> None:
         """A matrix instruction has written its destination."""
 
+    def wait(self, c: Cohort, inst: Inst) -> None:
+        """The cohort is about to wait for a counter."""
+
     def barrier(self, machine: Machine, groups: NDArray[np.int64]) -> None:
         """All living waves of these workgroups of the batch have arrived; they are let go."""
 
@@ -72,43 +54,17 @@ class Observer:
         """The waves of the cohort have ended."""
 
 
-class Observers(Observer):
-    """Several observers as one."""
+def events_of(observers: Iterable[Observer]) -> Events:
+    """Each event with the methods of those observers that override it."""
+    given = tuple(observers)
+    return Events(
+        **{
+            event.name: tuple(getattr(o, event.name) for o in given if wants(o, event.name))
+            for event in fields(Events)
+        }
+    )
 
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self.observers = tuple(observers)
 
-    def batch(self, machine: Machine) -> None:
-        """See Observer."""
-        for observer in self.observers:
-            observer.batch(machine)
-
-    def block(self, c: Cohort, block: Block) -> None:
-        """See Observer."""
-        for observer in self.observers:
-            observer.block(c, block)
-
-    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
-        """See Observer."""
-        for observer in self.observers:
-            observer.access(c, inst, place, size, store=store)
-
-    def matrix(self, c: Cohort, inst: Inst) -> None:
-        """See Observer."""
-        for observer in self.observers:
-            observer.matrix(c, inst)
-
-    def matrix_done(self, c: Cohort, inst: Inst) -> None:
-        """See Observer."""
-        for observer in self.observers:
-            observer.matrix_done(c, inst)
-
-    def barrier(self, machine: Machine, groups: NDArray[np.int64]) -> None:
-        """See Observer."""
-        for observer in self.observers:
-            observer.barrier(machine, groups)
-
-    def ended(self, c: Cohort) -> None:
-        """See Observer."""
-        for observer in self.observers:
-            observer.ended(c)
+def wants(observer: Observer, event: str) -> bool:
+    """The observer asks for an event."""
+    return getattr(type(observer), event) is not getattr(Observer, event)

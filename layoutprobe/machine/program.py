@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
@@ -67,6 +67,24 @@ class Program:
     code: CodeObject
     kernel: Kernel
     blocks: Mapping[int, Block]
+
+    @property
+    def insts(self) -> Iterator[Inst]:
+        """Every instruction, block by block."""
+        return (inst for block in self.blocks.values() for inst in block.listing)
+
+    def location(self, inst: Inst) -> dict[str, object]:
+        """Kernel, source line, PC and instruction, for an error."""
+        where: dict[str, object] = {"kernel": self.kernel.name}
+        line = self.code.lines.find(inst.pc)
+        if line:
+            where["line"] = line
+        return where | {"PC": f"{inst.pc:#x}", "instruction": inst.name}
+
+    def located(self, error: ExecutionError, inst: Inst) -> ExecutionError:
+        """An error that an instruction raised, now with kernel and source line."""
+        error.where = self.location(inst) | error.where
+        return error
 
 
 def build_program(

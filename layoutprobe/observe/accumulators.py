@@ -17,6 +17,7 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.matrix import SLOTS, Ints, WaveCounter, WaveTable, Words
 
@@ -144,9 +145,9 @@ class AccumulatorCoder(WaveCounter):
         self._held = np.zeros((0, 512), np.int64)
         self._chain = np.zeros(0, np.int64)
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        super().batch(machine)
+        super().batch(machine, program)
         fresh = np.full((machine.waves.index.size, 512), -1, np.int64)
         self._held = fresh  # of this batch: waves of earlier ones have ended
 

@@ -18,7 +18,7 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.observer import Place
+from layoutprobe.machine.memory import Place
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.who import Who, who_is
 

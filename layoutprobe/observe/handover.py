@@ -22,7 +22,8 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.observer import Place
+from layoutprobe.machine.memory import Place
+from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.lds_access import granule_shift
 from layoutprobe.observe.matrix import WaveCounter
@@ -93,11 +94,11 @@ class HandoverObserver(WaveCounter):
         self._signals: set[int] = set()
         self._shift = 2
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        super().batch(machine)
+        super().batch(machine, program)
         if not self._plain.size:
-            insts = (inst for block in machine.program.blocks.values() for inst in block.listing)
+            insts = program.insts
             self._shift = granule_shift(insts, _GLOBAL)
             self._plain, self._atomic = np.zeros(
                 (2, (machine.arena.data.bytes.size >> self._shift) + 1), np.int64

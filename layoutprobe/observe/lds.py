@@ -38,8 +38,8 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.observer import Place
-from layoutprobe.machine.program import Block
+from layoutprobe.machine.memory import Place
+from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.barriers import ApartBarriers, BarrierWatch
 from layoutprobe.observe.base import Recorder
@@ -149,12 +149,12 @@ class LdsObserver(Recorder):
 
     # The protocol.
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        self._tracker.batch(machine)
+        self._tracker.batch(machine, program)
         self._barriers.batch(machine)
         self._machine = machine
-        insts = [inst for block in machine.program.blocks.values() for inst in block.listing]
+        insts = list(program.insts)
         self._split, self._ahead = any(inst.kind == Kind.ARRIVE for inst in insts), False
         self._shift = granule_shift(insts)
         groups = int(machine.waves.workgroup.max(initial=-1)) + 1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.observer import Place
+from layoutprobe.machine.memory import Place
 from layoutprobe.machine.registers import Array
 
 _BITS = re.compile(r"_[biuf](\d+)")

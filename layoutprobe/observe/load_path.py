@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.observer import Place
-from layoutprobe.machine.program import Block
+from layoutprobe.machine.memory import Place
+from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.lds_access import granule_shift, straddles
 from layoutprobe.observe.matrix import WaveCounter
@@ -130,11 +130,11 @@ class LoadPathObserver(WaveCounter):
         self._paths: dict[Target, tuple[Step, ...]] = {}
         self._complete = True
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        super().batch(machine)
+        super().batch(machine, program)
         self._machine = machine
-        insts = (inst for block in machine.program.blocks.values() for inst in block.listing)
+        insts = program.insts
         self._shift = granule_shift(insts)
         self._parents: list[int] = [-1]
         self._blocks: list[Block | None] = [None]

@@ -18,6 +18,7 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.base import Recorder
 
@@ -100,7 +101,7 @@ class WaveCounter(Recorder):
         self._first = 0
         self._turns = np.zeros(0, np.int64)
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
         self._first = self._turns.size
         self._groups.append(machine.waves.group_id.astype(np.int64))

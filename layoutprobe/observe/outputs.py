@@ -12,7 +12,8 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.observer import Place
+from layoutprobe.machine.memory import Place
+from layoutprobe.machine.program import Program
 from layoutprobe.observe.matrix import Ints, WaveCounter, WaveTable
 
 STORE_LIMIT = 1 << 24
@@ -86,9 +87,9 @@ class StoreRecorder(WaveCounter):
         self._stores: list[Store] = []
         self._allocations: tuple[Allocation, ...] = ()
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        super().batch(machine)
+        super().batch(machine, program)
         self._allocations = tuple(Allocation(r.name, r.start, r.end) for r in machine.arena.regions)
 
     def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:

@@ -11,7 +11,8 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.observer import Place
+from layoutprobe.machine.memory import Place
+from layoutprobe.machine.program import Program
 from layoutprobe.observe.base import Recorder
 
 IMAGES = 4
@@ -48,7 +49,7 @@ class TileObserver(Recorder):
         self._batches = 0
         self._fresh = np.zeros(0, np.bool_)
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
         self._batches += 1
         self._fresh = np.zeros(machine.lds_size, np.bool_)

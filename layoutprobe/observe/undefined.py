@@ -16,7 +16,8 @@ from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.observer import Place
+from layoutprobe.machine.memory import Place
+from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.who import Who, who_is
@@ -92,7 +93,7 @@ class UndefinedObserver(Recorder):
         self._sites: set[int] = set()
         self._brought: dict[int, Inst] = {}  # VGPR -> load
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
         self._batch += 1
 

@@ -36,7 +36,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.program import Block
+from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.counters import (
     COUNTING,
@@ -139,10 +139,9 @@ class CounterTracker:
         self._counting = COUNTING["rdna3"]
         self._lds = True
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """All waves start with nothing outstanding."""
         self._of_wave, self._arrived = (np.zeros(machine.waves.workgroup.size, np.int32) for _ in range(2))
-        program = machine.program
         self._counting = COUNTING[dialect_of(program.code, program.kernel).generation]
         self._lds = machine.lds_size > 0
 
@@ -264,9 +263,9 @@ class WaitObserver(Recorder):
     def __init__(self) -> None:
         self.tracker = CounterTracker()
 
-    def batch(self, machine: Machine) -> None:
+    def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        self.tracker.batch(machine)
+        self.tracker.batch(machine, program)
 
     def block(self, c: Cohort, block: Block) -> None:
         """See Observer."""

@@ -20,6 +20,7 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     vopd,
     wmma,
 )
+from layoutprobe.semantics.alone import execute
 from layoutprobe.semantics.registry import UnsupportedFormError, bind, names
 
-__all__ = ["UnsupportedFormError", "bind", "names"]
+__all__ = ["UnsupportedFormError", "bind", "execute", "names"]

@@ -15,8 +15,8 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.memory import BASE_ADDRESS
-from layoutprobe.machine.observer import Place
+from layoutprobe.machine.faults import fault, global_fault
+from layoutprobe.machine.memory import BASE_ADDRESS, Place
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.operands import reader, register_mask, settle
 
@@ -77,9 +77,9 @@ def transfer(
 
 
 def notify(c: Cohort, inst: Inst, place: Place, size: int, *, store: bool = True) -> None:
-    """Tell the observer of an access, if there is one; a read-modify-write is a store."""
-    if c.machine.observer is not None:
-        c.machine.observer.access(c, inst, place, size, store=store)
+    """Tell those who asked of an access; a read-modify-write is a store."""
+    for tell in c.machine.events.access:
+        tell(c, inst, place, size, store=store)
 
 
 def load_into(c: Cohort, place: Place, width: Width, target: Operand, first: int = 0) -> None:
@@ -171,7 +171,7 @@ def undefined_guard(inst: Inst, operands: Sequence[Operand], what: str) -> Calla
             bits = c.shadow.u[register - VGPR0] if register >= VGPR0 else c.shadow.su[register]
             bad = np.broadcast_to(bits != 0, c.exec.shape) & c.exec
             if bad.any():
-                raise c.machine.fault(c, inst, f"an undefined value is used as {what}", bad,
+                raise fault(c, inst, f"an undefined value is used as {what}", bad,
                                       hint="initialise it on every path that leads here",
                                       kind="undefined-address")  # fmt: skip
 
@@ -227,7 +227,7 @@ def lds_place(
         at = base.local + offset
         beyond = ((at < 0) | (at + size > machine.lds_size)) & c.exec
         if beyond.any():
-            raise machine.fault(c, inst, f"LDS access of {size} bytes beyond the allocation", beyond,
+            raise fault(c, inst, f"LDS access of {size} bytes beyond the allocation", beyond,
                                 address=at, expected=f"byte addresses below {machine.lds_size}",
                                 hint="check the LDS index, its stride, and dynamic LDS at launch",
                                 kind="lds-bounds")  # fmt: skip
@@ -235,7 +235,7 @@ def lds_place(
         at = base.local + offset
         crooked = (at & size - 1 != 0) & c.exec
         if crooked.any():
-            raise machine.fault(c, inst, f"misaligned LDS atomic of {size} bytes", crooked, address=at,
+            raise fault(c, inst, f"misaligned LDS atomic of {size} bytes", crooked, address=at,
                                 expected=f"a multiple of {size}",
                                 hint="atomics need natural alignment: align the element and its index",
                                 kind="lds-alignment")  # fmt: skip
@@ -264,11 +264,11 @@ def global_place(c: Cohort, inst: Inst, offsets: Array, size: int, mask: Array |
     region = machine.arena.common_region(at, size)
     outside = None if region else machine.arena.outside(at, size)
     if outside is not None and (outside & mask).any():
-        raise machine.global_fault(c, inst, at, size, outside & mask)
+        raise global_fault(c, inst, at, size, outside & mask)
     low_bits = int(np.bitwise_or.reduce(at, axis=None)) if size > 1 else 0
     if low_bits & min(size, 8) - 1 and Kind.ATOMIC in inst.kind:
         crooked = mask & (at & size - 1 != 0)
-        raise machine.fault(c, inst, f"misaligned atomic of {size} bytes", crooked, address=at + BASE_ADDRESS,
+        raise fault(c, inst, f"misaligned atomic of {size} bytes", crooked, address=at + BASE_ADDRESS,
                             expected=f"a multiple of {size}", kind="alignment")  # fmt: skip
     return Place(machine.arena, at, low_bits, mask, region)
 
@@ -286,7 +286,7 @@ def refuse_readonly(c: Cohort, inst: Inst, place: Place) -> None:
     for region in hit:
         if region is not None and not region.writable:
             inside = (place.offsets >= region.start) & (place.offsets < region.end) & place.mask
-            raise c.machine.fault(c, inst, f"store into {region.name}, which is read-only", inside,
+            raise fault(c, inst, f"store into {region.name}, which is read-only", inside,
                                   hint="check the pointer that this line stores through",
                                   kind="read-only")  # fmt: skip
 
@@ -299,12 +299,12 @@ def scratch_place(
     offsets = np.where(mask, np.broadcast_to(addresses, c.exec.shape), 0)
     beyond = ((offsets < 0) | (offsets + size > machine.scratch_size)) & mask
     if beyond.any():
-        raise machine.fault(c, inst, f"scratch access of {size} bytes beyond the allocation", beyond,
+        raise fault(c, inst, f"scratch access of {size} bytes beyond the allocation", beyond,
                             address=offsets, expected=f"offsets below {machine.scratch_size}",
                             kind="scratch-bounds")  # fmt: skip
     if not mask.any():
         return None
-    at = offsets + machine.scratch_base(c)
+    at = offsets + machine.scratch_base(c.waves)
     return Place(machine.scratch, at, int(np.bitwise_or.reduce(at, axis=None)), mask)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.observer import Place
+from layoutprobe.machine.memory import Place
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats
 from layoutprobe.semantics.access import (

@@ -61,7 +61,6 @@ def _trap(inst: Inst) -> Executor:
     def execute(c: Cohort) -> None:
         raise ExecutionError(
             "the kernel traps",
-            where=c.machine.location(inst),
             hint="__builtin_trap or a failed assertion was reached",
             kind="trap",
         )

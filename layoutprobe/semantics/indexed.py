@@ -6,6 +6,7 @@ import numpy as np
 
 from layoutprobe.isa.inst import M0, VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import undefined_guard
 from layoutprobe.semantics.operands import reader, register_mask, settle
@@ -50,7 +51,7 @@ def _indexed(inst: Inst) -> Executor:
 def _check(c: Cohort, inst: Inst, source: int, target: int, lanes: Array) -> None:
     count = c.regs.vgprs.shape[0]
     if max(source, target) >= count:
-        raise c.machine.fault(
+        raise fault(
             c,
             inst,
             f"M0 picks VGPR {max(source, target)}, which the wave does not have",

@@ -10,8 +10,8 @@ import numpy as np
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.memory import BASE_ADDRESS, Store
-from layoutprobe.machine.observer import Place
+from layoutprobe.machine.faults import fault, global_fault
+from layoutprobe.machine.memory import BASE_ADDRESS, Place, Store
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import (
     WIDTHS,
@@ -161,7 +161,7 @@ def _bind_flat(width: Width, load: bool, inst: Inst) -> Executor:
         offsets = pointers - np.uint64(BASE_ADDRESS)
         found: list[Place | None] = [global_place(c, inst, offsets, width.size, c.exec & ~shared & ~private)]
         if shared.any():
-            with c.machine.restricted(c, shared):
+            with c.restricted(shared):
                 found.append(lds_place(c, inst, lds_base(c, low), 0, width.size))
         if private.any():
             found.append(scratch_place(c, inst, low, width.size, private))
@@ -206,7 +206,7 @@ def _bind_buffer(width: Width, load: bool, inst: Inst) -> Executor:
         guard(c)
         low, high, records, _ = (w(c.regs) for w in words)
         if ((high >> np.uint32(16)) & np.uint32(0x3FFF)).any():
-            raise c.machine.fault(c, inst, "a structured buffer (stride not 0) is not supported", c.exec)
+            raise fault(c, inst, "a structured buffer (stride not 0) is not supported", c.exec)
         at: Array = np.full((1, 1), offset) + (lanes(c.regs) if lanes is not None else 0)
         room = np.broadcast_to(records.astype(np.int64) - at, c.exec.shape)
         offsets = join64(low, high & np.uint32(0xFFFF)) + scalar(c.regs) + at.astype(np.uint64)
@@ -262,9 +262,7 @@ def _bind_scalar(width: Width, buffer: bool, inst: Inst) -> Executor:
         arena = c.machine.arena
         outside = None if arena.common_region(offsets, width.size) else arena.outside(offsets, width.size)
         if outside is not None:
-            raise c.machine.global_fault(
-                c, inst, offsets, width.size, outside & np.ones(c.exec.shape, np.bool_)
-            )
+            raise global_fault(c, inst, offsets, width.size, outside & np.ones(c.exec.shape, np.bool_))
         low_bits = int(np.bitwise_or.reduce(offsets, axis=None))
         for register, word in read(arena.data, offsets, low_bits):
             c.write_scalar(register, word if inside is None else np.where(inside, word, 0))
@@ -300,13 +298,13 @@ def _scalar_range(width: Width, inst: Inst) -> Callable[[Cohort], Array | None]:
 
     def check(c: Cohort) -> Array | None:
         if ((upper(c.regs) >> np.uint32(16)) & np.uint32(0x3FFF)).any():
-            raise c.machine.fault(c, inst, "a structured buffer (stride not 0) is not supported", c.exec)
+            raise fault(c, inst, "a structured buffer (stride not 0) is not supported", c.exec)
         at = (offset + scalar(c.regs).astype(np.int64)) & -step
         room = np.broadcast_to(records(c.regs).astype(np.int64) - at, (c.exec.shape[0], 1))
         room = np.where(at < 0, 0, room)
         partly = (room >= step) & (room < width.size)
         if partly.any():
-            raise c.machine.fault(
+            raise fault(
                 c,
                 inst,
                 f"a scalar load of {width.size} bytes that crosses the end of its buffer is not supported",

@@ -202,7 +202,7 @@ def _in_either_arithmetic(op: Op, first: Pair, second: Pair, inst: Inst) -> Exec
         return silicon.dot2(step, (a0, b0, a1, b1), c.view(np.uint32)).view(np.float32)
 
     ieee, card = bind_valu(op, inst), bind_valu(replace(op, compute=as_silicon), inst)
-    return lambda c: card(c) if c.machine.arithmetic == "silicon" else ieee(c)
+    return lambda c: card(c) if c.machine.facts.arithmetic == "silicon" else ieee(c)
 
 
 register_binder("v_dot2_f32_f16", partial(_bind_dot2, f16_pair))

@@ -14,6 +14,7 @@ import numpy as np
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.definedness import Rule, any_undefined, carry_upward
 from layoutprobe.semantics.dpp import LaneMap, lane_map
@@ -189,7 +190,7 @@ class Execution:
         widths = [d.bits if k != "mask" else 1 for d, k in self._outputs()]
         undefined = self.rule(self._values(c, readable), shadows, widths)
         if self.writes_exec and (undefined[0] & c.exec).any():
-            raise c.machine.fault(
+            raise fault(
                 c,
                 self.inst,
                 "the set of active lanes depends on an undefined value",

@@ -144,12 +144,12 @@ def form_of(inst: Inst) -> MatrixForm:
 
 def _watched(inst: Inst, multiply_add: Executor) -> Executor:
     def execute(c: Cohort) -> None:
-        observer = c.machine.observer
-        if observer is not None:
-            observer.matrix(c, inst)
+        events = c.machine.events
+        for tell in events.matrix:
+            tell(c, inst)
         multiply_add(c)
-        if observer is not None:
-            observer.matrix_done(c, inst)
+        for tell in events.matrix_done:
+            tell(c, inst)
 
     return execute
 
@@ -162,7 +162,7 @@ def _bind_any(inst: Inst, earlier: Sequence[Inst]) -> Executor:
     fast = _bind(FORMS[inst.name], inst, earlier)
 
     def execute(c: Cohort) -> None:
-        if c.regs.vgprs.shape[2] == 32 and c.machine.arithmetic == "ieee":
+        if c.regs.vgprs.shape[2] == 32 and c.machine.facts.arithmetic == "ieee":
             fast(c)
         else:
             general(c)

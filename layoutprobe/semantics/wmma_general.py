@@ -174,7 +174,7 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
                 left = dense(left, index[:, rows])
             raw_b = gather(b.words(registers, fragments["B"]), fragments["B"], copy)
             right = b.numbers(raw_b, fragments["B"], copy)
-            mode = "silicon" if form.family == "rdna3" and c.machine.arithmetic == "silicon" else "ieee"
+            mode = "silicon" if form.family == "rdna3" and c.machine.facts.arithmetic == "silicon" else "ieee"
             total[:, rows] = result_bits(form, left, right, added[:, rows], clamp, mode)
         scatter(registers[target.index : target.index + fragments["D"].vgprs], fragments["D"], total)
         if undefined is not None:

@@ -24,7 +24,6 @@ from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.store import load_instructions
-from layoutprobe.machine.observer import Observers
 from layoutprobe.manifest.binding import Binding
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Expression, KernelCase, Limits, NoContract
@@ -113,11 +112,10 @@ def subject(given: Launch, *, limits: Limits | None = None) -> Subject:
 def _runner(given: Launch) -> Runner:
     def run(spec: RunSpec) -> Recorded:
         recorders: list[Recorder] = [make() for make in spec.observers]
-        backend = EmulatorBackend(observer=Observers(recorders))
         undefined: dict[str, Any] = {}
         fault = None
         try:
-            result = backend.run(given)
+            result = EmulatorBackend().run(given, recorders)
             undefined = {f"p{i}": bits for i, bits in enumerate(result.undefined) if bits is not None}
         except ExecutionError as error:
             fault = error

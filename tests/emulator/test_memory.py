@@ -302,9 +302,8 @@ def test_races_are_undecided_where_granules_cannot_tell_accesses_apart(offset: i
     """A program of dwords is watched in dwords; an address between two of them is right, but not seen."""
     code = assembled(CROOKED.format(offset=offset), pointers=1, lds=512)
     watcher = LdsObserver()
-    result = EmulatorBackend(observer=watcher).run(
-        Launch(code, "k", (1, 1, 1), (LANES, 1, 1), [fresh(LANES)])
-    )
+    launch = Launch(code, "k", (1, 1, 1), (LANES, 1, 1), [fresh(LANES)])
+    result = EmulatorBackend().run(launch, [watcher])
     assert watcher.record().complete == complete
     x = np.arange(LANES, dtype=np.uint64)
     got = result.buffers[0]

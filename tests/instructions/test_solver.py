@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.errors import ProbeError
 from layoutprobe.instructions import Variant
 from layoutprobe.instructions.solving import solved_by
+from layoutprobe.machine.observer import Observer
 
 Words = NDArray[np.uint32]
 
@@ -103,7 +104,7 @@ class Miswired(EmulatorBackend):
         super().__init__()
         self.monkeypatch = monkeypatch
 
-    def run(self, launch: Launch) -> RunResult:
+    def run(self, launch: Launch, observers: Sequence[Observer] = ()) -> RunResult:
         true = matrix._fragments
 
         def wrong(form: matrix.MatrixForm, wave: int, opsel: int) -> Mapping[str, Fragment]:
@@ -113,7 +114,7 @@ class Miswired(EmulatorBackend):
 
         with self.monkeypatch.context() as patch:
             patch.setattr(matrix, "_fragments", wrong)
-            return super().run(launch)
+            return super().run(launch, observers)
 
 
 @pytest.mark.parametrize(

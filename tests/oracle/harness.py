@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from layoutprobe.isa.inst import EXEC_LO, SCC, VGPR0, Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine, Waves
 from layoutprobe.machine.memory import ArenaPlan, address
-from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import SGPRS, RegisterFile
 
 U32 = NDArray[np.uint32]
@@ -86,14 +84,6 @@ class Outcome:
     machine: Machine
 
 
-@cache
-def _program() -> Program:
-    code = SimpleNamespace(lines=SimpleNamespace(find=lambda pc: None))
-    descriptor = SimpleNamespace(properties=0)
-    kernel = SimpleNamespace(name="one_instruction", wavefront_size=LANES, descriptor=descriptor)
-    return cast(Program, SimpleNamespace(code=code, kernel=kernel))
-
-
 def make_machine(waves: int) -> Machine:
     """A machine of one workgroup: a writable buffer, a read-only one, LDS and scratch."""
     plan = ArenaPlan()
@@ -101,7 +91,7 @@ def make_machine(waves: int) -> Machine:
     plan.add("constants", BUFFER_BYTES, writable=False)
     index = np.arange(waves)
     where = Waves(np.zeros(waves, np.int64), index, np.zeros((waves, 3), np.int64))
-    return Machine(_program(), plan.build(), where, lds_size=LDS_BYTES, scratch_size=SCRATCH_BYTES, image=0)
+    return Machine(plan.build(), where, LANES, lds_size=LDS_BYTES, scratch_size=SCRATCH_BYTES)
 
 
 @cache

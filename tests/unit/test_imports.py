@@ -120,6 +120,58 @@ def violations(found: list[Import], table: dict[str, set[str]]) -> list[str]:
     return wrong
 
 
+def module_graph(texts: dict[str, str]) -> dict[str, set[str]]:
+    """Module -> modules that it imports, lazily and under TYPE_CHECKING included.
+
+    The package's front door gathers what the others make: that it imports them, and they its version, is
+    no circle. That a submodule runs its package first does not count either.
+
+    Args:
+        texts: module's dotted name -> source; a package's own ends in ".__init__".
+    """
+    modules = {name.removesuffix(".__init__") for name in texts}
+    graph: dict[str, set[str]] = {}
+    for name, text in texts.items():
+        package = name.split(".")[:-1]
+        found = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                base = package[: len(package) + 1 - node.level] if node.level else []
+                stem = ".".join((*base, *filter(None, [node.module])))
+                whole = {f"{stem}.{alias.name}" for alias in node.names}
+                found |= {full if full in modules else stem for full in whole}
+        own = name.removesuffix(".__init__")
+        graph[own] = found & modules - {own, "layoutprobe"}
+    del graph["layoutprobe"]
+    return graph
+
+
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle, the first one again at the end; [] where there is none."""
+    done: set[str] = set()
+
+    def walk(name: str, path: list[str]) -> list[str]:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return []
+        for other in sorted(graph.get(name, ())):
+            if circle := walk(other, [*path, name]):
+                return circle
+        done.add(name)
+        return []
+
+    return next((circle for name in sorted(graph) if (circle := walk(name, []))), [])
+
+
+def package_texts() -> dict[str, str]:
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path.read_text("utf-8") for path in sources()
+    }
+
+
 def code_strings(text: str) -> Iterator[tuple[int, str]]:
     """String literals of a module, without docstrings."""
     tree = ast.parse(text)
@@ -163,6 +215,30 @@ def test_imports_follow_the_table() -> None:
 def test_a_wrong_import_is_seen(file: str, text: str) -> None:
     """The guard can fail: each of these would break the direction."""
     assert len(violations(imports_in(text, PACKAGE / file), allowed_table())) == 1
+
+
+def test_no_modules_import_each_other() -> None:
+    graph = module_graph(package_texts())
+    assert len(graph["layoutprobe.engine.numpy_engine"]) > 5, "the scan sees imports"
+    assert circle_in(graph) == [], "modules that import each other"
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("machine.registers", "from layoutprobe.machine.cohort import Cohort"),
+        ("machine.machine", "if TYPE_CHECKING:\n    from layoutprobe.machine.cohort import Cohort"),
+        ("errors", "def f():\n    from layoutprobe.machine import program"),
+        ("machine.memory", "import layoutprobe.machine.cohort"),
+        ("machine.events", "from .observer import Observer"),
+        ("isa.inst", "from ..machine.cohort import Cohort"),
+    ],
+)
+def test_a_planted_circle_is_seen(module: str, line: str) -> None:
+    texts = package_texts()
+    texts[f"layoutprobe.{module}"] += f"\n{line}\n"
+    circle = circle_in(module_graph(texts))
+    assert f"layoutprobe.{module}" in circle
 
 
 def test_solver_never_imports_what_it_should_prove() -> None:

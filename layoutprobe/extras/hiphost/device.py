@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from layoutprobe import arch
-from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.container import SHT_DYNSYM, read_container
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.identify import refuse_foreign
 from layoutprobe.codeobj.kernarg import Extent, pack_kernarg
 from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.engine.base import Dispatch, Engine
+from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
 from layoutprobe.extras.hiphost.bundle import BUNDLE, unbundle
 from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, Allocation, Heap, NoRoomError
@@ -71,13 +72,13 @@ class EmulatedDevice:
     Attributes:
         target: processor whose code it executes.
         memory: bytes that may be allocated.
-        backend: executes.
+        engine: executes.
         broken: the status of everything from a fault on, until the device is reset.
     """
 
     target: str
     memory: int = DEVICE_MEMORY
-    backend: EmulatorBackend = field(default_factory=EmulatorBackend)
+    engine: Engine = field(default_factory=make_engine)
     broken: Error = Error.SUCCESS
 
     def __post_init__(self) -> None:
@@ -263,7 +264,7 @@ class EmulatedDevice:
         except UsageError as refused:
             raise HipError(Error.INVALID_CONFIGURATION, str(refused)) from refused
         try:
-            self.backend.execute(module.code, kernel, memory, grid, block, lds_size)
+            self.engine.run(Dispatch(module.code, kernel, memory, grid, block, lds_size))
         except UsageError as refused:
             raise HipError(Error.INVALID_CONFIGURATION, str(refused)) from refused
         except ProbeError as fault:

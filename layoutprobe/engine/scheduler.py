@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import SCC, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort, mask_words
+from layoutprobe.machine.faults import fault
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.program import CONDITIONS, Block
+from layoutprobe.machine.program import CONDITIONS, Block, Executor, Program
 from layoutprobe.machine.registers import Array
 
-DEFAULT_BUDGET = 3_000_000
-"""Instructions issued before a kernel counts as endless: some 10 s of a single wave, and hundreds
-of times what a GEMM of a thousand cubed needs."""
 PATIENCE = 10_000
 """Blocks that one part of the waves may run while another is ready to."""
 
@@ -26,8 +26,10 @@ class Scheduler:
     join has lower addresses than the join, so waves that parted meet again there.
     """
 
-    def __init__(self, machine: Machine, budget: int) -> None:
+    def __init__(self, machine: Machine, program: Program, budget: int) -> None:
         self.machine = machine
+        self.program = program
+        self.events = machine.events
         self.budget = budget
         self.ready: list[Cohort] = []
         self.waiting: list[Cohort] = []
@@ -41,10 +43,10 @@ class Scheduler:
         Raises:
             ExecutionError: a fault of the kernel, or the budget is spent.
         """
-        if self.machine.observer is not None:
-            self.machine.observer.batch(self.machine)
+        for tell in self.events.batch:
+            tell(self.machine, self.program)
         self.ready = [start]
-        blocks = self.machine.program.blocks
+        blocks = self.program.blocks
         spent = 0
         while self.ready or self.waiting:
             if not self.ready:
@@ -81,22 +83,36 @@ class Scheduler:
         return here[0] if len(here) == 1 else Cohort.join(here)
 
     def _execute(self, cohort: Cohort, block: Block) -> None:
-        if self.machine.observer is not None:
-            self.machine.observer.block(cohort, block)
+        for tell in self.events.block:
+            tell(cohort, block)
+        body: Iterable[Executor] = block.body
+        if self.events.step or self.events.wait:
+            body = self._told(cohort, block)
         at = 0
         try:
-            for at, execute in enumerate(block.body):  # noqa: B007  (read when an executor fails)
+            for at, execute in enumerate(body):  # noqa: B007  (read when an executor fails)
                 execute(cohort)
         except ExecutionError as error:
-            if not error.where:
-                error.where = self.machine.location(block.insts[at])
+            self.program.located(error, block.insts[at])
             raise
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise ExecutionError(
                 f"the emulator failed on an instruction: {error}",
-                where=self.machine.location(block.insts[at]),
+                where=self.program.location(block.insts[at]),
                 hint="this is a bug of layoutprobe: please report it with the code object",
             ) from error
+
+    def _told(self, cohort: Cohort, block: Block) -> Iterator[Executor]:
+        """The block's executors; before each, those who asked are told of what comes up to it."""
+        executors = iter(block.body)
+        executed = {inst.pc for inst in block.insts}
+        for inst in block.listing:
+            for tell in self.events.step:
+                tell(cohort, inst)
+            for tell in self.events.wait if Kind.WAIT in inst.kind else ():
+                tell(cohort, inst)
+            if inst.pc in executed:
+                yield next(executors)
 
     def _leave(self, cohort: Cohort, block: Block) -> None:
         """Decide where the waves of a cohort go after a block."""
@@ -105,8 +121,8 @@ class Scheduler:
         if last is None:
             self.ready.append(cohort)
         elif Kind.END in last.kind:
-            if self.machine.observer is not None:
-                self.machine.observer.ended(cohort)
+            for tell in self.events.ended:
+                tell(cohort)
             groups = self.machine.waves.workgroup[cohort.waves]
             self.alive -= np.bincount(groups, minlength=self.alive.size)
             self._release()
@@ -122,10 +138,11 @@ class Scheduler:
         """A wave that waits at a barrier which it never signalled would wait for ever."""
         signalled = self.machine.signalled[cohort.waves]
         if not signalled.all():
-            raise self.machine.fault(cohort, inst, "a wave waits at a barrier that it has not signalled",
-                                     np.broadcast_to(~signalled[:, None], cohort.exec.shape),
-                                     hint="put s_barrier_signal -1 on every path to the wait",
-                                     kind="barrier")  # fmt: skip
+            error = fault(cohort, inst, "a wave waits at a barrier that it has not signalled",
+                          np.broadcast_to(~signalled[:, None], cohort.exec.shape),
+                          hint="put s_barrier_signal -1 on every path to the wait",
+                          kind="barrier")  # fmt: skip
+            raise self.program.located(error, inst)
         self.machine.signalled[cohort.waves] = False
 
     def _branch(self, cohort: Cohort, inst: Inst) -> None:
@@ -150,9 +167,10 @@ class Scheduler:
         undefined = mask_words(c.shadow, register, words) if c.undef >> register & (1 << words) - 1 else None
         if undefined is not None and undefined.any():
             bad = np.broadcast_to(undefined.any(axis=1, keepdims=True), c.exec.shape)
-            raise self.machine.fault(c, inst, "a branch depends on an undefined value", bad,
-                                     hint="initialise the value on every path that leads here",
-                                     kind="undefined-control")  # fmt: skip
+            error = fault(c, inst, "a branch depends on an undefined value", bad,
+                          hint="initialise the value on every path that leads here",
+                          kind="undefined-control")  # fmt: skip
+            raise self.program.located(error, inst)
         value: Array = np.logical_or.reduce(mask_words(c.regs, register, words), axis=1)
         return value if jumps else ~value
 
@@ -167,8 +185,8 @@ class Scheduler:
         complete = (arrived == self.alive) & (self.alive > 0)
         if not complete.any():
             return
-        if self.machine.observer is not None:
-            self.machine.observer.barrier(self.machine, np.flatnonzero(complete))
+        for tell in self.events.barrier:
+            tell(self.machine, np.flatnonzero(complete))
         still: list[Cohort] = []
         for cohort in self.waiting:
             free = complete[groups[cohort.waves]]
@@ -184,12 +202,12 @@ class Scheduler:
     def _deadlock(self) -> ExecutionError:
         return ExecutionError(
             "a barrier can never be passed",
-            where={"kernel": self.machine.program.kernel.name, "PC": f"{self.waiting[0].pc:#x}"},
+            where={"kernel": self.program.kernel.name, "PC": f"{self.waiting[0].pc:#x}"},
             kind="barrier",
         )
 
     def _endless(self, block: Block) -> ExecutionError:
-        where = self.machine.location(block.last or block.insts[-1])
+        where = self.program.location(block.last or block.insts[-1])
         return ExecutionError(
             f"the kernel did not end within {self.budget} instructions",
             where=where,

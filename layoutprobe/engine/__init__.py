@@ -1,0 +1,1 @@
+"""What runs a program: the seam, and the engines behind it."""

@@ -1,0 +1,80 @@
+"""The seam for engines: what every engine runs, and what it gives back.
+
+An engine runs one kernel on global memory that holds its arguments and its image already, writes to that
+memory, and tells the observers of the events that they ask for. It knows neither launches with buffers
+(`backends.emulator`) nor HIP (`extras.hiphost`): both stand on this seam.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.machine.launch import Extent, GlobalMemory
+from layoutprobe.machine.observer import Observer
+
+DEFAULT_BUDGET = 3_000_000
+"""Instructions issued before a kernel counts as endless: some 10 s of a single wave, and hundreds
+of times what a GEMM of a thousand cubed needs."""
+ARITHMETIC = ("ieee", "silicon")
+
+
+@dataclass(frozen=True, eq=False)
+class Dispatch:
+    """A kernel and all that its run depends on.
+
+    Attributes:
+        code, kernel: what to run; `check_launchable` has accepted the kernel.
+        memory: is written to.
+        grid: workgroups in x, y, z.
+        block: work-items of a workgroup in x, y, z.
+        lds_size: bytes of LDS of a workgroup, dynamic ones included.
+        observers: watch the run.
+        budget: instructions that may be issued before the kernel counts as endless. An instruction counts
+            once for all waves that execute it together.
+        arithmetic: how matrix instructions and DOT2 round: "ieee" (exact products, one rounding at the
+            end), or "silicon" (in steps, as measured on gfx1151; RDNA3 only).
+    """
+
+    code: CodeObject
+    kernel: Kernel
+    memory: GlobalMemory
+    grid: Extent
+    block: Extent
+    lds_size: int
+    observers: Sequence[Observer] = ()
+    budget: int = DEFAULT_BUDGET
+    arithmetic: str = "ieee"
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """A run that came to its end.
+
+    Attributes:
+        issued: instructions, counted as the budget counts them.
+        kept: what the engine would give back to the system now. Keep it until the results are copied:
+            freed before, its registers would go back page by page, and the next launch would fault them in
+            again, which is a fifth of the time of a small GEMM.
+    """
+
+    issued: int
+    kept: object = None
+
+
+class Engine(Protocol):
+    """Runs dispatches. It may keep what it has learnt of a kernel, so that a second run starts at once."""
+
+    name: str
+
+    def run(self, dispatch: Dispatch) -> Finished:
+        """Run a kernel to its end.
+
+        Raises:
+            ExecutionError: a fault of the kernel, something that the engine does not know, or the budget is
+                spent; with kernel, source line and PC.
+            UsageError: the grid, or one workgroup of it, is too large.
+        """
+        ...

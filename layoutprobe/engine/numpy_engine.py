@@ -1,0 +1,56 @@
+"""The engine that executes with numpy: one operation serves all waves at a PC."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from layoutprobe import semantics
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.engine.base import Dispatch, Finished
+from layoutprobe.engine.scheduler import Scheduler
+from layoutprobe.isa.store import load_instructions
+from layoutprobe.machine.launch import batches, facts_of, make_waves, start_cohort, vgpr_count, wave_bytes
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.observer import events_of
+from layoutprobe.machine.program import Program, build_program
+
+
+class NumpyEngine:
+    """Keeps bound kernels."""
+
+    name = "numpy"
+
+    def __init__(self) -> None:
+        self._programs: dict[tuple[str, str], Program] = {}
+
+    def run(self, dispatch: Dispatch) -> Finished:
+        """See Engine."""
+        code, kernel, memory = dispatch.code, dispatch.kernel, dispatch.memory
+        program = self._program(code, kernel)
+        waves_per_group = -(-prod(dispatch.block) // kernel.wavefront_size)
+        facts = facts_of(kernel, memory, dispatch.arithmetic)
+        events = events_of(dispatch.observers)
+        issued, start = 0, None
+        with np.errstate(all="ignore"):
+            for group_ids in batches(dispatch.grid, waves_per_group, wave_bytes(kernel, dispatch.lds_size)):
+                machine = Machine(
+                    memory.arena,
+                    make_waves(group_ids, waves_per_group),
+                    kernel.wavefront_size,
+                    lds_size=dispatch.lds_size,
+                    scratch_size=kernel.descriptor.private_segment_size,
+                    facts=facts,
+                    events=events,
+                )
+                start = start_cohort(machine, code, kernel, dispatch.block, memory.kernarg)
+                issued += Scheduler(machine, program, dispatch.budget - issued).run(start)
+        return Finished(issued, start)
+
+    def _program(self, code: CodeObject, kernel: Kernel) -> Program:
+        key = (code.digest, kernel.name)
+        if key not in self._programs:
+            insts = load_instructions(code, kernel)
+            self._programs[key] = build_program(code, kernel, insts, semantics.bind, vgpr_count(kernel))
+        return self._programs[key]

@@ -1,0 +1,28 @@
+"""What happens while a kernel runs, and who is told of it.
+
+An observer (machine.observer) asks for an event by having a method of its name. An event that nobody
+asked for costs an empty loop where it happens, and nothing per instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Told = tuple[Callable[..., None], ...]
+"""Methods of observers, in the order in which the observers were given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Who is told of each event. For what the methods get see `Observer`."""
+
+    batch: Told = ()
+    block: Told = ()
+    step: Told = ()
+    access: Told = ()
+    matrix: Told = ()
+    matrix_done: Told = ()
+    wait: Told = ()
+    barrier: Told = ()
+    ended: Told = ()

@@ -1,0 +1,89 @@
+"""How a fault of the kernel reads, worded from what is at hand where it happens.
+
+That is the instruction and the lanes. The kernel's name and the source line are added by whoever knows the
+program (`Program.located`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import LaunchFacts
+from layoutprobe.machine.memory import BASE_ADDRESS, Region
+from layoutprobe.machine.registers import Array
+
+_NULL_PAGE = 4096
+
+
+def fault(
+    c: Cohort,
+    inst: Inst,
+    what: str,
+    bad: Array,
+    *,
+    address: Array | None = None,
+    expected: str | None = None,
+    hint: str | None = None,
+    kind: str = "",
+) -> ExecutionError:
+    """The error for the first lane that is set in `bad`; for `kind` see ExecutionError."""
+    observed = None if address is None else f"byte address {_first(c, address, bad)}"
+    where = _where(c, inst, bad)
+    return ExecutionError(what, where=where, expected=expected, observed=observed, hint=hint, kind=kind)
+
+
+def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -> ExecutionError:
+    """The error for a global access that is in no allocation."""
+    first = _first(c, offsets, bad)
+    at = BASE_ADDRESS + first
+    region = c.machine.arena.nearest(first)
+    hint = "check the index computation and the bounds test on the path to this line"
+    if 0 <= at < _NULL_PAGE:
+        hint = _null_hint(c.machine.facts) or hint
+    kind = "global-store"
+    if Kind.LOAD in inst.kind:  # no error of the kernel where it reads the packet that hardware gives it
+        kind = "" if 0 <= at < c.machine.facts.packet else "global-load"
+    return ExecutionError(
+        f"global access of {size} bytes outside every allocation",
+        where=_where(c, inst, bad),
+        expected=f"an address inside {region.name} ({region.end - region.start} bytes), the nearest allocation",
+        observed=f"address {at & 0xFFFF_FFFF_FFFF_FFFF:#x}: {_distance(region, first)}",
+        hint=hint,
+        kind=kind,
+    )
+
+
+def _where(c: Cohort, inst: Inst, bad: Array) -> dict[str, object]:
+    """The instruction, and workgroup, wave and lane of the first lane that is set in `bad`."""
+    position, lane = (int(x) for x in np.argwhere(np.broadcast_to(bad, c.exec.shape))[0])
+    waves, wave = c.machine.waves, int(c.waves[position])
+    group = tuple(int(x) for x in waves.group_id[wave])
+    place = {"workgroup": group, "wave": int(waves.index[wave]), "lane": lane}
+    return {"PC": f"{inst.pc:#x}", "instruction": inst.name} | place
+
+
+def _first(c: Cohort, values: Array, bad: Array) -> int:
+    """The value of the first lane that is set in `bad`."""
+    return int(np.broadcast_to(values, c.exec.shape)[np.broadcast_to(bad, c.exec.shape)][0])
+
+
+def _null_hint(facts: LaunchFacts) -> str:
+    """What a null pointer may stand for in this kernel, "" for nothing."""
+    if not facts.null:
+        return ""
+    return (
+        f"this may be {', '.join(facts.null)}, which the emulator does not make: printf, assert "
+        "and malloc need a host; block sizes come as hidden arguments since code object version 5"
+    )
+
+
+def _distance(region: Region, offset: int) -> str:
+    if offset < region.start:
+        return f"{region.start - offset} bytes before its start"
+    if offset < region.end:
+        return f"it starts {region.end - offset} bytes before its end"
+    return f"{offset - region.end} bytes past its end"
