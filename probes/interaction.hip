@@ -1,18 +1,124 @@
-// Interaction: raw registers in, one real matrix instruction, raw registers out.
+// Interaction: raw registers in, one matrix instruction, raw registers out. One kernel per instruction.
 //
-// The kernel assumes no layout whatever: what a slot means is what the experiment finds out by
-// choosing the registers. One wave is one experiment, and one workgroup.
-#include "wmma.h"
+// The kernels assume no layout whatever, and the assembly text leaves the compiler no choice of
+// instruction. One wave is one execution, and one workgroup. Compile with -mwavefrontsize64 for
+// wave64. layoutprobe/arch/matrix.py lists the same instructions; a test compares.
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
 
-extern "C" __global__ void __block__(32)
-interaction(const u32* __restrict__ a,  // [wave][vgpr][lane]
-            const u32* __restrict__ b,  // [wave][vgpr][lane]
-            const u32* __restrict__ c,  // [wave][vgpr][lane]
-            u32* __restrict__ d)        // [wave][vgpr][lane]
-{
-  const int wave = group_x(), lane = thread_id();
-  const Fragment a_operand = undump<Fragment>(a, wave, lane);
-  const Fragment b_operand = undump<Fragment>(b, wave, lane);
-  const float8 c_operand = undump<float8>(c, wave, lane);
-  dump(d, wave, lane, WMMA(a_operand, b_operand, c_operand));
+typedef unsigned int u32;
+#if __AMDGCN_WAVEFRONT_SIZE__ == 64 || defined(WAVE64)
+constexpr int kLanes = 64;
+#else
+constexpr int kLanes = 32;
+#endif
+
+template <int N> struct Registers { typedef u32 type __attribute__((ext_vector_type(N))); };
+template <> struct Registers<1> { typedef u32 type; };
+
+// Registers of one operand from in[wave][vgpr][lane], and back.
+template <int N>
+__device__ inline typename Registers<N>::type take(const u32* in, int wave, int lane) {
+  union { typename Registers<N>::type all; u32 each[N]; } value;
+#pragma unroll
+  for (int v = 0; v < N; ++v) value.each[v] = in[(wave * N + v) * kLanes + lane];
+  return value.all;
 }
+
+template <int N>
+__device__ inline void put(u32* out, int wave, int lane, typename Registers<N>::type registers) {
+  union { typename Registers<N>::type all; u32 each[N]; } value = {registers};
+#pragma unroll
+  for (int v = 0; v < N; ++v) out[(wave * N + v) * kLanes + lane] = value.each[v];
+}
+
+#define KERNEL(name)                                                                        \
+  extern "C" __global__ void __attribute__((amdgpu_flat_work_group_size(kLanes, kLanes))) name
+
+// D holds `old` before: what the instruction leaves of it shows.
+#define DENSE(name, text, modifiers, A, B, D)                                               \
+  KERNEL(name)(const u32* a, const u32* b, const u32* c, const u32* old, u32* d) {          \
+    const int wave = __builtin_amdgcn_workgroup_id_x(), lane = __builtin_amdgcn_workitem_id_x(); \
+    const auto x = take<A>(a, wave, lane);                                                  \
+    const auto y = take<B>(b, wave, lane);                                                  \
+    const auto z = take<D>(c, wave, lane);                                                  \
+    auto result = take<D>(old, wave, lane);                                                 \
+    asm volatile(text " %0, %1, %2, %3" modifiers : "+v"(result) : "v"(x), "v"(y), "v"(z)); \
+    put<D>(d, wave, lane, result);                                                          \
+  }
+
+// D is C.
+#define SPARSE(name, text, modifiers, A, B, D)                                              \
+  KERNEL(name)(const u32* a, const u32* b, const u32* c, const u32* index, u32* d) {        \
+    const int wave = __builtin_amdgcn_workgroup_id_x(), lane = __builtin_amdgcn_workitem_id_x(); \
+    const auto x = take<A>(a, wave, lane);                                                  \
+    const auto y = take<B>(b, wave, lane);                                                  \
+    const auto z = take<1>(index, wave, lane);                                              \
+    auto result = take<D>(c, wave, lane);                                                   \
+    asm volatile(text " %0, %1, %2, %3" modifiers : "+v"(result) : "v"(x), "v"(y), "v"(z)); \
+    put<D>(d, wave, lane, result);                                                          \
+  }
+
+#define WMMA(types, A, B, D) DENSE(v_wmma_##types, "v_wmma_" #types, "", A, B, D)
+#define WMMA_UPPER(types, A, B, D) \
+  DENSE(v_wmma_##types##__opsel4, "v_wmma_" #types, " op_sel:[0,0,1]", A, B, D)
+// Integers: A and B signed; sums that saturate.
+#define WMMA_INTEGER(types, A, B, D)                                                     \
+  WMMA(types, A, B, D)                                                                   \
+  DENSE(v_wmma_##types##__neg1, "v_wmma_" #types, " neg_lo:[1,0,0]", A, B, D)            \
+  DENSE(v_wmma_##types##__neg2, "v_wmma_" #types, " neg_lo:[0,1,0]", A, B, D)            \
+  DENSE(v_wmma_##types##__clamp, "v_wmma_" #types, " neg_lo:[1,1,0] clamp", A, B, D)
+#define SWMMAC(types, A, B, D) SPARSE(v_swmmac_##types, "v_swmmac_" #types, "", A, B, D)
+#define SWMMAC_KEY(types, key, A, B, D) \
+  SPARSE(v_swmmac_##types##__opsel##key, "v_swmmac_" #types, " index_key:" #key, A, B, D)
+
+#if __GFX11__
+constexpr int kD = 256 / kLanes;
+WMMA(f32_16x16x16_f16, 8, 8, kD)
+WMMA(f32_16x16x16_bf16, 8, 8, kD)
+WMMA(f16_16x16x16_f16, 8, 8, kD)
+WMMA_UPPER(f16_16x16x16_f16, 8, 8, kD)
+WMMA(bf16_16x16x16_bf16, 8, 8, kD)
+WMMA_UPPER(bf16_16x16x16_bf16, 8, 8, kD)
+WMMA_INTEGER(i32_16x16x16_iu8, 4, 4, kD)
+WMMA_INTEGER(i32_16x16x16_iu4, 2, 2, kD)
+#elif __GFX12__
+// Registers of 256 elements of a type, of which iu4 fills half a wave64.
+constexpr int kD = 256 / kLanes, k16 = 128 / kLanes, k8 = 64 / kLanes;
+WMMA(f32_16x16x16_f16, k16, k16, kD)
+WMMA(f32_16x16x16_bf16, k16, k16, kD)
+WMMA(f16_16x16x16_f16, k16, k16, k16)
+WMMA(bf16_16x16x16_bf16, k16, k16, k16)
+WMMA_INTEGER(i32_16x16x16_iu8, k8, k8, kD)
+WMMA_INTEGER(i32_16x16x16_iu4, 1, 1, kD)
+WMMA(f32_16x16x16_fp8_fp8, k8, k8, kD)
+WMMA(f32_16x16x16_fp8_bf8, k8, k8, kD)
+WMMA(f32_16x16x16_bf8_fp8, k8, k8, kD)
+WMMA(f32_16x16x16_bf8_bf8, k8, k8, kD)
+WMMA_INTEGER(i32_16x16x32_iu4, k8, k8, kD)
+
+// Index keys: as many sets as fit into the index register.
+#define SWMMAC_2(types, A, B, D) SWMMAC(types, A, B, D) SWMMAC_KEY(types, 1, A, B, D)
+#define SWMMAC_4(types, A, B, D) \
+  SWMMAC_2(types, A, B, D) SWMMAC_KEY(types, 2, A, B, D) SWMMAC_KEY(types, 3, A, B, D)
+#ifdef WAVE64
+#define SWMMAC_WIDE SWMMAC_4
+#define SWMMAC_LONG SWMMAC_2
+#else
+#define SWMMAC_WIDE SWMMAC_2
+#define SWMMAC_LONG SWMMAC
+#endif
+SWMMAC_WIDE(f32_16x16x32_f16, k16, 2 * k16, kD)
+SWMMAC_WIDE(f32_16x16x32_bf16, k16, 2 * k16, kD)
+SWMMAC_WIDE(f16_16x16x32_f16, k16, 2 * k16, k16)
+SWMMAC_WIDE(bf16_16x16x32_bf16, k16, 2 * k16, k16)
+SWMMAC_WIDE(i32_16x16x32_iu8, k8, 2 * k8, kD)
+SWMMAC_2(i32_16x16x32_iu4, 1, k8, kD)
+SWMMAC_LONG(i32_16x16x64_iu4, k8, 2 * k8, kD)
+SWMMAC_WIDE(f32_16x16x32_fp8_fp8, k8, 2 * k8, kD)
+SWMMAC_WIDE(f32_16x16x32_fp8_bf8, k8, 2 * k8, kD)
+SWMMAC_WIDE(f32_16x16x32_bf8_fp8, k8, 2 * k8, kD)
+SWMMAC_WIDE(f32_16x16x32_bf8_bf8, k8, 2 * k8, kD)
+#else
+#error "no matrix instruction is known for this target"
+#endif

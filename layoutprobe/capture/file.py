@@ -33,7 +33,8 @@ from layoutprobe.errors import UsageError
 from layoutprobe.files import writing
 
 FORMAT = "layoutprobe captures"
-VERSION = 1
+VERSION = 2
+"""Version 1 called the interaction probe another name (`schema.RENAMED`); both are read."""
 INDEX = "captures.json"
 
 MAX_FILE = 256 << 20

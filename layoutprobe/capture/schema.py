@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
 
@@ -18,6 +18,8 @@ _MAX_ITEMS = 256
 _MAX_CAPTURES = 2048
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./ -]{0,127}")
 _KEY = re.compile(r"[0-9a-f]{64}")
+RENAMED = {"instruction": "interaction", "interaction": "one-hot interaction"}
+"""Probes of version 1 by the names of today. The second was fed otherwise, and is asked no more."""
 _ROLES = ("inputs", "outputs", "undefined")
 _KEYS = {"probe", "arch", "evidence", "parameters", "toolchain", "device", "time", *_ROLES}
 
@@ -77,7 +79,7 @@ def _plain(value: Any) -> Any:
 
 
 def read_index(text: bytes, path: Path, form: str, version: int) -> Index:
-    """The index of a file of anybody.
+    """The index of a file of anybody, of any version up to this one.
 
     Raises:
         UsageError: it is not of this format and version, or a key or value is none that this reads.
@@ -97,12 +99,15 @@ class _Strict:
         found = self._table(found, "the index", {"format", "version", "layoutprobe", "captures"})
         if found["format"] != form:
             self._refuse("format", f"{found['format']!r:.60}", expected=repr(form))
-        if found["version"] != version or isinstance(found["version"], bool):
-            self._refuse("version", f"{found['version']!r:.20}", expected=str(version))
+        of = found["version"]
+        if isinstance(of, bool) or of not in range(1, version + 1):
+            self._refuse("version", f"{of!r:.20}", expected=f"1 to {version}")
         captures = found["captures"]
         if not isinstance(captures, list) or not 0 < len(captures) <= _MAX_CAPTURES:
             self._refuse("captures", "no list of captures", expected=f"1 to {_MAX_CAPTURES}")
         entries = tuple(self._entry(one, f"captures[{i}]") for i, one in enumerate(captures))
+        if of == 1:
+            entries = tuple(replace(one, probe=RENAMED.get(one.probe, one.probe)) for one in entries)
         return Index(self._text(found["layoutprobe"], "layoutprobe"), entries)
 
     def _entry(self, found: Any, where: str) -> Entry:

@@ -82,7 +82,7 @@ def _beside_instruction(
         agreement.mismatch[matrix],
         agreement.needed[matrix],
         np.broadcast_to(instruction.live[matrix], loaded.row.shape),
-        np.broadcast_to(instruction.readers[matrix], loaded.row.shape),
+        np.broadcast_to(instruction.half_waves(matrix), loaded.row.shape),
         instruction.convention(agreement.gauge),
         ambiguity,
     )

@@ -13,11 +13,11 @@ from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import ProbeError
 from layoutprobe.experiments.setup import field_bits
-from layoutprobe.instructions.naming import with_documented_names
+from layoutprobe.instructions.probe import Prober, Variant
+from layoutprobe.instructions.solving import interaction_by
 from layoutprobe.probing.bench import Bench, Coded, wave_origins
 from layoutprobe.solver.epilogue import Epilogue, epilogue_codes, solve_epilogue
-from layoutprobe.solver.experiment import interaction_experiment
-from layoutprobe.solver.interaction import Interaction, solve_interaction
+from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.movement import Movement, solve_movement
 from layoutprobe.solver.observe import Observation
 
@@ -83,16 +83,9 @@ def operands_of(bench: Bench, codings: Sequence[Coded]) -> Operands:
 def accumulators_of(bench: Bench) -> Accumulators:
     """What the interaction and epilogue probes tell."""
     target = find(bench.arch)
-    fact = target.matrix_instruction(bench.dtype)
-    lanes, fields = target.wave_size, 32 // fact.field_bits
-    experiment = interaction_experiment(
-        (lanes, fact.a_vgprs, fields), (lanes, fact.b_vgprs, fields), (lanes, fact.d_vgprs, 1), bench.dtype
-    )
-    inputs = {"a": experiment.a, "b": experiment.b, "c": experiment.c}
-    interaction = bench.run("interaction", inputs, shape=fact.shape)
-    instruction = with_documented_names(
-        solve_interaction(interaction), target.matrix_form(fact.name), target.wave_size
-    )
+    form = target.matrix_form(target.matrix_instruction(bench.dtype).name)
+    prober = Prober(Variant(form, target.name, target.wave_size), bench.backend, bench.compiler, bench.probes)
+    instruction = interaction_by(prober.variant, prober)
     if not np.array_equal(instruction.meetings.c, instruction.meetings.c_to):
         raise ProbeError(
             "The instruction adds C into other slots of D",
@@ -105,7 +98,7 @@ def accumulators_of(bench: Bench) -> Accumulators:
     capture = bench.run("epilogue", {"acc": codes})
     stored = solve_epilogue(capture.outputs["C"], codes, capture.undefined.get("C"))
     origins = {"D": wave_origins(spec, "D", waves)}
-    return Accumulators(spec.tile, [capture, interaction], instruction, stored, origins)
+    return Accumulators(spec.tile, [capture, *prober.captures], instruction, stored, origins)
 
 
 def observations(

@@ -91,7 +91,7 @@ class Bench:
 
     def _shapes(self, request: Request) -> dict[str, tuple[int, ...]]:
         """Outputs of a request that is made here, and their extents."""
-        if request.probe == "instruction":
+        if request.probe == "interaction":
             wave, form = (
                 request.parameters["wave"],
                 self.target.matrix_form(request.parameters["instruction"]),

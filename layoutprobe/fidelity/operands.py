@@ -53,7 +53,7 @@ def operands(
     opsel: int = 0,
     old: Words | None = None,
 ) -> dict[str, Words]:
-    """Operands of the instruction probe, replicated as the documents ask.
+    """Operands of the interaction probe, replicated as the documents ask.
 
     Args:
         form: the instruction, with a dense A.

@@ -1,7 +1,7 @@
 """What a matrix instruction of a kernel does with its slots, observed by executing that instruction.
 
-Experiment and solver are those of the instruction probe. Here the instruction runs alone, on registers
-that the experiment fills, so that a ready code object can be judged without a compiler.
+Questions and solver are those of the interaction probe. Here the instruction runs alone, on registers
+that the solver fills, so that a ready code object can be judged without a compiler.
 """
 
 from __future__ import annotations
@@ -12,21 +12,15 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe import __version__
 from layoutprobe.arch.matrix import MatrixForm
-from layoutprobe.capture.capture import Evidence
 from layoutprobe.errors import ProbeError, UsageError
-from layoutprobe.instructions.naming import with_documented_names
 from layoutprobe.instructions.probe import Variant
-from layoutprobe.instructions.solving import extents_of
+from layoutprobe.instructions.solving import interaction_by
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.semantics import execute
 from layoutprobe.semantics.wmma import form_of
-from layoutprobe.solver.experiment import Meetings
-from layoutprobe.solver.hotsets import Bench, find_terms
-from layoutprobe.solver.interaction import Interaction, solve_meetings
-from layoutprobe.solver.verify import verify
+from layoutprobe.solver.interaction import Interaction
 
 Words = NDArray[np.uint32]
 
@@ -60,22 +54,7 @@ def interaction_of(inst: Inst, lanes: int) -> Interaction:
 
 @cache
 def _solved(form: MatrixForm, lanes: int) -> Interaction:
-    extents = extents_of(Variant(form, "", lanes))
-    bench = Bench(extents, partial(_execute, form, lanes))
-    terms = find_terms(bench)
-    verify(bench, terms, np.zeros(0, np.int64))
-    a, b, d = (extents.slots(operand) for operand in "ABD")
-    bits, halves = extents.bits("D"), 2 if terms.kept.any() else 1
-    met = Meetings(terms.a, terms.b[0], terms.d // halves, terms.c // halves, terms.c_to // halves)
-    solved = solve_meetings(
-        met,
-        (a, b, (d[0], d[1], d[2] // halves)),
-        form.shape,
-        form.bits,
-        Evidence("emulated", f"layoutprobe emulator {__version__}"),
-        result_bits=bits * halves,
-    )
-    return with_documented_names(solved, form, lanes)
+    return interaction_by(Variant(form, "", lanes), partial(_execute, form, lanes)).by_register()
 
 
 def _execute(form: MatrixForm, lanes: int, fed: Mapping[str, Words]) -> Words:

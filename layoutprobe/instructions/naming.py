@@ -100,18 +100,3 @@ def _apply(layout: Layout, axis: str, order: Ints, sparse: bool) -> Layout:
     if key in col:
         layout = replace(layout, col=renaming(col[key])(layout.col))
     return layout
-
-
-def with_copies(layout: Layout, every: int) -> Layout:
-    """Slots that nobody reads take the element that lanes `every` apart hold, if these agree.
-
-    The documents of RDNA3 ask for such copies of A and B; which of them an output reads they leave open.
-    """
-    row, col = layout.row.copy(), layout.col.copy()
-    groups = layout.lanes // every
-    for array in (row, col):
-        by_group = array.reshape(1, groups, every, *array.shape[2:])
-        top = by_group.max(axis=1, keepdims=True)
-        agree = ((by_group == HOLE) | (by_group == top)).all(axis=1, keepdims=True)
-        by_group[...] = np.where((by_group == HOLE) & agree, top, by_group)
-    return replace(layout, row=row, col=col)

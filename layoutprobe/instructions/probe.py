@@ -1,10 +1,11 @@
-"""The probe of a matrix instruction: its kernel, and one launch after the other."""
+"""The interaction probe: the kernel of a matrix instruction, and one launch after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ class Variant:
     def kernel(self) -> str:
         """Name of its kernel."""
         if self.form.family == "ptx":
-            return "instruction"
+            return "interaction"
         suffix = f"opsel{self.opsel}" if self.opsel else self.modifier
         return self.form.name + (f"__{suffix}" if suffix else "")
 
@@ -59,15 +60,23 @@ class Variant:
 
 
 @lru_cache(maxsize=8)
-def build(arch: str, wave: int, compiler: str | None = None) -> tuple[CodeObject, Mapping[str, str]]:
+def build(
+    arch: str, wave: int, compiler: str | None = None, probes: Path | None = None
+) -> tuple[CodeObject, Mapping[str, str]]:
     """The code object with a kernel for every instruction of the target, and what compiled it.
+
+    Args:
+        arch: target.
+        wave: 32 or 64.
+        compiler: which compiler.
+        probes: directory of probes to use instead of the shipped ones.
 
     Raises:
         ToolchainError: there is no compiler, or it refuses the probe.
     """
     wide = wave == 64
     compiled = compile_hip(
-        asset_dir("probes") / "instruction.hip",
+        (probes or asset_dir("probes")) / "interaction.hip",
         target=arch,
         defines={"WAVE64": 1} if wide else {},
         flags=("-mwavefrontsize64",) if wide else (),
@@ -77,7 +86,9 @@ def build(arch: str, wave: int, compiler: str | None = None) -> tuple[CodeObject
 
 
 @lru_cache(maxsize=64)
-def build_cuda(form: MatrixForm, arch: str) -> tuple[CodeObject, Mapping[str, str]]:
+def build_cuda(
+    form: MatrixForm, arch: str, probes: Path | None = None
+) -> tuple[CodeObject, Mapping[str, str]]:
     """The code with a kernel for one mma.sync, and what compiled it.
 
     Raises:
@@ -86,7 +97,7 @@ def build_cuda(form: MatrixForm, arch: str) -> tuple[CodeObject, Mapping[str, st
     vgprs = form.vgprs(form.waves[0])
     defines: dict[str, str | int] = {f"{name}_REGS": vgprs[name] for name in "ABD"}
     defines |= {"INSTRUCTION": f'"{form.name}"', "D_IS_F32": int(form.result == "f32")}
-    source = asset_dir("probes") / "nvidia" / "instruction.cu"
+    source = (probes or asset_dir("probes")) / "nvidia" / "interaction.cu"
     compiled = compile_cuda(source, target=arch, defines=defines)
     return cubin(compiled.data, arch), compiled.toolchain
 
@@ -99,12 +110,14 @@ class Prober:
         variant: which kernel.
         backend: where it runs, or was recorded.
         compiler: which compiler.
+        probes: directory of probes to use instead of the shipped ones.
         captures: one per launch, in order.
     """
 
     variant: Variant
     backend: Backend | Source
     compiler: str | None = None
+    probes: Path | None = None
     captures: list[Capture] = field(default_factory=list)
 
     __repr__ = brief
@@ -124,10 +137,10 @@ class Prober:
             "opsel": variant.opsel,
             "modifier": variant.modifier,
         }
-        request = Request("instruction", variant.arch, inputs, parameters, lambda: self._prepare(inputs))
+        request = Request("interaction", variant.arch, inputs, parameters, lambda: self._prepare(inputs))
         capture = source_of(self.backend).capture(request)
         if not capture.defined("d").all():
-            raise ProbeError("The instruction probe returned undefined bits", where={"kernel": variant.kernel},
+            raise ProbeError("The interaction probe returned undefined bits", where={"kernel": variant.kernel},
                              hint="the probe kernel is at fault")  # fmt: skip
         self.captures.append(capture)
         return np.asarray(capture.outputs["d"])
@@ -135,12 +148,12 @@ class Prober:
     def _prepare(self, inputs: Mapping[str, Words]) -> Prepared:
         variant = self.variant
         if variant.form.family == "ptx":
-            code, toolchain = build_cuda(variant.form, variant.arch)
+            code, toolchain = build_cuda(variant.form, variant.arch, self.probes)
         else:
-            code, toolchain = build(variant.arch, variant.wave, self.compiler)
+            code, toolchain = build(variant.arch, variant.wave, self.compiler, self.probes)
             kernel = code.kernel(variant.kernel)
             if kernel.wavefront_size != variant.wave or len(kernel.explicit_args) != 5:
-                raise CodeObjectError("the instruction probe is not what its table says",
+                raise CodeObjectError("the interaction probe is not what its table says",
                                       where={"kernel": variant.kernel})  # fmt: skip
         waves, vgprs = len(inputs["a"]), variant.form.vgprs(variant.wave)["D"]
         out = Buffer(np.zeros((waves, vgprs, variant.wave), np.uint32), undefined=True)

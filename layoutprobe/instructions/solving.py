@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from layoutprobe.arch.fragments import LINES
-from layoutprobe.instructions.naming import NAMES, renamed, with_copies
+from layoutprobe.instructions.naming import NAMES, renamed, with_documented_names
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.layouts.instruction import InstructionLayout
+from layoutprobe.solver.copies import documented_copies
 from layoutprobe.solver.hotsets import Execute, Extents
-from layoutprobe.solver.instruction import Solved, solve_instruction
+from layoutprobe.solver.interaction import Interaction, solve_instruction
 
 
 def extents_of(variant: Variant) -> Extents:
@@ -23,9 +24,18 @@ def extents_of(variant: Variant) -> Extents:
     )
 
 
-def solved_by(variant: Variant, execute: Execute) -> Solved:
+def solved_by(variant: Variant, execute: Execute) -> Interaction:
     """What executions of a variant show, with the solver's own names."""
     return solve_instruction(extents_of(variant), variant.form.shape, execute)
+
+
+def interaction_by(variant: Variant, execute: Execute) -> Interaction:
+    """What executions of a variant show, with the document's names where these are but names.
+
+    Raises:
+        ProbeError: it is no matrix product of the documented shape.
+    """
+    return with_documented_names(solved_by(variant, execute), variant.form, variant.wave)
 
 
 def result_of(prober: Prober) -> InstructionLayout:
@@ -37,15 +47,15 @@ def result_of(prober: Prober) -> InstructionLayout:
     return layout_of(prober.variant, solved_by(prober.variant, prober), prober)
 
 
-def layout_of(variant: Variant, solved: Solved, prober: Prober) -> InstructionLayout:
+def layout_of(variant: Variant, solved: Interaction, prober: Prober) -> InstructionLayout:
     """The result in the form that everyone reads."""
     form = variant.form
-    layouts, axes = renamed(solved.layouts(), form, variant.wave, variant.opsel)
+    layouts, axes = renamed(solved.needed, form, variant.wave, variant.opsel)
     live = {name: ~layout.holes for name, layout in layouts.items()}
     copies = form.fragments(variant.wave, variant.opsel)["A"].copies
     sources = {}
     if copies > 1:
-        layouts |= {name: with_copies(layouts[name], LINES) for name in "AB"}
+        layouts |= {name: documented_copies(layouts[name], LINES) for name in "AB"}
         sources["copies"] = (
             f"lanes {LINES} apart hold the same elements of A and of B (RDNA3 ISA guide, 7.9); which copy "
             "an output reads is the model of the emulator, where the run is emulated"
@@ -65,10 +75,10 @@ def layout_of(variant: Variant, solved: Solved, prober: Prober) -> InstructionLa
         shape=form.shape,
         operands=layouts,
         live=live,
-        readers=solved.readers(),
-        kept=solved.terms.kept.reshape(1, *solved.extents.slots("D")),
+        readers=solved.readers,
+        kept=solved.meetings.kept.reshape(solved.needed["D"].row.shape),
         gauge=solved.gauge,
-        convention=_convention(solved.names.rules, axes, form.document),
+        convention=_convention(solved.rules, axes, form.document),
         ambiguity=_ambiguity(solved),
         launches=sum(solved.launches.values()),
         evidence=prober.evidence,
@@ -82,7 +92,7 @@ def _convention(rules: Mapping[str, str], axes: set[str], document: str) -> str:
     return "; ".join(f"{NAMES[axis]} as in {document}" if axis in axes else rules[axis] for axis in "MNK")
 
 
-def _ambiguity(solved: Solved) -> str:
+def _ambiguity(solved: Interaction) -> str:
     gauge = solved.gauge
     text = f"known up to names: {gauge}"
     if gauge.blocks > 1:

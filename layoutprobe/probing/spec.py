@@ -1,12 +1,12 @@
 """What a probe declares about itself: one .hip (or .cu) and one .toml beside it.
 
-The .toml states the kernel's name, its workgroup size ("block"), how the grid follows ("one"
-workgroup, as many as the input's "waves" need, or as many as block "tiles" cover the output), the
-block tile [M, N, K], which defines it understands, which matrix instruction it executes per dtype,
-where each wave's tile begins ([wave_tile]), and its arguments in order. A shape names its axes;
-each extent is a number or a symbol, which the inputs bind ("waves", "M"), the LDS scheme
-("lds_dwords"), or the target's matrix instruction ("a_vgprs", "b_vgprs", "d_vgprs"). A register
-dump may declare what its slots hold.
+The .toml states the kernel's name (none where kernels are named after the matrix instruction), its
+workgroup size ("block"), how the grid follows ("one" workgroup, as many as the input's "waves" need,
+or as many as block "tiles" cover the output), the block tile [M, N, K], which defines it understands,
+which matrix instruction it executes per dtype, where each wave's tile begins ([wave_tile]), and its
+arguments in order. A shape names its axes; each extent is a number or a symbol, which the inputs bind
+("waves", "M"), the LDS scheme ("lds_dwords"), or the target's matrix instruction ("a_vgprs",
+"b_vgprs", "d_vgprs"). A register dump may declare what its slots hold.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ProbeSpec:
         name: "operand", "gemm/standard"...
         source: the .hip or .cu file.
         include: directory that its #include lines are relative to.
-        kernel: name of its kernel.
+        kernel: name of its kernel; "" until `sized` where each matrix instruction has one of its name.
         block: work-items of a workgroup.
         grid: "one", "waves" or "tiles".
         tile: (M, N, K) of the block tile; 0 where the probe has no such extent.
@@ -101,7 +101,10 @@ class ProbeSpec:
         return self.block // LANES
 
     def sized(self, instruction: MatrixInstruction | None) -> ProbeSpec:
-        """The same with the extents that the matrix instruction gives; as it is where there is none."""
+        """The same with what the matrix instruction gives: extents, and a name for a kernel without one.
+
+        As it is where there is no instruction.
+        """
         if instruction is None:
             return self
         registers: dict[int | str, int] = {name: getattr(instruction, name) for name in REGISTERS}
@@ -109,7 +112,7 @@ class ProbeSpec:
             replace(a, shape=tuple(registers.get(extent, extent) for extent in a.shape))
             for a in self.arguments
         )
-        return replace(self, arguments=tuple(arguments))
+        return replace(self, arguments=tuple(arguments), kernel=self.kernel or instruction.name)
 
     def argument(self, name: str) -> ArgumentSpec:
         """The argument of that name.
@@ -200,7 +203,7 @@ def _read(table: Table, name: str, source: Path, include: Path) -> ProbeSpec:
         name=name,
         source=source,
         include=include,
-        kernel=table.name("kernel"),
+        kernel=table.name("kernel", default="" if instructions else None),
         block=block,
         grid=grid,
         tile=(m, n, k),

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.instruction import AxisGauge, Gauge
-from layoutprobe.solver.hotsets import PLACES, Terms
+from layoutprobe.solver.hotsets import PLACES, Meetings
+from layoutprobe.solver.lines import Names, Shape
 
 Ints = NDArray[np.int64]
 
@@ -22,60 +23,44 @@ GROUP = 4
 _OPERANDS = {"M": "A, C and D", "N": "B, C and D", "K": "A and B"}
 
 
-def gauge_of(
-    terms: Terms,
-    a: tuple[Ints, Ints],
-    b: tuple[Ints, Ints],
-    blocks: int,
-    stacked: str,
-    shape: tuple[int, int, int],
-) -> Gauge:
+def gauge_of(met: Meetings, names: Names, shape: Shape) -> Gauge:
     """The gauge of an instruction.
 
     Args:
-        terms: what was seen to meet.
-        a: row and column (of compressed A, if sparse) by slot of A.
-        b: row and column by slot of B.
-        blocks, stacked: groups of outputs that share no copy, and along what they are stacked.
-        shape: (M, N, K).
+        met: what was seen to meet.
+        names: lines of every slot.
+        shape: what they fill.
     """
-    sparse = len(terms.b) > 1
-    lines = (a[0][terms.a], b[1][terms.b[0]], a[1][terms.a])
-    seen = _table(terms, lines, b, shape, sparse)
+    sparse = len(met.partners) > 1
+    seen = _table(met, names, shape, sparse)
     axes = {}
-    for number, axis in enumerate("MNK"):
+    for number, (axis, lines) in enumerate(zip("MNK", (shape.m, shape.n, shape.k), strict=True)):
         # Blocks of rows share their rows with no other block: rows are one set of names.
-        copies = 1 if axis == {"rows": "M", "columns": "N"}.get(stacked) else blocks
-        units, unit = shape[number], 1
+        copies = 1 if axis == {"rows": "M", "columns": "N"}.get(names.stacked) else names.blocks
+        units, unit = lines, 1
         for unit in (1, GROUP):
-            units = shape[number] // unit
+            units = lines // unit
             if all(_hidden(seen, number, p, sparse) for p in _generators(units, unit)):
                 break
         else:
-            units, unit = 1, shape[number]
-        axes[axis] = AxisGauge(axis, shape[number], units, unit, copies, _OPERANDS[axis])
-    return Gauge(axes, blocks, stacked)
+            units, unit = 1, lines
+        axes[axis] = AxisGauge(axis, lines, units, unit, copies, _OPERANDS[axis])
+    return Gauge(axes, names.blocks, names.stacked)
 
 
 Table = tuple[Ints, Ints, Ints]
-"""Slots by names: A [m, n, kept], B [m, n, k], D [m, n]; -1 where unseen."""
+"""Slots by names: A [row, col, kept], B [row, col, k], D [row, col]; -1 where there are none."""
 
 
-def _table(
-    terms: Terms,
-    lines: tuple[Ints, Ints, Ints],
-    b: tuple[Ints, Ints],
-    shape: tuple[int, int, int],
-    sparse: bool,
-) -> Table:
-    m, n, k = shape
-    row, col, kept = lines
-    a_at = np.full((m, n, k // 2 if sparse else k), -1)
-    b_at, d_at = np.full((m, n, k), -1), np.full((m, n), -1)
-    a_at[row, col, kept] = terms.a
-    for slot in terms.b:
-        b_at[row, col, b[0][slot]] = slot
-    d_at[row, col] = terms.d
+def _table(met: Meetings, names: Names, shape: Shape, sparse: bool) -> Table:
+    row, col, kept = names.a_row[met.a], names.b_col[met.b], names.a_k[met.a]
+    extent = (shape.rows, shape.cols)
+    a_at = np.full((*extent, shape.k // 2 if sparse else shape.k), -1)
+    b_at, d_at = np.full((*extent, shape.k), -1), np.full(extent, -1)
+    a_at[row, col, kept] = met.a
+    for slot in met.partners:
+        b_at[row, col, names.b_k[slot]] = slot
+    d_at[row, col] = met.d
     return a_at, b_at, d_at
 
 
@@ -85,7 +70,9 @@ def _generators(units: int, unit: int) -> list[Callable[[Ints], Ints]]:
         swap[:2] = 1, 0
 
     def renaming(order: Ints) -> Callable[[Ints], Ints]:
-        return lambda line: order[line // unit] * unit + line % unit
+        """Of the lines of each product alike."""
+        lines = units * unit
+        return lambda line: line // lines * lines + order[line % lines // unit] * unit + line % unit
 
     return [renaming(swap), renaming(turn)]
 
@@ -107,16 +94,16 @@ def _hidden(table: Table, axis: int, rename: Callable[[Ints], Ints], sparse: boo
 
 
 def _meetings(table: Table, sparse: bool) -> Ints:
-    """All meetings that the names predict, sorted: [meeting, 3 or 4] numbered as one."""
+    """All meetings that the names predict, sorted, each setting of the index after the other."""
     a_at, b_at, d_at = table
     d = np.broadcast_to(d_at[..., None], a_at.shape)
-    if not sparse:
-        met = [np.stack([a_at, b_at, d]).reshape(3, -1)]
-    else:
-        kept = np.arange(a_at.shape[2])
-        met = []
-        for setting in range(len(PLACES[0])):
-            k = 4 * (kept // 2) + np.array(PLACES)[kept % 2, setting]
-            met.append(np.stack([a_at + setting * (1 << 12), b_at[..., k], d]).reshape(3, -1))
-    a, b, slot = np.concatenate(met, axis=1)
-    return np.sort((a << 24) + (b << 12) + slot)
+    kept = np.arange(a_at.shape[2])
+    partners = [kept]
+    if sparse:
+        partners = [4 * (kept // 2) + np.array(PLACES)[kept % 2, s] for s in range(len(PLACES[0]))]
+    n_a, n_b, n_d = (int(at.max()) + 1 for at in table)
+    met = []
+    for setting, k in enumerate(partners):
+        a = (a_at + setting * n_a)[d >= 0]
+        met.append(np.sort((a * n_b + b_at[..., k][d >= 0]) * n_d + d[d >= 0]))
+    return np.concatenate(met)

@@ -60,12 +60,13 @@ class Extents:
 
     def bits(self, operand: str) -> int:
         """Width of an element."""
-        return alphabet_of(self.types[operand]).bits
+        return alphabet_of(self.types[_registers_of(operand)]).bits
 
     def slots(self, operand: str) -> tuple[int, int, int]:
-        """Lanes, VGPRs and fields of an operand; C has those of D."""
-        name = "D" if operand == "C" else operand
-        return self.lanes, self.vgprs[name], 32 // self.bits(name)
+        """Lanes, VGPRs and fields of an operand; the VGPRs in pairs where an element fills two."""
+        bits = self.bits(operand)
+        fields = max(1, 32 // bits)
+        return self.lanes, self.vgprs[_registers_of(operand)] * 32 // (bits * fields), fields
 
     def count(self, operand: str) -> int:
         """Number of slots."""
@@ -73,23 +74,34 @@ class Extents:
         return lanes * vgprs * fields
 
 
+def _registers_of(operand: str) -> str:
+    """C has the registers of D."""
+    return "D" if operand == "C" else operand
+
+
 @dataclass(frozen=True, eq=False)
-class Terms:
-    """The products that enter each output; slots by number.
+class Meetings:
+    """What was seen to meet: the products that enter each output. Slots by number.
 
     Attributes:
-        a, d: int64 [term]: slot of A, slot of D.
-        b: int64 [setting, term]: slot of B that it meets; one setting where A is dense.
+        a, d: int64 [product]: slot of A, slot of D.
+        partners: int64 [setting, product]: slot of B that it meets under each setting of the index
+            operand; one setting where A is dense.
         c, c_to: int64: slot c[n] of C is added into slot c_to[n] of D.
         kept: bool [slot of D]: keeps what the destination held.
     """
 
     a: Ints
     d: Ints
-    b: Ints
+    partners: Ints
     c: Ints
     c_to: Ints
     kept: Mask
+
+    @property
+    def b(self) -> Ints:
+        """Slot of B of each product; under the first setting, if A is sparse."""
+        return np.asarray(self.partners[0])
 
     __repr__ = brief
 
@@ -232,7 +244,7 @@ def _letters_met(bench: Bench, operand: str, sets: list[Mask], number: Ints, set
     return met
 
 
-def find_terms(bench: Bench) -> Terms:
+def find_meetings(bench: Bench) -> Meetings:
     """What enters each output, by executing the instruction.
 
     Hot A against numbered B tells which slot of B each slot of the hot set meets, and so its hot set;
@@ -267,7 +279,7 @@ def find_terms(bench: Bench) -> Terms:
             hint="the instruction is not a plain matrix product of these operands",
         )
     c, c_to, kept = _addends(bench)
-    return Terms(a, d, b, c, c_to, kept)
+    return Meetings(a, d, b, c, c_to, kept)
 
 
 def _owner(sets: list[Mask]) -> Ints:
@@ -317,7 +329,7 @@ __all__ = [
     "Bench",
     "Execute",
     "Extents",
-    "Terms",
-    "find_terms",
+    "Meetings",
+    "find_meetings",
     "hot_sets",
 ]

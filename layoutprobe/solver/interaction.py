@@ -1,40 +1,36 @@
-"""Interaction: what a matrix instruction expects in its slots, observed by executing it.
+"""Interaction: what a matrix instruction does with its slots, observed by executing it.
 
-Meetings (A slot, B slot, D slot) make classes: an A slot and the D slots it reaches share a row;
-a B slot and the D slots it reaches share a column; an A slot and the B slots it meets share a k.
-Names of rows, columns and k cannot be observed; `convention` says how they were given.
-
-An instruction may read a copy of an operand for some outputs and another copy for the rest. Then
-the outputs fall into blocks that have no B (or A) slot in common, and only the documented shape
-says that they form one matrix: blocks are stacked until they fill M x N.
+Whoever can execute the instruction on registers of the solver's choice (a probe, the instruction
+alone, a file that somebody recorded) gets one answer, from which everything is read: what meets,
+the element that each slot must hold, who reads it, and how far all that is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.capture.capture import Capture, Evidence
-from layoutprobe.errors import ProbeError, UsageError
+from layoutprobe.layouts.instruction import Gauge
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.solver.classes import Labels, components
-from layoutprobe.solver.experiment import (
-    Experiment,
-    Meetings,
-    Slots,
-    format_of,
-    interaction_experiment,
-    read_meetings,
-)
-from layoutprobe.solver.lines import block_of, name_k, name_lines, not_a_product, stack
+from layoutprobe.solver.gauge import gauge_of
+from layoutprobe.solver.hotsets import Bench, Execute, Extents, Meetings, find_meetings
+from layoutprobe.solver.lines import Names, Shape, names_of
+from layoutprobe.solver.sparse import FIELDS, find_index
+from layoutprobe.solver.verify import verify
+
+Ints = NDArray[np.int64]
+
+GROUP = 16
+"""Lanes that one bit of `readers` stands for."""
 
 NO_READER = -1
 BOTH_HALVES = 2
-"""Value of `readers` where outputs of both half-waves read a slot."""
+"""What `half_waves` says of slots that no output reads, and that outputs of both half-waves read."""
 
 OWN_ORDER = {
     "M": "rows as this kernel orders them in A and D alike",
@@ -51,31 +47,66 @@ class Interaction:
     Attributes:
         shape: (M, N, K) of the instruction, as documented.
         meetings: every product that was seen.
-        needed: "A", "B", "C", "D" -> the element each slot must hold, under `convention`; HOLE in
-            slots that no output depends on.
-        live: "A", "B", "C", "D" -> bool, some output depends on the slot; axes of the layouts.
-        readers: the same -> int32, the half-wave whose outputs read the slot (0 or 1), BOTH_HALVES
-            or NO_READER.
-        blocks: groups of outputs that share no copy of an operand; 1 where every slot is needed
-            by the whole matrix.
-        stacked: "rows" or "columns": along which the blocks make up the matrix; "" for one block.
+        needed: "A", "B", "C", "D" and, if sparse, "index" -> the element each slot must hold, under
+            `rules`; HOLE in slots that no output depends on. Sparse A is the compressed matrix, M x
+            K/2, and B the dense one. Of several products: see `Shape`.
+        index: int64 [product]: slot of two bits of the index operand that tells the k of the
+            product's A; numbered lane, field. Empty where A is dense.
+        gauge: which renamings no execution can tell apart.
         rules: "M", "N", "K" -> how the lines of that axis got their names, in words.
-        ambiguity: what execution cannot tell, in words.
-        evidence: of the capture.
+        launches: executions by purpose.
     """
 
     shape: tuple[int, int, int]
     meetings: Meetings
     needed: Mapping[str, Layout]
-    live: Mapping[str, NDArray[np.bool_]]
-    readers: Mapping[str, NDArray[np.int32]]
-    blocks: int
-    stacked: str
+    index: Ints
+    gauge: Gauge
     rules: Mapping[str, str]
-    ambiguity: str
-    evidence: Evidence
+    launches: Mapping[str, int]
 
     __repr__ = brief
+
+    @cached_property
+    def live(self) -> Mapping[str, NDArray[np.bool_]]:
+        """Some output depends on the slot; keys and axes of `needed`."""
+        return {name: ~layout.holes for name, layout in self.needed.items()}
+
+    @cached_property
+    def readers(self) -> Mapping[str, NDArray[np.int32]]:
+        """Bit g is set when an output in lanes [16g, 16g + 16) reads the slot; as `live`."""
+        met = self.meetings
+        per_lane = self.needed["D"].row[0, 0].size
+        group = np.int32(1) << (met.d // per_lane // GROUP).astype(np.int32)
+        of_c = np.int32(1) << (met.c_to // per_lane // GROUP).astype(np.int32)
+        read = {"A": (met.a, group), "B": (met.partners, group), "C": (met.c, of_c), "D": (met.d, group)}
+        if "index" in self.needed:
+            read["index"] = (self.index, group)
+        found = {}
+        for name, (slot, bits) in read.items():
+            axes = self.needed[name].row.shape
+            flags = np.zeros(int(np.prod(axes)), np.int32)
+            np.bitwise_or.at(flags, slot, np.broadcast_to(bits, slot.shape))
+            found[name] = flags.reshape(axes)
+        return found
+
+    def half_waves(self, name: str) -> NDArray[np.int32]:
+        """The half-wave whose outputs read each slot (0 or 1), BOTH_HALVES or NO_READER; as `live`."""
+        flags, half = self.readers[name], self.needed[name].lanes // GROUP // 2
+        low, high = flags & (1 << half) - 1 > 0, flags >> half > 0
+        which = np.select([low & high, low, high], [BOTH_HALVES, 0, 1], NO_READER)
+        return which.astype(np.int32)
+
+    @property
+    def ambiguity(self) -> str:
+        """What execution cannot tell of a dense product, in words."""
+        text = "equal modulo a joint permutation of K in A and B, of M in A and D, and of N in B and D"
+        if self.gauge.blocks > 1:
+            text += (
+                f"; separately for each of {self.gauge.blocks} groups of output {self.gauge.stacked}, "
+                "as each reads its own copies"
+            )
+        return text
 
     def convention(self, own: Sequence[str] = ()) -> str:
         """How rows, columns and k got their names, in words.
@@ -86,165 +117,75 @@ class Interaction:
         said = {**self.rules, **{axis: OWN_ORDER[axis] for axis in own}}
         return "; ".join(said[axis] for axis in "MNK")
 
+    def by_register(self) -> Interaction:
+        """The same, with a register of C and D as one slot where one half of it keeps what it held.
 
-def solve_interaction(capture: Capture) -> Interaction:
-    """Layouts that the instruction of an interaction capture needs.
-
-    Args:
-        capture: inputs "a", "b", "c" and output "d", all uint32 [wave, vgpr, lane]; parameters
-            "dtype" (of A and B) and "shape" (M, N, K).
-
-    Raises:
-        UsageError: the capture is not that of this experiment.
-        ProbeError: the instruction is not a matrix product of that shape.
-    """
-    experiment, shape = _experiment_of(capture)
-    return solve_meetings(
-        read_meetings(experiment, np.asarray(capture.outputs["d"])),
-        (experiment.a_slots, experiment.b_slots, experiment.d_slots),
-        shape,
-        32 // experiment.a_slots[2],
-        capture.evidence,
-    )
+        A kernel that moves such an accumulator moves the register.
+        """
+        met, fields = self.meetings, self.needed["D"].fields
+        if fields == 1 or not met.kept.any():
+            return self
+        kept = np.asarray(met.kept.reshape(-1, fields).all(axis=1))
+        met = replace(met, d=met.d // fields, c=met.c // fields, c_to=met.c_to // fields, kept=kept)
+        whole = {}
+        for name in "CD":
+            layout = self.needed[name]
+            row, col = (axis.max(axis=3, keepdims=True) for axis in (layout.row, layout.col))
+            whole[name] = replace(layout, row=row, col=col, field_bits=layout.field_bits * fields)
+        return replace(self, meetings=met, needed={**self.needed, **whole})
 
 
-def _experiment_of(capture: Capture) -> tuple[Experiment, tuple[int, int, int]]:
-    dtype, shape = str(capture.parameters.get("dtype", "f16")), capture.parameters.get("shape", (16, 16, 16))
-    fields = 32 // format_of(dtype).bits
-    try:
-        arrays = {name: np.asarray(capture.inputs[name]) for name in "abc"}
-        arrays["d"] = np.asarray(capture.outputs["d"])
-        m, n, k = (int(extent) for extent in shape)
-    except (KeyError, TypeError, ValueError):
-        raise UsageError(
-            "Not an interaction capture", expected="inputs a, b, c; output d; shape (M, N, K)"
-        ) from None
-    if any(array.ndim != 3 or array.dtype != np.uint32 for array in arrays.values()) or min(m, n, k) < 1:
-        raise UsageError(
-            "Not an interaction capture", expected="uint32 [wave, vgpr, lane], and a positive shape"
-        )
-
-    def slots(name: str, fields: int) -> Slots:
-        _, vgprs, lanes = arrays[name].shape
-        return lanes, vgprs, fields
-
-    experiment = interaction_experiment(slots("a", fields), slots("b", fields), slots("d", 1), dtype)
-    fed = {"a": experiment.a, "b": experiment.b, "c": experiment.c}
-    if (
-        not all(np.array_equal(arrays[name], fed[name]) for name in fed)
-        or len(arrays["d"]) != experiment.waves
-    ):
-        raise UsageError(
-            "The capture was not fed with this version's interaction experiment", hint="record it again"
-        )
-    if not capture.defined("d").all():
-        raise ProbeError("The interaction probe returned undefined bits", hint="the probe kernel is at fault")
-    return experiment, (m, n, k)
-
-
-def solve_meetings(
-    met: Meetings,
-    slots: tuple[Slots, Slots, Slots],
-    shape: tuple[int, int, int],
-    field_bits: int,
-    evidence: Evidence,
-    result_bits: int = 32,
+def solve_instruction(
+    extents: Extents, shape: tuple[int, int, int], execute: Execute, products: int = 1
 ) -> Interaction:
-    """The same from the meetings themselves.
+    """What a matrix instruction does with its slots.
 
     Args:
-        met: slots that meet.
-        slots: extents of A, B, and C and D.
-        shape: (M, N, K).
-        field_bits: width of an element of A and B.
-        evidence: what it rests on.
-        result_bits: width of a slot of C and D.
+        extents: registers and element types of its operands.
+        shape: (M, N, K) as documented; what is found must fill it.
+        execute: runs the instruction.
+        products: independent products that it computes, as documented; each has that shape.
 
     Raises:
-        ProbeError: they are not those of an M x N x K product.
+        ProbeError: it is no matrix product of that shape.
     """
-    m, n, _ = shape
-    a_slots, b_slots, d_slots = slots
-    n_a, n_b, n_d = (int(np.prod(s)) for s in slots)
-    row_a, row_d = components(met.a, met.d, n_a, n_d)
-    col_b, col_d = components(met.b, met.d, n_b, n_d)
-    k_a, k_b = components(met.a, met.b, n_a, n_b)
-    block_row, stacked, blocks = stack(row_d, col_d, shape)
-    block_col = block_of(col_d, row_d, block_row)
-    block_k = block_of(k_a, row_a, block_row)
-    rows, row_rule = name_lines(row_a, a_slots, block_row, m, blocks if stacked == "columns" else 1)
-    cols, col_rule = name_lines(col_b, b_slots, block_col, n, blocks if stacked == "rows" else 1)
-    ks, k_rule = name_k(k_a, a_slots, block_k, m if "modulo" in row_rule else 0)
-    _check_product(met, (rows[row_d], cols[col_d], ks[k_a]), (k_a, k_b), row_d, shape)
+    bench, whole = Bench(extents, execute), Shape(*shape, products)
+    met = find_meetings(bench)
+    names = names_of(extents, whole, met)
+    index = find_index(bench, met, names.b_k % 4) if extents.sparse else np.zeros(0, np.int64)
+    verify(bench, met, index)
+    gauge = gauge_of(met, names, whole)
+    needed = _layouts(extents, whole, met, names, index)
+    return Interaction(shape, met, needed, index, gauge, names.rules, bench.launches)
 
-    live_d = row_d >= 0
-    row_of_d, col_of_d = np.where(live_d, rows[row_d], HOLE), np.where(live_d, cols[col_d], HOLE)
-    live_a, live_b = row_a >= 0, col_b >= 0
-    row_of_c, col_of_c = np.full(n_d, HOLE), np.full(n_d, HOLE)
-    row_of_c[met.c], col_of_c[met.c] = row_of_d[met.c_to], col_of_d[met.c_to]
-    named = {
-        "A": (np.where(live_a, rows[row_a], HOLE), np.where(live_a, ks[k_a], HOLE), a_slots, field_bits),
-        "B": (np.where(live_b, ks[k_b], HOLE), np.where(live_b, cols[col_b], HOLE), b_slots, field_bits),
-        "C": (row_of_c, col_of_c, d_slots, result_bits),
-        "D": (row_of_d, col_of_d, d_slots, result_bits),
+
+def _layouts(extents: Extents, shape: Shape, met: Meetings, names: Names, index: Ints) -> dict[str, Layout]:
+    """Element of every live slot."""
+    kept = shape.k // 2 if extents.sparse else shape.k
+    c_row, c_col = (np.full(extents.count("D"), HOLE, np.int64) for _ in range(2))
+    c_row[met.c], c_col[met.c] = names.d_row[met.c_to], names.d_col[met.c_to]
+    tables = {
+        "A": ((shape.rows, kept), names.a_row, names.a_k),
+        "B": ((shape.k, shape.cols), names.b_k, names.b_col),
+        "C": ((shape.rows, shape.cols), c_row, c_col),
+        "D": ((shape.rows, shape.cols), names.d_row, names.d_col),
     }
-    needed = {name: _layout(name, shape, *parts) for name, parts in named.items()}
-    d_half = np.arange(n_d) // (n_d // d_slots[0]) * 2 // d_slots[0]
-    readers = {
-        "A": _readers(met.a, d_half[met.d], a_slots),
-        "B": _readers(met.b, d_half[met.d], b_slots),
-        "C": _readers(met.c, d_half[met.c_to], d_slots),
-        "D": _readers(np.flatnonzero(live_d), d_half[live_d], d_slots),
+    found = {
+        name: _layout(name, extent, row, col, extents.slots(name), extents.bits(name))
+        for name, (extent, row, col) in tables.items()
     }
-    gauge = "equal modulo a joint permutation of K in A and B, of M in A and D, and of N in B and D"
-    if blocks > 1:
-        gauge += f"; separately for each of {blocks} groups of output {stacked}, as each reads its own copies"
-    return Interaction(
-        shape=shape,
-        meetings=met,
-        needed=needed,
-        live={name: ~layout.holes for name, layout in needed.items()},
-        readers=readers,
-        blocks=blocks,
-        stacked=stacked,
-        rules={"M": f"row of A = {row_rule}", "N": f"column of B = {col_rule}", "K": k_rule},
-        ambiguity=gauge,
-        evidence=evidence,
-    )
-
-
-def _check_product(
-    met: Meetings,
-    names: tuple[Labels, Labels, Labels],
-    k_labels: tuple[Labels, Labels],
-    row_d: Labels,
-    shape: tuple[int, int, int],
-) -> None:
-    """Every output must be a sum over all k, each once."""
-    m, n, k = shape
-    row_of_d, col_of_d, k_of_a = names
-    if (k_labels[0][met.a] != k_labels[1][met.b]).any() or met.a.size != m * n * k:
-        raise not_a_product(shape, f"{met.a.size} products")
-    term = (row_of_d[met.d] * n + col_of_d[met.d]) * k + k_of_a[met.a]
-    if (
-        int(k_of_a.max()) >= k
-        or np.unique(term).size != m * n * k
-        or np.unique(met.d).size != (row_d >= 0).sum()
-    ):
-        raise not_a_product(shape, "some outputs miss a k, or have one twice")
+    if extents.sparse:
+        row, col = (np.full(extents.lanes * FIELDS, HOLE, np.int64) for _ in range(2))
+        row[index], col[index] = names.a_row[met.a], names.a_k[met.a]
+        found["index"] = _layout("index", (shape.rows, kept), row, col, (extents.lanes, 1, FIELDS), 2)
+    return found
 
 
 def _layout(
-    name: str, shape: tuple[int, int, int], row: Labels, col: Labels, slots: Slots, bits: int
+    name: str, shape: tuple[int, int], row: Ints, col: Ints, slots: tuple[int, int, int], bits: int
 ) -> Layout:
-    m, n, k = shape
-    extent = {"A": (m, k), "B": (k, n)}.get(name, (m, n))
     axes = (1, *slots)
-    return Layout(name, extent, row.astype(np.int32).reshape(axes), col.astype(np.int32).reshape(axes), bits)
+    return Layout(name, shape, row.astype(np.int32).reshape(axes), col.astype(np.int32).reshape(axes), bits)
 
 
-def _readers(slot: Labels, half: Labels, slots: Slots) -> NDArray[np.int32]:
-    read = np.zeros((2, int(np.prod(slots))), np.bool_)
-    read[half, slot] = True
-    which = np.select([read[0] & read[1], read[0], read[1]], [BOTH_HALVES, 0, 1], NO_READER)
-    return which.astype(np.int32).reshape(1, *slots)
+__all__ = ["BOTH_HALVES", "GROUP", "NO_READER", "OWN_ORDER", "Interaction", "solve_instruction"]

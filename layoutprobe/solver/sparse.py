@@ -7,25 +7,27 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import ProbeError
 from layoutprobe.solver.alphabet import alphabet_of, digits_of
-from layoutprobe.solver.hotsets import Bench, Terms
+from layoutprobe.solver.hotsets import Bench, Meetings
 
 Ints = NDArray[np.int64]
 
-NIBBLES = 8
-"""Index pairs in a register."""
+FIELDS = 16
+"""Places, of two bits each, in an index register."""
+NIBBLES = FIELDS // 2
+"""Pairs of them."""
 _PAIRS = np.array([0x4, 0x9, 0xE], np.int64)
 """(0,1), (1,2), (2,3): whichever of its two values an element is told by, these are three places."""
 LEGAL_PAIRS = np.array([0x4, 0x8, 0xC, 0x9, 0xD, 0xE], np.int64)
 """All pairs of ascending places: (0,1), (0,2), (0,3), (1,2), (1,3), (2,3)."""
 
 
-def kinds_of(terms: Terms) -> Ints:
+def kinds_of(met: Meetings) -> Ints:
     """By which half of an index pair each term's element of A is told: 0 the low bits, 1 the high.
 
     Raises:
         ProbeError: neither half explains what the settings of the index select.
     """
-    zero_one, one_two, _, zero_two = terms.b
+    zero_one, one_two, _, zero_two = met.partners
     low, high = zero_one == zero_two, one_two == zero_two
     if (low == high).any():
         raise ProbeError(
@@ -42,8 +44,8 @@ def words_of(pairs: Ints) -> NDArray[np.uint32]:
     return np.asarray(np.bitwise_or.reduce(pairs << shifts, axis=-1), np.uint32)
 
 
-def find_index(bench: Bench, terms: Terms, place: Ints) -> Ints:
-    """Slot of the index operand that tells each term's k: lane * 16 + two-bit field; [term].
+def find_index(bench: Bench, met: Meetings, place: Ints) -> Ints:
+    """Slot of the index operand that tells each term's k: lane * FIELDS + two-bit field; [term].
 
     Every index pair is numbered in threes, and written as one of three legal pairs; with one
     element of A hot at a time, each output shows which place it was given, digit by digit. Three
@@ -51,7 +53,7 @@ def find_index(bench: Bench, terms: Terms, place: Ints) -> Ints:
 
     Args:
         bench: executes.
-        terms: what meets.
+        met: what meets.
         place: place in its group, 0 to 3, of every slot of B.
     """
     extents = bench.extents
@@ -60,17 +62,17 @@ def find_index(bench: Bench, terms: Terms, place: Ints) -> Ints:
     number = np.arange(count)
     trits = np.stack([number // 3**digit % 3 for digit in range(digits)])
     index = words_of(_PAIRS[trits].reshape(digits, extents.lanes, NIBBLES))
-    kind = kinds_of(terms)
+    kind = kinds_of(met)
 
     # One element of each output is hot at a time: outputs number theirs from 0.
-    order = np.lexsort((terms.a, terms.d))
-    first = np.searchsorted(terms.d[order], terms.d[order])
+    order = np.lexsort((met.a, met.d))
+    first = np.searchsorted(met.d[order], met.d[order])
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size) - first
     sets = int(rank.max()) + 1
     slots = np.zeros((sets, extents.count("A")), np.uint32)
-    slots[rank, terms.a] = alphabet_of(extents.types["A"]).one
-    _check_hot(terms, rank, slots)
+    slots[rank, met.a] = alphabet_of(extents.types["A"]).one
+    _check_hot(met, rank, slots)
     letters = alphabet_of(extents.types["B"])
     places = letters.letters(4)[place % 4][None]
     value = bench.run(
@@ -80,7 +82,7 @@ def find_index(bench: Bench, terms: Terms, place: Ints) -> Ints:
         b=places,
         index=np.tile(index, (sets, 1)),
     ).reshape(sets, digits, -1)
-    seen = value[rank, :, terms.d]
+    seen = value[rank, :, met.d]
     names = letters.value(letters.letters(4))
     at = np.minimum(np.searchsorted(names, seen), 3)
     trit = at - kind[:, None]
@@ -92,12 +94,12 @@ def find_index(bench: Bench, terms: Terms, place: Ints) -> Ints:
             hint="the instruction is not sparse in groups of four",
         )
     lane, nibble = np.divmod(found, NIBBLES)
-    return np.asarray(lane * 16 + 2 * nibble + kind)
+    return np.asarray(lane * FIELDS + 2 * nibble + kind)
 
 
-def _check_hot(terms: Terms, rank: Ints, slots: NDArray[np.uint32]) -> None:
+def _check_hot(met: Meetings, rank: Ints, slots: NDArray[np.uint32]) -> None:
     """Ranks must agree between the outputs that share a slot: then one slot an output is hot."""
     owner = np.full(slots.shape[1], -1)
-    owner[terms.a] = rank
-    if (owner[terms.a] != rank).any():
+    owner[met.a] = rank
+    if (owner[met.a] != rank).any():
         raise ProbeError("Two outputs of one row do not sum the same slots of A")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import ProbeError
 from layoutprobe.solver.alphabet import alphabet_of
-from layoutprobe.solver.hotsets import PLACES, Bench, Terms
+from layoutprobe.solver.hotsets import PLACES, Bench, Meetings
 from layoutprobe.solver.sparse import LEGAL_PAIRS, NIBBLES, kinds_of, words_of
 
 ROUNDS = 8
@@ -21,12 +21,12 @@ ROUNDS = 8
 _TOP = 3
 
 
-def verify(bench: Bench, terms: Terms, index: NDArray[np.int64]) -> None:
+def verify(bench: Bench, met: Meetings, index: NDArray[np.int64]) -> None:
     """Execute with random operands, and compare every output.
 
     Args:
         bench: executes.
-        terms: what was found.
+        met: what was found.
         index: slot of the index operand by term; empty where A is dense.
 
     Raises:
@@ -48,15 +48,15 @@ def verify(bench: Bench, terms: Terms, index: NDArray[np.int64]) -> None:
         operands["index"] = words_of(pairs)
         places = (pairs[..., None] >> np.array([0, 2]) & 3).reshape(ROUNDS, -1)
     observed = bench.run("random operands", ROUNDS, **operands)
-    b = np.broadcast_to(terms.b[0], (ROUNDS, terms.a.size))
+    b = np.broadcast_to(met.partners[0], (ROUNDS, met.a.size))
     if extents.sparse:
-        b = _selected(terms, places[:, index])
-    product = numbers["a"][:, terms.a] * np.take_along_axis(numbers["b"], b, axis=1)
+        b = _selected(met, places[:, index])
+    product = numbers["a"][:, met.a] * np.take_along_axis(numbers["b"], b, axis=1)
     expected = np.zeros(observed.shape, np.int64)
     for wave in range(ROUNDS):
-        np.add.at(expected[wave], terms.d, product[wave])
-    expected[:, terms.c_to] += numbers["c"][:, terms.c]
-    expected[:, terms.kept] = numbers["old"][:, terms.kept]
+        np.add.at(expected[wave], met.d, product[wave])
+    expected[:, met.c_to] += numbers["c"][:, met.c]
+    expected[:, met.kept] = numbers["old"][:, met.kept]
     if not np.array_equal(observed, expected):
         wave, slot = (int(x) for x in np.argwhere(observed != expected)[0])
         raise ProbeError(
@@ -68,15 +68,15 @@ def verify(bench: Bench, terms: Terms, index: NDArray[np.int64]) -> None:
         )
 
 
-def _selected(terms: Terms, places: NDArray[np.int64]) -> NDArray[np.int64]:
+def _selected(met: Meetings, places: NDArray[np.int64]) -> NDArray[np.int64]:
     """Slot of B that each term meets when its element has that place: [wave, term].
 
     Each element was seen in three of the four places. The fourth is one that no legal pair gives it:
     places ascend, so that the lower of two is never 3, and the higher never 0.
     """
-    kind = kinds_of(terms)
-    term = np.arange(terms.a.size)
-    by_place = np.full((4, terms.a.size), -1)
-    for setting in range(len(terms.b)):
-        by_place[np.array(PLACES)[kind, setting], term] = terms.b[setting]
+    kind = kinds_of(met)
+    term = np.arange(met.a.size)
+    by_place = np.full((4, met.a.size), -1)
+    for setting in range(len(met.partners)):
+        by_place[np.array(PLACES)[kind, setting], term] = met.partners[setting]
     return np.asarray(by_place[places, term])

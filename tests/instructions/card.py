@@ -1,4 +1,4 @@
-"""A card that does what tables say: a backend that computes D of the instruction probe with numpy.
+"""A card that does what tables say: a backend that computes D of the interaction probe with numpy.
 
 It runs no code; it takes the probe's launches and answers as an instruction with those layouts
 would. What the tables say may be wrong on purpose.
