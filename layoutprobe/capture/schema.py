@@ -18,8 +18,12 @@ _MAX_ITEMS = 256
 _MAX_CAPTURES = 2048
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./ -]{0,127}")
 _KEY = re.compile(r"[0-9a-f]{64}")
-RENAMED = {"instruction": "interaction", "interaction": "one-hot interaction"}
-"""Probes of version 1 by the names of today. The second was fed otherwise, and is asked no more."""
+RENAMED = {
+    "instruction": "interaction",
+    "interaction": "one-hot interaction",
+    "nvidia/interaction": "nvidia/one-hot interaction",
+}
+"""Probes of version 1 by the names of today. Those with one slot hot at a time are asked no more."""
 _ROLES = ("inputs", "outputs", "undefined")
 _KEYS = {"probe", "arch", "evidence", "parameters", "toolchain", "device", "time", *_ROLES}
 

@@ -17,7 +17,7 @@ HOLE = -1
 UNKNOWN = -2
 """A coordinate that the observation leaves open: the slot holds one of several elements."""
 
-FIELD_NAMES = {32: "", 16: "half", 8: "byte", 4: "nibble"}
+FIELD_NAMES = {64: "", 32: "", 16: "half", 8: "byte", 4: "nibble"}
 """What a field of a VGPR is called, by its width in bits."""
 
 
@@ -37,8 +37,8 @@ class Layout:
         shape: (rows, cols) of the logical tile: A is M x K, B is K x N, C and D are M x N.
         row: int32, axes [wave, lane, vgpr, field]; row of the element in the slot, HOLE or UNKNOWN.
         col: int32, same axes.
-        field_bits: width of one field in bits (32, 16, 8 or 4). Field f of a VGPR is
-            bits [f*field_bits, (f+1)*field_bits).
+        field_bits: width of one field in bits (64, 32, 16, 8 or 4). Field f of a VGPR is
+            bits [f*field_bits, (f+1)*field_bits). Of 64 bits, the axis "vgpr" counts pairs of VGPRs.
     """
 
     matrix: str
@@ -88,7 +88,8 @@ class Layout:
     def place(self, slot: tuple[int, ...]) -> dict[str, object]:
         """A slot by the names of its axes, in the order of a finding."""
         wave, lane, vgpr, field = (int(x) for x in slot)
-        where: dict[str, object] = {"wave": wave, "lane": lane, "vgpr": vgpr}
+        first = vgpr * max(1, self.field_bits // 32)
+        where: dict[str, object] = {"wave": wave, "lane": lane, "vgpr": first}
         if name := FIELD_NAMES.get(self.field_bits, "field"):
             where[name] = ("low", "high")[field] if self.fields == 2 else field
         return where

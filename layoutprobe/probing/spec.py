@@ -1,6 +1,6 @@
 """What a probe declares about itself: one .hip (or .cu) and one .toml beside it.
 
-The .toml states the kernel's name (none where kernels are named after the matrix instruction), its
+The .toml states the kernel's name ("mnemonic" where there is one for every matrix instruction), its
 workgroup size ("block"), how the grid follows ("one" workgroup, as many as the input's "waves" need,
 or as many as block "tiles" cover the output), the block tile [M, N, K], which defines it understands,
 which matrix instruction it executes per dtype, where each wave's tile begins ([wave_tile]), and its
@@ -29,6 +29,9 @@ SLOT_NAMES = ("wave", "lane", "vgpr", "half")
 
 REGISTERS = ("a_vgprs", "b_vgprs", "d_vgprs")
 """Extents that the matrix instruction gives: attributes of MatrixInstruction."""
+
+MNEMONIC = "mnemonic"
+"""Stands for the name of the kernel where it is that of the matrix instruction."""
 
 _GRIDS = ("one", "waves", "tiles")
 _ROLES = ("in", "out", "size")
@@ -71,7 +74,7 @@ class ProbeSpec:
         name: "operand", "gemm/standard"...
         source: the .hip or .cu file.
         include: directory that its #include lines are relative to.
-        kernel: name of its kernel; "" until `sized` where each matrix instruction has one of its name.
+        kernel: name of its kernel; MNEMONIC, until `sized`, where each matrix instruction has one.
         block: work-items of a workgroup.
         grid: "one", "waves" or "tiles".
         tile: (M, N, K) of the block tile; 0 where the probe has no such extent.
@@ -101,7 +104,7 @@ class ProbeSpec:
         return self.block // LANES
 
     def sized(self, instruction: MatrixInstruction | None) -> ProbeSpec:
-        """The same with what the matrix instruction gives: extents, and a name for a kernel without one.
+        """The same with what the matrix instruction gives: extents, and the name of its kernel.
 
         As it is where there is no instruction.
         """
@@ -112,7 +115,8 @@ class ProbeSpec:
             replace(a, shape=tuple(registers.get(extent, extent) for extent in a.shape))
             for a in self.arguments
         )
-        return replace(self, arguments=tuple(arguments), kernel=self.kernel or instruction.name)
+        kernel = instruction.name if self.kernel == MNEMONIC else self.kernel
+        return replace(self, arguments=tuple(arguments), kernel=kernel)
 
     def argument(self, name: str) -> ArgumentSpec:
         """The argument of that name.
@@ -203,7 +207,7 @@ def _read(table: Table, name: str, source: Path, include: Path) -> ProbeSpec:
         name=name,
         source=source,
         include=include,
-        kernel=table.name("kernel", default="" if instructions else None),
+        kernel=table.name("kernel"),
         block=block,
         grid=grid,
         tile=(m, n, k),

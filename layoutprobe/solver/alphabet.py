@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
+from layoutprobe.numbers.digits import digits_of
 
-Words = NDArray[np.uint32]
+Words = NDArray[np.unsignedinteger]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,15 @@ class Alphabet:
     bias: int = 0
     step: int = 1
 
+    @property
+    def raw(self) -> type[np.uint32] | type[np.uint64]:
+        """What raw codes are kept in."""
+        return np.uint64 if self.bits > 32 else np.uint32
+
+    def hot(self, where: NDArray[np.bool_]) -> Words:
+        """Raw codes: one where that is set, else zero."""
+        return np.where(where, self.raw(self.one), self.raw(0))
+
     def value(self, raw: NDArray[np.integer]) -> NDArray[np.float64]:
         """Numbers of raw codes; only of codes that are zero or positive and finite."""
         raw = np.asarray(raw, np.int64)
@@ -53,18 +63,18 @@ class Alphabet:
 
     def letters(self, count: int) -> Words:
         """Raw codes of the first letters."""
-        return (self.one + self.step * np.arange(count)).astype(np.uint32)
+        return (self.one + self.step * np.arange(count)).astype(self.raw)
 
     def integers(self, values: NDArray[np.integer]) -> Words:
         """Raw codes of small integers; floats have 0 to 8 exactly."""
         whole = np.asarray(values, np.int64)
         if not self.exponent:
-            return whole.astype(np.uint32)
+            return whole.astype(self.raw)
         fraction = self.bits - 1 - self.exponent
         mantissa, exponent = np.frexp(whole.astype(np.float64))
         low = np.ldexp(2 * mantissa - 1, fraction).astype(np.int64)
-        raw = np.where(whole == 0, 0, (exponent - 1 + self.bias << fraction) + low)
-        return raw.astype(np.uint32)
+        raw = np.where(whole == 0, 0, (exponent.astype(np.int64) - 1 + self.bias << fraction) + low)
+        return raw.astype(self.raw)
 
 
 def _float(name: str, bits: int, exponent: int, bias: int, top: int, step: int = 1) -> Alphabet:
@@ -80,6 +90,7 @@ ALPHABETS = {
         _float("fp8", 8, 4, 7, 0x7E),  # 0x7F is a NaN, and there are no infinities
         _float("bf8", 8, 5, 15, 0x7B),
         _float("f32", 32, 8, 127, 0x7F7FFFFF),
+        _float("f64", 64, 11, 1023, 0x7FEFFFFFFFFFFFFF),
         _float("tf32", 32, 8, 127, 0x7F7FE000, 1 << 13),  # an f32 whose low 13 bits do not count
         Alphabet("iu8", 8, 1, 255),
         Alphabet("i8", 8, 1, 127),
@@ -99,14 +110,6 @@ def alphabet_of(name: str) -> Alphabet:
     if name not in ALPHABETS:
         raise UsageError(f"no element type named {name[:80]!r}", expected="one of: " + ", ".join(ALPHABETS))
     return ALPHABETS[name]
-
-
-def digits_of(count: int, base: int) -> int:
-    """How many digits of that base number `count` things: the fewest with base ** digits >= count."""
-    digits = 1
-    while base**digits < count:
-        digits += 1
-    return digits
 
 
 def coded(count: int, alphabet: Alphabet) -> Words:

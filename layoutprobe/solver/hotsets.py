@@ -30,6 +30,8 @@ from layoutprobe.solver.observe import join_fields, split_fields
 Words = NDArray[np.uint32]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Elements = NDArray[np.unsignedinteger]
+"""Raw elements by slot."""
 
 Execute = Callable[[Mapping[str, Words]], Words]
 """Runs the instruction once per wave: operands "a", "b", "c" and "old" (what D held before), or
@@ -120,7 +122,7 @@ class Bench:
     execute: Execute
     launches: dict[str, int] = field(default_factory=dict)
 
-    def run(self, purpose: str, waves: int, **slots: Words) -> NDArray[np.float64]:
+    def run(self, purpose: str, waves: int, **slots: Elements) -> NDArray[np.float64]:
         """Numbers in the slots of D: [wave, slot].
 
         Args:
@@ -133,8 +135,8 @@ class Bench:
         operands = {}
         for name, operand in (("a", "A"), ("b", "B"), ("c", "D"), ("old", "D")):
             shape = self.extents.slots(operand)
-            given = slots.get(name, np.zeros((1, self.extents.count(operand)), np.uint32))
-            words = join_fields(given.reshape(-1, *shape))
+            nothing = np.zeros((1, self.extents.count(operand)), alphabet_of(self.extents.types[operand]).raw)
+            words = join_fields(slots.get(name, nothing).reshape(-1, *shape))
             operands[name] = np.ascontiguousarray(np.broadcast_to(words, (waves, *words.shape[1:])))
         if self.extents.sparse:
             del operands["old"]
@@ -142,8 +144,8 @@ class Bench:
             operands["index"] = np.ascontiguousarray(
                 np.broadcast_to(index[:, None, :], (waves, 1, self.extents.lanes))
             )
-        raw = split_fields(self.execute(operands), self.extents.bits("D")).reshape(waves, -1)
-        return alphabet_of(self.extents.types["D"]).value(raw)
+        d = split_fields(self.execute(operands), self.extents.bits("D")).reshape(waves, -1)
+        return alphabet_of(self.extents.types["D"]).value(d)
 
 
 def hot_sets(bench: Bench, operand: str) -> list[Mask]:
@@ -151,10 +153,10 @@ def hot_sets(bench: Bench, operand: str) -> list[Mask]:
     extents, other = bench.extents, "B" if operand == "A" else "A"
     lanes, vgprs, fields = extents.slots(operand)
     one, ones = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
-    partner = np.full((1, extents.count(other)), ones.one, np.uint32)
+    partner = np.full((1, extents.count(other)), ones.one, ones.raw)
 
     def count(sets: list[Mask]) -> NDArray[np.float64]:
-        hot = np.stack(sets).astype(np.uint32) * np.uint32(one.one)
+        hot = one.hot(np.stack(sets))
         return bench.run(
             f"hot sets of {operand}", len(sets), **{operand.lower(): hot, other.lower(): partner}
         )
@@ -166,7 +168,7 @@ def hot_sets(bench: Bench, operand: str) -> list[Mask]:
     counts = count(pending)
     found: list[Mask] = []
     while pending:
-        _check_counts(counts, operand)
+        _check_counts(counts, operand, extents.count(operand))
         found += [s for s, c in zip(pending, counts, strict=True) if c.max() == 1]
         wide = [(s, c) for s, c in zip(pending, counts, strict=True) if c.max() > 1]
         lower = [_lower_half(s) for s, _ in wide]
@@ -180,12 +182,13 @@ def hot_sets(bench: Bench, operand: str) -> list[Mask]:
     return found
 
 
-def _check_counts(counts: NDArray[np.float64], operand: str) -> None:
-    if (counts < 0).any() or (counts != np.floor(counts)).any():
+def _check_counts(counts: NDArray[np.float64], operand: str, most: int) -> None:
+    wrong = (counts < 0) | (counts != np.floor(counts)) | (counts > most * most)
+    if wrong.any():
         raise ProbeError(
             f"With ones in both operands, an output does not count slots of {operand}",
             expected="how many products it sums",
-            observed=f"{counts.ravel()[((counts < 0) | (counts != np.floor(counts))).ravel()][0]}",
+            observed=f"{counts[wrong][0]:g}",
             hint="the instruction is not a plain matrix product of these operands",
         )
 
@@ -220,7 +223,7 @@ def _letters_met(bench: Bench, operand: str, sets: list[Mask], number: Ints, set
     one, letters = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
     count = int(number.max()) + 1
     rows = coded(count, letters)[:, number]
-    hot = np.repeat(np.stack(sets).astype(np.uint32) * np.uint32(one.one), len(rows), axis=0)
+    hot = np.repeat(one.hot(np.stack(sets)), len(rows), axis=0)
     waves = len(sets) * len(rows) * settings
     index = np.repeat(np.array(INDEX_SETTINGS[:settings], np.uint32), len(sets) * len(rows))
     value = bench.run(

@@ -101,7 +101,9 @@ class Interaction:
     def ambiguity(self) -> str:
         """What execution cannot tell of a dense product, in words."""
         text = "equal modulo a joint permutation of K in A and B, of M in A and D, and of N in B and D"
-        if self.gauge.blocks > 1:
+        if self.gauge.stacked == "products":
+            text += f"; separately for each of {self.gauge.blocks} products"
+        elif self.gauge.blocks > 1:
             text += (
                 f"; separately for each of {self.gauge.blocks} groups of output {self.gauge.stacked}, "
                 "as each reads its own copies"

@@ -60,8 +60,10 @@ class Match:
     __repr__ = brief
 
 
-def split_fields(raw: Raw, field_bits: int) -> NDArray[np.uint32]:
+def split_fields(raw: Raw, field_bits: int) -> Raw:
     """Slots [wave, lane, vgpr, field] of a register dump [wave, vgpr, lane].
+
+    An element of 64 bits fills two VGPRs, the low word first; then the third axis counts pairs.
 
     Raises:
         UsageError: not a register dump, or no such field width.
@@ -72,8 +74,11 @@ def split_fields(raw: Raw, field_bits: int) -> NDArray[np.uint32]:
             expected="uint32 [wave, vgpr, lane]",
             observed=f"{raw.dtype} with {raw.ndim} axes",
         )
-    if field_bits not in (32, 16, 8, 4):
-        raise UsageError(f"A VGPR has no fields of {field_bits} bits", expected="32, 16, 8 or 4")
+    if field_bits not in (64, 32, 16, 8, 4):
+        raise UsageError(f"A VGPR has no fields of {field_bits} bits", expected="64, 32, 16, 8 or 4")
+    if field_bits == 64:
+        low, high = (raw[:, word::2].transpose(0, 2, 1).astype(np.uint64) for word in (0, 1))
+        return np.asarray(low | high << np.uint64(32))[..., None]
     shifts = np.arange(0, 32, field_bits, dtype=np.uint32)
     mask = np.uint32((1 << field_bits) - 1)
     fields = (raw.transpose(0, 2, 1)[..., None] >> shifts) & mask
@@ -81,7 +86,14 @@ def split_fields(raw: Raw, field_bits: int) -> NDArray[np.uint32]:
 
 
 def join_fields(slots: Raw) -> NDArray[np.uint32]:
-    """Register dump [wave, vgpr, lane] with the given slots [wave, lane, vgpr, field]."""
+    """Register dump [wave, vgpr, lane] with the given slots [wave, lane, vgpr, field].
+
+    Slots of type uint64 fill two VGPRs each.
+    """
+    if slots.dtype == np.uint64:
+        halves = np.concatenate([slots, slots >> np.uint64(32)], axis=3).astype(np.uint32)
+        words = halves.reshape(*slots.shape[:2], -1)
+        return np.ascontiguousarray(words.transpose(0, 2, 1))
     fields = slots.shape[3]
     shifts = np.arange(0, 32, 32 // fields, dtype=np.uint32)
     words = np.bitwise_or.reduce(slots.astype(np.uint32) << shifts, axis=3)

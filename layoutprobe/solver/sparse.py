@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import ProbeError
-from layoutprobe.solver.alphabet import alphabet_of, digits_of
+from layoutprobe.numbers.digits import digits_of
+from layoutprobe.solver.alphabet import alphabet_of
 from layoutprobe.solver.hotsets import Bench, Meetings
 
 Ints = NDArray[np.int64]

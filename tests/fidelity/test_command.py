@@ -336,7 +336,7 @@ def test_a_lost_card_leaves_bundle_and_page(
     assert "the card was lost" in out
     assert "undecided: 16-bit loads and stores, arithmetic" in out
     assert sorted(os.listdir(tmp_path)) == ["x.cap", "x.html"]
-    assert {one.probe for one in read_captures(tmp_path / "x.cap").captures} == {"instruction"}
+    assert {one.probe for one in read_captures(tmp_path / "x.cap").captures} == {"interaction"}
 
 
 def test_a_card_that_answers_nothing_leaves_no_bundle(

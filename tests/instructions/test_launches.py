@@ -19,7 +19,8 @@ from instructions.card import Card
 from layoutprobe import instructions
 from layoutprobe.instructions import Prober, Variant
 from layoutprobe.instructions.solving import extents_of, solved_by
-from layoutprobe.solver.alphabet import ALPHABETS, coded, decoded, digits_of
+from layoutprobe.numbers.digits import digits_of
+from layoutprobe.solver.alphabet import ALPHABETS, coded, decoded
 from layoutprobe.solver.hotsets import Bench, hot_sets
 
 Words = NDArray[np.uint32]
@@ -41,7 +42,7 @@ def test_the_search_takes_no_more_than_the_bounds(variant: Variant) -> None:
     card = card_of(variant)
     solved = solved_by(variant, card.execute)
     extents, form = extents_of(variant), variant.form
-    terms = Counter(solved.terms.d.tolist())
+    terms = Counter(solved.meetings.d.tolist())
     assert set(terms.values()) == {form.shape[2] // (2 if form.sparse else 1)}
     products = max(terms.values())
     settings = 4 if form.sparse else 1
@@ -74,7 +75,17 @@ def test_hot_sets_are_as_few_as_an_output_has_products(variant: Variant) -> None
 
 def test_fewer_digits_cannot_number_the_slots() -> None:
     """An output answers with one of `size` letters, or zero: two slots share every shorter code."""
-    for name, count in (("iu4", 512), ("iu4", 256), ("iu8", 512), ("fp8", 256), ("bf8", 512), ("f16", 1024)):
+    for name, count in (
+        ("iu4", 512),
+        ("iu4", 256),
+        ("iu8", 512),
+        ("bf16", 512),
+        ("f16", 512),
+        ("f64", 512),
+        ("fp8", 256),
+        ("bf8", 512),
+        ("f16", 1024),
+    ):
         rows = coded(count, ALPHABETS[name])
         assert np.unique(rows, axis=1).shape[1] == count
         shown = ALPHABETS[name].value(rows)
@@ -162,7 +173,7 @@ def test_no_digit_with_hot_a_can_be_spared(variant: Variant) -> None:
     for digit, executions in of_digit.items():
         # A card with copies reads those of its own lanes: exchange within sixteen.
         group = extents.count("B") // (variant.wave // 16 if variant.form.family == "rdna3" else 1)
-        pairs = _alike(np.delete(rows, digit, axis=0), solved.terms.b[0], group)
+        pairs = _alike(np.delete(rows, digit, axis=0), solved.meetings.b, group)
         seen = [set(told_apart(card, slots_exchanged(card, *pair), fed).tolist()) & half for pair in pairs]
         assert pairs
         assert all(found and found <= executions for found in seen), f"digit {digit}"

@@ -59,7 +59,7 @@ def agrees(result: InstructionLayout, form: MatrixForm) -> bool:
 
 
 def test_every_instruction_of_the_table_was_recorded() -> None:
-    runs = [capture for capture in recorded().captures if capture.probe == "instruction"]
+    runs = [capture for capture in recorded().captures if capture.probe == "interaction"]
     names = {capture.parameters["instruction"] for capture in runs}
     assert names == {form.name for form in FORMS}
     assert len(names) == 32
@@ -125,7 +125,7 @@ def test_another_layout_is_seen(form: MatrixForm, change: str) -> None:
 
 
 def test_a_question_that_was_not_asked_is_not_answered() -> None:
-    with pytest.raises(UsageError, match="has no run of instruction on sm_80"):
+    with pytest.raises(UsageError, match="has no run of interaction on sm_80"):
         instructions.solve(FORMS[0].name, "sm_80", backend=Replay(recorded()))
 
 

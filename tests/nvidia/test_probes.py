@@ -6,6 +6,8 @@ by the commands that serve the emulator.
 
 from __future__ import annotations
 
+import json
+import zipfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,7 +19,8 @@ from nvidia.ptx_formulas import A, B, D, Formula
 import layoutprobe
 from layoutprobe.backends.source import Replay
 from layoutprobe.capture.capture import Capture
-from layoutprobe.capture.file import CaptureFile, read_captures
+from layoutprobe.capture.file import CaptureFile, read_captures, write_captures
+from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.patterns import load_pattern
@@ -128,3 +131,26 @@ def test_ldmatrix_as_nvidias_document_has_it(transposed: int) -> None:
         line, place = lane // 4, 2 * (lane % 4) + half
         row, col = (place, line) if transposed else (line, place)
         assert (found.row[0, lane, vgpr, half], found.col[0, lane, vgpr, half]) == (8 * vgpr + row, col)
+
+
+def test_a_file_of_version_1_is_read_and_one_of_version_2_answers_the_same(tmp_path: Path) -> None:
+    """The runs with one hot slot at a time, which nothing asks for, keep a name of their own."""
+    names = [capture.probe for capture in recorded().captures]
+    assert len(names) == 570
+    assert names.count("nvidia/one-hot interaction") == 1
+    kept = [capture for capture in recorded().captures if "one-hot" not in capture.probe]
+    write_captures(tmp_path / "new.cap", kept)
+    with zipfile.ZipFile(tmp_path / "new.cap") as archive:
+        assert json.loads(archive.read("captures.json"))["version"] == 2
+    report = layoutprobe.dump("A", "xor", arch="sm_90", backend=Replay.of(tmp_path / "new.cap"))
+    old = layoutprobe.dump("A", "xor", arch="sm_90", backend=Replay(recorded()))
+    assert report.exit_code == 0
+    assert (report.loaded, report.needed, report.convention) == (old.loaded, old.needed, old.convention)
+
+
+def test_a_dump_of_version_1_is_refused_in_words(tmp_path: Path) -> None:
+    """It has the operands and the one-hot runs, but not the questions that are asked today."""
+    kept = [capture for capture in recorded().captures if capture.probe.startswith("nvidia/")]
+    with pytest.raises(UsageError, match="has no run of interaction on sm_90") as caught:
+        layoutprobe.dump("A", arch="sm_90", backend=Replay(replace(recorded(), captures=tuple(kept))))
+    assert "nvidia/one-hot interaction" in str(caught.value.observed)

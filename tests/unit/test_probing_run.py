@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from layoutprobe.arch import find
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import UsageError
 from layoutprobe.probing.run import make_launch
 from layoutprobe.probing.spec import load_spec
 
+REGISTERS = ("a", "b", "c", "old")
 NO_CODE = CodeObject(digest="", target="", kernels={}, segments=())
 
 
 def launch(probe: str, inputs: dict[str, NDArray[Any]], lds: str = "none") -> Launch:
-    return make_launch(load_spec(probe), NO_CODE, inputs, lds=lds)
+    spec = load_spec(probe).sized(find("gfx1151").instructions["f16"])
+    return make_launch(spec, NO_CODE, inputs, lds=lds)
 
 
 def buffer(made: Launch, index: int) -> Buffer:
@@ -33,11 +36,11 @@ def registers(waves: int) -> NDArray[np.uint32]:
 
 def test_interaction_runs_one_workgroup_per_wave() -> None:
     a = registers(5)
-    made = launch("interaction", {"a": a, "b": a + 1, "c": a + 2})
-    assert (made.kernel, made.grid, made.block) == ("interaction", (5, 1, 1), (32, 1, 1))
+    made = launch("interaction", {"a": a, "b": a + 1, "c": a + 2, "old": a + 3})
+    assert (made.kernel, made.grid, made.block) == ("v_wmma_f32_16x16x16_f16", (5, 1, 1), (32, 1, 1))
     assert np.array_equal(buffer(made, 1).data, a + 1)
-    assert buffer(made, 3).undefined
-    assert buffer(made, 3).data.shape == (5, 8, 32)
+    assert buffer(made, 4).undefined
+    assert buffer(made, 4).data.shape == (5, 8, 32)
 
 
 def test_gemm_covers_the_output_and_passes_its_sizes() -> None:
@@ -71,8 +74,12 @@ def test_inputs_are_passed_contiguous() -> None:
         ("roundtrip", {"in": np.zeros((16, 64), np.uint16)}, "does not fit"),
         ("roundtrip", {"in": np.zeros((64, 16), np.float16)}, "does not fit"),
         ("roundtrip", {"in": np.zeros(1024, np.uint16)}, "does not fit"),
-        ("interaction", {"a": registers(2), "b": registers(3), "c": registers(2)}, "does not fit"),
-        ("interaction", {"a": registers(0), "b": registers(0), "c": registers(0)}, "does not fit"),
+        (
+            "interaction",
+            {name: registers(3 if name == "b" else 2) for name in ("a", "b", "c", "old")},
+            "does not fit",
+        ),
+        ("interaction", {name: registers(0) for name in ("a", "b", "c", "old")}, "does not fit"),
         (
             "gemm/standard",
             {"A": np.ones((16, 32), np.float16), "B": np.ones((16, 32), np.float16)},
@@ -92,4 +99,4 @@ def test_refuses_unknown_and_pointless_schemes() -> None:
         launch("roundtrip", {"in": np.zeros((64, 16), np.uint16)}, "xro")
     assert caught.value.expected == "one of none, padded, xor, xor-vector"
     with pytest.raises(UsageError, match="keeps nothing in LDS"):
-        launch("interaction", {"a": registers(1), "b": registers(1), "c": registers(1)}, "xor")
+        launch("interaction", {name: registers(1) for name in REGISTERS}, "xor")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from unit.fake_instructions import (
     FAKES,
+    MFMA_4,
     MFMA_16,
     MFMA_32,
+    MFMA_F64,
     RDNA3,
     RDNA3_BF16,
     RDNA3_IU8,
@@ -19,27 +22,29 @@ from unit.fake_instructions import (
     Fake,
 )
 
-from layoutprobe.capture.capture import Capture, Evidence
-from layoutprobe.errors import ProbeError, UsageError
+from layoutprobe.errors import ProbeError
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.solver.experiment import FORMATS, interaction_experiment
-from layoutprobe.solver.interaction import BOTH_HALVES, NO_READER, Interaction, solve_interaction
+from layoutprobe.solver.hotsets import Execute, Extents
+from layoutprobe.solver.interaction import BOTH_HALVES, NO_READER, Interaction, solve_instruction
+
+Words = NDArray[np.uint32]
 
 
-def capture_of(fake: Fake) -> Capture:
-    fed = interaction_experiment(fake.a_slots, fake.b_slots, fake.d_slots, fake.dtype)
-    return Capture(
-        "interaction",
-        "fake",
-        Evidence("emulated", fake.name),
-        {"a": fed.a, "b": fed.b, "c": fed.c},
-        {"d": fake(fed.a, fed.b, fed.c)},
-        parameters={"dtype": fake.dtype, "shape": fake.shape},
+def extents_of(fake: Fake) -> Extents:
+    slots = {"A": fake.a_slots, "B": fake.b_slots, "D": fake.d_slots}
+    return Extents(
+        fake.a_slots[0],
+        {name: vgprs for name, (_, vgprs, _) in slots.items()},
+        {"A": fake.dtype, "B": fake.dtype, "D": fake.result},
     )
 
 
-def solve(fake: Fake) -> Interaction:
-    return solve_interaction(capture_of(fake))
+def executed_by(fake: Fake) -> Execute:
+    return lambda fed: fake(fed["a"], fed["b"], fed["c"])
+
+
+def solve(fake: Fake, execute: Execute | None = None) -> Interaction:
+    return solve_instruction(extents_of(fake), fake.shape, execute or executed_by(fake), fake.products)
 
 
 def by_formula(fake: Fake) -> dict[str, NDArray[np.int64]]:
@@ -47,13 +52,15 @@ def by_formula(fake: Fake) -> dict[str, NDArray[np.int64]]:
     m, n, k = fake.shape
     at_a, at_b, at_d = fake.tables()
     index = np.indices((m, n, k))
+    index = np.stack([index[:, None]] * fake.products, axis=1)[:, :, 0]
+    index[:2] += np.array([m, n])[:, None, None, None, None] * np.arange(fake.products)[:, None, None, None]
     tables = {
         name: np.full((int(np.prod(slots)), 2), HOLE, np.int64)
-        for name, slots in (("A", fake.a_slots), ("B", fake.b_slots), ("D", fake.d_slots))
+        for name, slots in zip("ABD", fake.slots, strict=True)
     }
     tables["A"][at_a] = np.moveaxis(index[[0, 2]], 0, -1)
     tables["B"][at_b] = np.moveaxis(index[[2, 1]], 0, -1)
-    tables["D"][at_d] = np.moveaxis(index[:2, :, :, 0], 0, -1)
+    tables["D"][at_d] = np.moveaxis(index[:2, ..., 0], 0, -1)
     tables["C"] = tables["D"]
     return tables
 
@@ -81,7 +88,9 @@ def test_layouts_equal_the_formulas_modulo_k(fake: Fake) -> None:
 
 
 @pytest.mark.parametrize(
-    "fake", [RDNA3, RDNA3_LOW, MFMA_16, MFMA_32, RDNA3_BF16, RDNA3_IU8], ids=lambda fake: fake.name
+    "fake",
+    [RDNA3, RDNA3_LOW, MFMA_4, MFMA_16, MFMA_32, MFMA_F64, RDNA3_BF16, RDNA3_IU8],
+    ids=lambda fake: fake.name,
 )
 def test_the_convention_is_the_documented_order(fake: Fake) -> None:
     interaction, expected = solve(fake), by_formula(fake)
@@ -103,22 +112,22 @@ def test_rdna4_differs_from_its_document_by_k_alone() -> None:
 
 def test_live_copies_and_their_readers() -> None:
     interaction = solve(RDNA3)
-    assert (interaction.blocks, interaction.stacked) == (2, "rows")
+    assert (interaction.gauge.blocks, interaction.gauge.stacked) == (2, "rows")
     lane = np.broadcast_to(np.arange(32)[None, :, None, None], (1, 32, 8, 2))
     own = lane % 2 == lane // 16  # row 0 is read in lane 0 and not in lane 16; row 1 the other way
     assert np.array_equal(interaction.live["A"], own)
-    assert np.array_equal(interaction.readers["A"], np.where(own, lane // 16, NO_READER))
+    assert np.array_equal(interaction.half_waves("A"), np.where(own, lane // 16, NO_READER))
     assert interaction.live["B"].all()
-    assert np.array_equal(interaction.readers["B"], lane // 16)
+    assert np.array_equal(interaction.half_waves("B"), lane // 16)
     assert "separately for each of 2 groups" in interaction.ambiguity
 
 
 def test_an_emulator_that_reads_the_lower_lanes_looks_different() -> None:
     interaction = solve(RDNA3_LOW)
     lane = np.broadcast_to(np.arange(32)[None, :, None, None], (1, 32, 8, 2))
-    assert interaction.blocks == 1
+    assert interaction.gauge.blocks == 1
     assert np.array_equal(interaction.live["A"], lane < 16)
-    assert np.array_equal(interaction.readers["B"], np.where(lane < 16, BOTH_HALVES, NO_READER))
+    assert np.array_equal(interaction.half_waves("B"), np.where(lane < 16, BOTH_HALVES, NO_READER))
 
 
 MUTANTS = {
@@ -149,54 +158,77 @@ def _adds_both_copies(fed: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def test_sums_of_copies_are_not_taken_for_one_slot() -> None:
-    capture = capture_of(RDNA3_LOW)
-    a, b = (_adds_both_copies(np.asarray(capture.inputs[name])) for name in "ab")
-    wrong = replace(capture, outputs={"d": RDNA3_LOW(a, b, np.asarray(capture.inputs["c"]))})
-    with pytest.raises(ProbeError, match=r"contradict|not one of the numbers fed"):
-        solve_interaction(wrong)
+    def execute(fed: Mapping[str, Words]) -> Words:
+        return RDNA3_LOW(_adds_both_copies(fed["a"]), _adds_both_copies(fed["b"]), fed["c"])
+
+    with pytest.raises(ProbeError, match="counts one slot several times"):
+        solve(RDNA3_LOW, execute)
 
 
 def test_what_is_no_product_is_refused() -> None:
     broken = replace(RDNA3, b=lambda k, j, out: RDNA3.b(max(k, 1), j, out))
-    with pytest.raises(ProbeError, match="not one of the numbers fed"):
+    with pytest.raises(ProbeError, match="counts one slot several times"):
         solve(broken)
     short = replace(RDNA3, shape=(16, 16, 15))
     with pytest.raises(ProbeError, match="no matrix product"):
-        solve_interaction(replace(capture_of(short), parameters={"dtype": "f16", "shape": (16, 16, 16)}))
+        solve(RDNA3, executed_by(short))
     with pytest.raises(ProbeError, match="no matrix product"):
-        solve_interaction(replace(capture_of(RDNA3), parameters={"dtype": "f16", "shape": (16, 32, 8)}))
-    silent = capture_of(RDNA3)
-    silent = replace(silent, outputs={"d": np.zeros_like(silent.outputs["d"])})
+        solve(replace(RDNA3, shape=(16, 32, 8)), executed_by(RDNA3))
+    with pytest.raises(ProbeError, match="No output of the instruction depends on A and B"):
+        solve(RDNA3, lambda fed: np.zeros_like(fed["c"]))
+    with pytest.raises(ProbeError, match="does not count slots"):
+        solve(RDNA3, lambda fed: np.full_like(fed["c"], 0x7FC00000))
+
+
+def test_a_product_that_also_adds_something_unseen_is_refused() -> None:
+    """Where one thing at a time is fed, all is well; random operands show it."""
+
+    def execute(fed: Mapping[str, Words]) -> Words:
+        d = RDNA3(fed["a"], fed["b"], fed["c"]).view(np.float32)
+        full = (fed["a"] != 0).any(axis=(1, 2)) & (fed["c"] != 0).any(axis=(1, 2))
+        return (d + full[:, None, None]).astype(np.float32).view(np.uint32)
+
+    with pytest.raises(ProbeError, match="With random operands"):
+        solve(RDNA3, execute)
+
+
+def test_independent_products_are_named_as_the_diagonal_of_one() -> None:
+    """4x4x4 in 16 blocks: every product has its rows of A and its columns of B, and shares no slot."""
+    found_, expected = solve(MFMA_4), by_formula(MFMA_4)
+    assert found_.needed["D"].shape == (64, 64)
+    assert np.array_equal(found(found_, "D"), expected["D"])
+    assert (found_.gauge.blocks, found_.gauge.stacked) == (16, "products")
+    assert [(a.lines, a.units, a.copies) for a in map(found_.gauge.__getitem__, "MNK")] == [(4, 4, 16)] * 3
+    assert "16 products" in found_.ambiguity
+    with pytest.raises(ProbeError, match="no matrix product") as caught:
+        solve(replace(MFMA_4, products=8), executed_by(MFMA_4))
+    assert caught.value.expected == "M x N x K = 4 x 4 x 4, 8 products"
     with pytest.raises(ProbeError, match="no matrix product"):
-        solve_interaction(silent)
-    noisy = replace(silent, outputs={"d": np.full_like(silent.outputs["d"], 0x7FC00000)})
-    with pytest.raises(ProbeError):
-        solve_interaction(noisy)
+        solve(replace(MFMA_4, products=1), executed_by(MFMA_4))
 
 
-def test_foreign_captures_are_refused() -> None:
-    capture = capture_of(MFMA_16)
-    a = np.asarray(capture.inputs["a"]).copy()
-    a[0, 0, 0] ^= 1
-    with pytest.raises(UsageError, match="not fed with"):
-        solve_interaction(replace(capture, inputs={**capture.inputs, "a": a}))
-    with pytest.raises(UsageError, match="Not an interaction capture"):
-        solve_interaction(replace(capture, inputs={}))
-    with pytest.raises(ProbeError, match="undefined"):
-        solve_interaction(replace(capture, undefined={"d": np.ones_like(capture.outputs["d"])}))
+@pytest.mark.parametrize("fake", [MFMA_F64, MFMA_32], ids=lambda fake: fake.name)
+def test_any_order_of_slots_is_found_up_to_names(fake: Fake) -> None:
+    """Slots of A, B and D in random order, in registers as wide and as many as the instruction has."""
+    random = np.random.default_rng(7)
+    orders = {n: random.permutation(int(np.prod(s))) for n, s in zip("abd", fake.slots, strict=True)}
+
+    def execute(fed: Mapping[str, Words]) -> Words:
+        given = {name: fake.moved(fed[name], orders["d" if name == "c" else name], name) for name in "abc"}
+        return fake.moved(fake(**given), np.argsort(orders["d"]), "c")
+
+    mixed, straight = solve(fake, execute), solve(fake)
+    for name, order in (("A", orders["a"]), ("B", orders["b"]), ("D", orders["d"])):
+        table = np.empty_like(found(mixed, name))
+        table[:] = found(mixed, name)[order]
+        for axis in (0, 1):
+            pairs = np.unique(np.stack([table[:, axis], found(straight, name)[:, axis]]), axis=1)
+            assert all(np.unique(side).size == pairs.shape[1] for side in pairs), (name, axis)
+    assert mixed.needed["A"].field_bits == {"f64": 64, "f16": 16}[fake.dtype]
 
 
-@pytest.mark.parametrize("dtype", FORMATS)
-def test_codes_are_exact_and_distinct(dtype: str) -> None:
-    """Every coded slot differs from every other over the digits, in the element's own bits."""
-    bits = FORMATS[dtype].bits
-    slots = (32, 512 // 32 * bits // 32, 32 // bits)
-    fed = interaction_experiment(slots, slots, (32, 8, 1), dtype)
-    digits = (fed.waves - 2) // 2 // 512
-    coded = fed.b[: digits * 512 : 512]
-    seen = np.stack(
-        [coded.transpose(0, 2, 1)[..., None] >> s & ((1 << bits) - 1) for s in range(0, 32, bits)], -1
-    )
-    assert len({tuple(code) for code in seen.reshape(digits, -1).T.tolist()}) == 512
-    assert (seen != 0).all()
-    assert digits == {"f16": 1, "bf16": 2, "iu8": 2, "iu4": 3}[dtype]
+def test_results_print_themselves_in_a_few_lines() -> None:
+    text = repr(solve(RDNA3))
+    assert text.count("\n") == 4
+    assert len(text) < 1200
+    assert "4096 products into 256 slots of D, 256 slots of C added" in text
