@@ -225,10 +225,3 @@ def test_any_order_of_slots_is_found_up_to_names(fake: Fake) -> None:
             pairs = np.unique(np.stack([table[:, axis], found(straight, name)[:, axis]]), axis=1)
             assert all(np.unique(side).size == pairs.shape[1] for side in pairs), (name, axis)
     assert mixed.needed["A"].field_bits == {"f64": 64, "f16": 16}[fake.dtype]
-
-
-def test_results_print_themselves_in_a_few_lines() -> None:
-    text = repr(solve(RDNA3))
-    assert text.count("\n") == 4
-    assert len(text) < 1200
-    assert "4096 products into 256 slots of D, 256 slots of C added" in text
