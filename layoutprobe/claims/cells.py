@@ -1,7 +1,7 @@
 """Claims as tables: CSV with one element a line, and the CSV that AMD's calculator prints.
 
 One element a line: columns matrix, row, col, lane, vgpr, bit_lo (and bit_hi), and where a file holds
-more than one table, instruction, wave and opsel. AMD's matrix instruction calculator prints, with
+more than one table, instruction, arch, wave and opsel. AMD's matrix instruction calculator prints, with
 `--register-layout --csv`, a line per lane and a column per register, `A[0][1]` in each cell. Only
 the shape of that table is relied on: a heading `lane`, then headings such as `v0.[15:0]` or `v3`.
 """
@@ -23,6 +23,9 @@ from layoutprobe.layouts.layout import HOLE, Layout
 MAX_CELLS = 1 << 18
 MAX_NUMBER = 1 << 20
 NEEDED = ("matrix", "row", "col", "lane", "vgpr", "bit_lo")
+
+OF = ("instruction", "arch", "wave", "opsel")
+"""Columns that say of what a line speaks: lines that differ in one of them are different claims."""
 
 Cell = tuple[int, int, int, int, int, int]
 """row, col, lane, vgpr, lowest bit, highest bit."""
@@ -60,7 +63,7 @@ class Cells:
 
 
 def parse_csv(text: str, name: str) -> list[ClaimSet]:
-    """The claims of a CSV file: one set for each instruction, wave size and op_sel.
+    """The claims of a CSV file: one set for each instruction, target, wave size and op_sel.
 
     Raises:
         UsageError: neither of the two forms, or a number that is none.
@@ -85,7 +88,7 @@ def parse_csv(text: str, name: str) -> list[ClaimSet]:
 
 def _listed(lines: Sequence[str], header: Sequence[str], name: str) -> list[ClaimSet]:
     at = {column: number for number, column in enumerate(header)}
-    tables: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
+    tables: dict[tuple[str, ...], dict[str, list[Cell]]] = {}
     for number, line in _rows(lines[1:], name):
         if len(line) < len(header):
             raise UsageError("a line of the CSV file is too short", where={"file": name, "line": number})
@@ -97,23 +100,25 @@ def _listed(lines: Sequence[str], header: Sequence[str], name: str) -> list[Clai
         low = _whole(line[at["bit_lo"]], name, number)
         high = _whole(line[at["bit_hi"]], name, number) if "bit_hi" in at else 31
         values = [_whole(line[at[column]], name, number) for column in ("row", "col", "lane", "vgpr")]
-        key = tuple(
-            line[at[column]].strip() if column in at else "" for column in ("instruction", "wave", "opsel")
-        )
-        cells = tables.setdefault((key[0], key[1], key[2]), {}).setdefault(matrix, [])
+        key = tuple(line[at[column]].strip() if column in at else "" for column in OF)
+        cells = tables.setdefault(key, {}).setdefault(matrix, [])
         cells.append((values[0], values[1], values[2], values[3], low, high))
     return [
         ClaimSet(
             tuple(Cells(f"{matrix} of {name}", matrix, tuple(cells)) for matrix, cells in table.items()),
             name=" ".join(
-                filter(None, (instruction, f"wave{wave}" if wave else "", f"opsel {opsel}" if opsel else ""))
+                filter(
+                    None,
+                    (instruction, arch, f"wave{wave}" if wave else "", f"opsel {opsel}" if opsel else ""),
+                )
             ),
             source=name,
             instruction=instruction.lower() or None,
+            arch=arch or None,
             wave=_whole(wave, name, 0) if wave else None,
             opsel=_whole(opsel, name, 0) if opsel else None,
         )
-        for (instruction, wave, opsel), table in tables.items()
+        for (instruction, arch, wave, opsel), table in tables.items()
     ]
 
 

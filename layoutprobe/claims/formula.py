@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from layoutprobe.claims.model import MATRICES, Claimed
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.gf2 import field_name
-from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.layout import FIELD_NAMES, HOLE, Layout
 from layoutprobe.patterns.expression import evaluate, parse
 
 Grids = Mapping[str, NDArray[np.int64]]
@@ -27,6 +27,9 @@ Grids = Mapping[str, NDArray[np.int64]]
 MAX_TEXT = 1000
 OUTSIDE = 1 << 40
 """Row or column that stands for any negative one: outside of every matrix, and not HOLE."""
+
+COORDINATES = ("wave", "lane", "vgpr", "field", "value", *filter(None, FIELD_NAMES.values()))
+"""Names that an index may not have: `frag[vgpr]` would quietly become the number of the element."""
 
 _LEFT = re.compile(
     r"\s*(?:(?:half|float|int)[a-z0-9_]*\s+)?"
@@ -176,6 +179,10 @@ def parse_formula(body: str, matrix: str | None, text: str) -> Formula:
     if tail is None:
         raise _malformed(text, f"cannot read {rest[at : at + 24]!r}")
     index, only = _about(left)
+    if index in COORDINATES:
+        raise _malformed(
+            text, f"{index!r} is a coordinate of its own, and cannot name the element of a lane; call it i"
+        )
     return Formula(text, matrix or named, row, col, tail["scope"] or "", tail["holds"] or "", index, only)
 
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from layoutprobe.claims.model import AXES_OF, LINE_NAMES, LINES_NAMES, Claimed, slot_name
+from layoutprobe.claims.model import AXES_OF, COMPRESSED, LINE_NAMES, LINES_NAMES, Claimed, slot_name
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE
 
 Slot = tuple[int, ...]
 Key = tuple[str, int]
-"""(axis, copy): copy is 0 unless every copy may be renamed by itself."""
+"""(axis, copy): copy is 0 unless every copy may be renamed by itself. "K" is the dense k; the columns of
+a sparse A are COMPRESSED, renamed with the groups of the dense k and numbered otherwise."""
 
 
 @dataclass(frozen=True)
@@ -69,20 +70,32 @@ class Conflict:
     why: str
 
 
-def slots_of(claimed: Claimed, matrix: str, solved: InstructionLayout) -> Sequence[Slot]:
+def slots_of(
+    claimed: Claimed, matrix: str, solved: InstructionLayout, *, unread: bool = False
+) -> Sequence[Slot]:
     """Slots that count: the claim speaks of them and an output reads them, or nothing belongs there.
 
     For C and D a slot without an element is known to have none. In A and B such a slot is one that
     no output was seen to read: nothing can be said about it.
+
+    Args:
+        claimed, matrix, solved: the claim, of which matrix, about which instruction.
+        unread: copies count, too, of which only the documents say what belongs there.
     """
     live = solved.live[matrix]
+    if unread:
+        live = live | ~solved.operands[matrix].holes
     if matrix in "CD":
         live = live | solved.operands[matrix].holes
     return [tuple(map(int, slot)) for slot in np.argwhere(claimed.speaks & live)]
 
 
 def renaming(
-    claims: Sequence[tuple[str, Claimed]], solved: InstructionLayout, *, by_copy: bool = False
+    claims: Sequence[tuple[str, Claimed]],
+    solved: InstructionLayout,
+    *,
+    by_copy: bool = False,
+    unread: bool = False,
 ) -> Renaming | Conflict:
     """The renaming that serves all claims in every slot that an output reads, or why there is none.
 
@@ -91,10 +104,11 @@ def renaming(
         solved: the instruction.
         by_copy: let every copy of an operand have a renaming of its own, where the gauge of the
             instruction allows it.
+        unread: let it serve the copies, too, that no output was seen to read.
     """
     search = _Search(solved, by_copy)
     for matrix, claimed in claims:
-        for slot in slots_of(claimed, matrix, solved):
+        for slot in slots_of(claimed, matrix, solved, unread=unread):
             why = search.add(matrix, claimed, slot)
             if why:
                 return Conflict(why)
@@ -134,7 +148,8 @@ class _Search:
         self, matrix: str, slot: Slot, along: tuple[str, int], line: int, truth: int, place: str
     ) -> str:
         axis, extent = along
-        gauge, name, names = self.solved.gauge[axis], LINE_NAMES[axis], LINES_NAMES[axis]
+        gauge, kind = self.solved.gauge[axis], _kind(axis, extent, self.solved)
+        name, names = LINE_NAMES[kind], LINES_NAMES[kind]
         if line != truth and not gauge.free:
             return f"{place} holds {name} {truth}, not {line}, and no {name} can be renamed"
         # Of a sparse K only groups of lines can be renamed; A holds half the lines of a group.
@@ -146,14 +161,15 @@ class _Search:
             copy = 1 << slot[1] // 16
         key = (axis, copy)
         here = f"{place} ({matrix})"
+        said = f"{name} {line}" if unit == 1 else f"group {line // unit} of {LINES_NAMES[axis]}"
         ours, before = self._forward.setdefault((key, line // unit), (truth // unit, here))
         if ours != truth // unit:
-            return f"the claim puts {name} {line} into {before} and into {here}, which have different {names}"
+            return f"the claim puts {said} into {before} and into {here}, which have different {names}"
         theirs, before = self._back.setdefault((key, truth // unit), (line // unit, here))
         if theirs != line // unit:
             return f"the claim names different {names} in {before} and in {here}, which have the same {name}"
         for offset in range(unit):
-            lines = self.found.lines.setdefault(key, {})
+            lines = self.found.lines.setdefault((kind, copy), {})
             lines[line // unit * unit + offset] = truth // unit * unit + offset
         return ""
 
@@ -175,8 +191,8 @@ def first_difference(
         row, col = claimed.row.copy(), claimed.col.copy()
         if names is not None:
             row, col = (
-                _renamed(values, names, axis)
-                for values, axis in zip((row, col), AXES_OF[matrix], strict=True)
+                _renamed(values, names, _kind(axis, extent, solved))
+                for values, axis, extent in zip((row, col), AXES_OF[matrix], operand.shape, strict=True)
             )
         wrong = claimed.speaks & ((row != operand.row) | (col != operand.col))
         if names is not None and matrix in "AB":
@@ -189,6 +205,11 @@ def first_difference(
             read = bool(solved.live[matrix][slot])
             first = Difference(number, matrix, slot, said, operand.element(slot), read)
     return first, differing, spoken
+
+
+def _kind(axis: str, extent: int, solved: InstructionLayout) -> str:
+    """Which lines those of an operand are: a sparse A has half as many along k as there are k."""
+    return COMPRESSED if extent != solved.gauge[axis].lines else axis
 
 
 def _renamed(values: np.ndarray, names: Renaming, axis: str) -> np.ndarray:

@@ -23,7 +23,7 @@ VERDICTS = {CONFIRMED: 0, GAUGE: 0, REFUTED: 1, UNDECIDED: 2}
 
 @dataclass(frozen=True)
 class Judgement:
-    """What became of a set of claims.
+    """What became of a set of claims, and whether that is what their file states.
 
     Attributes:
         claims: the claims.
@@ -60,8 +60,19 @@ class Judgement:
 
     @property
     def exit_code(self) -> int:
-        """0 confirmed or equal modulo gauge, 1 refuted, 2 cannot decide."""
-        return VERDICTS[self.verdict]
+        """0 confirmed or equal modulo gauge, 1 refuted, 2 cannot decide.
+
+        Where a file states the verdict, 0 says that it was found, and 1 that another one was; a claim
+        whose instruction could not be solved stays undecided, whatever is stated.
+        """
+        if not self.claims.stated or self.evidence is None:
+            return VERDICTS[self.verdict]
+        return 0 if self.as_stated else 1
+
+    @property
+    def as_stated(self) -> bool | None:
+        """Whether the verdict is the one that the claim's file states; None where it states none."""
+        return self.verdict == self.claims.stated if self.claims.stated else None
 
 
 def judge(claims: ClaimSet, solved: InstructionLayout, *, exact: bool = False) -> Judgement:
@@ -90,9 +101,12 @@ def judge(claims: ClaimSet, solved: InstructionLayout, *, exact: bool = False) -
     found = renaming(bound, solved)
     if isinstance(found, Conflict):
         return _without_renaming(claims, solved, bound, found, known)
-    dead, _, _ = first_difference(bound, solved, found)
-    if dead is not None:
-        return _judgement(claims, solved, UNDECIDED, (_unread(dead, solved),), **known)
+    whole = renaming(bound, solved, unread=True)
+    if isinstance(whole, Conflict):
+        dead, _, _ = first_difference(bound, solved, found)
+        why = _unread(dead, solved) if dead else f"in copies that no output was seen to read, {whole.why}"
+        return _judgement(claims, solved, UNDECIDED, (why,), **known)
+    found = whole
     if found.identity:
         return _judgement(claims, solved, CONFIRMED, (), part=_part(bound), **known)
     renamed = found.changed()
@@ -122,7 +136,7 @@ def undecided(
     claims: ClaimSet, why: str, instruction: str, arch: str, wave: int = 0, opsel: int = 0
 ) -> Judgement:
     """The verdict where the instruction could not be solved."""
-    return Judgement(claims, UNDECIDED, f"cannot decide: {why}", (why,), "", instruction, arch, wave, opsel)
+    return Judgement(claims, UNDECIDED, UNDECIDED, (why,), "", instruction, arch, wave, opsel)
 
 
 def _judgement(

@@ -16,8 +16,11 @@ MATRICES = ("A", "B", "C", "D")
 AXES_OF = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N"), "D": ("M", "N")}
 """Which axes the rows and columns of a matrix are."""
 
-LINE_NAMES = {"M": "row", "N": "column", "K": "k"}
-LINES_NAMES = {"M": "rows", "N": "columns", "K": "k"}
+COMPRESSED = "compressed K"
+"""Columns of A of a sparse instruction: two of each four k. Its lines are named by a map of their own."""
+
+LINE_NAMES = {"M": "row", "N": "column", "K": "k", COMPRESSED: "compressed k"}
+LINES_NAMES = {"M": "rows", "N": "columns", "K": "k", COMPRESSED: "compressed k"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +99,7 @@ class ClaimSet:
         name: a title; "" where the user just typed it.
         source: who says so.
         instruction, arch, wave, opsel: what it speaks of; None where it does not say.
-        stated: the verdict that its file states, for a test to compare; "" for none.
+        stated: the verdict that its file states, which the found one must be; "" for none.
         because: the file's reason for it.
     """
 

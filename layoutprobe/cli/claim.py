@@ -34,7 +34,7 @@ def _add_options(command: Parser) -> None:
         "claims", metavar="CLAIM|FILE", nargs="+", help="a sentence, or a .toml, .csv or text file"
     )
     command.add_argument(
-        "--instruction", metavar="NAME", help=f"what it speaks of, unless its file says (default {USUAL})"
+        "--instruction", metavar="NAME", help=f"what it speaks of (default: as its file says, else {USUAL})"
     )
     add_target_options(command)
     command.add_argument("--exact", action="store_true", help="a renaming of rows, columns or k refutes, too")
@@ -42,7 +42,7 @@ def _add_options(command: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Judge; 0 confirmed or equal modulo gauge, 1 refuted, 2 cannot decide.
+    """Judge; 0 confirmed, equal modulo gauge, or as its file states; 1 refuted or not so; 2 cannot decide.
 
     Raises:
         ProbeError: a claim cannot be read, or (one alone) its instruction cannot be solved.
@@ -55,10 +55,19 @@ def run(arguments: argparse.Namespace) -> int:
     codes = {judgement.exit_code for judgement in judgements}
 
     def outcome() -> str:
-        return "; ".join(dict.fromkeys(judgement.sentence for judgement in judgements))
+        return "; ".join(dict.fromkeys(map(_said, judgements)))
 
     emit(format, judgements, arguments.output, outcome=outcome)
     return 1 if 1 in codes else max(codes)
+
+
+def _said(judgement: Judgement) -> str:
+    """The verdict in one line; an undecided one says why."""
+    from layoutprobe.claims.judge import UNDECIDED
+
+    why = f": {judgement.reasons[0]}" if judgement.verdict == UNDECIDED else ""
+    stated = f", where the file states {judgement.claims.stated}" if judgement.as_stated is False else ""
+    return f"{judgement.sentence}{why}{stated}"
 
 
 Variant = tuple[str, str, int, int]

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from rich.text import Text
 
 from layoutprobe.claims.difference import LayoutDifference
-from layoutprobe.claims.judge import Judgement
+from layoutprobe.claims.judge import VERDICTS, Judgement
 from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.layout.words import plural
 from layoutprobe.render.page import VERDICT_STYLES, Page, glyphs_for, print_lines
@@ -44,16 +44,19 @@ def _judged(judgement: Judgement, page: Page) -> Iterator[Text]:
     of = f"{judgement.instruction} on {judgement.arch}" + (
         f", wave{judgement.wave}" if judgement.wave else ""
     )
-    word = WORDS[judgement.exit_code]
+    word = WORDS[VERDICTS[judgement.verdict]]
     pairs = [("source", claims.source)] if claims.source else []
     yield from page.pairs([*pairs, ("of", of + (f", op_sel {judgement.opsel}" if judgement.opsel else ""))])
     yield from page.pairs([("verdict", f"{page.sign(word)} {judgement.sentence}")], VERDICT_STYLES[word])
     if judgement.caution:
         yield from page.pairs([("but", f"! {judgement.caution}")], VERDICT_STYLES["undecided"])
     yield from page.pairs([("", reason) for reason in judgement.reasons if reason != judgement.caution])
-    if judgement.differing and judgement.exit_code:
+    if judgement.as_stated is False:
+        line = f"{page.sign(WORDS[1])} {claims.stated}: the file states another verdict than was found"
+        yield from page.pairs([("stated", line)], VERDICT_STYLES[WORDS[1]])
+    if judgement.differing and VERDICTS[judgement.verdict]:
         yield from page.pairs([("differs", f"in {judgement.differing} of {plural(judgement.slots, 'slot')}")])
-    if judgement.effect is not None and judgement.exit_code:
+    if judgement.effect is not None and VERDICTS[judgement.verdict]:
         yield from page.pairs([("a GEMM", str(judgement.effect))])
     if judgement.evidence is not None:
         yield from page.pairs([("evidence", str(judgement.evidence))], "dim")
@@ -78,6 +81,8 @@ def _judged_data(judgement: Judgement) -> dict[str, Any]:
         "wave": judgement.wave,
         "opsel": judgement.opsel,
         "verdict": judgement.verdict,
+        "stated": claims.stated or None,
+        "as_stated": judgement.as_stated,
         "sentence": judgement.sentence,
         "reasons": list(judgement.reasons),
         "first": None if judgement.first is None else asdict(judgement.first),

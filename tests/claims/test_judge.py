@@ -49,6 +49,12 @@ def verdict(*says: str, of: InstructionLayout = PLAIN, exact: bool = False) -> J
         (["A: v2.[31:16] = A[lane % 16][5]", "A: v2.hi = A[lane % 16][4]"], "refuted"),
         (["A: frag[3] = A[7][3] if lane == 7"], "confirmed"),
         (["A: frag[3] = A[7][3] if lane == 7", "A: frag[3] = A[7][4] if lane == 23"], "cannot decide"),
+        # Copies that nobody reads leave nothing open where one renaming serves them, too.
+        (["A: frag[i] = A[lane % 16 ^ 1][i] if lane < 16"], "equal modulo gauge"),
+        (["A: frag[i] = A[lane % 16 ^ 1][i]"], "equal modulo gauge"),
+        (["A: frag[i] = A[lane ^ 1][i] if lane < 16", "D: c[i] = D[2*i + lane/16 ^ 1][lane % 16]"],
+            "equal modulo gauge"),
+        (["A: frag[i] = A[lane ^ 1][i] if lane < 16", "D: c[i] = D[2*i + lane/16][lane % 16]"], "refuted"),
         (["A: v9 = A[0][0]"], "refuted"),
         (["A: v0.b2 = A[0][0]"], "refuted"),
         (["A: ((16,2),8):((1,0),16)"], "refuted"),
@@ -125,6 +131,26 @@ def test_a_capture_speaks_for_itself(recorded: Origin, says: str) -> None:
 )
 def test_a_part_is_called_a_part(says: tuple[str, ...], part: str) -> None:
     assert verdict(*says).sentence.startswith(part)
+
+
+READ_IN_PART = rdna3(dead=True)
+"""As gfx1151 is seen to work: each half-wave reads the rows of A that its outputs need."""
+
+
+@pytest.mark.parametrize(
+    ("says", "expected"),
+    [
+        ("A: frag[i] = A[lane ^ 1][i] if lane < 16", "equal modulo gauge"),
+        ("A: frag[i] = A[lane % 16 ^ 1][i]", "equal modulo gauge"),
+        ("A: frag[i] = A[lane][i] if lane < 16", "confirmed"),
+        # The copy that is not read names a row that another lane has already.
+        ("A: frag[i] = A[lane / 2 * 2][i] if lane < 16", "cannot decide"),
+        ("A: frag[i] = A[(lane ^ 1) % 4][i] if lane < 16", "refuted"),
+    ],
+)
+def test_a_renaming_may_need_the_copies_that_are_not_read(says: str, expected: str) -> None:
+    found = verdict(says, of=READ_IN_PART)
+    assert found.verdict == expected, found.reasons
 
 
 def test_a_claim_of_no_slot_decides_nothing() -> None:

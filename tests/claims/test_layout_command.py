@@ -101,6 +101,76 @@ def test_a_written_table_is_a_claim_that_is_confirmed(
     assert main(["claim", str(file), "--exact"]) == 1
 
 
+def test_a_table_of_another_target_is_held_against_that_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`layout --format csv` writes the target into a column, and `claim` reads it."""
+    file, both = tmp_path / "gfx12.csv", tmp_path / "both.csv"
+    assert main(["layout", F16, "--arch", "gfx1200", "--output", str(file)]) == 0
+    assert main(["claim", str(file), "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["claims"]
+    assert (found["arch"], found["verdict"]) == ("gfx1200", "confirmed")
+    assert main(["layout", F16, "--output", str(both)]) == 0
+    both.write_text(both.read_text() + file.read_text().partition("\n")[2])
+    assert main(["claim", str(both), "--format", "json"]) == 0, (
+        "two tables, and not one with two elements a slot"
+    )
+    found = json.loads(capsys.readouterr().out)["claims"]
+    assert [(one["arch"], one["verdict"]) for one in found] == [
+        ("gfx1151", "confirmed"),
+        ("gfx1200", "confirmed"),
+    ]
+    assert main(["claim", str(file), "--arch", "gfx1151"]) == 1, "the user's word comes first"
+
+
+STATED = """
+[[claim]]
+instruction = "v_wmma_f32_16x16x16_f16"
+says = ["{says}"]
+verdict = "{verdict}"
+"""
+ROWS, COLUMNS = "A: frag[i] = A[lane % 16][i]", "A: frag[i] = A[i][lane % 16]"
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize(
+    ("says", "stated", "code"),
+    [
+        (ROWS, "confirmed", 0),
+        (COLUMNS, "refuted", 0),
+        (ROWS, "refuted", 1),
+        (COLUMNS, "confirmed", 1),
+        (ROWS, "equal modulo gauge", 1),
+        (ROWS, "cannot decide", 1),
+        ("A: frag[i] = A[lane % 16][i] if lane < 0", "cannot decide", 0),
+    ],
+)
+def test_the_verdict_that_a_file_states_is_held_against_the_one_found(
+    says: str, stated: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text(STATED.format(says=says, verdict=stated))
+    assert main(["claim", str(file)]) == code
+    text = capsys.readouterr().out
+    assert ("the file states another verdict than was found" in text) == bool(code)
+    assert main(["claim", str(file), "--format", "json"]) == code
+    (found,) = json.loads(capsys.readouterr().out)["claims"]
+    assert (found["stated"], found["as_stated"]) == (stated, not code)
+    assert main(["claim", str(file), "--output", str(tmp_path / "out.json")]) == code
+    assert (f"where the file states {stated}" in capsys.readouterr().err) == bool(code)
+
+
+def test_what_could_not_be_run_is_as_stated_by_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not checked is never green: an instruction that cannot be solved leaves the claim undecided."""
+    file = tmp_path / "claims.toml"
+    file.write_text(STATED.format(says=ROWS, verdict="cannot decide").replace('_f16"', '_f17"'))
+    assert main(["claim", str(file)]) == 2
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.count("v_wmma_f32_16x16x16_f17") == 2, "once as what it is of, once as the reason"
+
+
 @pytest.mark.usefixtures("wide")
 def test_claims_and_their_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claim", "A: frag[i] = A[i][lane % 16]"]) == 1

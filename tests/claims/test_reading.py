@@ -153,6 +153,17 @@ def test_csv_that_does_not_fit_is_refuted(line: str, why: str) -> None:
     assert why in found.reasons[0]
 
 
+@pytest.mark.parametrize("name", ["vgpr", "half", "lane", "wave", "value", "field", "byte", "nibble", "tid"])
+@pytest.mark.parametrize(
+    "sentence", ["D: frag[{}] = D[{} * 2 + lane / 16][lane % 16]", "A: frag[{}] = A[lane % 16][{}]"]
+)
+def test_a_coordinate_is_no_name_for_an_index(name: str, sentence: str) -> None:
+    """`frag[vgpr]` would make vgpr the number of the element, and a false claim of vgpr come true."""
+    with pytest.raises(UsageError, match="is a coordinate of its own"):
+        parse_statement(sentence.format(name, name))
+    assert parse_statement(sentence.format("i", "i")).matrix in "AD"
+
+
 SET = '[[claim]]\nsays = ["A: A[lane % 16][2*vgpr + half]"]\n'
 
 
