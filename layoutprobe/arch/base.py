@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from layoutprobe.arch.matrix import MatrixForm
-from layoutprobe.errors import UsageError
+from layoutprobe.errors import UsageError, did_you_mean
 
 _EITHER_SIGN = {"i8": "iu8", "u8": "iu8", "i4": "iu4", "u4": "iu4"}
 """Integers whose sign is a modifier of the instruction (RDNA), and so no part of its name."""
@@ -73,11 +72,10 @@ class Arch:
         """
         if name in self.matrix:
             return self.matrix[name]
-        near = get_close_matches(name, self.matrix, n=1)
         raise UsageError(
             f"{self.name} has no matrix instruction {name[:80]!r}",
             expected="one of: " + ", ".join(self.matrix),
-            hint=f"did you mean {near[0]}?" if near else None,
+            hint=did_you_mean(name, self.matrix),
         )
 
     def matrix_instruction(self, dtype: str) -> MatrixInstruction:

@@ -9,13 +9,9 @@ from functools import cache
 from layoutprobe.arch import fragments, ptx
 from layoutprobe.arch.fragments import Fragment
 from layoutprobe.errors import UsageError
+from layoutprobe.numbers import element_type
 
 WAVES = (32, 64)
-ELEMENT_BITS = {
-    "f16": 16, "bf16": 16, "tf32": 32, "fp8": 8, "bf8": 8,
-    "iu8": 8, "i8": 8, "iu4": 4, "i4": 4, "f32": 32, "i32": 32,
-}  # fmt: skip
-"""Width of an element by its type. fp8 and bf8 are OCP's E4M3 and E5M2 on RDNA4 and on NVIDIA's cards."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +21,7 @@ class MatrixForm:
     Attributes:
         name: mnemonic.
         family: "rdna3", "rdna4" or "ptx".
-        a, b: element types of A and of B.
+        a, b: element types of A and of B. On RDNA4 and on NVIDIA's cards fp8 and bf8 are OCP's.
         result: element type of C and D.
         shape: (M, N, K); K is the dense one.
         sparse: of every four k of A two are kept, and an index operand tells which.
@@ -42,7 +38,12 @@ class MatrixForm:
     @property
     def bits(self) -> int:
         """Width of an element of A and B."""
-        return ELEMENT_BITS[self.a]
+        return element_type(self.a).bits
+
+    @property
+    def result_bits(self) -> int:
+        """Width of an element of C and D."""
+        return element_type(self.result).bits
 
     @property
     def waves(self) -> tuple[int, ...]:
@@ -58,7 +59,7 @@ class MatrixForm:
         """What op_sel can be: 0 or 4 (upper half of 16-bit C and D, RDNA3); the index keys."""
         if self.sparse:
             return tuple(range(fragments.SPARSE[self.bits, self.shape[2], wave].keys))
-        return (0, 4) if self.family == "rdna3" and ELEMENT_BITS[self.result] == 16 else (0,)
+        return (0, 4) if self.family == "rdna3" and self.result_bits == 16 else (0,)
 
     def fragments(self, wave: int, opsel: int = 0) -> Mapping[str, Fragment]:
         """Documented fragments of "A", "B", "C", "D" and, if sparse, "index"."""
@@ -81,7 +82,7 @@ def _fragments(form: MatrixForm, wave: int, opsel: int) -> Mapping[str, Fragment
         )
     depth, bits = form.shape[2], form.bits
     if form.family == "ptx":
-        return ptx.fragments(form.shape, bits, ELEMENT_BITS[form.result])
+        return ptx.fragments(form.shape, bits, form.result_bits)
     found: dict[str, Fragment] = {}
     if form.sparse:
         maps = fragments.SPARSE[bits, depth, wave]
@@ -97,7 +98,7 @@ def _fragments(form: MatrixForm, wave: int, opsel: int) -> Mapping[str, Fragment
         formula, vgprs = fragments.DENSE[bits, depth, wave]
         line = fragments.input_fragment(formula, depth, bits, vgprs)
         found["A"], found["B"] = line, fragments.as_b(line)
-    width = ELEMENT_BITS[form.result]
+    width = form.result_bits
     if form.family == "rdna3":
         result = fragments.rdna3_result(wave, opsel // 4 if width == 16 else None)
     else:

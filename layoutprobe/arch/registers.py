@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from layoutprobe.errors import UsageError
+from layoutprobe.errors import UsageError, did_you_mean
 
 KIB = 1024
 
@@ -117,9 +116,8 @@ def resources(name: str) -> Resources:
     """
     if name in RESOURCES:
         return RESOURCES[name]
-    near = get_close_matches(name, RESOURCES, n=1)
     raise UsageError(
         f"the registers of {name[:80]!r} are not known",
         expected="one of: " + ", ".join(RESOURCES),
-        hint=f"did you mean {near[0]}?" if near else None,
+        hint=did_you_mean(name, RESOURCES),
     )

@@ -14,6 +14,7 @@ from layoutprobe.checks.base import Check
 from layoutprobe.instructions.meetings import element_types
 from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.model import Gemm, Reference, Tolerance
+from layoutprobe.numbers import element_type
 from layoutprobe.observe.accumulators import result_type
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult
@@ -38,12 +39,8 @@ rounds in steps of two products."""
 
 Doubles = NDArray[np.float64]
 
-_HALF_ULP = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
-_SUBNORMAL = {"f16": 2.0**-24, "bf16": 2.0**-133, "f32": 2.0**-149, "f64": 0.0}
-_ACCUMULATOR = {"f16": 2.0**-11, "bf16": 2.0**-8}
 _F32 = 2.0**-23
 _REFERENCE = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-5, "f64": 1e-10}
-_EXACT = {"f16": 2.0**11, "bf16": 2.0**8, "f32": 2.0**24, "f64": 2.0**53}
 _SHORT = 7
 
 
@@ -172,17 +169,24 @@ def tolerated(
     terms, added = product.magnitude()
     if _is_exact(product, terms + added, dtype, kinds):
         return 0.0
-    if dtype not in _HALF_ULP:
+    output = element_type(dtype)
+    if not output.is_float:
         return 0.5
-    unit = max((_ACCUMULATOR.get(kind, _F32) for kind in kinds), default=_F32)
+    unit = max([_F32, *(_half_ulp(kind) for kind in kinds)])
     depth = product.a.shape[-1]
     sums = (depth + 8) * unit * terms + (depth + 8) * _F32 * added
-    return np.asarray(sums + _HALF_ULP[dtype] * np.abs(expected) + _SUBNORMAL[dtype])
+    return np.asarray(sums + _half_ulp(dtype) * np.abs(expected) + output.smallest)
+
+
+def _half_ulp(kind: str) -> float:
+    """Half a unit in the last place, relative to the number; 0 for integers."""
+    found = element_type(kind)
+    return 2.0**-found.precision if found.is_float else 0.0
 
 
 def _is_exact(product: Product, magnitude: Doubles, dtype: str, kinds: tuple[str, ...]) -> bool:
     """All partial results are integers that every type on the way holds."""
-    limit = min(_EXACT.get(kind, 2.0**31) for kind in (dtype, *(kinds or ("f32",))))
+    limit = min(element_type(kind).exact for kind in ("f64", dtype, *(kinds or ("f32",))))
     parts = [product.a, product.b, np.asarray([product.alpha, product.beta])]
     parts += [] if product.c is None else [product.c]
     whole = all(bool((part == np.rint(part)).all()) for part in parts)
@@ -191,14 +195,8 @@ def _is_exact(product: Product, magnitude: Doubles, dtype: str, kinds: tuple[str
 
 def rounded(values: Doubles, dtype: str) -> Doubles:
     """Values as an output of that type holds them at best."""
-    with np.errstate(over="ignore"):
-        if dtype in ("f16", "f32"):
-            return values.astype(np.float16 if dtype == "f16" else np.float32).astype(np.float64)
-        if dtype == "bf16":
-            bits = values.astype(np.float32).view(np.uint32)
-            bits = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) & np.uint32(0xFFFF0000)
-            return bits.view(np.float32).astype(np.float64)
-    return values
+    kind = element_type(dtype)
+    return kind.decode(kind.encode(values)) if kind.is_float else values
 
 
 def _references(subject: Subject) -> Iterator[Comparison]:

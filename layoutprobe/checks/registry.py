@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from layoutprobe.checks import (
     bank_conflicts,
     epilogue,
@@ -17,7 +15,7 @@ from layoutprobe.checks import (
     waits,
 )
 from layoutprobe.checks.base import Check
-from layoutprobe.errors import UsageError
+from layoutprobe.errors import UsageError, did_you_mean
 
 CHECKS: tuple[Check, ...] = (
     operand_provenance.CHECK,
@@ -47,9 +45,8 @@ def find_check(name: str) -> Check:
     for check in CHECKS:
         if check.name == name:
             return check
-    near = get_close_matches(name, check_names(), n=1)
     raise UsageError(
         f"no check named {name!r}",
         expected="one of: " + ", ".join(check_names()),
-        hint=f"did you mean {near[0]}?" if near else None,
+        hint=did_you_mean(name, check_names()),
     )

@@ -12,6 +12,7 @@ from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.fidelity.bench import Bench, Experiment, always, attempted
 from layoutprobe.fidelity.operands import Raw, difference, elements, operands, raw_of
 from layoutprobe.instructions import Prober, Variant
+from layoutprobe.numbers import element_type
 from layoutprobe.report.fidelity import Case
 
 _RUNS = 8
@@ -43,8 +44,7 @@ def _cancelling(rng: np.random.Generator, kind: str) -> Numbers:
 
 def _subnormal(rng: np.random.Generator, kind: str) -> Numbers:
     """Half of the elements below the smallest normal number of their type, half near one."""
-    smallest = {"f16": -14, "bf16": -126, "f32": -126}[kind]
-    tiny = np.ldexp(rng.uniform(-1, 1, _SHAPE), smallest)
+    tiny = rng.uniform(-1, 1, _SHAPE) * element_type(kind).normal
     return np.where(rng.integers(0, 2, _SHAPE) == 0, tiny, rng.uniform(-2, 2, _SHAPE))
 
 
@@ -79,7 +79,7 @@ def _look(bench: Bench, form: MatrixForm) -> Case:
     for number, (kind, numbers) in enumerate(KINDS.items()):
         rng = np.random.default_rng(20261206 + number)
         types = {"A": form.a, "B": form.b, "C": form.result}
-        matrices = {key: _bits(dtype, numbers(rng, dtype)) for key, dtype in types.items()}
+        matrices = {key: raw_of(dtype, numbers(rng, dtype)) for key, dtype in types.items()}
         given = operands(form, 32, matrices)
         card = _results(form, Prober(variant, bench)(given))
         total += card.size
@@ -100,22 +100,11 @@ def _look(bench: Bench, form: MatrixForm) -> Case:
     return Case(form.name, "differ", f"of {total} results equal: {counts}; {best}, {first[best]}")
 
 
-def _bits(kind: str, numbers: Numbers) -> Raw:
-    """Bits of the nearest numbers of a type: bf16 by dropping bits, which any rounding would do as well."""
-    with np.errstate(all="ignore"):
-        return raw_of(kind, numbers)
-
-
 def _results(form: MatrixForm, words: NDArray[np.uint32]) -> Raw:
     """D as bits, with one NaN for all."""
     raw = elements(form.fragments(32)["D"], words)
-    exponent, fraction = {
-        "f32": (0x7F800000, 0x007FFFFF),
-        "f16": (0x7C00, 0x03FF),
-        "bf16": (0x7F80, 0x007F),
-    }[form.result]
-    nan = (raw & np.uint32(exponent) == exponent) & (raw & np.uint32(fraction) != 0)
-    return np.where(nan, np.uint32(exponent | fraction), raw)
+    kind = element_type(form.result)
+    return np.where(np.isnan(kind.decode(raw)), np.uint32(kind.nan or 0), raw)
 
 
 ARITHMETIC = Experiment(

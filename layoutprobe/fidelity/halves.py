@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from layoutprobe.arch.matrix import ELEMENT_BITS, MatrixForm
+from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.fidelity.bench import Bench, Experiment, Words, attempted, rdna3_only
 from layoutprobe.fidelity.operands import difference, operands, place, raw_of
 from layoutprobe.instructions import Variant
@@ -18,7 +18,7 @@ _RUNS = 4
 
 def _run(bench: Bench) -> Iterator[Case]:
     for form in bench.target.matrix.values():
-        if ELEMENT_BITS[form.result] != 16:
+        if form.result_bits != 16:
             continue
         for wave in form.waves:
             for opsel in form.opsels(wave):

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch.fragments import Fragment
-from layoutprobe.arch.matrix import ELEMENT_BITS, MatrixForm
+from layoutprobe.arch.matrix import MatrixForm
+from layoutprobe.numbers import element_type
 
 Words = NDArray[np.uint32]
 Raw = NDArray[np.uint32]
@@ -17,14 +18,8 @@ Mask = NDArray[np.bool_]
 
 
 def raw_of(kind: str, numbers: NDArray[np.float64] | NDArray[np.int64]) -> Raw:
-    """Bits of numbers in an element type that holds them exactly."""
-    if kind == "f16":
-        return numbers.astype(np.float16).view(np.uint16).astype(np.uint32)
-    if kind == "f32":
-        return numbers.astype(np.float32).view(np.uint32)
-    if kind == "bf16":
-        return np.asarray(numbers.astype(np.float32).view(np.uint32) >> np.uint32(16))
-    return np.asarray(numbers.astype(np.int64) & (1 << ELEMENT_BITS[kind]) - 1).astype(np.uint32)
+    """Bits of the nearest numbers of an element type."""
+    return element_type(kind).encode(numbers).astype(np.uint32)
 
 
 def registers(fragment: Fragment, copies: Sequence[Raw], lanes: int) -> Words:

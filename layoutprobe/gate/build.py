@@ -11,9 +11,9 @@ from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import Argument as MetadataArgument
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import UsageError
-from layoutprobe.manifest.binding import DTYPES
 from layoutprobe.manifest.files import ASSEMBLY, read_code_object
 from layoutprobe.manifest.model import Argument, KernelCase
+from layoutprobe.numbers import element_type
 
 POINTER_BYTES = 8
 
@@ -92,7 +92,7 @@ def match_arguments(case: KernelCase, kernel: Kernel) -> None:
 def size_of(argument: Argument) -> int:
     """Bytes that an argument takes in the kernarg segment."""
     if argument.role == "scalar":
-        return DTYPES[argument.dtype].itemsize
+        return element_type(argument.dtype).storage.itemsize
     return len(argument.raw) if argument.role == "bytes" else POINTER_BYTES
 
 

@@ -16,10 +16,11 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Block, Program
-from layoutprobe.manifest.binding import DTYPES, FLOATS, Binding, BoundBuffer, encode
+from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.inputs import make_inputs
 from layoutprobe.manifest.model import Argument, Gemm
+from layoutprobe.numbers import element_type
 from layoutprobe.trace.subject import Recorded, RunSpec
 
 Logical = Mapping[str, NDArray[Any] | None]
@@ -78,7 +79,7 @@ class KernelRunner:
         alpha, beta = self._factors(spec)
         given = make_inputs(self.binding, spec.inputs, beta=beta, coding=self.coding)
         before = {
-            b.name: np.full(b.nbytes, 0xA5, np.uint8).view(DTYPES[b.dtype])
+            b.name: np.full(b.nbytes, 0xA5, np.uint8).view(b.element.storage)
             if values is None
             else b.store(values)
             for b, values in zip(self.binding.buffers.values(), given.values(), strict=True)
@@ -151,8 +152,8 @@ class KernelRunner:
         value = {"alpha": alpha, "beta": beta}.get(
             str(self.binding.scalars[argument.name]), self.binding.scalars[argument.name]
         )
-        number = np.asarray(value, np.float64 if argument.dtype in FLOATS else DTYPES[argument.dtype])
-        packed = encode(number, argument.dtype)
+        kind = element_type(argument.dtype)
+        packed = kind.store(np.asarray(value, np.float64 if kind.is_float else kind.storage))
         return packed.dtype.type(packed)
 
     def _after(

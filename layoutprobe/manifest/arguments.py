@@ -17,6 +17,7 @@ from layoutprobe.manifest.model import (
     Role,
 )
 from layoutprobe.manifest.section import Section, is_number
+from layoutprobe.numbers import element_type
 
 ROLES = ("in", "out", "inout", "scalar", "null", "bytes")
 ORDERS = ("row", "col")
@@ -52,7 +53,7 @@ def _argument(table: Section, index: int, sizes: tuple[str, ...]) -> Argument:
     elif role == "bytes":
         argument = Argument(name, role, raw=_raw(table))
     elif role == "scalar":
-        dtype = table.choice("dtype", tuple(DTYPES))
+        dtype = table.choice("dtype", DTYPES)
         argument = Argument(name, role, dtype, value=_value(table, dtype, sizes))
     else:
         argument = _buffer(table, name, role, sizes)
@@ -70,8 +71,7 @@ def _raw(table: Section) -> bytes:
 
 def _value(table: Section, dtype: str, sizes: tuple[str, ...]) -> Expression | float | str:
     value = table.get("value")
-    floating = dtype in ("f16", "bf16", "f32", "f64")
-    if floating:
+    if element_type(dtype).is_float:
         if value in FACTORS:
             return str(value)
         if is_number(value):
@@ -106,7 +106,7 @@ def _buffer(table: Section, name: str, role: Role, sizes: tuple[str, ...]) -> Ar
     return Argument(
         name=name,
         role=role,
-        dtype=table.choice("dtype", tuple(DTYPES)),
+        dtype=table.choice("dtype", DTYPES),
         shape=shape,
         strides=strides,
         order="col" if order == "col" else "row",

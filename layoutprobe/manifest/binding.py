@@ -12,21 +12,15 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.model import Argument, Expression, Gemm, KernelCase, Sizes, size_title
+from layoutprobe.numbers import ElementType, element_type
 from layoutprobe.patterns.expression import evaluate
 
 MAX_BYTES = 128 << 20
 """Bytes that the buffers of one launch may take together."""
 MAX_EXTENT = 1 << 31
 
-DTYPES: dict[str, np.dtype[Any]] = {
-    "f16": np.dtype(np.float16), "bf16": np.dtype(np.uint16), "f32": np.dtype(np.float32),
-    "f64": np.dtype(np.float64), "i8": np.dtype(np.int8), "u8": np.dtype(np.uint8),
-    "i16": np.dtype(np.int16), "u16": np.dtype(np.uint16), "i32": np.dtype(np.int32),
-    "u32": np.dtype(np.uint32), "i64": np.dtype(np.int64), "u64": np.dtype(np.uint64),
-}  # fmt: skip
-"""dtype -> how numpy stores it; bf16 is kept as its bits."""
-
-FLOATS = ("f16", "bf16", "f32", "f64")
+DTYPES = ("f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
+"""Element types that a manifest may name."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +50,14 @@ class BoundBuffer:
         return self.argument.dtype
 
     @property
+    def element(self) -> ElementType:
+        """What `dtype` means."""
+        return element_type(self.dtype)
+
+    @property
     def itemsize(self) -> int:
         """Bytes of an element."""
-        return DTYPES[self.dtype].itemsize
+        return self.element.storage.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -89,13 +88,13 @@ class BoundBuffer:
 
     def store(self, values: NDArray[Any]) -> NDArray[Any]:
         """The allocation's contents for a logical tensor of values; padding is poisoned."""
-        raw = np.full(self.nbytes, 0xFF, np.uint8).view(DTYPES[self.dtype])  # floats: NaN
-        self.view(raw)[...] = encode(values, self.dtype)
+        raw = np.full(self.nbytes, 0xFF, np.uint8).view(self.element.storage)  # floats: NaN
+        self.view(raw)[...] = self.element.store(values)
         return raw
 
     def load(self, raw: NDArray[Any]) -> NDArray[Any]:
         """The logical tensor in an allocation's contents; bf16 comes as float32."""
-        return decode(self.view(raw), self.dtype)
+        return self.element.load(self.view(raw))
 
     def view(self, raw: NDArray[Any]) -> NDArray[Any]:
         """The logical tensor inside an array of `size` items, as a view."""
@@ -162,8 +161,9 @@ def _scalar(argument: Argument, value: _Evaluator) -> float | int | str:
     if not isinstance(given, Expression):
         return given
     low, high = -(1 << 62), 1 << 62
-    if argument.dtype not in FLOATS:
-        info = np.iinfo(DTYPES[argument.dtype])
+    kind = element_type(argument.dtype)
+    if not kind.is_float:
+        info = np.iinfo(kind.storage)
         low, high = max(low, int(info.min)), min(high, int(info.max))
     return value(given, f"argument {argument.name}: value", low, high)
 
@@ -258,20 +258,3 @@ def _check_product(contract: Gemm, buffers: Mapping[str, BoundBuffer], value: _E
             + (", D with the parts of K in front" if contract.split_k else ""),
             observed=f"A {list(a)}, B {list(b)}, D {list(d)}",
         )
-
-
-def encode(values: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """Numbers as a dtype stores them, rounded to nearest even."""
-    if dtype != "bf16":
-        return np.asarray(values).astype(DTYPES[dtype])
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    rounded = bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
-    quiet = bits >> np.uint32(16) | np.uint32(0x40)
-    return np.where(np.isnan(values), quiet, rounded >> np.uint32(16)).astype(np.uint16)
-
-
-def decode(raw: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """The numbers that a dtype stores; bf16 as float32."""
-    if dtype != "bf16":
-        return np.ascontiguousarray(raw).copy()
-    return (raw.astype(np.uint32) << np.uint32(16)).view(np.float32)

@@ -1,30 +1,24 @@
 """Coded inputs: every element of every input has a number of its own, which travels in digits.
 
-Elements of all coded buffers are numbered through. A digit is stored as the integer 1..base, which
-is exact in every dtype of the coded buffers, and so survives loads, LDS, packing and conversions
-between them. One run carries one digit. 0 is no digit: it is what zero fill leaves, and decodes to
-"no element".
+Elements of all coded buffers are numbered through. Digits are exact in every dtype of the coded
+buffers, and so survive loads, LDS, packing and conversions between them. One run carries one digit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
+from layoutprobe.numbers import NO_NUMBER, DigitCode, digit_base
 
-NOBODY = -1
+NOBODY = NO_NUMBER
 """What a value that is no code decodes to."""
-
-EXACT = {
-    "f16": 2047, "bf16": 255, "f32": 1 << 20, "f64": 1 << 20, "i8": 127, "u8": 255,
-    "i16": 32767, "u16": 65535, "i32": 1 << 20, "u32": 1 << 20, "i64": 1 << 20, "u64": 1 << 20,
-}  # fmt: skip
-"""dtype -> largest integer up to which every integer is exact (bounded at 2**20)."""
 
 
 @dataclass(frozen=True)
@@ -44,39 +38,35 @@ class Coding:
 
     Attributes:
         shapes: buffer -> logical shape, in numbering order.
-        base: digits are 1..base.
-        digits: how many digits a number has, and so how many runs it takes.
+        code: how their numbers are written; one run a digit.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
-    base: int
-    digits: int
+    code: DigitCode
 
     @classmethod
     def of(cls, buffers: Mapping[str, tuple[str, tuple[int, ...]]]) -> Coding:
         """The coding of buffers given as name -> (dtype, shape)."""
-        base = min((EXACT[dtype] for dtype, _ in buffers.values()), default=2)
+        base = digit_base(dtype for dtype, _ in buffers.values())
         shapes = {name: shape for name, (_, shape) in buffers.items()}
-        total = sum(int(np.prod(shape, dtype=np.int64)) for shape in shapes.values())
-        digits = 1
-        while base**digits < total:
-            digits += 1
-        return cls(shapes, base, digits)
+        return cls(shapes, DigitCode.of(sum(map(prod, shapes.values())), base))
+
+    @property
+    def total(self) -> int:
+        """How many elements have numbers."""
+        return sum(map(prod, self.shapes.values()))
 
     def starts(self) -> dict[str, int]:
         """Buffer -> number of its first element."""
         starts, at = {}, 0
         for name, shape in self.shapes.items():
             starts[name] = at
-            at += int(np.prod(shape, dtype=np.int64))
+            at += prod(shape)
         return starts
 
     def values(self, buffer: str, digit: int) -> NDArray[np.int64]:
         """What the elements of a buffer hold in the run of a digit (0 is the lowest)."""
-        shape = self.shapes[buffer]
-        count = int(np.prod(shape, dtype=np.int64))
-        numbers = self.starts()[buffer] + np.arange(count, dtype=np.int64)
-        return (numbers // self.base**digit % self.base + 1).reshape(shape)
+        return self.code.digit(self.numbers(buffer), digit)
 
     def number(self, digits: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
         """Numbers from what the same places held in each run, low digit first; NOBODY for no code.
@@ -84,29 +74,22 @@ class Coding:
         Args:
             digits: one array of values (any numeric type) per digit, all of one shape.
         """
-        if len(digits) != self.digits:
-            raise UsageError(f"a code of {self.digits} digits", observed=f"{len(digits)} runs")
-        total = sum(int(np.prod(shape, dtype=np.int64)) for shape in self.shapes.values())
-        result = np.zeros(np.shape(digits[0]), np.int64)
-        good = np.ones(result.shape, np.bool_)
-        for place, values in enumerate(digits):
-            with np.errstate(invalid="ignore"):  # any bits may be held, a signalling NaN too
-                held = np.asarray(values, np.float64)
-                good &= (held >= 1) & (held <= self.base) & (held == np.floor(held))
-            result += (np.where(good, held, 1).astype(np.int64) - 1) * self.base**place
-        return np.where(good & (result < total), result, NOBODY)
+        if len(digits) != self.code.digits:
+            raise UsageError(f"a code of {self.code.digits} digits", observed=f"{len(digits)} runs")
+        result = self.code.numbers(digits)
+        return np.where(result < self.total, result, NOBODY)
 
     def numbers(self, buffer: str) -> NDArray[np.int64]:
         """The number of every element of a buffer, in its logical shape."""
         shape = self.shapes[buffer]
-        count = int(np.prod(shape, dtype=np.int64))
+        count = prod(shape)
         return (self.starts()[buffer] + np.arange(count, dtype=np.int64)).reshape(shape)
 
     def element(self, number: int) -> Element | None:
         """Whose number it is."""
         for name, start in self.starts().items():
             shape = self.shapes[name]
-            count = int(np.prod(shape, dtype=np.int64))
+            count = prod(shape)
             if start <= number < start + count:
                 index = np.unravel_index(number - start, shape)
                 return Element(name, tuple(int(i) for i in index))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
-from layoutprobe.manifest.binding import DTYPES, FLOATS, Binding, BoundBuffer
+from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.patterns.expression import evaluate
@@ -27,9 +27,9 @@ def _integers(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
 
 def _normal(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
     if buffer.dtype in ("i8", "u8"):  # all values: the sign bit has to matter somewhere
-        info = np.iinfo(DTYPES[buffer.dtype])
+        info = np.iinfo(buffer.element.storage)
         return random.integers(info.min, info.max + 1, buffer.shape)
-    if buffer.dtype not in FLOATS:
+    if not buffer.element.is_float:
         return _integers(buffer, random)
     return random.standard_normal(buffer.shape)
 
@@ -98,7 +98,7 @@ def _starts_undefined(buffer: BoundBuffer, binding: Binding, beta: float) -> boo
 
 def _digit(kind: str, coding: Coding) -> Fill | None:
     digit = kind.removeprefix("code")
-    if not digit.isdecimal() or int(digit) >= coding.digits:
+    if not digit.isdecimal() or int(digit) >= coding.code.digits:
         return None
 
     def fill(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:

@@ -11,12 +11,13 @@ from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from layoutprobe.errors import UsageError
 
 Raw = NDArray[np.unsignedinteger]
 Doubles = NDArray[np.float64]
+Floats = NDArray[np.float64] | NDArray[np.float32]
 
 _UNUSED = 13
 """Low bits of a tf32 or xf32 that do not count."""
@@ -91,28 +92,41 @@ class ElementType:
             return _values(self)[np.asarray(raw) & self.mask]
         return _numbers(self, np.asarray(raw).astype(self.raw))
 
-    def encode(self, values: NDArray[Any]) -> Raw:
+    def encode(self, values: ArrayLike) -> Raw:
         """Raw codes of the nearest numbers, in dtype `raw`; shape of the values.
 
         Rounds once, to nearest; a tie goes to the even significand. What is then beyond the largest
         number becomes infinity; NaN in a float without infinities; and the largest number in a type
         that has neither. Any NaN becomes `nan`. e8m0 holds powers of two alone: zero and negative
-        numbers become its NaN.
+        numbers become its NaN. Integers (values of an integer dtype) of which an integer type has not
+        all bits keep their low ones, as a store does it.
 
         Raises:
             UsageError: a NaN, and the type has none.
         """
         values = np.asarray(values)
         if self.kind == "integer" and values.dtype.kind in "iub":
-            return _clipped(self, values)
-        numbers = values.astype(np.float64)
+            return (values.astype(np.uint64) & np.uint64(self.mask)).astype(self.raw)  # two's complement
+        numbers = values if values.dtype == np.float32 else values.astype(np.float64)
         nan = np.isnan(numbers)
         if self.nan is None and nan.any():
             raise UsageError(f"{self.name} has no NaN", hint="give finite numbers")
         if self.kind == "integer":
             return _clipped(self, np.rint(numbers))
-        raw = _codes(self, np.where(nan, 1.0, numbers))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            raw = _codes(self, numbers)
         return raw if self.nan is None else np.where(nan, self.raw.type(self.nan), raw)
+
+    def store(self, values: ArrayLike) -> NDArray[Any]:
+        """As `encode`, in dtype `storage`."""
+        return self.encode(values).view(self.storage)
+
+    def load(self, stored: NDArray[Any]) -> NDArray[Any]:
+        """The numbers that `store` stored, in numpy's own type; in f32 where it has none of that name."""
+        stored = np.ascontiguousarray(stored)
+        if self.is_float and self.storage.kind != "f":
+            return self.decode(stored).astype(np.float32)
+        return stored.copy()
 
     def holds(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Which numbers the type has exactly."""
@@ -156,33 +170,29 @@ def _numbers(kind: ElementType, raw: Raw) -> Doubles:
 
 
 def _clipped(kind: ElementType, whole: NDArray[Any]) -> Raw:
-    """Codes of whole numbers, the nearest one for those out of range."""
+    """Codes of whole floats, the nearest one for those out of range."""
     low, high = kind.low, kind.exact
-    over, under = whole > high, whole < low
-    inside = np.where(over | under, 0, whole)
-    if inside.dtype.kind == "f":  # 2**63 and 2**64 are floats that no 64-bit integer is
-        over, inside = over | (inside >= high), np.where(inside >= high, 0, inside)
-    code = inside.astype(np.uint64 if inside.dtype.kind == "u" or not kind.signed else np.int64)
-    code = code.astype(np.uint64)  # two's complement
-    code = np.where(over, np.uint64(high), np.where(under, np.uint64(low & (1 << 64) - 1), code))
+    under, over = whole <= low, whole >= high
+    inside = np.where(under | over, 0, whole).astype(np.uint64 if not kind.signed else np.int64)
+    ends = (np.uint64(end & (1 << 64) - 1) for end in (low, high))
+    code = np.select([under, over], list(ends), inside.astype(np.uint64))
     return np.asarray(code & np.uint64(kind.mask)).astype(kind.raw)
 
 
-def _codes(kind: ElementType, numbers: Doubles) -> Raw:
-    """Codes of floats that are no NaN."""
-    with np.errstate(over="ignore", under="ignore"):
-        if not kind.signed:
-            return _powers(kind, numbers)
-        if kind.library:
-            return _to_odd(numbers).view(np.float32).astype(_library(kind)).view(kind.raw)
-        if kind.precision == 11 and kind.bits == 32:
-            bits = _to_odd(numbers)
-            half = np.uint32((1 << _UNUSED - 1) - 1) + (bits >> np.uint32(_UNUSED) & np.uint32(1))
-            return bits + half >> np.uint32(_UNUSED) << np.uint32(_UNUSED)
-        return numbers.astype(kind.storage).view(kind.raw)
+def _codes(kind: ElementType, numbers: Floats) -> Raw:
+    """Codes of floats; those of NaN mean nothing."""
+    if not kind.signed:
+        return _powers(kind, numbers)
+    if kind.library:
+        return _to_odd(numbers).view(np.float32).astype(_library(kind)).view(kind.raw)
+    if kind.precision == 11 and kind.bits == 32:
+        bits = _to_odd(numbers)
+        half = np.uint32((1 << _UNUSED - 1) - 1) + (bits >> np.uint32(_UNUSED) & np.uint32(1))
+        return bits + half >> np.uint32(_UNUSED) << np.uint32(_UNUSED)
+    return numbers.astype(kind.storage).view(kind.raw)
 
 
-def _powers(kind: ElementType, numbers: Doubles) -> Raw:
+def _powers(kind: ElementType, numbers: Floats) -> Raw:
     """Codes of e8m0. ml_dtypes rounds the lowest of them up wherever they lie between two."""
     fraction, exponent = np.frexp(numbers)
     code = np.maximum(exponent - 1 + (fraction >= 0.75) - int(np.log2(kind.normal)), 0)
@@ -190,13 +200,15 @@ def _powers(kind: ElementType, numbers: Doubles) -> Raw:
     return np.where(known, code, kind.mask).astype(kind.raw)
 
 
-def _to_odd(numbers: Doubles) -> NDArray[np.uint32]:
+def _to_odd(numbers: Floats) -> NDArray[np.uint32]:
     """Bits of f32, inexact ones cut off and made odd, so that rounding them again is right.
 
     ml_dtypes converts a float64 by way of f32, which alone would round twice (Boldo and Melquiond,
     "Emulation of FMA and correctly rounded sums", 2008).
     """
-    single = numbers.astype(np.float32)
+    single = np.asarray(numbers, np.float32)
+    if numbers.dtype == np.float32:
+        return single.view(np.uint32)
     back = single.astype(np.float64)
     inexact = back != numbers
     bits = single.view(np.uint32)

@@ -18,6 +18,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Program
+from layoutprobe.numbers import DigitCode, element_type
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.matrix import SLOTS, Ints, WaveCounter, WaveTable, Words
 
@@ -26,55 +27,6 @@ FROM_ZERO, FROM_OTHER = 0, 1
 
 MAX_CHAINS = 1 << 20
 _INLINE_ZERO = 128
-_SCRAMBLE = 1_000_003  # prime: coprime to every base that is not a multiple of it
-
-
-@dataclass(frozen=True)
-class SlotCodes:
-    """How slots are numbered, and how numbers are spread over several runs.
-
-    Attributes:
-        base: digits are 1..base; the largest integer that every register and output keeps exactly.
-        digits: digits of a number, and runs that they take.
-    """
-
-    base: int
-    digits: int
-
-    @classmethod
-    def for_slots(cls, slots: int, base: int) -> SlotCodes:
-        """As many digits as so many slots need."""
-        digits = 1
-        while base**digits < slots:
-            digits += 1
-        return cls(base, digits)
-
-    @property
-    def capacity(self) -> int:
-        """Slots that have numbers."""
-        return int(min(self.base**self.digits, 1 << 62))
-
-    def digit(self, slot: Ints, place: int) -> Ints:
-        """Digit of each slot: 1..base.
-
-        With several digits the numbers are scrambled, so that every digit alone already varies
-        within a chain; otherwise the high ones could not tell two chains apart.
-        """
-        number = slot if self.digits == 1 else slot * _SCRAMBLE % self.capacity
-        return np.asarray(number // self.base**place % self.base + 1)
-
-    def slot(self, digits: list[NDArray[np.float64]]) -> Ints:
-        """Slots from their digits, low digit first; -1 where they are none."""
-        good = np.ones(digits[0].shape, np.bool_)
-        number = np.zeros(digits[0].shape, np.int64)
-        for place, held in enumerate(digits):
-            good &= (held >= 1) & (held <= self.base) & (held == np.floor(held))
-            number += (np.where(good, held, 1).astype(np.int64) - 1) * self.base**place
-        if self.digits > 1:
-            inverse = pow(_SCRAMBLE, -1, self.capacity)
-            wide = number.astype(object) if self.capacity >= 1 << 31 else number  # no overflow
-            number = np.asarray(wide * inverse % self.capacity, np.int64)
-        return np.where(good, number, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +73,7 @@ class Chains:
 class AccumulatorCoding:
     """Makes the coders of one digit; equal ones make equal coders."""
 
-    codes: SlotCodes
+    codes: DigitCode
     place: int = 0
 
     def __call__(self) -> Recorder:
@@ -132,7 +84,7 @@ class AccumulatorCoding:
 class AccumulatorCoder(WaveCounter):
     """Replaces D by the numbers of its slots. Unlike other observers, it changes the run."""
 
-    def __init__(self, codes: SlotCodes, place: int = 0) -> None:
+    def __init__(self, codes: DigitCode, place: int = 0) -> None:
         super().__init__()
         self._codes = codes
         self._place = place
@@ -259,7 +211,7 @@ class _Elements:
     @classmethod
     def of(cls, inst: Inst, lanes: int) -> _Elements:
         result = result_type(inst)
-        if result in ("f32", "i32"):
+        if element_type(result).bits == 32:
             return cls(result, lanes, (0,))
         if 2 * lanes * inst.dst[0].regs == SLOTS:  # RDNA4 packs 16-bit results
             return cls(result, lanes, (0, 16))
@@ -268,7 +220,7 @@ class _Elements:
     @property
     def whole(self) -> np.uint32:
         """Bits of an element."""
-        return np.uint32(0xFFFFFFFF if self.result in ("f32", "i32") else 0xFFFF)
+        return np.uint32(element_type(self.result).mask)
 
     @property
     def mask(self) -> np.uint32:
@@ -282,10 +234,4 @@ class _Elements:
 
     def encoded(self, number: Ints) -> Words:
         """Numbers as elements, at bit 0."""
-        if self.result == "i32":
-            return number.astype(np.uint32)
-        if self.result == "f32":
-            return number.astype(np.float32).view(np.uint32)
-        if self.result == "f16":
-            return number.astype(np.float16).view(np.uint16).astype(np.uint32)
-        return np.asarray(number.astype(np.float32).view(np.uint32) >> np.uint32(16))
+        return element_type(self.result).encode(number).astype(np.uint32)

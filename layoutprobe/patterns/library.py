@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from layoutprobe.assets import asset_dir
-from layoutprobe.errors import UsageError
+from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.patterns.carriers import CARRIERS, MAX_SCALE
 from layoutprobe.patterns.pattern import COORDINATES, Pattern
 
@@ -46,13 +45,12 @@ def load_pattern(spec: str) -> Pattern:
     except UsageError:
         if _NAME.match(name) is None:
             raise
-        near = difflib.get_close_matches(name, pattern_names(), n=2)
         raise UsageError(
             f"Unknown pattern {name[:60]!r}",
             expected="one of "
             + ", ".join(pattern_names())
             + "; a .toml file; or an expression over row and col",
-            hint=f"did you mean {' or '.join(near)}?" if near else "see `layoutprobe list patterns`",
+            hint=did_you_mean(name, pattern_names()) or "see `layoutprobe list patterns`",
         ) from None
 
 

@@ -15,9 +15,9 @@ from layoutprobe.capture.capture import Capture
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import CodeObjectError, UsageError
 from layoutprobe.layouts.swizzle import SCHEMES, Scheme
+from layoutprobe.numbers import element_type
 from layoutprobe.probing.spec import LANES, ArgumentSpec, ProbeSpec
 
-_DTYPES = {"u16": np.uint16, "u32": np.uint32, "i32": np.int32, "f16": np.float16, "f32": np.float32}
 _LDS_ELEMENT_BYTES = 2  # the schemes place 16-bit elements
 
 
@@ -178,7 +178,11 @@ def _bind(spec: ProbeSpec, inputs: Mapping[str, NDArray[Any]], scheme: Scheme) -
         sizes["lds_dwords"] = scheme.size(shape) * _LDS_ELEMENT_BYTES // 4
     for argument in wanted:
         data = inputs[argument.name]
-        fits = data.ndim == len(argument.shape) and data.size > 0 and data.dtype == _DTYPES[argument.dtype]
+        fits = (
+            data.ndim == len(argument.shape)
+            and data.size > 0
+            and data.dtype == element_type(argument.dtype).storage
+        )
         for extent, observed in zip(argument.shape, data.shape, strict=False):
             wanted_extent = sizes.setdefault(extent, observed) if isinstance(extent, str) else extent
             fits = fits and observed == wanted_extent
@@ -219,4 +223,4 @@ def _argument(
         return Buffer(np.ascontiguousarray(inputs[argument.name]))
     shape = tuple(sizes[e] if isinstance(e, str) else e for e in argument.shape)
     # Undefined at first, as from hipMalloc: what the kernel forgets to write shows up as such.
-    return Buffer(np.zeros(shape, _DTYPES[argument.dtype]), undefined=True)
+    return Buffer(np.zeros(shape, element_type(argument.dtype).storage), undefined=True)

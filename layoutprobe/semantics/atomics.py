@@ -13,6 +13,7 @@ from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Place
 from layoutprobe.machine.registers import Array
+from layoutprobe.numbers import element_type
 from layoutprobe.semantics import floats
 from layoutprobe.semantics.access import (
     global_place,
@@ -23,9 +24,8 @@ from layoutprobe.semantics.access import (
     undefined_guard,
     vector_address,
 )
-from layoutprobe.semantics.operands import join64, reader, settle
+from layoutprobe.semantics.operands import DTYPES, join64, reader, settle
 from layoutprobe.semantics.registry import Executor, register_binder
-from layoutprobe.semantics.wmma_general import round_bf16
 
 Update = Callable[[Array, Array, Array], Array]
 """(old, data, compare) -> new, all of the operation's type."""
@@ -56,6 +56,9 @@ _UPDATES: dict[str, Update] = {
 }
 
 
+_BF16 = element_type("bf16")
+
+
 def _by_halves(old: Array, data: Array, dtype: type[np.float16] | None) -> Array:
     """Sums of both halves of uint32 words: as f16, or as bf16 where no type is given."""
     if dtype is not None:
@@ -63,7 +66,7 @@ def _by_halves(old: Array, data: Array, dtype: type[np.float16] | None) -> Array
         return (halves[0] + halves[1]).view(np.uint32)
     high, low = np.uint32(0xFFFF0000), np.uint32(16)
     sums = [
-        round_bf16((old << shift & high).view(np.float32) + (data << shift & high).view(np.float32))
+        _BF16.encode((old << shift & high).view(np.float32) + (data << shift & high).view(np.float32))
         for shift in (low, np.uint32(0))
     ]
     return sums[0].astype(np.uint32) | sums[1].astype(np.uint32) << low
@@ -72,8 +75,6 @@ def _by_halves(old: Array, data: Array, dtype: type[np.float16] | None) -> Array
 _AT_ONCE: dict[str, np.ufunc] = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
                                  "or": np.bitwise_or, "xor": np.bitwise_xor}  # fmt: skip
 """Operations whose turns commute: without a returned value they need no turns."""
-_DTYPES = {"u32": np.uint32, "i32": np.int32, "b32": np.uint32, "f32": np.float32,
-           "u64": np.uint64, "i64": np.int64, "b64": np.uint64}  # fmt: skip
 _BITS = {4: np.uint32, 8: np.uint64}
 
 
@@ -97,8 +98,8 @@ def _operands(
 ) -> _Operands:
     """Values of the active lanes; an operand comes with the first of its registers that counts."""
     places = [operand.index + first for operand, first in (data, compare)]
-    wide = np.dtype(_DTYPES[kind]).itemsize // 4
-    values = [_join(c.u, at, wide)[mask].view(_DTYPES[kind]) for at in places]
+    wide = np.dtype(DTYPES[kind]).itemsize // 4
+    values = [_join(c.u, at, wide)[mask].view(DTYPES[kind]) for at in places]
     bad = np.zeros(values[0].shape, np.bool_)
     registers = [at + j for at in places for j in range(wide)]
     if any(c.undef >> VGPR0 + r & 1 for r in registers):
@@ -115,7 +116,7 @@ def _apply(
     place: Place, verb: str, kind: str, given: _Operands, *, returns: bool
 ) -> tuple[Array, Array] | None:
     """Update memory; the old values and their undefined bits, when asked for."""
-    dtype = _DTYPES[kind]
+    dtype = DTYPES[kind]
     size = np.dtype(dtype).itemsize
     cells = place.memory.data.views[size].view(dtype)
     index = place.offsets[place.mask] // size
@@ -162,7 +163,7 @@ def _return(c: Cohort, target: Operand, old: tuple[Array, Array], mask: Array) -
 def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
     address = reader(inst.src[0], "u32")
     offset = inst.mods.get("offset0", 0) | inst.mods.get("offset1", 0) << 8
-    size = np.dtype(_DTYPES[kind]).itemsize
+    size = np.dtype(DTYPES[kind]).itemsize
     target = inst.dst[0] if inst.dst else None
     guard = undefined_guard(inst, (inst.src[0],), "an LDS address")
 
@@ -184,7 +185,7 @@ def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
 
 def _bind_global(verb: str, kind: str, inst: Inst) -> Executor:
     address = vector_address(inst)
-    size = np.dtype(_DTYPES[kind]).itemsize
+    size = np.dtype(DTYPES[kind]).itemsize
     target = inst.dst[0] if inst.dst else None
     comparand = size // 4 if verb == "cmpswap" else 0  # register of the data at which it starts
     guard = undefined_guard(inst, (inst.src[0], inst.src[-1]), "an address")

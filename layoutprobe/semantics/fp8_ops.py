@@ -8,71 +8,52 @@ AMD's text adds the random bits and then rounds to nearest, and no card was aske
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.registers import Array
+from layoutprobe.numbers import element_type
 from layoutprobe.semantics.definedness import reading
 from layoutprobe.semantics.registry import Executor, register_binder
 from layoutprobe.semantics.valu import Compute, Op, bind_valu, vop
-from layoutprobe.semantics.wmma_general import bf8, fp8
+from layoutprobe.semantics.wmma_general import numbers_of
 
 Decode = Callable[[Array], Array]
 
 
-@dataclass(frozen=True)
-class Format:
-    """An 8-bit float.
-
-    Attributes:
-        decode: bits (uint32) to f32.
-        fraction: bits of the fraction.
-        lowest: exponent of the smallest normal number.
-        largest: the largest number.
-        beyond: bits of what overflow gives.
-    """
-
-    decode: Decode
-    fraction: int
-    lowest: int
-    largest: float
-    beyond: int
-
-    def encode(self, value: Array) -> Array:
-        """f32 to bits (uint32), to nearest even."""
-        size = np.abs(value.astype(np.float64))
-        _, exponent = np.frexp(np.maximum(size, 2.0**self.lowest))
-        step = exponent - 1 - self.fraction  # exponent of the last place
-        whole = np.rint(np.ldexp(size, -step))
-        # The leading 1 of a normal number counts one into the exponent field, and so does a carry.
-        bits = (step + self.fraction - self.lowest) * (1 << self.fraction) + whole
-        bits = np.where(np.ldexp(whole, step) > self.largest, self.beyond, bits)
-        bits = np.where(np.isnan(value), 0x7F, bits).astype(np.uint32)
-        return bits | np.where(np.signbit(value), np.uint32(0x80), np.uint32(0))
+def _decoder(name: str) -> Decode:
+    """Bits (uint32) to f32."""
+    return lambda raw: numbers_of(name, raw)
 
 
-FORMATS = {"fp8": Format(fp8, 3, -6, 448.0, 0x7F), "bf8": Format(bf8, 2, -14, 57344.0, 0x7C)}
+def encoded(name: str, value: Array) -> Array:
+    """f32 to bits (uint32); a NaN keeps its sign."""
+    sign = np.where(np.signbit(value), np.uint32(0x80), np.uint32(0))
+    return element_type(name).encode(np.abs(value)).astype(np.uint32) | sign
+
+
+FORMATS = ("fp8", "bf8")
 
 _BYTE = (0, 2, 1, 3)
 """OPSEL[1:0] -> byte: the bits are reversed (RDNA4 ISA guide, V_CVT_F32_FP8)."""
 
 
-def _bind_single(format_: Format, inst: Inst) -> Executor:
+def _bind_single(name: str, inst: Inst) -> Executor:
     shift = np.uint32(8 * _BYTE[inst.mods.get("opsel", 0) & 3])
-    op = Op(inst.name, ("f32",), ("u32",), lambda a: format_.decode((a >> shift) & np.uint32(0xFF)),
+    op = Op(inst.name, ("f32",), ("u32",), lambda a: numbers_of(name, (a >> shift) & np.uint32(0xFF)),
             reading(0xFF << int(shift)))  # fmt: skip
     return bind_valu(op, replace(inst, src=(_word(inst, 0),)))
 
 
-def _bind_pair(format_: Format, inst: Inst) -> Executor:
+def _bind_pair(name: str, inst: Inst) -> Executor:
     """Two bytes of one half to two registers."""
     shift = np.uint32(16 * (inst.mods.get("opsel", 0) & 1))
 
     def compute(a: Array) -> Array:
-        both = [format_.decode((a >> (shift + np.uint32(at))) & np.uint32(0xFF)) for at in (0, 8)]
+        both = [numbers_of(name, (a >> (shift + np.uint32(at))) & np.uint32(0xFF)) for at in (0, 8)]
         low, high = (np.ascontiguousarray(f, np.float32).view(np.uint32).astype(np.uint64) for f in both)
         return low | high << np.uint64(32)
 
@@ -85,11 +66,11 @@ def _word(inst: Inst, source: int) -> Operand:
     return replace(inst.src[source], bits=32, regs=1, hi=False)
 
 
-def _bind_encode_pair(format_: Format, inst: Inst) -> Executor:
+def _bind_encode_pair(name: str, inst: Inst) -> Executor:
     """Two f32 to one half of the destination, which keeps the other."""
     target = replace(inst.dst[0], bits=16, regs=1, hi=bool(inst.mods.get("opsel", 0) & 8))
     op = Op(inst.name, ("u16",), ("f32", "f32"),
-            lambda a, b: (format_.encode(a) | format_.encode(b) << np.uint32(8)).astype(np.uint16))  # fmt: skip
+            lambda a, b: (encoded(name, a) | encoded(name, b) << np.uint32(8)).astype(np.uint16))  # fmt: skip
     return bind_valu(op, replace(inst, dst=(target,)))
 
 
@@ -106,14 +87,14 @@ def _dot4(first: Decode, second: Decode) -> Compute:
     return compute
 
 
-for _name, _format in FORMATS.items():
-    register_binder(f"v_cvt_f32_{_name}", partial(_bind_single, _format))
-    register_binder(f"v_cvt_pk_f32_{_name}", partial(_bind_pair, _format))
-    register_binder(f"v_cvt_pk_{_name}_f32", partial(_bind_encode_pair, _format))
+for _name in FORMATS:
+    register_binder(f"v_cvt_f32_{_name}", partial(_bind_single, _name))
+    register_binder(f"v_cvt_pk_f32_{_name}", partial(_bind_pair, _name))
+    register_binder(f"v_cvt_pk_{_name}_f32", partial(_bind_encode_pair, _name))
     for _other in FORMATS:
         vop(
             f"v_dot4_f32_{_name}_{_other}",
             "f32",
             "u32 u32 f32",
-            _dot4(_format.decode, FORMATS[_other].decode),
+            _dot4(_decoder(_name), _decoder(_other)),
         )

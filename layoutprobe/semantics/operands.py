@@ -19,13 +19,15 @@ from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, NULL, SCC, VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort, mask_words, pack_mask, unpack_mask
 from layoutprobe.machine.registers import Array, RegisterFile
+from layoutprobe.numbers import element_type
 
 Reader = Callable[[RegisterFile], Array]
 Writer = Callable[[Cohort, Array], None]
 
 DTYPES: dict[str, type[np.generic]] = {
-    "u8": np.uint8, "u16": np.uint16, "i16": np.int16, "f16": np.float16, "u32": np.uint32, "i32": np.int32,
-    "f32": np.float32, "u64": np.uint64, "i64": np.int64, "f64": np.float64, "b16": np.uint16, "b32": np.uint32,
+    **{name: element_type(name).storage.type
+       for name in ("u8", "u16", "i16", "f16", "u32", "i32", "f32", "u64", "i64", "f64")},
+    "b16": np.uint16, "b32": np.uint32, "b64": np.uint64,
 }  # fmt: skip
 _WIDTH = {name: np.dtype(dtype).itemsize * 8 for name, dtype in DTYPES.items()}
 _UINT: dict[int, type[np.unsignedinteger]] = {16: np.uint16, 32: np.uint32, 64: np.uint64}

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutprobe.machine.registers import Array
+from layoutprobe.numbers import element_type
 
 NAN_OPERAND = np.uint32(0xFFC00A3D)
 """Result where an element of A or B is a NaN."""
@@ -46,6 +47,11 @@ def _exponent(value: Array, floor: int) -> Array:
     return np.where(value == 0, _NONE, np.maximum(exponent.astype(np.int64) - 1, floor))
 
 
+def _lowest(kind: str) -> int:
+    """Exponent of the smallest normal number of a type."""
+    return int(np.log2(element_type(kind).normal))
+
+
 def _flushed(value: Array) -> Array:
     return np.where(np.abs(value) < _SMALLEST_NORMAL, np.copysign(0.0, value), value)
 
@@ -62,7 +68,7 @@ def dot2(step: Step, pairs: tuple[Array, Array, Array, Array], bits: Array) -> A
         uint32 bits of an f32, representable in the result type.
     """
     a0, b0, a1, b1 = pairs
-    floor = -14 if step.inputs == "f16" else -126
+    floor = _lowest(step.inputs)
     if step.inputs == "bf16":
         a0, b0, a1, b1 = (_flushed(x) for x in (a0, b0, a1, b1))
     c = np.ascontiguousarray(bits).view(np.float32).astype(np.float64)
@@ -73,7 +79,7 @@ def dot2(step: Step, pairs: tuple[Array, Array, Array, Array], bits: Array) -> A
     for x, y in ((a0, b0), (a1, b1)):
         both = np.where((x == 0) | (y == 0), _NONE, _exponent(x, floor) + _exponent(y, floor))
         grid = np.maximum(grid, both - _PRODUCT_BITS)
-    leading = _exponent(c, -14 if step.result == "f16" else -126)
+    leading = _exponent(c, _lowest(step.result))
     for product in products:
         leading = np.maximum(leading, _exponent(product, -(1 << 12)))
     grid = np.maximum(grid, leading - _TERM_BITS)

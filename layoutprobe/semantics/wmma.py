@@ -22,10 +22,11 @@ from layoutprobe.arch.matrix import RDNA3, RDNA4, MatrixForm
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
+from layoutprobe.numbers import element_type
 from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.packed_ops import fields
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_block_binder
-from layoutprobe.semantics.wmma_general import bind_general, round_bf16
+from layoutprobe.semantics.wmma_general import bind_general
 
 _EVEN = slice(0, 16, 2)
 _ODD_UPPER = slice(17, 32, 2)
@@ -34,6 +35,7 @@ _ODD_UPPER = slice(17, 32, 2)
 Expand = Callable[[Array], list[Array]]
 """uint32 registers -> one array per field of a register, low field first, ready for a matmul."""
 
+_BF16 = element_type("bf16")
 _F16_BIAS = np.float32(2.0**112)
 _F16_MASK = np.int32(-0x70002000)  # 0x8FFFE000: sign, and the f16 exponent and fraction 13 bits up
 
@@ -272,7 +274,7 @@ def _accumulator(
             bits = (product + value).astype(np.float16).view(np.uint16)
         else:
             value = modified((words << np.uint32(16)).view(np.float32).astype(np.float64))
-            bits = round_bf16((product + value).astype(np.float32))
+            bits = _BF16.encode(product + value)
         out = c.regs.vgprs[d : d + 8]
         out[...] = (out & keep) | bits.astype(np.uint32) << shift
 

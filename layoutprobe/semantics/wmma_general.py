@@ -16,11 +16,12 @@ from functools import cache
 import numpy as np
 
 from layoutprobe.arch.fragments import Fragment, Ints
-from layoutprobe.arch.matrix import ELEMENT_BITS, MatrixForm
+from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
+from layoutprobe.numbers import element_type
 from layoutprobe.semantics import silicon
 from layoutprobe.semantics.operands import constant_bits, settle
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError
@@ -49,31 +50,23 @@ def readings(form: MatrixForm, wave: int) -> tuple[Reading, ...]:
     return tuple(Reading(row[row % copies == copy], copy) for copy in range(copies))
 
 
-def fp8(raw: Array) -> Array:
-    """OCP E4M3: bias 7, no infinities, 0x7F and 0xFF are NaN. uint32 -> float32."""
-    exponent, fraction = (raw >> 3 & 15).astype(np.int32), (raw & 7).astype(np.float32)
-    size = np.where(
-        exponent == 0, np.ldexp(fraction, -9), np.ldexp(fraction + np.float32(8), exponent - 10)
-    ).astype(np.float32)
-    size = np.where(raw & 127 == 127, np.float32(np.nan), size)
-    return np.where(raw & 128, -size, size)
-
-
-def bf8(raw: Array) -> Array:
-    """OCP E5M2: the upper byte of an f16. uint32 -> float32."""
-    return (raw << 8).astype(np.uint16).view(np.float16).astype(np.float32)
-
-
-def _f16(raw: Array) -> Array:
+def fast_f16(raw: Array) -> Array:
+    """As `numbers_of`, f16: numpy has the type."""
     return raw.astype(np.uint16).view(np.float16).astype(np.float32)
 
 
-def _bf16(raw: Array) -> Array:
+def fast_bf16(raw: Array) -> Array:
+    """As `numbers_of`, bf16: the upper half of an f32."""
     return (raw << np.uint32(16)).view(np.float32)
 
 
-FLOATS: dict[str, Callable[[Array], Array]] = {"f16": _f16, "bf16": _bf16, "fp8": fp8, "bf8": bf8}
-"""Type -> raw elements (uint32) to float32."""
+_FAST: dict[str, Callable[[Array], Array]] = {"f16": fast_f16, "bf16": fast_bf16}
+
+
+def numbers_of(kind: str, raw: Array) -> Array:
+    """float32 of raw elements (uint32) of a float type of at most 16 bits."""
+    fast = _FAST.get(kind)
+    return fast(raw) if fast else element_type(kind).decode(raw).astype(np.float32)
 
 
 def gather(words: Array, fragment: Fragment, copy: int = 0) -> Array:
@@ -119,16 +112,17 @@ class Source:
 
     def numbers(self, raw: Array, fragment: Fragment, copy: int) -> Array:
         """float32, or float64 for integers, which are exact there: [wave, row, col]."""
-        if self.kind in FLOATS:
-            value = FLOATS[self.kind](raw)
+        kind = element_type(self.kind)
+        if kind.is_float:
+            value = numbers_of(self.kind, raw)
             if self.operand.neg or self.operand.neg_hi:
                 upper = fragment.field[copy] % 2 == 1
                 negate = np.where(upper, self.operand.neg_hi, self.operand.neg)
                 value = np.where(negate, -value, value)
             return value
-        bits = ELEMENT_BITS[self.kind]
         value = raw.astype(np.int64)
-        return (value - (value >> bits - 1 << bits) if self.operand.neg else value).astype(np.float64)
+        sign = value >> kind.bits - 1 << kind.bits
+        return (value - sign if self.operand.neg else value).astype(np.float64)
 
 
 def _refuse(form: MatrixForm, inst: Inst) -> None:
@@ -199,7 +193,7 @@ def dense(kept: Array, index: Array) -> Array:
 
 def _addend(c: Cohort, form: MatrixForm, fragment: Fragment, operand: Operand) -> Array:
     """Raw elements of C with their sign modifiers: uint32 [wave, row, col]."""
-    width = ELEMENT_BITS[form.result]
+    width = form.result_bits
     if operand.kind == "v":
         raw = gather(c.regs.vgprs[operand.index : operand.index + fragment.vgprs], fragment)
     else:
@@ -224,22 +218,13 @@ def result_bits(form: MatrixForm, a: Array, b: Array, c: Array, clamp: bool, mod
             return silicon.multiply_add(silicon.Step(form.a), a, b, c)
         single: Array = np.matmul(a, b) + np.ascontiguousarray(c).view(np.float32)
         return single.view(np.uint32)
-    wide = np.ascontiguousarray(FLOATS[form.result](c))
+    wide = np.ascontiguousarray(numbers_of(form.result, c))
     if mode == "silicon":
         bits = silicon.multiply_add(silicon.Step(form.a, form.result), a, b, wide.view(np.uint32))
         value = np.ascontiguousarray(bits).view(np.float32).astype(np.float64)
     else:
         value = np.asarray(np.matmul(a, b, dtype=np.float64) + wide)
-    if form.result == "f16":
-        return value.astype(np.float16).view(np.uint16).astype(np.uint32)
-    return round_bf16(value.astype(np.float32)).astype(np.uint32)
-
-
-def round_bf16(value: Array) -> Array:
-    """f32 -> bf16 bits (uint16), to nearest even."""
-    bits = value.view(np.uint32)
-    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-    return np.where(np.isnan(value), np.uint32(0x7FC0), rounded).astype(np.uint16)
+    return element_type(form.result).encode(value).astype(np.uint32)
 
 
 # Definedness: an output is undefined where its row of A, its column of B, its C, or (sparse) an

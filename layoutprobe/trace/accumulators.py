@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
-from layoutprobe.observe.accumulators import AccumulatorCoding, Chains, SlotCodes, result_type
+from layoutprobe.numbers import DigitCode, digit_base
+from layoutprobe.observe.accumulators import AccumulatorCoding, Chains, result_type
 from layoutprobe.observe.matrix import SLOTS
 from layoutprobe.observe.outputs import StoreRecorder, Stores, touched
 from layoutprobe.trace.operands import Executions
@@ -19,9 +20,6 @@ from layoutprobe.trace.subject import Recorded, Subject, UndecidedError
 
 Ints = NDArray[np.int64]
 
-_EXACT = {"f16": 2047, "bf16": 255, "f32": (1 << 24) - 1, "f64": (1 << 24) - 1, "i32": (1 << 30) - 1,
-          "u32": (1 << 30) - 1, "i16": 32767, "u16": 65535, "i8": 127, "u8": 255}  # fmt: skip
-"""dtype -> largest code; all integers up to it are exact."""
 _SLACK = 4
 """Slots that are numbered, per element of D: ragged tiles and several accumulators need more."""
 
@@ -42,7 +40,7 @@ class Arrivals:
     """
 
     chains: Chains
-    codes: SlotCodes
+    codes: DigitCode
     values: NDArray[np.float64]
     slot: Ints
     written: NDArray[np.bool_]
@@ -62,15 +60,15 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
     name = problem.contract.d
     dtype, shape = subject.binding.buffers[name].dtype, subject.binding.buffers[name].shape
     results = {result_type(inst) for inst in subject.insts.values() if Kind.MATRIX in inst.kind}
-    base = min(_EXACT.get(d, 127) for d in (dtype, *results))
-    codes = SlotCodes.for_slots(_SLACK * int(np.prod(shape)) + 64 * SLOTS, base)
+    count = _SLACK * int(np.prod(shape)) + 64 * SLOTS
+    codes = DigitCode.of(count, digit_base((dtype, *results)), scrambled=True)
     runs = [subject.epilogue(AccumulatorCoding(codes, place), StoreRecorder) for place in range(codes.digits)]
     chains = runs[0].record(Chains)
     if not chains.complete:
         raise UndecidedError("there are more accumulators than codes: check a smaller size")
     _same_links(runs)
     values = np.stack([np.asarray(run.outputs[name], np.float64) for run in runs])
-    slot = codes.slot(list(values))
+    slot = codes.numbers(list(values))
     slot = np.where(slot < chains.wave.size * SLOTS, slot, -1)
     element = np.full(chains.wave.size * SLOTS, -1, np.int64)
     held = np.flatnonzero(slot >= 0)

@@ -90,7 +90,7 @@ def _analyse(subject: Subject) -> Analysis:
     # A factor folded into an operand, or C into the accumulator, would change the codes.
     specs = [
         RunSpec(f"code{digit}", (OperandRecorder,), alpha=1.0, beta=0.0)
-        for digit in range(problem.coding.digits)
+        for digit in range(problem.coding.code.digits)
     ]
     kinds, operands = executions_of([subject.run(spec) for spec in specs], problem.coding)
     if not kinds:

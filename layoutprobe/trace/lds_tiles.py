@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.layouts.explain import explain_lds
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.manifest.binding import DTYPES, decode
 from layoutprobe.observe.tiles import Images
 from layoutprobe.trace.subject import Recorded, Subject
 
@@ -84,10 +83,10 @@ def tile_maps(subject: Subject, runs: Sequence[Recorded]) -> Iterator[TileMap]:
     images = [run.record(Images).images for run in runs]
     for shots in zip(*images, strict=False):
         for name, shape in coding.shapes.items():
-            dtype = buffers[name].dtype
-            size = DTYPES[dtype].itemsize
+            kind = buffers[name].element
+            size = kind.storage.itemsize
             cells = shots[0].data.size // size * size
-            digits = [decode(shot.data[:cells].view(DTYPES[dtype]), dtype) for shot in shots]
+            digits = [kind.load(shot.data[:cells].view(kind.storage)) for shot in shots]
             number = coding.number(digits)
             fresh = np.logical_and.reduce(
                 [shot.fresh[:cells].reshape(-1, size).all(axis=1) for shot in shots]

@@ -14,6 +14,7 @@ from layoutprobe.brief import brief
 from layoutprobe.instructions.meetings import element_types, interaction_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.manifest.coding import Coding
+from layoutprobe.numbers import element_type
 from layoutprobe.observe.load_path import Target
 from layoutprobe.observe.matrix import Execution, Operands
 from layoutprobe.solver.interaction import Interaction
@@ -194,7 +195,7 @@ def _operand(e: Execution, which: str) -> Raw:
 
 def _numbers(runs: list[list[Raw]], orders: list[Ints], dtype: str, bits: int, coding: Coding) -> Numbers:
     """Number of the element in every slot: int32 [execution, slot]."""
-    table = _digits(dtype, coding.base)
+    table = _digits(dtype, coding.code.base)
     digits, undefined = [], None
     for run, order in zip(runs, orders, strict=True):
         words = np.concatenate([raw for raw, _ in run], axis=1)
@@ -213,10 +214,11 @@ def _numbers(runs: list[list[Raw]], orders: list[Ints], dtype: str, bits: int, c
 def _joined(digits: list[Numbers], coding: Coding) -> Numbers:
     """Numbers from digits less one; ZERO where all are, UNKNOWN where some are none."""
     total = sum(prod(shape) for shape in coding.shapes.values())
-    number = digits[0].astype(np.int64) if total > np.iinfo(np.int32).max // coding.base else digits[0].copy()
+    wide = coding.code.capacity > np.iinfo(np.int32).max
+    number = digits[0].astype(np.int64) if wide else digits[0].copy()
     lowest, highest = digits[0], digits[0]
     for place, digit in enumerate(digits[1:], 1):
-        number += digit * number.dtype.type(coding.base**place)
+        number += digit * number.dtype.type(coding.code.base**place)
         lowest, highest = np.minimum(lowest, digit), np.maximum(highest, digit)
     if int(lowest.min(initial=0)) < 0 or int(number.max(initial=0)) >= total:
         number[(lowest < 0) | (number >= total)] = UNKNOWN
@@ -239,13 +241,8 @@ def _digits(dtype: str, base: int) -> NDArray[np.int32]:
 
     A manifest has no 8-bit floats: they are bytes, which no kernel changes on their way.
     """
-    with np.errstate(invalid="ignore"):  # among all bits are signalling NaNs
-        if dtype == "f16":
-            value = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
-        elif dtype == "bf16":
-            value = (np.arange(1 << 16, dtype=np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
-        else:
-            value = np.arange(1 << (4 if dtype == "iu4" else 8)).astype(np.float64)
+    kind = element_type(dtype)
+    value = element_type("u8" if kind.bits == 8 else dtype).values()
     value = np.nan_to_num(value, nan=-1.0)  # NaN is no digit
     good = (value >= 1) & (value <= base) & (value == np.floor(value))
     digit = np.where(good, np.where(good, value, 1) - 1, UNKNOWN)

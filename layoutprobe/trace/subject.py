@@ -180,7 +180,7 @@ class Subject:
 
     def coded(self, *observers: RecorderFactory, partial: bool = False) -> tuple[Recorded, ...]:
         """One run per digit of `coding`, low digit first."""
-        specs = [RunSpec(f"code{digit}", observers) for digit in range(self.coding.digits)]
+        specs = [RunSpec(f"code{digit}", observers) for digit in range(self.coding.code.digits)]
         return tuple(self.run(spec, partial=partial) for spec in specs)
 
     def epilogue(self, *observers: RecorderFactory, partial: bool = False) -> Recorded:

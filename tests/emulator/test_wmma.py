@@ -27,7 +27,9 @@ from emulator.fragments import (
 )
 from emulator.lab import LANES, Array, assembled, fresh, launch, outputs
 
+from layoutprobe.arch.matrix import RDNA3
 from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.semantics.wmma_general import result_bits
 
 
 @cache
@@ -280,6 +282,24 @@ def test_f16_results_round_to_nearest_even() -> None:
     wanted = (c + 0.5).astype(np.float16).astype(np.float64)
     assert np.array_equal(decoded("f16_f16", d), wanted)
     assert set((wanted - c).ravel()) == {0.0, 1.0}
+
+
+def test_bf16_results_are_rounded_once() -> None:
+    """2**-8 is half way between 1 and the next bf16; 2**-30 more, which no f32 sum shows, decides."""
+    one, half_way, tiny = 0x3F80, 0x3B80, 0x3080
+    a, b = np.zeros((2, 16, 16), np.uint16)
+    a[:, 0], b[:, 0] = one, half_way
+    a[::2, 1], b[:, 1] = one, tiny
+    registers = from_rows(encoded("bf16_bf16", np.ones((16, 16))))
+    d = decoded(
+        "bf16_bf16", to_rows(run("bf16_bf16", replicated(pack(a, 16)), replicated(pack(b, 16)), registers))
+    )
+    assert (d[::2] == 1 + 2.0**-7).all()
+    assert (d[1::2] == 1).all()
+    form = RDNA3["v_wmma_bf16_16x16x16_bf16"]
+    left, right = (np.array([[[1.0, 1.0]]]), np.array([[[2.0**-8], [2.0**-30]]]))
+    bits = result_bits(form, left, right, np.array([[[one]]], np.uint32), False, "ieee")
+    assert bits.tolist() == [[[0x3F81]]]
 
 
 # Undefined operands.

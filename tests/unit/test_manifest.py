@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from layoutprobe.errors import UsageError
-from layoutprobe.manifest.binding import MAX_BYTES, BoundBuffer, bind, decode, encode
-from layoutprobe.manifest.coding import EXACT, NOBODY, Coding
+from layoutprobe.manifest.binding import DTYPES, MAX_BYTES, BoundBuffer, bind
+from layoutprobe.manifest.coding import NOBODY, Coding
 from layoutprobe.manifest.flags import refused_flag
 from layoutprobe.manifest.inputs import coding_of, make_inputs
 from layoutprobe.manifest.model import Gemm, Manifest, NoContract, Reference
 from layoutprobe.manifest.read import read_manifest
+from layoutprobe.numbers import element_type
 
 ROOT = Path(__file__).resolve().parents[2]
 GEMM = """\
@@ -163,15 +164,15 @@ def test_padding_of_floats_is_nan(read: Read) -> None:
     for dtype in ("f16", "bf16", "f32", "f64"):
         bound = buffer(read, f'role = "in", dtype = "{dtype}", shape = ["M", "N"], ld = 8')
         raw = bound.store(np.ones((5, 7)))
-        assert np.isnan(decode(raw[7::8], dtype)).all()
-        assert (decode(raw, dtype) == 1).sum() == 35
+        assert np.isnan(element_type(dtype).load(raw[7::8])).all()
+        assert (element_type(dtype).load(raw) == 1).sum() == 35
 
 
 def test_bf16_rounds_to_nearest_even() -> None:
     """Against a search over all neighbours: a bf16 is the upper half of an f32."""
     random = np.random.default_rng(1)
     values = np.concatenate([random.standard_normal(500), [0.0, -0.0, 1 + 2**-8, 1 + 3 * 2**-8, 3.4e38]])
-    for value, bits in zip(values.astype(np.float32), encode(values, "bf16"), strict=True):
+    for value, bits in zip(values.astype(np.float32), element_type("bf16").store(values), strict=True):
         down = int(value.view(np.uint32)) >> 16
         with np.errstate(over="ignore"):
             near = np.array([down << 16, min(down + 1, 0xFFFF) << 16], np.uint32).view(np.float32)
@@ -180,8 +181,8 @@ def test_bf16_rounds_to_nearest_even() -> None:
             assert int(bits) == down + (down & 1)
         elif np.isfinite(near[1]):
             assert int(bits) == down + (errors[1] < errors[0])
-    assert decode(encode(np.array([np.nan]), "bf16"), "bf16")[0] != 1
-    assert np.isnan(decode(encode(np.array([np.nan]), "bf16"), "bf16")[0])
+    bf16 = element_type("bf16")
+    assert np.isnan(bf16.load(bf16.store(np.array([np.nan])))[0])
 
 
 # Inputs.
@@ -237,7 +238,8 @@ def test_every_element_is_recovered_from_its_digits(dtypes: tuple[str, str, str]
     shapes = ((48, 33), (33, 20), (48, 20))
     coding = Coding.of({n: (d, s) for n, d, s in zip("ABC", dtypes, shapes, strict=True)})
     for name, dtype, shape in zip("ABC", dtypes, shapes, strict=True):
-        stored = [decode(encode(coding.values(name, d), dtype), dtype) for d in range(coding.digits)]
+        kind = element_type(dtype)
+        stored = [kind.load(kind.store(coding.values(name, d))) for d in range(coding.code.digits)]
         numbers = coding.number(stored)
         assert np.array_equal(numbers, coding.numbers(name))
         for index in itertools.product(*map(range, shape)):
@@ -248,18 +250,18 @@ def test_every_element_is_recovered_from_its_digits(dtypes: tuple[str, str, str]
 
 def test_what_is_no_code_belongs_to_nobody() -> None:
     coding = Coding.of({"A": ("i8", (100, 5))})
-    assert coding.digits == 2
+    assert coding.code.digits == 2
     digits = np.array([[0, 1], [1, 0], [0.5, 1], [np.nan, 1], [128, 1], [-3, 1], [1, np.inf], [127, 4]])
     assert coding.number([digits[:, 0], digits[:, 1]]).tolist() == [NOBODY] * 8
     assert coding.number([np.array([119.0]), np.array([4.0])]).tolist() == [118 + 127 * 3]
     assert coding.element(500) is None
 
 
-@pytest.mark.parametrize("dtype", list(EXACT))
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_digits_are_exact_in_their_dtype(dtype: str) -> None:
-    top = EXACT[dtype]
+    kind, top = element_type(dtype), Coding.of({"A": (dtype, (1,))}).code.base
     values = np.arange(max(1, top - 3000), top + 1)
-    assert np.array_equal(decode(encode(values, dtype), dtype).astype(np.float64), values)
+    assert np.array_equal(kind.load(kind.store(values)).astype(np.float64), values)
 
 
 # Mistakes.

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from layoutprobe.errors import UsageError
 from layoutprobe.numbers import TYPES, element_type
+from layoutprobe.semantics import wmma, wmma_general
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,24 @@ def test_integers_are_two_s_complement_and_stop_at_their_ends(name: str) -> None
 def test_wide_integers_do_not_pass_through_floats() -> None:
     odd = np.array([(1 << 62) + 1, -(1 << 62) - 1], np.int64)
     assert np.array_equal(TYPES["i64"].encode(odd).view(np.int64), odd)
-    assert TYPES["u64"].encode(np.array([-1], np.int64)).tolist() == [0]
-    assert TYPES["i64"].encode(np.array([1 << 63], np.uint64)).tolist() == [(1 << 63) - 1]
+
+
+def test_integers_keep_their_low_bits_as_a_store_does_it() -> None:
+    assert TYPES["u64"].encode(np.array([-1], np.int64)).tolist() == [(1 << 64) - 1]
+    assert TYPES["iu8"].encode(np.array([-3, 256 + 7])).tolist() == [0xFD, 7]
+    assert TYPES["i4"].encode(np.array([-8, 7, 8])).tolist() == [8, 7, 8]
+    assert TYPES["f16"].encode(np.array([-3, 2049])).tolist() == [0xC200, 0x6800], "a float rounds"
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "i8", "u32", "fp8"])
+def test_storage_and_back(name: str) -> None:
+    kind, values = TYPES[name], np.array([[1, 2], [5, 7]])
+    stored = kind.store(values)
+    assert stored.dtype == kind.storage
+    assert np.array_equal(kind.load(stored), values)
+    assert kind.load(stored) is not stored
+    assert kind.load(stored).dtype == (np.float32 if name in ("bf16", "fp8") else kind.storage)
+    assert kind.store(np.float64(3.0)).shape == ()
 
 
 def positive(name: str) -> tuple[list[int], list[float]]:
@@ -254,3 +271,23 @@ def test_an_unknown_type_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match="no element type named 'fp8-fnuz'") as refusal:
         element_type("fp8-fnuz")
     assert refusal.value.hint == "did you mean fp8_fnuz?"
+
+
+# Fast paths of the emulator.
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_the_emulator_s_fast_decoders_agree(name: str) -> None:
+    every = np.arange(1 << 16, dtype=np.uint32)
+    fast = {"f16": wmma_general.fast_f16, "bf16": wmma_general.fast_bf16}[name](every)
+    assert fast.dtype == np.float32
+    assert np.array_equal(fast, TYPES[name].values(), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_the_emulator_s_fast_halves_agree(name: str) -> None:
+    every = np.arange(1 << 16, dtype=np.uint32)
+    words = every | every[::-1] << np.uint32(16)
+    low, high = {"f16": wmma.expand_f16, "bf16": wmma.expand_bf16}[name](words)
+    assert np.array_equal(low, TYPES[name].values(), equal_nan=True)
+    assert np.array_equal(high, TYPES[name].values()[::-1], equal_nan=True)
