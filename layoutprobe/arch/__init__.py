@@ -1,53 +1,52 @@
-"""The gfx targets that layoutprobe knows. No other room names one.
+"""The targets that layoutprobe knows, one file per family. No other room names a target or a family.
 
-`ARCHES` are those whose kernels can be executed; `RESOURCES` has more, for what a code object alone
-tells.
+A family's file ends in `TARGETS`; here they are registered.
 """
 
 from __future__ import annotations
 
-from layoutprobe.arch.base import Arch, MatrixInstruction
-from layoutprobe.arch.gfx11 import GFX11, GFX1151
-from layoutprobe.arch.gfx12 import GFX1200, GFX1201
+from layoutprobe.arch import cdna, nvidia, rdna3, rdna4
+from layoutprobe.arch.base import Arch
+from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.matrix import MatrixForm
-from layoutprobe.arch.nvidia import SM_80, SM_89, SM_90
-from layoutprobe.arch.registers import RESOURCES, Resources, resources
+from layoutprobe.arch.registers import MAX_WORKGROUP, Resources
+from layoutprobe.arch.registry import (
+    ARCHES,
+    TARGETS,
+    find,
+    isa_of,
+    lds_model,
+    matrix_forms,
+    readable,
+    register,
+    resources,
+)
 from layoutprobe.arch.waves import Occupancy, RegisterBudget, occupancy, register_budget
-from layoutprobe.errors import UsageError
 
-ARCHES = {arch.name: arch for arch in (*GFX11, GFX1200, GFX1201, SM_80, SM_89, SM_90)}
-DEFAULT = GFX1151.name
+for _family in (rdna3, rdna4, nvidia, cdna):
+    register(*_family.TARGETS)
 
-
-def find(name: str) -> Arch:
-    """The target of that name.
-
-    Raises:
-        UsageError: unknown; lists those known.
-    """
-    if name in ARCHES:
-        return ARCHES[name]
-    # A name close by is another chip, and no typing error: gfx1100 is none of gfx1151.
-    meant = "gfx" + name.strip().lower().removeprefix("gfx")
-    raise UsageError(
-        f"unknown arch {name[:40]!r}",
-        expected="one of: " + ", ".join(ARCHES),
-        hint=f"did you mean {meant}?" if meant in ARCHES else None,
-    )
-
+DEFAULT = rdna3.TARGETS[0].name
+"""What is meant where no target is named."""
 
 __all__ = [
     "ARCHES",
     "DEFAULT",
-    "RESOURCES",
+    "MAX_WORKGROUP",
+    "TARGETS",
     "Arch",
+    "Isa",
     "MatrixForm",
-    "MatrixInstruction",
     "Occupancy",
     "RegisterBudget",
     "Resources",
     "find",
+    "isa_of",
+    "lds_model",
+    "matrix_forms",
     "occupancy",
+    "readable",
+    "register",
     "register_budget",
     "resources",
 ]

@@ -1,11 +1,14 @@
-"""Facts about a gfx target that the rest of the program may ask for, each with its source."""
+"""What the rest of the program may ask about a target; each fact with its source."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from layoutprobe.arch.isa import Isa
+from layoutprobe.arch.lds import LdsModel
 from layoutprobe.arch.matrix import MatrixForm
+from layoutprobe.arch.registers import Resources
 from layoutprobe.errors import UsageError, did_you_mean
 
 _EITHER_SIGN = {"i8": "iu8", "u8": "iu8", "i4": "iu4", "u4": "iu4"}
@@ -13,44 +16,24 @@ _EITHER_SIGN = {"i8": "iu8", "u8": "iu8", "i4": "iu4", "u4": "iu4"}
 
 
 @dataclass(frozen=True)
-class MatrixInstruction:
-    """One matrix instruction, by the types of its operands.
-
-    Attributes:
-        name: mnemonic.
-        dtype: element type of A and B.
-        field_bits: width of an element of A and B in its register.
-        a_vgprs, b_vgprs, d_vgprs: registers per operand.
-        shape: (M, N, K).
-        copies_every: lanes l and l + copies_every are documented to hold the same elements of A
-            and of B; 0 where nothing is replicated.
-    """
-
-    name: str
-    dtype: str
-    field_bits: int
-    a_vgprs: int
-    b_vgprs: int
-    d_vgprs: int
-    shape: tuple[int, int, int]
-    copies_every: int = 0
-
-
-@dataclass(frozen=True)
 class Arch:
-    """A gfx target.
+    """A target.
 
     Attributes:
         name: as compilers name it.
         product: what people call it.
-        wave_size: lanes of a wave that the probes use.
+        wave_size: lanes of a wave that compilers use by default, and the probes with them.
         lds_bytes: LDS that one workgroup may have.
         lds_banks: dword banks.
-        instructions: matrix instructions by the element type of A and B.
         sources: where the facts come from, by attribute.
         matrix: all matrix instructions by mnemonic, in the order of their opcodes.
-        emulated: the emulator executes its code; otherwise only a card does.
-        probes: where its probes lie below probes/: "" or "nvidia/".
+        probed: element type of A and B -> the matrix instruction that the layout probes execute.
+        isa: how its code is read, and what the code must obey; None where it is not known here.
+        resources: what its waves share; None where it is not known here.
+        lds: which lanes of an LDS access are served together; None where nobody has measured it.
+        emulated: the emulator executes its code.
+        probes: where its probes lie below probes/, for a card that executes them: "" or "nvidia/".
+        facts_only: nothing here executes its code; what a code object alone tells can be told.
     """
 
     name: str
@@ -58,11 +41,15 @@ class Arch:
     wave_size: int
     lds_bytes: int
     lds_banks: int
-    instructions: Mapping[str, MatrixInstruction]
     sources: Mapping[str, str]
     matrix: Mapping[str, MatrixForm] = field(default_factory=dict)
+    probed: Mapping[str, MatrixForm] = field(default_factory=dict)
+    isa: Isa | None = None
+    resources: Resources | None = None
+    lds: LdsModel | None = None
     emulated: bool = True
     probes: str = ""
+    facts_only: bool = False
 
     def matrix_form(self, name: str) -> MatrixForm:
         """The matrix instruction of that mnemonic.
@@ -78,15 +65,15 @@ class Arch:
             hint=did_you_mean(name, self.matrix),
         )
 
-    def matrix_instruction(self, dtype: str) -> MatrixInstruction:
-        """The instruction for operands of a type.
+    def probed_form(self, dtype: str) -> MatrixForm:
+        """The instruction that the probes execute for operands of a type.
 
         Raises:
             UsageError: the target has none, or no probe executes it; lists those with a probe.
         """
-        if found := self.instructions.get(dtype):
+        if found := self.probed.get(dtype):
             return found
-        probed = f"one of: {', '.join(self.instructions)}" if self.instructions else "another target"
+        probed = f"one of: {', '.join(self.probed)}" if self.probed else "another target"
         types = {type for form in self.matrix.values() for type in (form.a, form.b)}
         asked = dtype if dtype in types else _EITHER_SIGN.get(dtype, dtype)
         real = [form.name for form in self.matrix.values() if asked in (form.a, form.b)]

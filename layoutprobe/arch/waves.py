@@ -15,11 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from layoutprobe.arch.registers import Resources, VgprFile, resources
+from layoutprobe.arch.registers import MAX_WORKGROUP, Resources, VgprFile
+from layoutprobe.arch.registry import TARGETS, resources
 from layoutprobe.errors import UsageError
-
-MAX_WORKGROUP = 1024
-"""Work-items of the largest workgroup that any of the targets takes."""
 
 WHOLE = "whole workgroups"
 """What takes the waves below every limit: the room that is left is too small for one more workgroup."""
@@ -95,7 +93,7 @@ def occupancy(
     """Waves per SIMD.
 
     Args:
-        target: e.g. a name of `RESOURCES`.
+        target: one whose registers are known.
         vgprs, agprs: VGPRs and AccVGPRs of a wave, per lane.
         sgprs: SGPRs of a wave, VCC and the like included, as the metadata counts them.
         lds: bytes of LDS of a workgroup.
@@ -107,9 +105,9 @@ def occupancy(
         UsageError: unknown target, or more than the target can address.
     """
     known = resources(target)
-    wave = known.wave_size if wave is None else wave
-    file = _file(known, wave)
-    _refuse_impossible(known, vgprs, agprs, sgprs, lds, workgroup)
+    wave = TARGETS[target].wave_size if wave is None else wave
+    file = _file(target, known, wave)
+    _refuse_impossible(target, vgprs, agprs, sgprs, lds, workgroup)
     taken = _taken(known, file, vgprs, agprs)
     limits = {"VGPRs": _clamp(file.total // taken if taken else known.max_waves, known.max_waves)}
     if known.sgpr_steps:
@@ -141,8 +139,8 @@ def register_budget(target: str, waves: int, *, wave: int | None = None) -> Regi
         UsageError: unknown target, or a number of waves that no SIMD of it holds.
     """
     known = resources(target)
-    wave = known.wave_size if wave is None else wave
-    file = _file(known, wave)
+    wave = TARGETS[target].wave_size if wave is None else wave
+    file = _file(target, known, wave)
     if not 1 <= waves <= known.max_waves:
         raise UsageError(
             f"a SIMD of {target} cannot hold {waves} waves", expected=f"a number from 1 to {known.max_waves}"
@@ -161,16 +159,17 @@ def register_budget(target: str, waves: int, *, wave: int | None = None) -> Regi
     )
 
 
-def _file(known: Resources, wave: int) -> VgprFile:
+def _file(target: str, known: Resources, wave: int) -> VgprFile:
     if wave not in known.vgprs:
         sizes = " or ".join(str(size) for size in known.vgprs)
-        raise UsageError(f"{known.name} has no waves of {wave} lanes", expected=f"{sizes} lanes")
+        raise UsageError(f"{target} has no waves of {wave} lanes", expected=f"{sizes} lanes")
     return known.vgprs[wave]
 
 
 def _taken(known: Resources, file: VgprFile, vgprs: int, agprs: int) -> int:
-    """VGPRs given to a wave: in a unified file AccVGPRs begin at a multiple of four."""
-    used = -(-vgprs // 4) * 4 + agprs if known.unified and agprs else vgprs
+    """VGPRs given to a wave, AccVGPRs among them where they lie in the same file."""
+    granule = known.accvgpr_granule
+    used = -(-vgprs // granule) * granule + agprs if known.unified and agprs else vgprs
     return -(-used // file.granule) * file.granule
 
 
@@ -193,21 +192,22 @@ def _clamp(waves: int, most: int) -> int:
 
 
 def _refuse_impossible(
-    known: Resources, vgprs: int, agprs: int, sgprs: int, lds: int, workgroup: int | None
+    target: str, vgprs: int, agprs: int, sgprs: int, lds: int, workgroup: int | None
 ) -> None:
+    known = resources(target)
     most_agprs = known.addressable if known.unified else 0
     ranges = (
         ("VGPRs", vgprs, 0, known.addressable),
         ("AccVGPRs", agprs, 0, most_agprs),
         ("SGPRs", sgprs, 0, 128),
-        ("bytes of LDS", lds, 0, known.lds_workgroup),
+        ("bytes of LDS", lds, 0, TARGETS[target].lds_bytes),
         ("work-items in a workgroup", MAX_WORKGROUP if workgroup is None else workgroup, 1, MAX_WORKGROUP),
     )
     for what, value, low, high in ranges:
         if not low <= value <= high:
             raise UsageError(
-                f"{known.name} has no {what} to give" if high == 0 else f"{value} {what} are impossible",
-                where={"target": known.name},
+                f"{target} has no {what} to give" if high == 0 else f"{value} {what} are impossible",
+                where={"target": target},
                 expected=f"from {low} to {high} {what}",
                 observed=str(value),
             )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from layoutprobe.arch.lds import LdsModel, lds_model
+from layoutprobe.arch import lds_model
+from layoutprobe.arch.lds import LdsModel
 from layoutprobe.checks.base import Check
 from layoutprobe.errors import UsageError
 from layoutprobe.observe.banks import BankObserver, BankRecord, BankSite

@@ -1,50 +1,69 @@
-"""The one hazard that RDNA3 leaves to the compiler: D of a matrix instruction as A or B of the next.
+"""What hardware does not wait for by itself: D of a matrix instruction, taken too early by the next.
 
-RDNA3 ISA guide, 7.9: between the two, a v_nop or another VALU instruction is needed; hardware does
-not wait by itself. Compilers insert it, so that this matters in assembly. Looked at is the code in its
-order, without branches: what one iteration leaves to the next is not seen.
+The rules are rows of the target's family (`MatrixHazard`). Compilers obey them, so that this matters in
+assembly. Looked at is the code in its order, without branches: what one iteration leaves to the next is
+not seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from layoutprobe.isa.dialect import dialect_of
+from layoutprobe.arch.isa import MatrixHazard
+from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.report.finding import Finding
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.subject import Subject
 
+_OPERANDS = "ABC"
 
-def back_to_back(insts: Mapping[int, Inst]) -> Iterator[tuple[Inst, Inst]]:
-    """Pairs of matrix instructions, the second of which takes A or B from D of the first too early."""
-    last: Inst | None = None
+
+def too_early(insts: Mapping[int, Inst], rule: MatrixHazard) -> Iterator[tuple[Inst, Inst, int]]:
+    """Matrix instructions that break a rule: the earlier one, the later, and the wait states between."""
+    running: dict[int, tuple[Inst, int]] = {}  # by PC, with the wait states since
     for _, inst in sorted(insts.items()):
         if Kind.MATRIX in inst.kind:
-            if last is not None and _overlaps(last, inst):
-                yield last, inst
-            last = inst
-        elif inst.kind & (Kind.VALU | Kind.FINAL):
-            last = None
+            for first, states in running.values():
+                if _overlaps(first, inst, rule.takes):
+                    yield first, inst, states
+        passed = _wait_states(inst, rule.filled_by)
+        running = {
+            pc: (first, states + passed)
+            for pc, (first, states) in running.items()
+            if states + passed < rule.wait_states and Kind.FINAL not in inst.kind
+        }
+        if Kind.MATRIX in inst.kind:
+            running[inst.pc] = (inst, 0)
 
 
-def _overlaps(first: Inst, second: Inst) -> bool:
-    taken = {r for operand in second.src[:2] if operand.kind == "v" for r in operand.registers()}
+def _wait_states(inst: Inst, filled_by: str) -> int:
+    if filled_by == "VALU":
+        return int(Kind.VALU in inst.kind)
+    return inst.mods["simm16"] + 1 if inst.name == "s_nop" else 1
+
+
+def _overlaps(first: Inst, second: Inst, takes: tuple[str, ...]) -> bool:
+    sources = [second.src[_OPERANDS.index(name)] for name in takes]
+    taken = {r for operand in sources if operand.kind == "v" for r in operand.registers()}
     return not taken.isdisjoint(first.dst[0].registers())
 
 
 def hazards(subject: Subject, check: str) -> Iterator[Finding]:
-    """A finding for every such pair; none but on RDNA3, whose guide has the rule."""
-    if dialect_of(subject.code, subject.kernel).generation != "rdna3":
-        return
-    for first, second in back_to_back(subject.insts):
-        yield Finding(
-            check,
-            f"{second.name} takes A or B from D of the matrix instruction right before it",
-            where(subject, second, None),
-            expected=f"v_nop or another VALU instruction between PC {first.pc:#x} and PC {second.pc:#x}",
-            observed="none",
-            hint="compilers insert the v_nop; in assembly, write it (RDNA3 ISA guide, 7.9)",
-            came_from=f"{site(subject, first)}, PC {first.pc:#x}",
-        )
+    """A finding for every pair that breaks a rule of the target."""
+    for rule in isa_of(subject.code, subject.kernel).hazards:
+        takes = " or ".join(rule.takes)
+        for first, second, states in too_early(subject.insts, rule):
+            needs = f"{rule.filler} or another VALU instruction"
+            if rule.filled_by == "any" or rule.wait_states > 1:
+                needs = f"{rule.wait_states} wait states ({rule.filler})"
+            yield Finding(
+                check,
+                f"{second.name} takes {takes} from D of the matrix instruction right before it",
+                where(subject, second, None),
+                expected=f"{needs} between PC {first.pc:#x} and PC {second.pc:#x}",
+                observed=str(states) if states else "none",
+                hint=f"compilers insert the {rule.filler}; in assembly, write it ({rule.source})",
+                came_from=f"{site(subject, first)}, PC {first.pc:#x}",
+            )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from layoutprobe.arch import RESOURCES, Occupancy, occupancy, register_budget
+from layoutprobe.arch import MAX_WORKGROUP, TARGETS, Occupancy, occupancy, register_budget
 from layoutprobe.checks.base import Check
 from layoutprobe.codeobj.model import CodeObject, Kernel, KernelDescriptor
 from layoutprobe.manifest.binding import bind
@@ -103,15 +103,16 @@ def measure(code: CodeObject, kernel: Kernel, workgroup: int, dynamic_lds: int =
         dynamic_lds: bytes of LDS that the launch adds.
     """
     descriptor = kernel.descriptor
-    known = RESOURCES.get(code.target)
+    target = TARGETS.get(code.target)
+    known = target.resources if target else None
     lds = descriptor.group_segment_size + dynamic_lds
     agprs = allocated = 0
     found = None
     if known is not None and kernel.wavefront_size in known.vgprs:
         allocated = ((descriptor.rsrc1 & 63) + 1) * known.vgprs[kernel.wavefront_size].encoded
-        first_agpr = accum_offset(descriptor) if known.unified else allocated
+        first_agpr = accum_offset(descriptor, known.accvgpr_granule) if known.unified else allocated
         agprs = max(kernel.vgprs - first_agpr, 0)
-        if lds <= known.lds_workgroup and 1 <= workgroup <= 1024:
+        if target and lds <= target.lds_bytes and 1 <= workgroup <= MAX_WORKGROUP:
             # Already rounded up to whole granules, so the split does not matter any more.
             reach = min(allocated, known.addressable)
             found = occupancy(
@@ -142,9 +143,9 @@ def measure(code: CodeObject, kernel: Kernel, workgroup: int, dynamic_lds: int =
     )
 
 
-def accum_offset(descriptor: KernelDescriptor) -> int:
-    """First AccVGPR in the unified file: compute_pgm_rsrc3 bits 5:0 (gfx90a and later CDNA)."""
-    return ((descriptor.rsrc3 & 63) + 1) * 4
+def accum_offset(descriptor: KernelDescriptor, granule: int) -> int:
+    """First AccVGPR in the unified file: compute_pgm_rsrc3 bits 5:0 count granules."""
+    return ((descriptor.rsrc3 & 63) + 1) * granule
 
 
 def worst(launches: Iterable[Used]) -> Used:
@@ -210,7 +211,7 @@ def metrics(used: Used) -> dict[str, object]:
 
 def _impossible(used: Used) -> Iterator[Finding]:
     """What no launch of this kernel on this target survives."""
-    known = RESOURCES.get(used.target)
+    known = TARGETS.get(used.target)
     if used.workgroup > used.max_workgroup:
         yield Finding(
             NAME,
@@ -229,12 +230,12 @@ def _impossible(used: Used) -> Iterator[Finding]:
             observed=f"{used.allocated} VGPRs",
             hint="correct .amdhsa_next_free_vgpr or .vgpr_count in the assembly",
         )
-    if known is not None and used.lds > known.lds_workgroup:
+    if known is not None and used.lds > known.lds_bytes:
         yield Finding(
             NAME,
             "a workgroup needs more LDS than the target gives to one",
             used.where,
-            expected=f"at most {known.lds_workgroup} bytes on {used.target}",
+            expected=f"at most {known.lds_bytes} bytes on {used.target}",
             observed=f"{used.lds} bytes",
             hint=_HINTS["lds"],
         )
@@ -304,7 +305,7 @@ def _how_to_reach(found: Occupancy, least: int) -> str:
 
 
 def _undecided(used: Used, limits: Mapping[str, int | None]) -> str:
-    if used.target not in RESOURCES:
+    if used.target not in TARGETS or TARGETS[used.target].resources is None:
         return f"the registers of {used.target} are not known, so neither is its occupancy"
     if used.occupancy is None:
         return f"{used.target} has no waves of this size, or no such workgroups"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.matrix_hazard import hazards
 from layoutprobe.checks.races import missing_barriers
-from layoutprobe.isa.dialect import dialect_of
+from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
-from layoutprobe.observe.counters import COUNTING, spelled, waits
+from layoutprobe.observe.counters import spelled, waits
 from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
 from layoutprobe.report.finding import Finding
@@ -57,13 +57,14 @@ def _hazard(subject: Subject, hazard: Hazard) -> Finding:
     load = hazard.pending[0]
     verb = "overwrites" if hazard.writes else "reads"
     why = "which will still overwrite it" if hazard.writes else "which may not have written it yet"
+    counting = isa_of(subject.code, subject.kernel).counting
     place = where(subject, hazard.inst, hazard.who)
     key = "VGPR" if name.startswith("v") and name[1:].isdigit() else "SGPR"
     return Finding(
         NAME,
         f"{hazard.inst.name} {verb} {name} while {load.name} is outstanding, {why}",
         place | {key: int(name[1:]) if name[1:].isdigit() else name},
-        expected=f"{spelled(hazard.counter, hazard.allows)} or less before {site(subject, hazard.inst)}",
+        expected=f"{spelled(counting, hazard.counter, hazard.allows)} or less before {site(subject, hazard.inst)}",
         observed=f"{hazard.outstanding} operations of {hazard.counter} outstanding; {_last(subject, hazard)}",
         hint="wait for the load, or move the use behind the wait that is there",
         count=hazard.waves,
@@ -75,7 +76,8 @@ def _last(subject: Subject, hazard: Hazard) -> str:
     wait: Inst | None = hazard.last_wait
     if wait is None:
         return f"no wait on {hazard.counter} between the beginning of the block and this place"
-    return f"the wait before it, {site(subject, wait)}, lets {waits(wait)[hazard.counter]} be outstanding"
+    left = waits(wait, isa_of(subject.code, subject.kernel).counting)[hazard.counter]
+    return f"the wait before it, {site(subject, wait)}, lets {left} be outstanding"
 
 
 def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
@@ -84,10 +86,9 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     first, second = shown.first, shown.second
     access = "load" if shown.kind == "WAR" else "store"
     effect = {"RAW": "reads", "WAR": "overwrites", "WAW": "overwrites"}[shown.kind]
-    generation = dialect_of(subject.code, subject.kernel).generation
-    split = generation == "rdna4"
-    bare, barrier = ("s_barrier_signal",) * 2 if split else ("s_barrier", "the barrier")
-    wait = spelled(COUNTING[generation].lds, 0)
+    isa = isa_of(subject.code, subject.kernel)
+    bare, barrier = ("s_barrier_signal",) * 2 if isa.split_barrier else ("s_barrier", "the barrier")
+    wait = spelled(isa.counting, isa.counting.lds, 0)
     return Finding(
         NAME,
         f"an LDS {access} is outstanding at the barrier, and wave {second.who.wave} {effect} its byte after it",

@@ -81,7 +81,7 @@ def _everything(arguments: argparse.Namespace, recorder: object) -> int:
     source = source_from(arguments, target.name)
     runs: list[tuple[str, Callable[[], object]]] = []
     asked: Callable[[], object]
-    for dtype in target.instructions:
+    for dtype in target.probed:
         how = {"dtype": dtype, "arch": target.name}
         for lds in SCHEMES:
             runs.append((f"dump, {lds}", partial(layoutprobe.dump, "A", lds, backend=source, **how)))

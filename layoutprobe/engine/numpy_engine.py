@@ -34,7 +34,7 @@ class NumpyEngine:
         events = events_of(dispatch.observers)
         issued, start = 0, None
         with np.errstate(all="ignore"):
-            for group_ids in batches(dispatch.grid, waves_per_group, wave_bytes(kernel, dispatch.lds_size)):
+            for group_ids in batches(dispatch.grid, waves_per_group, wave_bytes(dispatch.code, kernel, dispatch.lds_size)):
                 machine = Machine(
                     memory.arena,
                     make_waves(group_ids, waves_per_group),
@@ -52,5 +52,5 @@ class NumpyEngine:
         key = (code.digest, kernel.name)
         if key not in self._programs:
             insts = load_instructions(code, kernel)
-            self._programs[key] = build_program(code, kernel, insts, semantics.bind, vgpr_count(kernel))
+            self._programs[key] = build_program(code, kernel, insts, semantics.bind, vgpr_count(code, kernel))
         return self._programs[key]

@@ -40,7 +40,8 @@ class Judged:
 def judge(matrix: str, operands: Operands, agreement: Agreement, bench: Bench) -> Judged:
     """An operand in all its copies, those included that no output was seen to read."""
     moved = operands.moved[matrix]
-    period = find(bench.arch).matrix_instruction(bench.dtype).copies_every
+    target = find(bench.arch)
+    period = target.probed_form(bench.dtype).copies_every(target.wave_size)
     seen = agreement.needed[matrix]
     needed = documented_copies(seen, period)
     # With neither order of k observed, any is right.

@@ -108,7 +108,7 @@ def report(
     findings: Sequence[Finding],
 ) -> LayoutReport:
     """The whole report. The first capture is the one that the command is about."""
-    instruction = find(bench.arch).matrix_instruction(bench.dtype).name
+    instruction = find(bench.arch).probed_form(bench.dtype).name
     return LayoutReport(
         command=command,
         arch=captures[0].arch,

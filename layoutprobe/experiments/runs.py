@@ -83,7 +83,7 @@ def operands_of(bench: Bench, codings: Sequence[Coded]) -> Operands:
 def accumulators_of(bench: Bench) -> Accumulators:
     """What the interaction and epilogue probes tell."""
     target = find(bench.arch)
-    form = target.matrix_form(target.matrix_instruction(bench.dtype).name)
+    form = target.probed_form(bench.dtype)
     prober = Prober(Variant(form, target.name, target.wave_size), bench.backend, bench.compiler, bench.probes)
     instruction = interaction_by(prober.variant, prober)
     if not np.array_equal(instruction.meetings.c, instruction.meetings.c_to):

@@ -34,7 +34,7 @@ def bench_of(
             instruction than the target has.
     """
     target = find(DEFAULT if arch is None else _text("arch", arch))
-    instruction = target.matrix_instruction(_text("dtype", dtype))
+    instruction = target.probed_form(_text("dtype", dtype))
     if _text("lds", lds) not in SCHEMES:
         raise UsageError(f"no LDS scheme named {lds!r}", expected="one of " + ", ".join(SCHEMES))
     if compiler is not None and not str(compiler):

@@ -72,7 +72,7 @@ def _run(bench: Bench) -> Iterator[Case]:
 
 def _look(bench: Bench, form: MatrixForm) -> Case:
     variant = Variant(form, bench.target.name, 32)
-    modes = ("ieee", "silicon") if form.family == "rdna3" else ("ieee",)
+    modes = form.arithmetic
     equal = dict.fromkeys(modes, 0)
     first: dict[str, str] = {}
     total = 0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.arch import find
+from layoutprobe.arch import MatrixForm, find
 from layoutprobe.arch.base import Arch
 from layoutprobe.backends.source import Request, Source, chosen
 from layoutprobe.brief import brief
@@ -180,7 +180,13 @@ def always(target: Arch) -> str:
     return "" if target.emulated else f"the emulator does not execute code for {target.name}"
 
 
-def rdna3_only(target: Arch) -> str:
-    """The refusal of an experiment about what only RDNA3 has."""
-    old = any(form.family == "rdna3" for form in target.matrix.values())
-    return "" if old else f"the matrix instructions of {target.name} have no such thing"
+def where_some(target: Arch, has: Callable[[MatrixForm], bool], otherwise: str) -> str:
+    """The refusal of an experiment about what only some matrix instructions have.
+
+    Args:
+        target: the target.
+        has: whether an instruction has it.
+        otherwise: what those of a target have that has none such.
+    """
+    some = any(has(form) for form in target.matrix.values())
+    return "" if some else f"the matrix instructions of {target.name} have {otherwise}"

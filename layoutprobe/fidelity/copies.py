@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch.matrix import MatrixForm
-from layoutprobe.fidelity.bench import Bench, Experiment, attempted, rdna3_only
+from layoutprobe.fidelity.bench import Bench, Experiment, attempted, where_some
 from layoutprobe.fidelity.operands import elements, operands, raw_of, registers
 from layoutprobe.instructions import Variant
 from layoutprobe.report.fidelity import Case
@@ -76,6 +76,10 @@ COPIES = Experiment(
     meaning="kernels that replicate A and B as AMD asks are not affected; of one that does not, the card "
     "computes other numbers than the emulator, and findings about copies name the wrong lanes",
     reference="the emulator: an output reads the copies in its own 16 lanes",
-    refusal=lambda target: rdna3_only(target).replace("no such thing", "one copy of A and B only"),
+    refusal=lambda target: where_some(
+        target,
+        lambda form: any(form.copies_every(wave) for wave in form.waves),
+        "one copy of A and B only",
+    ),
     run=_run,
 )

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from layoutprobe.arch.matrix import MatrixForm
-from layoutprobe.fidelity.bench import Bench, Experiment, Words, attempted, rdna3_only
+from layoutprobe.fidelity.bench import Bench, Experiment, Words, attempted, where_some
 from layoutprobe.fidelity.operands import difference, operands, place, raw_of
 from layoutprobe.instructions import Variant
 from layoutprobe.report.fidelity import Case
@@ -18,7 +18,7 @@ _RUNS = 4
 
 def _run(bench: Bench) -> Iterator[Case]:
     for form in bench.target.matrix.values():
-        if form.result_bits != 16:
+        if not form.halves:
             continue
         for wave in form.waves:
             for opsel in form.opsels(wave):
@@ -61,6 +61,8 @@ HALVES = Experiment(
     meaning="kernels that keep two accumulators in one register lose one of them on the card, or keep one "
     "that the emulator thinks lost",
     reference="the emulator: the other half stays",
-    refusal=lambda target: rdna3_only(target).replace("no such thing", "no op_sel: their results are packed"),
+    refusal=lambda target: where_some(
+        target, lambda form: form.halves, "no op_sel: their results are packed"
+    ),
     run=_run,
 )

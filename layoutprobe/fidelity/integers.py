@@ -25,7 +25,7 @@ _SIGNS = {"": "A and B unsigned", "neg1": "A signed", "neg2": "B signed", "clamp
 
 def _forms(target: Arch) -> Iterator[tuple[MatrixForm, int]]:
     for form in target.matrix.values():
-        if form.result == "i32" and not form.sparse and form.family != "ptx":
+        if form.result == "i32" and not form.sparse and form.modifiers:
             for wave in form.waves:
                 yield form, wave
 

@@ -26,9 +26,9 @@ def registers(fragment: Fragment, copies: Sequence[Raw], lanes: int) -> Words:
     """Registers that hold a matrix, each copy as given: uint32 [wave, vgpr, lane]."""
     words = np.zeros((len(copies[0]), fragment.vgprs, lanes), np.uint32)
     for copy, raw in enumerate(copies):
-        for number in range(32 // fragment.field_bits):
-            here = fragment.field[copy] == number
-            shifted = raw[:, here] << np.uint32(number * fragment.field_bits)
+        for low in np.unique(fragment.shift[copy]):
+            here = fragment.shift[copy] == low
+            shifted = raw[:, here] << np.uint32(low)
             words[:, fragment.vgpr[copy][here], fragment.lane[copy][here]] |= shifted
     return words
 
@@ -36,8 +36,8 @@ def registers(fragment: Fragment, copies: Sequence[Raw], lanes: int) -> Words:
 def elements(fragment: Fragment, words: Words) -> Raw:
     """The first copy of a matrix in registers."""
     taken = words[:, fragment.vgpr[0], fragment.lane[0]]
-    shift = (fragment.field[0] * fragment.field_bits).astype(np.uint32)
-    return np.asarray(taken >> shift & np.uint32((1 << fragment.field_bits) - 1))
+    shift = fragment.shift[0].astype(np.uint32)
+    return np.asarray(taken >> shift & np.uint32((1 << fragment.bits) - 1))
 
 
 def operands(

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.arch.lds import LDS_MODELS, LdsModel, Phases, lds_model
+from layoutprobe.arch.lds import LdsModel, Phases
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.fidelity.bench import Bench, Experiment, always, attempted
@@ -75,7 +75,7 @@ def patterns(size: int) -> Patterns:
 
 
 def _run(bench: Bench) -> Iterator[Case]:
-    model = lds_model(bench.target.name) if bench.target.name in LDS_MODELS else None
+    model = bench.target.lds
     for store in (False, True):
         for number, size in enumerate(SIZES):
             name = f"ds_{'store' if store else 'load'}_b{8 * size}"

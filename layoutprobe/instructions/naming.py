@@ -28,7 +28,7 @@ Layouts = Mapping[str, Layout]
 
 def documented(fragment: Fragment, lanes: int) -> tuple[Ints, Ints]:
     """Row and column that the document gives every slot: int64 [lane * vgpr * field]."""
-    count = lanes * fragment.vgprs * (32 // fragment.field_bits)
+    count = lanes * fragment.slots
     row, col = np.full(count, HOLE, np.int64), np.full(count, HOLE, np.int64)
     rows, cols = np.indices(fragment.slot.shape[1:])
     for slot in fragment.slot:

@@ -48,7 +48,7 @@ class Variant:
     @property
     def kernel(self) -> str:
         """Name of its kernel."""
-        if self.form.family == "ptx":
+        if self.form.language == "cuda":
             return "interaction"
         suffix = f"opsel{self.opsel}" if self.opsel else self.modifier
         return self.form.name + (f"__{suffix}" if suffix else "")
@@ -147,7 +147,7 @@ class Prober:
 
     def _prepare(self, inputs: Mapping[str, Words]) -> Prepared:
         variant = self.variant
-        if variant.form.family == "ptx":
+        if variant.form.language == "cuda":
             code, toolchain = build_cuda(variant.form, variant.arch, self.probes)
         else:
             code, toolchain = build(variant.arch, variant.wave, self.compiler, self.probes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from layoutprobe.arch.fragments import LINES
 from layoutprobe.instructions.naming import NAMES, renamed, with_documented_names
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.layouts.instruction import InstructionLayout
@@ -52,12 +51,12 @@ def layout_of(variant: Variant, solved: Interaction, prober: Prober) -> Instruct
     form = variant.form
     layouts, axes = renamed(solved.needed, form, variant.wave, variant.opsel)
     live = {name: ~layout.holes for name, layout in layouts.items()}
-    copies = form.fragments(variant.wave, variant.opsel)["A"].copies
+    apart = form.copies_every(variant.wave)
     sources = {}
-    if copies > 1:
-        layouts |= {name: documented_copies(layouts[name], LINES) for name in "AB"}
+    if apart:
+        layouts |= {name: documented_copies(layouts[name], apart) for name in "AB"}
         sources["copies"] = (
-            f"lanes {LINES} apart hold the same elements of A and of B (RDNA3 ISA guide, 7.9); which copy "
+            f"lanes {apart} apart hold the same elements of A and of B (RDNA3 ISA guide, 7.9); which copy "
             "an output reads is the model of the emulator, where the run is emulated"
         )
     if axes:
@@ -65,7 +64,7 @@ def layout_of(variant: Variant, solved: Interaction, prober: Prober) -> Instruct
     if form.sparse:
         sources["shape"] = "no document but AMD's matrix instruction calculator describes the sparse forms"
     capture = prober.captures[0]
-    silicon = "silicon arithmetic" in prober.evidence.source and form.family == "rdna3"
+    silicon = "silicon arithmetic" in prober.evidence.source and "silicon" in form.arithmetic
     emulated = "emulated" in (prober.evidence.kind, prober.evidence.recorded)
     return InstructionLayout(
         instruction=form.name,

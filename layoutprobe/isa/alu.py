@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from layoutprobe.arch import MatrixForm
 from layoutprobe.isa.dialect import Dialect
 from layoutprobe.isa.fields import NONE, Fields
 from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
-from layoutprobe.isa.kind import Kind
 
 _DUAL_PREFIX = "v_dual_"
 
@@ -123,20 +123,22 @@ def _vop3p(f: Fields) -> Inst:
         }
         sources.append(f.first_source(**changes) if i == 0 else f.operand(f"src{i}", **changes))
     dst = f.operand("vdst")
-    if f.mask_bits == 64 and Kind.MATRIX in f.kind:
-        dst = _over_64_lanes(dst)
-        # A and B of RDNA3 are replicated, and take as many registers in wave64.
-        sources = sources[:2] * f.rdna3 + [_over_64_lanes(o) for o in sources[2 * f.rdna3 :]]
+    if (form := f.dialect.isa.matrix.get(f.name)) is not None:
+        dst, sources = _matrix_operands(form, f.mask_bits, dst, sources)
     return f.inst((dst,), tuple(sources), clamp=f.mod("clmp"), opsel=sel, opsel_hi=sel_hi)
 
 
-def _over_64_lanes(operand: Operand) -> Operand:
-    """A matrix operand, of which the tables have the registers of wave32.
-
-    Twice the lanes take half the registers, but never less than one: 4-bit A of K16 leaves lanes
-    unused (AMD matrix instruction calculator 1.3.2; clang accepts no other tuples).
-    """
-    return replace(operand, regs=max(1, operand.regs // 2), bits=max(32, operand.bits // 2))
+def _matrix_operands(
+    form: MatrixForm, wave: int, dst: Operand, sources: list[Operand]
+) -> tuple[Operand, list[Operand]]:
+    """The operands as wide as the wave's size makes them: AMD's tables have the registers of one size."""
+    vgprs = form.vgprs(wave)
+    names = ("A", "B", "index" if form.sparse else "C")
+    wide = [
+        replace(source, regs=vgprs[name], bits=32 * vgprs[name])
+        for name, source in zip(names, sources, strict=True)
+    ]
+    return replace(dst, regs=vgprs["D"], bits=32 * vgprs["D"]), wide
 
 
 def _sop1(f: Fields) -> Inst:

@@ -18,6 +18,7 @@ from layoutprobe.isa.dialect import Dialect, dialect_of
 from layoutprobe.isa.fields import RESERVED, Fields
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.mnemonics import table
 
 MAX_INSTRUCTIONS = 400_000
 """More than any kernel we know, by an order of magnitude: hostile code ends here."""
@@ -25,10 +26,8 @@ MAX_INSTRUCTIONS = 400_000
 _SOURCE_0 = {"VOP1": 0, "VOP2": 0, "VOPC": 0, "VOP3": 4, "VOP3SD": 4, "VOP3P": 4}
 """Byte at which the nine bits of source 0 start."""
 _DPP_MARKERS = {233: "DPP8", 234: "DPP8", 250: "DPP16"}
-_BUFFER = {"rdna3": (0b111000, "MUBUF"), "rdna4": (0b110001, "VBUFFER")}
-"""Upper six bits of the first word, and the package's class, of buffer instructions."""
 _COMMON_NAMES = {"VGLOBAL": "GLOBAL", "VFLAT": "FLAT", "VSCRATCH": "SCRATCH", "VBUFFER": "MUBUF"}
-"""Encodings that RDNA4 renamed, under the names of RDNA3."""
+"""One name for what the package's tables call by two."""
 _ASSEMBLE = alu.ASSEMBLE | memory.ASSEMBLE
 
 
@@ -88,7 +87,7 @@ def decode_one(data: bytes, pc: int, dialect: Dialect | None = None) -> Inst:
     Args:
         data: up to 16 bytes.
         pc: its address.
-        dialect: how to read them; RDNA3 and wave32 unless given.
+        dialect: how to read them; unless given, as waves of 32 lanes of the default target.
 
     Raises:
         CodeObjectError: unknown or truncated encoding.
@@ -115,16 +114,14 @@ def _raw(data: bytes, dialect: Dialect) -> Any:
     its own.
     """
     from tinygrad.renderer.amd import detect_format
-    from tinygrad.runtime.autogen.amd.rdna3 import ins as rdna3
-    from tinygrad.runtime.autogen.amd.rdna4 import ins as rdna4
 
     if len(data) < 4:
         raise ValueError("truncated")
-    ins: Any = {"rdna3": rdna3, "rdna4": rdna4}[dialect.generation]
-    prefix, buffer = _BUFFER[dialect.generation]
-    if data[3] >> 2 == prefix:
-        return getattr(ins, buffer).from_bytes(data)
-    encoding = detect_format(data, dialect.generation)
+    rules = dialect.isa.encodings
+    ins = table(rules.table, "ins")
+    if rules.buffer is not None and data[3] >> 2 == rules.buffer[0]:
+        return getattr(ins, rules.buffer[1]).from_bytes(data)
+    encoding = detect_format(data, rules.table)
     family = encoding.__name__.partition("_")[0]
     if family in _SOURCE_0:
         at = _SOURCE_0[family]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
 
+from layoutprobe import arch
+from layoutprobe.arch import Isa
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError
-
-Generation = Literal["rdna3", "rdna4"]
-"""A set of encodings, named as the package with the tables names it; RDNA3.5 only adds to RDNA3."""
 
 
 @dataclass(frozen=True)
@@ -18,24 +15,41 @@ class Dialect:
     """How code bytes are to be read.
 
     Attributes:
-        generation: which encodings.
+        isa: which instruction set.
         wave_size: lanes of a wave, which decides how many scalar registers a lane mask takes.
     """
 
-    generation: Generation = "rdna3"
+    isa: Isa = field(default_factory=lambda: known(arch.DEFAULT))
     wave_size: int = 32
 
 
-# Numbers of a processor's name: generation, minor number, stepping. LLVM's "-generic" targets leave
-# the last one out.
-_PROCESSOR = re.compile(r"gfx(?P<major>\d\d)(?:(?P<minor>[0-9a-f])[0-9a-f]|(?:-(?P<family>\d))?-generic)")
-_GENERATIONS: dict[tuple[str, str], Generation] = {
-    ("11", "0"): "rdna3",
-    ("11", "5"): "rdna3",
-    ("12", "0"): "rdna4",
-}
-"""By the first two numbers. Others that share the first may differ: there are targets with an 11 whose
-matrix instructions are those of RDNA4 (LLVM's "RDNA 4m"), and ones with a 12 that are no RDNA4."""
+def known(target: str) -> Isa:
+    """The instruction set of a target whose code is decoded.
+
+    Raises:
+        KeyError: there is no such target.
+    """
+    isa = arch.isa_of(target)
+    if isa is None:
+        raise KeyError(target)
+    return isa
+
+
+def isa_of(code: CodeObject, kernel: Kernel) -> Isa:
+    """The instruction set of a code object's target.
+
+    Raises:
+        CodeObjectError: it is not known.
+    """
+    isa = arch.isa_of(code.target)
+    if isa is None:
+        *others, last = arch.readable()
+        raise CodeObjectError(
+            f"the instructions of {code.target[:80] or 'an unnamed target'} cannot be decoded",
+            where={"kernel": kernel.name},
+            expected=f"a target of {', '.join(others)} or {last}",
+        )
+    return isa
 
 
 def dialect_of(code: CodeObject, kernel: Kernel) -> Dialect:
@@ -44,13 +58,4 @@ def dialect_of(code: CodeObject, kernel: Kernel) -> Dialect:
     Raises:
         CodeObjectError: no table for the target.
     """
-    named = _PROCESSOR.fullmatch(code.target)
-    numbers = (named["major"], named["minor"] or named["family"] or "0") if named else ("", "")
-    generation = _GENERATIONS.get(numbers)
-    if generation is None:
-        raise CodeObjectError(
-            f"the instructions of {code.target[:80] or 'an unnamed target'} cannot be decoded",
-            where={"kernel": kernel.name},
-            expected="a target of RDNA3, RDNA3.5 or RDNA4",
-        )
-    return Dialect(generation, kernel.wavefront_size)
+    return Dialect(isa_of(code, kernel), kernel.wavefront_size)

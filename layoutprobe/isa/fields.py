@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from layoutprobe.arch.isa import Encodings
 from layoutprobe.isa.dialect import Dialect
 from layoutprobe.isa.inst import VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import kind_of
@@ -35,9 +36,20 @@ class Fields:
         self.literal = int(fields.get("literal", 0))
 
     @property
-    def rdna3(self) -> bool:
-        """The encodings are those of RDNA3 and RDNA3.5, not of RDNA4."""
-        return self.dialect.generation == "rdna3"
+    def rules(self) -> Encodings:
+        """What differs between families."""
+        return self.dialect.isa.encodings
+
+    def offset(self, encoding: str) -> int:
+        """The immediate offset."""
+        name, bits = self.rules.offset[encoding]
+        value = self.mod(name)
+        return value - (1 << bits) if bits and value >> bits - 1 & 1 else value
+
+    def code(self, name: str) -> int:
+        """The encoding in a register field; some of these the package has as plain numbers."""
+        value = self.fields[name]
+        return int(getattr(value, "offset", value))
 
     def mod(self, name: str) -> int:
         """A field that is a number, 0 where the encoding has none of that name."""

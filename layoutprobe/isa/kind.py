@@ -10,6 +10,8 @@ from __future__ import annotations
 from enum import Flag, auto
 from functools import cache
 
+from layoutprobe.arch import matrix_forms
+
 
 class Kind(Flag):
     """What an instruction is; see the module."""
@@ -111,6 +113,8 @@ def kind_of(name: str) -> Kind:
     """The kind of a mnemonic as `Inst.name` has it; empty where the table knows nothing of it."""
     if name in _NAMES:
         return _NAMES[name]
+    if matrix_forms(name):
+        return Kind.MATRIX | Kind.VALU
     for prefixes, kind in _PREFIXES:
         if name.startswith(prefixes):
             return kind

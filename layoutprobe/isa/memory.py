@@ -10,17 +10,13 @@ from layoutprobe.isa.inst import NULL, Inst
 from layoutprobe.isa.kind import Kind
 
 
-def _signed(value: int, bits: int) -> int:
-    """A two's complement field."""
-    return value - (1 << bits) if value >> bits - 1 & 1 else value
-
-
 def _smem(f: Fields) -> Inst:
     if "sdata" not in f.raw.operands or "prefetch" in f.name:
         return f.inst((), ())
-    offset = _signed(f.mod("offset"), 21) if f.rdna3 else _signed(f.mod("ioffset"), 24)
     soffset = f.register(f.fields["soffset"].offset, 32, "U32")
-    return f.inst((f.operand("sdata"),), (f.operand("sbase"), soffset), offset=offset, glc=f.mod("glc"))
+    return f.inst(
+        (f.operand("sdata"),), (f.operand("sbase"), soffset), offset=f.offset("SMEM"), glc=f.mod("glc")
+    )
 
 
 def _ds(f: Fields) -> Inst:
@@ -28,8 +24,8 @@ def _ds(f: Fields) -> Inst:
     dst = (f.operand("vdst"),) if "vdst" in names else ()
     src = tuple(f.operand(n) for n in ("addr", "data0", "data1") if n in names)
     mods = {name: f.mod(name) for name in ("offset0", "offset1", "gds")}
-    if "permute" in f.name:  # RDNA4 permutes a wave64 as a whole, RDNA3 each half by itself
-        mods["wave_wide"] = int(not f.rdna3)
+    if "permute" in f.name:
+        mods["wave_wide"] = int(f.rules.wave_wide_permute)
     return f.inst(dst, src, **mods)
 
 
@@ -39,7 +35,7 @@ def _flat(f: Fields) -> Inst:
     saddr = (
         NONE if saddr_code == NULL else f.register(saddr_code, 32 if f.encoding == "SCRATCH" else 64, "ANY")
     )
-    vaddr, vdata = ("addr", "data") if f.rdna3 else ("vaddr", "vsrc")
+    vaddr, vdata = f.rules.address, f.rules.data
     if vaddr not in names:  # cache control
         return f.inst((), (), scope=f.mod("scope"))
     addr_bits = 64 if f.encoding == "FLAT" or (f.encoding == "GLOBAL" and saddr.kind == "none") else 32
@@ -47,9 +43,9 @@ def _flat(f: Fields) -> Inst:
     if f.encoding == "SCRATCH" and not f.mod("sve"):
         addr = NONE
     mods = _cache_policy(f)
-    mods["offset"] = _signed(f.mod("offset"), 13) if f.rdna3 else _signed(f.mod("ioffset"), 24)
+    mods["offset"] = f.offset("FLAT")
     dst = (f.operand("vdst"),) if "vdst" in names and (Kind.ATOMIC not in f.kind or mods["glc"]) else ()
-    if dst and "_cmpswap_" in f.name and f.rdna3:
+    if dst and "_cmpswap_" in f.name and f.rules.compared_width:
         # The table gives the width of the data: new value and comparand.
         dst = (replace(dst[0], regs=dst[0].regs // 2, bits=dst[0].bits // 2),)
     data = (f.operand(vdata),) if vdata in names else ()
@@ -57,14 +53,9 @@ def _flat(f: Fields) -> Inst:
 
 
 def _cache_policy(f: Fields) -> dict[str, int]:
-    """What an access asks of the caches; "glc" on an atomic asks for the old value.
-
-    RDNA4 says it in TH, whose lowest bit is that of atomics (RDNA4 ISA guide, "Temporal hints"), and SCOPE.
-    """
-    if f.rdna3:
-        return {name: f.mod(name) for name in ("glc", "slc", "dlc")}
-    th = f.mod("th")
-    return {"th": th, "scope": f.mod("scope"), "glc": int(Kind.ATOMIC in f.kind and th & 1)}
+    """What an access asks of the caches; "glc" on an atomic asks for the old value."""
+    returns = int(Kind.ATOMIC in f.kind and f.mod(f.rules.old_value) & 1)
+    return {"glc": returns} | {name: f.mod(name) for name in f.rules.cache_policy}
 
 
 def _buffer(f: Fields) -> Inst:
@@ -72,12 +63,12 @@ def _buffer(f: Fields) -> Inst:
     if "vdata" not in names:
         return f.inst((), ())
     flags = {name: f.mod(name) for name in ("offen", "idxen", "tfe")} | _cache_policy(f)
-    flags["offset"] = f.mod("offset") if f.rdna3 else _signed(f.mod("ioffset"), 24)
+    flags["offset"] = f.offset("MUBUF")
     vaddr = f.register(f.fields["vaddr"].offset, 32 * (flags["offen"] + flags["idxen"]), "ANY")
     if not flags["offen"] and not flags["idxen"]:
         vaddr = NONE
     data = f.operand("vdata")
-    rsrc = f.register(f.fields["srsrc"].offset if f.rdna3 else f.mod("rsrc"), 128, "ANY")
+    rsrc = f.register(f.code(f.rules.resource), 128, "ANY")
     soffset = f.register(f.fields["soffset"].offset, 32, "U32")
     if Kind.LOAD in f.kind:
         return f.inst((data,), (vaddr, rsrc, soffset), **flags)

@@ -1,21 +1,26 @@
-"""The mnemonics of a generation of instructions."""
+"""What the decoder's package has of an instruction set."""
 
 from __future__ import annotations
 
 from enum import Enum
 from functools import cache
+from importlib import import_module
+from typing import Any
 
-from layoutprobe.isa.dialect import Generation
+from layoutprobe.arch import Isa
 
 
 @cache
-def mnemonics(generation: Generation) -> frozenset[str]:
-    """Every mnemonic that the encodings of a generation have, as `Inst.name` spells it."""
-    from tinygrad.runtime.autogen.amd.rdna3 import enum as rdna3
-    from tinygrad.runtime.autogen.amd.rdna4 import enum as rdna4
+def table(name: str, part: str) -> Any:
+    """A module of generated tables: "ins" has the encodings, "enum" the operations."""
+    return import_module(f"tinygrad.runtime.autogen.amd.{name}.{part}")
 
-    table = vars({"rdna3": rdna3, "rdna4": rdna4}[generation])
-    operations = [value for name, value in table.items() if name.endswith("Op") and issubclass(value, Enum)]
+
+@cache
+def mnemonics(isa: Isa) -> frozenset[str]:
+    """Every mnemonic that the encodings of an instruction set have, as `Inst.name` spells it."""
+    found = vars(table(isa.encodings.table, "enum"))
+    operations = [value for name, value in found.items() if name.endswith("Op") and issubclass(value, Enum)]
     return frozenset(
         entry.name.lower().removesuffix("_e32").removesuffix("_e64") for op in operations for entry in op
     )

@@ -1,6 +1,6 @@
 """From a launch to waves: kernel arguments, memory regions, and the state that a wave starts in.
 
-Source for the initial state: LLVM AMDGPUUsage, "Initial Kernel Execution State".
+The initial state is as the target's `LaunchAbi` says (LLVM AMDGPUUsage, "Initial Kernel Execution State").
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.arch import MAX_WORKGROUP, resources
+from layoutprobe.arch.isa import LaunchAbi
 from layoutprobe.brief import brief
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import ExecutionError, UsageError
-from layoutprobe.isa.dialect import dialect_of
-from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, TTMP0, VGPR0
+from layoutprobe.isa.dialect import isa_of
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, VGPR0
 from layoutprobe.machine.cohort import Cohort, pack_mask
 from layoutprobe.machine.machine import LaunchFacts, Machine, Waves
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, ArenaPlan, Region, address
@@ -114,16 +116,27 @@ def facts_of(kernel: Kernel, memory: GlobalMemory, arithmetic: str) -> LaunchFac
     return LaunchFacts(memory.image, arithmetic, (*services, *packets), packet)
 
 
-def wave_bytes(kernel: Kernel, lds_size: int) -> int:
+def wave_bytes(code: CodeObject, kernel: Kernel, lds_size: int) -> int:
     """Memory that one wave takes while it runs, at most: registers, scratch and LDS, with shadows."""
-    vgprs = vgpr_count(kernel) * kernel.wavefront_size * 4
+    vgprs = vgpr_count(code, kernel) * kernel.wavefront_size * 4
     scratch = kernel.descriptor.private_segment_size * kernel.wavefront_size
     return 2 * (vgprs + scratch + lds_size)
 
 
-def vgpr_count(kernel: Kernel) -> int:
-    """VGPRs that the descriptor allocates to a wave: granules of 8 in wave32, of 4 in wave64."""
-    return ((kernel.descriptor.rsrc1 & 63) + 1) * 256 // kernel.wavefront_size
+def vgpr_count(code: CodeObject, kernel: Kernel) -> int:
+    """VGPRs that the descriptor allocates to a wave.
+
+    Raises:
+        UsageError: the target's registers are not known, or it has no waves of the kernel's size.
+    """
+    files = resources(code.target).vgprs
+    if kernel.wavefront_size not in files:
+        raise UsageError(
+            f"{code.target} has no waves of {kernel.wavefront_size} lanes",
+            where={"kernel": kernel.name},
+            expected=" or ".join(str(size) for size in files) + " lanes",
+        )
+    return ((kernel.descriptor.rsrc1 & 63) + 1) * files[kernel.wavefront_size].encoded
 
 
 def batches(grid: Extent, waves_per_group: int, bytes_per_wave: int) -> Iterator[NDArray[np.int64]]:
@@ -173,8 +186,8 @@ def check_launchable(kernel: Kernel, block: Extent, lds_size: int, lds_limit: in
         raise UsageError(f"the workgroup needs {lds_size} bytes of LDS", where={"kernel": kernel.name},
                          expected=f"at most {lds_limit}")  # fmt: skip
     items = block[0] * block[1] * block[2]
-    if not 1 <= items <= 1024:
-        raise UsageError(f"a workgroup of {items} work-items", expected="1 to 1024")
+    if not 1 <= items <= MAX_WORKGROUP:
+        raise UsageError(f"a workgroup of {items} work-items", expected=f"1 to {MAX_WORKGROUP}")
 
 
 def start_cohort(
@@ -183,8 +196,8 @@ def start_cohort(
     """All waves of the batch at the kernel's entry, with the registers that hardware sets up."""
     waves = machine.waves
     count = waves.workgroup.size
-    descriptor = kernel.descriptor
-    vgprs, lanes = vgpr_count(kernel), kernel.wavefront_size
+    abi = isa_of(code, kernel).launch
+    vgprs, lanes = vgpr_count(code, kernel), kernel.wavefront_size
     regs = RegisterFile.filled(vgprs, count, lanes, POISON)
     shadow = RegisterFile.filled(vgprs, count, lanes, 0xFFFFFFFF)
     undef = (1 << VGPR0 + vgprs) - 1
@@ -197,12 +210,12 @@ def start_cohort(
         mask[index][...] = 0
         undef &= ~(1 << register)
 
-    for register, value in _user_sgprs(kernel, address(kernarg)):
+    for register, value in _user_sgprs(abi, kernel, address(kernarg)):
         define(register, value)
-    for register, ids in _workgroup_ids(machine.waves, code, kernel):
+    for register, ids in _workgroup_ids(abi, waves, kernel):
         define(register, ids[:, None].astype(np.uint32))
     items = waves.index[:, None] * lanes + np.arange(lanes)
-    define(VGPR0, _work_item_ids(items, block, descriptor.rsrc2 >> 11 & 3))
+    define(VGPR0, _work_item_ids(abi, items, block, kernel.descriptor.rsrc2 >> 11 & 3))
     size = block[0] * block[1] * block[2]
     active = pack_mask(items < size)
     define(EXEC_LO, active[:, :1])
@@ -210,46 +223,42 @@ def start_cohort(
     return Cohort(machine, kernel.entry, np.arange(count), regs, shadow, undef)
 
 
-def _workgroup_ids(waves: Waves, code: CodeObject, kernel: Kernel) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Scalar registers that hold the ids of the workgroup: [wave].
-
-    RDNA3 has them behind the user SGPRs, as the descriptor enables them; RDNA4 always in trap temporaries,
-    with the wave's number in its workgroup beside them.
-    """
+def _workgroup_ids(abi: LaunchAbi, waves: Waves, kernel: Kernel) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Scalar registers that hold the ids of the workgroup: [wave]."""
     x, y, z = waves.group_id.T
-    if dialect_of(code, kernel).generation == "rdna4":
-        yield TTMP0 + 9, x
-        yield TTMP0 + 7, y | z << 16
-        yield TTMP0 + 8, waves.index << 25
-        return
-    at = kernel.descriptor.user_sgprs
-    for axis, ids in enumerate((x, y, z)):
-        if kernel.descriptor.rsrc2 >> 7 + axis & 1:
-            yield at, ids
-            at += 1
-
-
-def _user_sgprs(kernel: Kernel, kernarg: int) -> Iterator[tuple[int, int]]:
-    """Values of the user SGPRs, in the order in which the descriptor enables them."""
-    properties = kernel.descriptor.properties
-    sizes = [(0, 4), (1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (6, 1)]
-    at = 0
-    for bit, dwords in sizes:
-        if not properties >> bit & 1:
+    known = {"x": x, "y": y, "z": z, "wave": waves.index}
+    behind = kernel.descriptor.user_sgprs
+    for row in abi.ids:
+        if row.bit is not None and not kernel.descriptor.rsrc2 >> row.bit & 1:
             continue
-        if bit == 3:
-            yield at, kernarg & 0xFFFFFFFF
-            yield at + 1, kernarg >> 32
-        elif bit in (1, 2):  # the packet and the queue: null, see facts_of
-            yield at, 0
-            yield at + 1, 0
-        elif bit == 6:
-            yield at, kernel.descriptor.private_segment_size
-        at += dwords
+        packed = np.zeros_like(x)
+        for name, shift in row.ids.items():
+            packed |= known[name] << shift
+        yield behind if row.register is None else row.register, packed
+        behind += row.register is None
 
 
-def _work_item_ids(items: NDArray[np.int64], block: Extent, dimensions: int) -> NDArray[np.uint32]:
-    """v0: x in bits 9:0, y in 19:10, z in 29:20, as far as the descriptor asks for them."""
-    x, y, z = items % block[0], items // block[0] % block[1], items // (block[0] * block[1])
-    packed = x | (y << 10 if dimensions >= 1 else 0) | (z << 20 if dimensions >= 2 else 0)
+def _user_sgprs(abi: LaunchAbi, kernel: Kernel, kernarg: int) -> Iterator[tuple[int, int]]:
+    """Values of the user SGPRs, in the order in which the descriptor enables them."""
+    held = {
+        "kernarg": (kernarg & 0xFFFFFFFF, kernarg >> 32),
+        "null": (0, 0),  # see facts_of
+        "scratch": (kernel.descriptor.private_segment_size,),
+        "": (),
+    }
+    at = 0
+    for row in abi.user_sgprs:
+        if kernel.descriptor.properties >> row.bit & 1:
+            yield from enumerate(held[row.holds], at)
+            at += row.dwords
+
+
+def _work_item_ids(
+    abi: LaunchAbi, items: NDArray[np.int64], block: Extent, dimensions: int
+) -> NDArray[np.uint32]:
+    """v0: x, and y and z as far as the descriptor asks for them."""
+    ids = (items % block[0], items // block[0] % block[1], items // (block[0] * block[1]))
+    packed = np.zeros_like(items)
+    for axis, own in zip("xyz"[: dimensions + 1], ids, strict=False):
+        packed |= own << abi.work_item[axis]
     return packed.astype(np.uint32)

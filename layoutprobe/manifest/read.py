@@ -166,7 +166,7 @@ def _arches(table: Section) -> tuple[str, ...]:
     value = table.get("arch")
     if value is None:
         return (arch.DEFAULT,)
-    targets = tuple(dict.fromkeys((*arch.ARCHES, *arch.RESOURCES)))
+    targets = tuple(arch.TARGETS)
     listed = table.strings("arch", "targets") if isinstance(value, list) else (value,)
     for name in listed:
         if not isinstance(name, str) or name not in targets:

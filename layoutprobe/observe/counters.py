@@ -1,17 +1,11 @@
 """The wait counters of a wave: which operations are outstanding, and what a wait completes.
 
-Sources: RDNA3 ISA guide, "Data dependency resolution" (S_WAITCNT, S_WAITCNT_VSCNT); RDNA4 ISA guide
-(S_WAIT_*CNT); LLVM 22 SIInsertWaitcnts.cpp and AMDGPUUsage, "Memory Model GFX12", for what they
-leave open.
+Which counter counts what, and how waits are written, is in `arch` (`Counting`); LLVM 22
+SIInsertWaitcnts.cpp and AMDGPUUsage, "Memory Model GFX12", say what the ISA guides leave open.
 
-    RDNA3    RDNA4
-    vmcnt    loadcnt   vector loads and atomics that return; in order among themselves
-    vscnt    storecnt  vector stores and atomics that do not return; write-back of caches (RDNA4)
-    lgkmcnt  dscnt     LDS; in order among themselves
-    lgkmcnt  kmcnt     scalar loads, in any order
-
-RDNA4's samplecnt and bvhcnt count image operations, of which the emulator executes none. Its
-global_inv counts in loadcnt, in order with the loads.
+Vector loads and atomics that return are in order among themselves, and so are LDS operations; scalar
+loads return in any order. Image operations, of which the emulator executes none, have counters of their
+own on RDNA4. Its global_inv counts as a load, in order with the loads.
 
 A FLAT operation counts as LDS and as a vector load (or store), and is done when both say so. LLVM
 takes it as in order with both queues from gfx10 on (hasFlatLgkmVMemCountInOrder); older guides
@@ -24,78 +18,44 @@ of its kind were issued after it; a scalar load is done only when N is 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
 
-from layoutprobe.isa.dialect import Generation
+from layoutprobe.arch.isa import Counting
 from layoutprobe.isa.inst import VCC_LO, Inst, Operand
 
-Counter = Literal["vmcnt", "vscnt", "lgkmcnt", "loadcnt", "storecnt", "dscnt", "kmcnt"]
-
-LIMIT = 63
-"""Six bits: an issue at the limit stalls until there is room, and a wait for it waits for nothing."""
+LONGEST = 63
+"""Operations of a counter that are followed: no counter has more bits than six, and an issue at the limit
+stalls until there is room."""
 
 _CACHE_HINTS = ("buffer_gl", "buffer_wb", "buffer_inv", "s_dcache", "s_gl1", "ds_nop")
 _INVALIDATE = "global_inv"
-_WAITS: Mapping[str, Counter] = {
-    "s_waitcnt_vmcnt": "vmcnt",
-    "s_waitcnt_vscnt": "vscnt",
-    "s_waitcnt_lgkmcnt": "lgkmcnt",
-    "s_wait_loadcnt": "loadcnt",
-    "s_wait_storecnt": "storecnt",
-    "s_wait_dscnt": "dscnt",
-    "s_wait_kmcnt": "kmcnt",
-}
-_PAIRS: Mapping[str, Counter] = {"s_wait_loadcnt_dscnt": "loadcnt", "s_wait_storecnt_dscnt": "storecnt"}
-"""Waits for two counters: the named one in bits 13:8, dscnt in bits 5:0 (LLVM 22, AMDGPUBaseInfo)."""
 
 
-class Counting(NamedTuple):
-    """Which counter counts what."""
-
-    loads: Counter
-    stores: Counter
-    lds: Counter
-    scalars: Counter
-
-
-COUNTING: Mapping[Generation, Counting] = {
-    "rdna3": Counting("vmcnt", "vscnt", "lgkmcnt", "lgkmcnt"),
-    "rdna4": Counting("loadcnt", "storecnt", "dscnt", "kmcnt"),
-}
-
-
-class Queues(NamedTuple):
-    """What is outstanding, oldest first: PCs of the operations, per counter.
+@dataclass(frozen=True)
+class Queues:
+    """What is outstanding.
 
     Attributes:
-        loads: vmcnt or loadcnt.
-        lds: lgkmcnt, scalar loads included, or dscnt.
-        scalars: kmcnt.
-        stores: how many in vscnt or storecnt; nobody asks which.
+        pending: PCs of the operations, oldest first, one queue for each of `Counting.loading`.
+        stores: how many are outstanding of a counter that has only stores; nobody asks which.
     """
 
-    loads: tuple[int, ...] = ()
-    lds: tuple[int, ...] = ()
-    scalars: tuple[int, ...] = ()
+    pending: tuple[tuple[int, ...], ...]
     stores: int = 0
 
-    def of(self, counter: Counter) -> tuple[int, ...]:
-        """The queue of any counter but that of stores."""
-        if counter in ("vmcnt", "loadcnt"):
-            return self.loads
-        return self.scalars if counter == "kmcnt" else self.lds
+    @classmethod
+    def empty(cls, counting: Counting) -> Queues:
+        """Nothing is outstanding."""
+        return cls(((),) * len(counting.loading))
 
-    def having(self, counter: Counter, queue: tuple[int, ...]) -> Queues:
-        """The same with another queue for any counter but that of stores."""
-        if counter in ("vmcnt", "loadcnt"):
-            return self._replace(loads=queue)
-        return self._replace(scalars=queue) if counter == "kmcnt" else self._replace(lds=queue)
+    def of(self, counting: Counting, counter: str) -> tuple[int, ...]:
+        """The queue of a counter whose operations write registers."""
+        return self.pending[counting.loading.index(counter)]
 
-
-def counts_stores(counter: Counter) -> bool:
-    """Its operations write no registers."""
-    return counter in ("vscnt", "storecnt")
+    def having(self, counting: Counting, counter: str, queue: tuple[int, ...]) -> Queues:
+        """The same with another queue."""
+        at = counting.loading.index(counter)
+        return replace(self, pending=(*self.pending[:at], queue, *self.pending[at + 1 :]))
 
 
 @dataclass(frozen=True)
@@ -110,7 +70,7 @@ class Operation:
     """
 
     inst: Inst
-    counters: tuple[Counter, ...]
+    counters: tuple[str, ...]
     ordered: bool
     targets: frozenset[int]
 
@@ -120,7 +80,7 @@ def operation(inst: Inst, counting: Counting, *, lds: bool = True) -> Operation 
 
     Args:
         inst: the instruction.
-        counting: the counters of its generation.
+        counting: the counters of its instruction set.
         lds: the workgroup has LDS. Without it a FLAT operation is one to memory.
     """
     if inst.name.startswith(_CACHE_HINTS):
@@ -139,33 +99,23 @@ def operation(inst: Inst, counting: Counting, *, lds: bool = True) -> Operation 
     return None
 
 
-def waits(inst: Inst) -> dict[Counter, int]:
+def waits(inst: Inst, counting: Counting) -> dict[str, int]:
     """Counter -> how many may stay outstanding; empty for an instruction that waits for nothing."""
-    name, simm16 = inst.name, inst.mods.get("simm16", 0)
-    if not name.startswith("s_wait"):
-        return {}
-    fields: dict[Counter, int] = {}
-    if name == "s_waitcnt":
-        # gfx11: VM in bits 15:10, LGKM in 9:4, EXP in 2:0. All ones waits for nothing.
-        fields = {"vmcnt": simm16 >> 10 & LIMIT, "lgkmcnt": simm16 >> 4 & LIMIT}
-    elif name == "s_wait_idle":
-        fields = dict.fromkeys((*COUNTING["rdna3"], *COUNTING["rdna4"]), 0)
-    elif name in _PAIRS:
-        fields = {_PAIRS[name]: simm16 >> 8 & LIMIT, "dscnt": simm16 & LIMIT}
-    elif name in _WAITS:
-        fields = {_WAITS[name]: simm16}
-    return {counter: n for counter, n in fields.items() if n < _limit(counter)}
+    simm16 = inst.mods.get("simm16", 0)
+    found = {}
+    for counter, pieces in counting.waits.get(inst.name, {}).items():
+        left = at = 0
+        for low, width in pieces:
+            left |= (simm16 >> low & (1 << width) - 1) << at
+            at += width
+        if left < counting.limit(counter):
+            found[counter] = left
+    return found
 
 
-def _limit(counter: Counter) -> int:
-    return 31 if counter == "kmcnt" else LIMIT  # five bits (LLVM 22, AMDGPUBaseInfo)
-
-
-def spelled(counter: Counter, count: int) -> str:
+def spelled(counting: Counting, counter: str, count: int) -> str:
     """The wait until at most so many are outstanding, as it is written."""
-    if counter in COUNTING["rdna4"]:
-        return f"s_wait_{counter} {count}"
-    return f"s_waitcnt {counter}({count})"
+    return counting.spelling.format(counter=counter, count=count)
 
 
 def parts(registers: Iterable[int], halves: tuple[int, ...] = (0, 1)) -> Iterator[int]:
@@ -221,21 +171,22 @@ def _stored_half(name: str) -> tuple[int, ...]:
     return (0,) if name.endswith(("_b8", "_b16")) else ()
 
 
-def issue(queues: Queues, op: Operation) -> Queues:
+def issue(queues: Queues, counting: Counting, op: Operation) -> Queues:
     """The queues after one more operation; what a full counter stalls for has left them."""
     for counter in op.counters:
-        if counts_stores(counter):
-            queues = queues._replace(stores=min(queues.stores + 1, LIMIT))
+        if counter not in counting.loading:
+            queues = replace(queues, stores=min(queues.stores + 1, LONGEST))
         else:
-            queues = queues.having(counter, (*queues.of(counter), op.inst.pc)[-LIMIT:])
+            queue = (*queues.of(counting, counter), op.inst.pc)[-LONGEST:]
+            queues = queues.having(counting, counter, queue)
     return queues
 
 
-def wait(queues: Queues, counter: Counter, left: int, ops: Mapping[int, Operation]) -> Queues:
+def wait(queues: Queues, counting: Counting, counter: str, left: int, ops: Mapping[int, Operation]) -> Queues:
     """The queues after a wait until at most `left` operations are outstanding."""
-    if counts_stores(counter):
-        return queues._replace(stores=min(queues.stores, left))
-    queue = queues.of(counter)
+    if counter not in counting.loading:
+        return replace(queues, stores=min(queues.stores, left))
+    queue = queues.of(counting, counter)
     kept: list[int] = []
     room = left
     for pc in reversed(queue):
@@ -245,12 +196,13 @@ def wait(queues: Queues, counter: Counter, left: int, ops: Mapping[int, Operatio
         elif room:
             kept.append(pc)
             room -= 1
-    return queues if len(kept) == len(queue) else queues.having(counter, tuple(reversed(kept)))
+    if len(kept) == len(queue):
+        return queues
+    return queues.having(counting, counter, tuple(reversed(kept)))
 
 
-def needed(queues: Queues, counter: Counter, at: int, ops: Mapping[int, Operation]) -> int:
+def needed(queue: tuple[int, ...], at: int, ops: Mapping[int, Operation]) -> int:
     """The largest count to wait for that completes the operation at place `at` of a queue."""
-    queue = queues.of(counter)
     if not ops[queue[at]].ordered:
         return 0
     return sum(ops[pc].ordered for pc in queue[at + 1 :])

@@ -31,7 +31,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.isa.dialect import dialect_of
+from layoutprobe.arch import DEFAULT
+from layoutprobe.arch.isa import Counting
+from layoutprobe.isa.dialect import isa_of, known
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
@@ -39,8 +41,6 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.counters import (
-    COUNTING,
-    Counter,
     Operation,
     Queues,
     issue,
@@ -79,7 +79,7 @@ class Hazard:
     writes: bool
     pending: tuple[Inst, ...]
     register: int
-    counter: Counter
+    counter: str
     allows: int
     outstanding: int
     last_wait: Inst | None
@@ -129,20 +129,23 @@ class CounterTracker:
     def __init__(self) -> None:
         self.operations: dict[int, Operation] = {}
         self.wait_sites: set[int] = set()
-        self.hazards: dict[tuple[int, Counter, bool], Hazard] = {}
+        self.hazards: dict[tuple[int, str, bool], Hazard] = {}
         self.complete = True
-        self._states: list[Queues] = [Queues()]
-        self._ids: dict[Queues, int] = {Queues(): 0}
+        self._counting = known(DEFAULT).counting
+        self._states = [Queues.empty(self._counting)]
+        self._ids = {self._states[0]: 0}
         self._steps: dict[tuple[Block, int], _Step] = {}
         self._of_wave: NDArray[np.int32] = np.zeros(0, np.int32)
         self._arrived: NDArray[np.int32] = np.zeros(0, np.int32)  # state at the last arrival at a barrier
-        self._counting = COUNTING["rdna3"]
         self._lds = True
 
     def batch(self, machine: Machine, program: Program) -> None:
         """All waves start with nothing outstanding."""
         self._of_wave, self._arrived = (np.zeros(machine.waves.workgroup.size, np.int32) for _ in range(2))
-        self._counting = COUNTING[dialect_of(program.code, program.kernel).generation]
+        counting = isa_of(program.code, program.kernel).counting
+        if counting is not self._counting:
+            self._counting, self._states[0] = counting, Queues.empty(counting)
+            self._ids = {self._states[0]: 0}
         self._lds = machine.lds_size > 0
 
     def block(self, c: Cohort, block: Block) -> None:
@@ -158,13 +161,16 @@ class CounterTracker:
 
     def outstanding_lds(self, wave: int) -> frozenset[int]:
         """PCs of the LDS operations that a wave had outstanding when it last arrived at a barrier."""
-        return frozenset(self._states[self._arrived[wave]].lds)
+        return frozenset(self._lds_queue(self._arrived[wave]))
 
     def busy_lds(self, waves: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which of the waves had any."""
         states = self._arrived[waves]
-        busy = [s for s in np.unique(states) if self._states[s].lds]
+        busy = [s for s in np.unique(states) if self._lds_queue(s)]
         return waves[np.isin(states, busy)] if busy else waves[:0]
+
+    def _lds_queue(self, state: int) -> tuple[int, ...]:
+        return self._states[state].of(self._counting, self._counting.lds)
 
     def _through(self, c: Cohort, block: Block, state: int, waves: NDArray[np.int64]) -> int:
         step = self._steps.get((block, state))
@@ -181,12 +187,11 @@ class CounterTracker:
         return step.state
 
     def _interpret(self, block: Block, queues: Queues) -> _Step:
-        loads, _, lds, scalars = self._counting
-        walk = _Walk(queues, self.operations, tuple(dict.fromkeys((loads, lds, scalars))))
+        walk = _Walk(queues, self._counting, self.operations)
         found: list[Hazard] = []
         arrival = -1
         for inst in block.listing:
-            limits = waits(inst)
+            limits = waits(inst, self._counting)
             if limits:
                 self.wait_sites.add(inst.pc)
                 walk.wait(inst, limits)
@@ -197,7 +202,7 @@ class CounterTracker:
                 found.append(self.hazards.setdefault(key, hazard))
             if op is not None:
                 self.operations[inst.pc] = op
-                walk.queues = issue(walk.queues, op)
+                walk.queues = issue(walk.queues, self._counting, op)
             elif Kind.ARRIVE in inst.kind:
                 arrival = self._number(walk.queues)
         return _Step(self._number(walk.queues), arrival, tuple(found))
@@ -211,42 +216,41 @@ class CounterTracker:
 
 @dataclass(eq=False)
 class _Walk:
-    """The queues on their way through a block; `loading`: counters whose operations write registers."""
+    """The queues on their way through a block."""
 
     queues: Queues
+    counting: Counting
     ops: dict[int, Operation]
-    loading: tuple[Counter, ...]
-    last_waits: dict[Counter, Inst] = field(default_factory=dict)
+    last_waits: dict[str, Inst] = field(default_factory=dict)
 
-    def wait(self, inst: Inst, limits: dict[Counter, int]) -> None:
+    def wait(self, inst: Inst, limits: dict[str, int]) -> None:
         for counter, left in limits.items():
-            self.queues = wait(self.queues, counter, left, self.ops)
+            self.queues = wait(self.queues, self.counting, counter, left, self.ops)
             self.last_waits[counter] = inst
 
     def hazards(self, inst: Inst, op: Operation | None) -> Iterable[Hazard]:
         """Hazards of an instruction; mends the queues as the missing wait would have."""
-        queues = self.queues
-        if not queues.loads and not queues.lds and not queues.scalars:
+        if not any(self.queues.pending):
             return
         read, written = frozenset(reads(inst)), frozenset(writes(inst))
-        for counter in self.loading:
+        for counter in self.counting.loading:
             hit = self._hit(counter, read, written, op)
             if not hit:
                 continue
-            queue = self.queues.of(counter)
-            allows = min(needed(self.queues, counter, at, self.ops) for at, _ in hit)
+            queue = self.queues.of(self.counting, counter)
+            allows = min(needed(queue, at, self.ops) for at, _ in hit)
             pending = tuple(self.ops[queue[at]].inst for at, _ in reversed(hit))
             part = hit[-1][1]
             yield Hazard(inst, part not in read, pending, register_of(part), counter, allows, len(queue),
                          self.last_waits.get(counter))  # fmt: skip
-            self.queues = wait(self.queues, counter, allows, self.ops)
+            self.queues = wait(self.queues, self.counting, counter, allows, self.ops)
 
     def _hit(
-        self, counter: Counter, read: frozenset[int], written: frozenset[int], op: Operation | None
+        self, counter: str, read: frozenset[int], written: frozenset[int], op: Operation | None
     ) -> list[tuple[int, int]]:
         """Places in a queue whose loads clash with these registers, each with one such part."""
         found = []
-        for at, pc in enumerate(self.queues.of(counter)):
+        for at, pc in enumerate(self.queues.of(self.counting, counter)):
             pending = self.ops[pc]
             clash = pending.targets & read
             lands_later = op is not None and op.ordered and op.counters == pending.counters

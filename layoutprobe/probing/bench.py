@@ -48,7 +48,7 @@ class Bench:
     def spec(self, name: str) -> ProbeSpec:
         """The declaration of a probe on this bench."""
         target = find(self.arch)
-        return load_spec(target.probes + name, self.probes).sized(target.instructions.get(self.dtype))
+        return load_spec(target.probes + name, self.probes).sized(target.probed.get(self.dtype))
 
     def run(self, name: str, inputs: Mapping[str, NDArray[Any]], **parameters: object) -> Capture:
         """One launch of one probe; `parameters` go into the capture."""

@@ -51,7 +51,7 @@ def run_probe(
         ToolchainError: the probe does not compile.
         ExecutionError: the kernel did what no correct kernel does.
     """
-    spec = spec.sized(find(arch).instructions.get(dtype))
+    spec = spec.sized(find(arch).probed.get(dtype))
     sizes = _bind(spec, inputs, _scheme(spec, lds))  # before compiling: a wrong input is cheap to refuse
 
     def prepare() -> Prepared:

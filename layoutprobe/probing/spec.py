@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from layoutprobe.arch import MatrixInstruction
+from layoutprobe.arch import MatrixForm
 from layoutprobe.assets import asset_dir
 from layoutprobe.errors import UsageError
 from layoutprobe.probing._toml import Table
@@ -27,8 +27,8 @@ LANES = 32
 SLOT_NAMES = ("wave", "lane", "vgpr", "half")
 """What an expression about a register dump may speak of."""
 
-REGISTERS = ("a_vgprs", "b_vgprs", "d_vgprs")
-"""Extents that the matrix instruction gives: attributes of MatrixInstruction."""
+REGISTERS = {"a_vgprs": "A", "b_vgprs": "B", "d_vgprs": "D"}
+"""Extents that the matrix instruction gives -> the operand whose registers they count."""
 
 MNEMONIC = "mnemonic"
 """Stands for the name of the kernel where it is that of the matrix instruction."""
@@ -103,14 +103,15 @@ class ProbeSpec:
         """Waves of one workgroup."""
         return self.block // LANES
 
-    def sized(self, instruction: MatrixInstruction | None) -> ProbeSpec:
+    def sized(self, instruction: MatrixForm | None) -> ProbeSpec:
         """The same with what the matrix instruction gives: extents, and the name of its kernel.
 
         As it is where there is no instruction.
         """
         if instruction is None:
             return self
-        registers: dict[int | str, int] = {name: getattr(instruction, name) for name in REGISTERS}
+        vgprs = instruction.vgprs(LANES)
+        registers: dict[int | str, int] = {name: vgprs[operand] for name, operand in REGISTERS.items()}
         arguments = (
             replace(a, shape=tuple(registers.get(extent, extent) for extent in a.shape))
             for a in self.arguments

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from layoutprobe.isa.dialect import Generation
+from layoutprobe.arch import Isa
+from layoutprobe.isa.dialect import Dialect
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.mnemonics import mnemonics
 from layoutprobe.machine.cohort import Cohort
@@ -21,6 +22,7 @@ BlockBinder = Callable[[Inst, Sequence[Inst]], Executor | None]
 """A binder that also sees the instructions before this one in its basic block."""
 
 _BINDERS: dict[str, BlockBinder] = {}
+_GROUPS: list[tuple[Callable[[str], bool], BlockBinder]] = []
 
 
 def instruction(*names: str) -> Callable[[Binder], Binder]:
@@ -46,6 +48,11 @@ def register_block_binder(name: str, binder: BlockBinder) -> None:
     _BINDERS[name] = binder
 
 
+def register_group(holds: Callable[[str], bool], binder: BlockBinder) -> None:
+    """Register all mnemonics that `holds` says yes to: those of a table that may grow."""
+    _GROUPS.append((holds, binder))
+
+
 def register_alias(name: str, known: str) -> None:
     """Register one mnemonic that does what another, registered before, does."""
     register_block_binder(name, _BINDERS[known])
@@ -57,12 +64,21 @@ class UnsupportedFormError(UnboundError):
 
 def supported(name: str) -> bool:
     """True when the mnemonic has semantics."""
-    return name in _BINDERS
+    return _binder_of(name) is not None
 
 
-def names(generation: Generation = "rdna3") -> Iterable[str]:
-    """Every mnemonic of a generation that has semantics, sorted; "v_dual" stands for all dual ones."""
-    return sorted(_BINDERS.keys() & (mnemonics(generation) | {"v_dual"}))
+def _binder_of(name: str) -> BlockBinder | None:
+    return _BINDERS.get(name) or next((binder for holds, binder in _GROUPS if holds(name)), None)
+
+
+def names(isa: Isa | None = None) -> Iterable[str]:
+    """Every mnemonic of an instruction set that has semantics, sorted; "v_dual" stands for all dual ones.
+
+    Args:
+        isa: of the default target unless given.
+    """
+    isa = isa or Dialect().isa
+    return sorted(name for name in mnemonics(isa) | {"v_dual"} if supported(name))
 
 
 def bind(inst: Inst, earlier: Sequence[Inst] = ()) -> Executor | None:
@@ -75,7 +91,7 @@ def bind(inst: Inst, earlier: Sequence[Inst] = ()) -> Executor | None:
     Raises:
         UnsupportedFormError: no semantics, or not in this form.
     """
-    binder = _BINDERS.get("v_dual" if inst.pair else inst.name)
+    binder = _binder_of("v_dual" if inst.pair else inst.name)
     if binder is None:
         raise UnsupportedFormError("no semantics")
     return binder(inst, earlier)

@@ -1,6 +1,7 @@
-"""The matrix instructions; here, the fast path of RDNA3 in wave32: D = A * B + C, 16x16x16.
+"""The matrix instructions; here, the fast path for 16x16x16 with replicated A and B in wave32.
 
-Everything else (RDNA4, wave64, sparse A, the card's arithmetic) is executed by `wmma_general`.
+Everything else (other layouts, wave64, sparse A, the card's arithmetic) is executed by `wmma_general`,
+which executes this shape, too: tests compare the two.
 
 Layout (RDNA3 ISA guide, 7.9; AMD matrix instruction calculator): lane l holds row l % 16 of A
 and column l % 16 of B, k ascending with bit position; D[2 * v + l / 16][l % 16] is in VGPR v of
@@ -15,17 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
-from layoutprobe.arch.matrix import RDNA3, RDNA4, MatrixForm
+from layoutprobe.arch import MatrixForm, matrix_forms
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
 from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.packed_ops import fields
-from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_block_binder
+from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_group
 from layoutprobe.semantics.wmma_general import bind_general
 
 _EVEN = slice(0, 16, 2)
@@ -87,14 +89,39 @@ class Form:
     result: str
 
 
-FORMS = {
-    "v_wmma_f32_16x16x16_f16": Form(expand_f16, 0, "f32"),
-    "v_wmma_f32_16x16x16_bf16": Form(expand_bf16, 0, "f32"),
-    "v_wmma_f16_16x16x16_f16": Form(expand_f16, 0, "f16"),
-    "v_wmma_bf16_16x16x16_bf16": Form(expand_bf16, 0, "bf16"),
-    "v_wmma_i32_16x16x16_iu8": Form(None, 8, "i32"),
-    "v_wmma_i32_16x16x16_iu4": Form(None, 4, "i32"),
+_EXPAND: dict[str, tuple[Expand | None, int]] = {
+    "f16": (expand_f16, 0),
+    "bf16": (expand_bf16, 0),
+    "iu8": (None, 8),
+    "iu4": (None, 4),
 }
+"""Type of A and B -> see Form."""
+_RESULTS = ("f32", "f16", "bf16", "i32")
+
+
+@cache
+def replicated_16x16x16(form: MatrixForm) -> Form | None:
+    """The instruction as the fast path has it; None where its layout is not the one of that path."""
+    if form.a != form.b or form.a not in _EXPAND or form.result not in _RESULTS or 32 not in form.waves:
+        return None
+    fragments = form.layout(form, 32, 0)
+    a, b, d = (fragments[name] for name in "ABD")
+    line, k = np.indices((16, 16))
+    row, col = line, k
+    lanes = np.stack([line, line + 16])
+    fits = (
+        form.blocks == 1
+        and not form.sparse
+        and a.lane.shape == b.lane.shape == lanes.shape
+        and d.lane.shape == (1, 16, 16)
+        and (a.lane == lanes).all()
+        and (a.bit == k * form.bits).all()
+        and (b.lane == lanes.transpose(0, 2, 1)).all()
+        and (b.bit == (k * form.bits).T).all()
+        and (d.lane == 16 * (row % 2) + col).all()
+        and (d.bit == row // 2 * 32).all()
+    )
+    return Form(*_EXPAND[form.a], form.result) if fits else None
 
 
 def rows_of_a(words: Array, expand: Expand) -> Array:
@@ -137,11 +164,17 @@ def multiply(a: Array, b: list[Array]) -> Array:
 
 
 def form_of(inst: Inst) -> MatrixForm:
-    """Which family's instruction it is: RDNA3 has more registers of A, as it replicates them."""
-    old = RDNA3.get(inst.name)
-    if old is not None and inst.src[0].regs == old.vgprs(32)["A"]:
-        return old
-    return RDNA4[inst.name]
+    """The instruction of that name and with so many registers of A and D, by which families differ.
+
+    Raises:
+        UnsupportedFormError: no family has it.
+    """
+    regs = {"A": inst.src[0].regs, "D": inst.dst[0].regs}
+    for form in matrix_forms(inst.name):
+        for wave in form.waves:
+            if regs.items() <= form.vgprs(wave).items():
+                return form
+    raise UnsupportedFormError(f"{inst.name} with {regs['A']} registers of A and {regs['D']} of D")
 
 
 def _watched(inst: Inst, multiply_add: Executor) -> Executor:
@@ -159,9 +192,10 @@ def _watched(inst: Inst, multiply_add: Executor) -> Executor:
 def _bind_any(inst: Inst, earlier: Sequence[Inst]) -> Executor:
     form = form_of(inst)
     general = bind_general(form, inst)
-    if form.family != "rdna3":
+    shape = replicated_16x16x16(form)
+    if shape is None:
         return _watched(inst, general)
-    fast = _bind(FORMS[inst.name], inst, earlier)
+    fast = _bind(shape, inst, earlier)
 
     def execute(c: Cohort) -> None:
         if c.regs.vgprs.shape[2] == 32 and c.machine.facts.arithmetic == "ieee":
@@ -319,5 +353,4 @@ def _record(c: Cohort, d: Operand, form: Form, upper: bool, undefined: Array | N
         settle(c, register)
 
 
-for _name in dict.fromkeys((*RDNA3, *RDNA4)):
-    register_block_binder(_name, _bind_any)
+register_group(lambda name: bool(matrix_forms(name)), _bind_any)

@@ -1,22 +1,22 @@
-"""Any matrix instruction, executed by its documented fragments: RDNA4, wave64, sparse A.
+"""Any matrix instruction, executed by its documented fragments: whatever family, wave and shape.
 
-Slower than the path that wave32 of RDNA3 takes in `wmma`, and without assumptions: elements are
-gathered from their slots, multiplied, and scattered. EXEC is ignored for reads and for writes.
+Slower than the path that `wmma` has for one shape, and without assumptions: elements are gathered from
+their slots, multiplied, and scattered. EXEC is ignored for reads and for writes.
 
-RDNA3 replicates A and B. AMD does not say which copy an output reads; here, as everywhere in this
-emulator, an output in lanes [16g, 16g+16) reads the copies in those lanes.
+Where A and B are replicated (RDNA3), AMD does not say which copy an output reads; here, as everywhere in
+this emulator, an output reads the copies in the lanes where it lies itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from layoutprobe.arch.fragments import Fragment, Ints
-from layoutprobe.arch.matrix import MatrixForm
+from layoutprobe.arch.fragments import DWORD, Fragment, Ints
+from layoutprobe.arch.matrix import Fragments, MatrixForm
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
@@ -32,7 +32,7 @@ class Reading:
     """Outputs that read the same copies.
 
     Attributes:
-        rows: rows of D.
+        rows: rows of D, all blocks counted.
         copy: the copy of A and of B that they read.
     """
 
@@ -45,9 +45,12 @@ class Reading:
 @cache
 def readings(form: MatrixForm, wave: int) -> tuple[Reading, ...]:
     """The groups of outputs that share copies."""
-    copies = form.fragments(wave)["A"].copies
-    row = np.arange(form.shape[0])
-    return tuple(Reading(row[row % copies == copy], copy) for copy in range(copies))
+    a, d = (form.fragments(wave)[name] for name in "AD")
+    row = np.arange(d.lane.shape[1])
+    if a.copies == 1:
+        return (Reading(row, 0),)
+    near = [np.isin(d.lane[0], a.lane[copy]).all(axis=1) for copy in range(a.copies)]
+    return tuple(Reading(row[rows], copy) for copy, rows in enumerate(near))
 
 
 def fast_f16(raw: Array) -> Array:
@@ -70,28 +73,47 @@ def numbers_of(kind: str, raw: Array) -> Array:
 
 
 def gather(words: Array, fragment: Fragment, copy: int = 0) -> Array:
-    """Raw elements of one copy: uint32 [wave, row, col] of registers [vgpr, wave, lane]."""
-    taken = words[fragment.vgpr[copy], :, fragment.lane[copy]]
-    if fragment.field_bits < 32:
-        shift = (fragment.field[copy] * fragment.field_bits).astype(np.uint32)[..., None]
-        taken = taken >> shift & np.uint32((1 << fragment.field_bits) - 1)
+    """Raw elements of one copy: [wave, row, col] of registers [vgpr, wave, lane].
+
+    Returns:
+        uint32; uint64 for elements that do not lie in one VGPR.
+    """
+    vgpr, lane, shift = fragment.vgpr[copy], fragment.lane[copy], fragment.shift[copy][..., None]
+    taken = words[vgpr, :, lane]
+    if not fragment.whole:
+        above = words[np.minimum(vgpr + 1, fragment.vgprs - 1), :, lane].astype(np.uint64)
+        taken = (above << np.uint64(DWORD) | taken) >> shift.astype(np.uint64) & _mask(fragment.bits)
+    elif fragment.bits < DWORD:
+        taken = taken >> shift.astype(np.uint32) & np.uint32((1 << fragment.bits) - 1)
     return np.ascontiguousarray(taken.transpose(2, 0, 1))
 
 
+def _mask(bits: int) -> np.uint64:
+    return np.uint64((1 << bits) - 1)
+
+
 def scatter(words: Array, fragment: Fragment, raw: Array) -> None:
-    """Writes raw elements [wave, row, col]; the other fields of a register stay."""
-    bits = fragment.field_bits
+    """Writes raw elements [wave, row, col]; the other bits of their registers stay."""
     values = raw.transpose(1, 2, 0)
-    lane, vgpr, field = fragment.lane[0], fragment.vgpr[0], fragment.field[0]
-    if bits == 32:
+    lane, vgpr, shift = fragment.lane[0], fragment.vgpr[0], fragment.shift[0]
+    if fragment.bits == DWORD:
         words[vgpr, :, lane] = values
         return
-    for number in range(32 // bits):
-        here = field == number
-        if here.any():
-            mask = np.uint32(((1 << bits) - 1) << bits * number)
-            held = words[vgpr[here], :, lane[here]] & ~mask
-            words[vgpr[here], :, lane[here]] = held | values[here] << np.uint32(bits * number)
+    for low in np.unique(shift):
+        here = shift == low
+        mask, placed = (
+            ((1 << fragment.bits) - 1) << int(low),
+            values[here].astype(np.uint64) << np.uint64(low),
+        )
+        _insert(words, vgpr[here], lane[here], placed, mask)
+        if mask >> DWORD:
+            _insert(words, vgpr[here] + 1, lane[here], placed >> np.uint64(DWORD), mask >> DWORD)
+
+
+def _insert(words: Array, vgpr: Ints, lane: Ints, values: Array, mask: int) -> None:
+    """Replaces some bits of registers, each of them once."""
+    kept = words[vgpr, :, lane] & np.uint32(~mask & 0xFFFFFFFF)
+    words[vgpr, :, lane] = kept | values.astype(np.uint32) & np.uint32(mask & 0xFFFFFFFF)
 
 
 @dataclass(frozen=True)
@@ -116,7 +138,7 @@ class Source:
         if kind.is_float:
             value = numbers_of(self.kind, raw)
             if self.operand.neg or self.operand.neg_hi:
-                upper = fragment.field[copy] % 2 == 1
+                upper = fragment.bit[copy] // fragment.bits % 2 == 1
                 negate = np.where(upper, self.operand.neg_hi, self.operand.neg)
                 value = np.where(negate, -value, value)
             return value
@@ -150,17 +172,20 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
     last = inst.src[2]
     addend = target if form.sparse else last
     clamp = bool(inst.mods.get("clamp", 0))
-    if opsel & (4 if form.sparse else 3) or opsel not in form.opsels(32) + form.opsels(64):
+    if not any(opsel in form.opsels(wave) for wave in form.waves):
         raise UnsupportedFormError(f"{inst.name} with op_sel {opsel}")
 
     def execute(c: Cohort) -> None:
-        fragments = form.fragments(c.regs.vgprs.shape[2], opsel)
+        wave = c.regs.vgprs.shape[2]
+        fragments = form.fragments(wave, opsel)
+        mode = c.machine.facts.arithmetic
+        mode = mode if mode in form.arithmetic else "ieee"
         registers = c.regs.vgprs
         undefined = _undefined(c, form, fragments, (a, b), addend, last) if c.undef else None
         index = gather(registers[last.index : last.index + 1], fragments["index"]) if form.sparse else None
         added = _addend(c, form, fragments["C"], addend)
         total = np.empty(added.shape, np.uint32)
-        for reading in readings(form, c.regs.vgprs.shape[2]):
+        for reading in readings(form, wave):
             rows, copy = reading.rows, reading.copy
             raw_a = gather(a.words(registers, fragments["A"]), fragments["A"], copy)
             left = a.numbers(raw_a, fragments["A"], copy)[:, rows]
@@ -168,13 +193,26 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
                 left = dense(left, index[:, rows])
             raw_b = gather(b.words(registers, fragments["B"]), fragments["B"], copy)
             right = b.numbers(raw_b, fragments["B"], copy)
-            mode = "silicon" if form.family == "rdna3" and c.machine.facts.arithmetic == "silicon" else "ieee"
-            total[:, rows] = result_bits(form, left, right, added[:, rows], clamp, mode)
+            total[:, rows] = by_block(form, left, right, added[:, rows], clamp, mode)
         scatter(registers[target.index : target.index + fragments["D"].vgprs], fragments["D"], total)
         if undefined is not None:
             _record(c, target, fragments["D"], undefined)
 
     return execute
+
+
+def by_block(form: MatrixForm, a: Array, b: Array, c: Array, clamp: bool, mode: str) -> Array:
+    """Raw D of an instruction, block by block: [wave, row, col]."""
+    if form.blocks == 1:
+        return result_bits(form, a, b, c, clamp, mode)
+    rows, cols = (np.array_split(np.arange(axis), form.blocks) for axis in (a.shape[1], b.shape[2]))
+    return np.concatenate(
+        [
+            result_bits(form, a[:, i], b[:, :, j], np.ascontiguousarray(c[:, i]), clamp, mode)
+            for i, j in zip(rows, cols, strict=True)
+        ],
+        axis=1,
+    )
 
 
 def dense(kept: Array, index: Array) -> Array:
@@ -197,7 +235,7 @@ def _addend(c: Cohort, form: MatrixForm, fragment: Fragment, operand: Operand) -
     if operand.kind == "v":
         raw = gather(c.regs.vgprs[operand.index : operand.index + fragment.vgprs], fragment)
     else:
-        shape = (len(c.waves), form.shape[0], form.shape[1])
+        shape = (len(c.waves), *fragment.lane.shape[1:])
         raw = np.full(shape, constant_bits(operand, width) & (1 << width) - 1, np.uint32)
     if form.result != "i32" and not form.sparse:
         sign = np.uint32(1 << width - 1)
@@ -234,7 +272,7 @@ def result_bits(form: MatrixForm, a: Array, b: Array, c: Array, clamp: bool, mod
 def _undefined(
     c: Cohort,
     form: MatrixForm,
-    fragments: Mapping[str, Fragment],
+    fragments: Fragments,
     sources: tuple[Source, Source],
     addend: Operand,
     last: Operand,
@@ -242,12 +280,14 @@ def _undefined(
     """Bool [wave, row, col] of D."""
     shadow = c.shadow.vgprs
     a, b = sources
-    bad = np.zeros((len(c.waves), form.shape[0], form.shape[1]), np.bool_)
+    bad = np.zeros((len(c.waves), *fragments["D"].lane.shape[1:]), np.bool_)
     for reading in readings(form, shadow.shape[2]):
         rows, copy = reading.rows, reading.copy
         of_a = gather(a.words(shadow, fragments["A"]), fragments["A"], copy)[:, rows].any(axis=2)
         of_b = gather(b.words(shadow, fragments["B"]), fragments["B"], copy).any(axis=1)
-        bad[:, rows] = np.asarray(of_a)[:, :, None] | np.asarray(of_b)[:, None, :]
+        columns = np.asarray(of_b).reshape(len(c.waves), form.blocks, form.shape[1])
+        block = rows // form.shape[0]
+        bad[:, rows] = np.asarray(of_a)[:, :, None] | columns[:, block]
     if form.sparse:
         index = gather(shadow[last.index : last.index + 1], fragments["index"])
         bad |= np.asarray(index.any(axis=2))[:, :, None]
@@ -258,7 +298,6 @@ def _undefined(
 
 def _record(c: Cohort, target: Operand, fragment: Fragment, undefined: Array) -> None:
     shadow = c.shadow.vgprs[target.index : target.index + fragment.vgprs]
-    whole = np.uint32((1 << fragment.field_bits) - 1)
-    scatter(shadow, fragment, np.where(undefined, whole, np.uint32(0)))
+    scatter(shadow, fragment, np.where(undefined, _mask(fragment.bits), np.uint64(0)))
     for register in range(VGPR0 + target.index, VGPR0 + target.index + fragment.vgprs):
         settle(c, register)

@@ -141,8 +141,8 @@ class Subject:
     @property
     def copies_every(self) -> int:
         """Lanes that lie so far apart hold copies of one operand; 0 where nothing is replicated."""
-        facts = self.arch.instructions.values() if self.arch else ()
-        return max((fact.copies_every for fact in facts), default=0)
+        forms = self.arch.probed.values() if self.arch else ()
+        return max((form.copies_every(self.kernel.wavefront_size) for form in forms), default=0)
 
     def line(self, pc: int) -> str:
         """ "file:line" of a PC, "" where unknown."""

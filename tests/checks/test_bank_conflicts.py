@@ -6,19 +6,21 @@ Banks are dwords modulo 32. b128 loads of gfx1100 are served in four phases of l
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from checks.gemm_lab import only
 from checks.watched import assembly_kernel, gemm_launch, launch, standard, verdict
 
-from layoutprobe.arch.lds import LDS_MODELS, lds_model
+from layoutprobe.arch import TARGETS, lds_model
 from layoutprobe.checks import bank_conflicts
 from layoutprobe.codeobj.elf import load
 from layoutprobe.manifest.model import Limits
 from layoutprobe.observe.cycles import alternatives, as_rows, cycles
 from layoutprobe.report.gate import CheckResult
 
-MODEL = lds_model("gfx1151")
+MODEL = lds_model("gfx1151", 32)
 LANE = np.arange(32)
 
 
@@ -138,7 +140,7 @@ def test_a_gemm_shows_its_own_schemes_beside_others(tmp_path_factory: pytest.Tem
 
 def test_a_target_without_phase_rules_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was asked where there is no limit."""
-    monkeypatch.delitem(LDS_MODELS, "gfx1151")
+    monkeypatch.setitem(TARGETS, "gfx1151", replace(TARGETS["gfx1151"], lds=None))
     body = ("ds_load_b32 v4, v1", "s_waitcnt lgkmcnt(0)")
     for limit, status in ((None, "skipped"), (1.0, "undecided")):
         result = result_of(*body, limit=limit)

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from layoutprobe.arch import RESOURCES, occupancy, register_budget, resources
+from layoutprobe.arch import TARGETS, occupancy, register_budget, resources
 from layoutprobe.checks.resources import CHECK, Used, judge, measure, metrics, worst
 from layoutprobe.codeobj.elf import load
 from layoutprobe.errors import UsageError
@@ -23,6 +23,7 @@ from layoutprobe.toolchain.cache import ENVIRONMENT
 from layoutprobe.toolchain.compile import Compiled, assemble, compile_hip
 from layoutprobe.trace.subject import Subject
 
+KNOWN = [name for name, target in TARGETS.items() if target.resources]
 KERNEL = """\
 typedef float f4 __attribute__((ext_vector_type(4)));
 __attribute__((device)) inline int id() { return __builtin_amdgcn_workitem_id_x(); }
@@ -130,7 +131,7 @@ def test_lds_points(target: str, lds: int, workgroup: int, waves: int) -> None:
     assert occupancy(target, 1, lds=lds, workgroup=workgroup).waves == waves
 
 
-@pytest.mark.parametrize("target", RESOURCES)
+@pytest.mark.parametrize("target", KNOWN)
 def test_budget_is_the_inverse_of_occupancy(target: str) -> None:
     known = resources(target)
     for wave in known.vgprs:
@@ -276,10 +277,10 @@ def printed(assembly: str, name: str) -> Printed:
     )
 
 
-@pytest.mark.parametrize("target", RESOURCES)
+@pytest.mark.parametrize("target", KNOWN)
 @pytest.mark.parametrize("wide", [False, True])
 def test_measured_as_the_compiler_prints(target: str, wide: bool, tmp_path: Path) -> None:
-    if wide and resources(target).wave_size == 64:
+    if wide and TARGETS[target].wave_size == 64:
         flags: tuple[str, ...] = ("-O1",)  # wave64 is all there is: another optimisation level instead
     else:
         flags = ("-mwavefrontsize64",) if wide else ()

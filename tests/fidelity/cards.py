@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.arch.lds import LDS_MODELS, Phases
+from layoutprobe.arch import lds_model
+from layoutprobe.arch.lds import Phases
 from layoutprobe.backends.base import Buffer, Launch, RunResult
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.capture.capture import Evidence
@@ -17,7 +18,7 @@ from layoutprobe.errors import ExecutionError
 
 NAME = "Radeon 8060S"
 TARGET = "gfx1151"
-MODEL = LDS_MODELS[TARGET]
+MODEL = lds_model(TARGET, 32)
 
 Words = NDArray[np.uint32]
 Before = Callable[[Launch], Launch]

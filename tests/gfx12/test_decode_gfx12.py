@@ -18,7 +18,7 @@ from oracle.listings import CORPUS, code_bytes
 from layoutprobe.codeobj.elf import load
 from layoutprobe.errors import CodeObjectError
 from layoutprobe.isa.decode import decode_kernel, decode_one
-from layoutprobe.isa.dialect import Dialect
+from layoutprobe.isa.dialect import Dialect, known
 from layoutprobe.isa.inst import Inst
 from layoutprobe.toolchain.compile import compile_hip
 
@@ -86,7 +86,7 @@ def pairs(path: Path, wave_size: int) -> tuple[Pair, ...]:
     with io.BytesIO(compiled.data) as stream:
         table = ELFFile(stream).get_section_by_name(".symtab")
         symbols = {s.name: s["st_value"] for s in table.iter_symbols()}
-    code, dialect = load(compiled.data), Dialect("rdna4", wave_size)
+    code, dialect = load(compiled.data), Dialect(known("gfx1201"), wave_size)
 
     def in_step() -> Iterator[Pair]:
         for function in parse_asm(_WAIT_ALU.sub(r"\1", compiled.assembly)).values():

@@ -16,11 +16,11 @@ from tinygrad.runtime.autogen.amd.rdna4 import ins, operands, str_pcode
 
 from layoutprobe import semantics
 from layoutprobe.isa.decode import decode_one
-from layoutprobe.isa.dialect import Dialect
+from layoutprobe.isa.dialect import Dialect, known
 
-RDNA4 = Dialect("rdna4", 32)
-NAMES = tuple(semantics.names("rdna4"))
-NEW = tuple(sorted(set(NAMES) - set(semantics.names("rdna3"))))
+RDNA4 = Dialect(known("gfx1201"), 32)
+NAMES = tuple(semantics.names(RDNA4.isa))
+NEW = tuple(sorted(set(NAMES) - set(semantics.names(known("gfx1151")))))
 
 
 _ELSEWHERE = re.compile(

@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from layoutprobe.arch import TARGETS, MatrixForm
 from layoutprobe.arch.fragments import Fragment
-from layoutprobe.arch.matrix import RDNA3, RDNA4, WAVES, MatrixForm
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.instructions.meetings import element_types, interaction_of
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.solver.product import geometry
 
+RDNA3, RDNA4 = (TARGETS[name].matrix for name in ("gfx1151", "gfx1201"))
 FORMS = [*RDNA3.values(), *RDNA4.values()]
+WAVES = (32, 64)
 DENSE = [form for form in FORMS if not form.sparse]
+IDS = [f"{'rdna3' if form in RDNA3.values() else 'rdna4'} {form.name}" for form in DENSE]
 SPARSE = [form for form in FORMS if form.sparse]
 
 
@@ -26,7 +29,7 @@ def inst(form: MatrixForm, lanes: int) -> Inst:
 
 def elements(fragment: Fragment, lanes: int) -> tuple[np.ndarray, np.ndarray]:
     """Documented row and column of every slot; -1 for none."""
-    count = lanes * fragment.vgprs * (32 // fragment.field_bits)
+    count = lanes * fragment.vgprs * (32 // fragment.bits)
     row, col = np.full(count, -1), np.full(count, -1)
     rows, cols = np.indices(fragment.slot.shape[1:])
     for slot in fragment.slot:
@@ -35,7 +38,7 @@ def elements(fragment: Fragment, lanes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("lanes", WAVES)
-@pytest.mark.parametrize("form", DENSE, ids=[f"{form.family} {form.name}" for form in DENSE])
+@pytest.mark.parametrize("form", DENSE, ids=IDS)
 def test_every_product_is_one_of_the_documents(form: MatrixForm, lanes: int) -> None:
     found = interaction_of(inst(form, lanes), lanes)
     m, n, k = form.shape
@@ -62,10 +65,10 @@ def test_every_product_is_one_of_the_documents(form: MatrixForm, lanes: int) -> 
 
 
 @pytest.mark.parametrize("lanes", WAVES)
-@pytest.mark.parametrize("form", DENSE, ids=[f"{form.family} {form.name}" for form in DENSE])
+@pytest.mark.parametrize("form", DENSE, ids=IDS)
 def test_blocks_are_the_groups_that_read_copies_of_their_own(form: MatrixForm, lanes: int) -> None:
     blocks = geometry(interaction_of(inst(form, lanes), lanes))
-    groups = lanes // 16 if form.family == "rdna3" else 1
+    groups = lanes // 16 if form in RDNA3.values() else 1
     assert blocks.a.shape == (groups, 16 // groups, form.shape[2])
     assert blocks.b.shape == (groups, 16, form.shape[2])
     if groups > 1:  # row i in group i % groups, which reads its own lanes

@@ -172,7 +172,7 @@ def test_no_digit_with_hot_a_can_be_spared(variant: Variant) -> None:
     rows = coded(extents.count("B"), letters)
     for digit, executions in of_digit.items():
         # A card with copies reads those of its own lanes: exchange within sixteen.
-        group = extents.count("B") // (variant.wave // 16 if variant.form.family == "rdna3" else 1)
+        group = extents.count("B") // (variant.wave // 16 if variant.arch == "gfx1151" else 1)
         pairs = _alike(np.delete(rows, digit, axis=0), solved.meetings.b, group)
         seen = [set(told_apart(card, slots_exchanged(card, *pair), fed).tolist()) & half for pair in pairs]
         assert pairs

@@ -23,7 +23,7 @@ VARIANTS = [
     v
     for target in ("gfx1151", "gfx1200")
     for v in instructions.variants(target)
-    if v.opsel == 0 or v.form.family == "rdna3" or (v.form.name.endswith("iu8") and v.opsel == 1)
+    if v.opsel == 0 or v.arch == "gfx1151" or (v.form.name.endswith("iu8") and v.opsel == 1)
 ]
 
 
@@ -72,7 +72,7 @@ def mutants(variant: Variant) -> Iterator[tuple[str, Card]]:
     def card(**changed: Table) -> Card:
         return Card(variant, good | changed)
 
-    lanes, old = np.arange(wave), form.family == "rdna3"
+    lanes, old = np.arange(wave), form.copies_every(wave) > 0
     a_rows, a_cols = form.shape[0], form.shape[2] // (2 if form.sparse else 1)
     if a_rows == a_cols and not form.sparse:
         yield "A transposed", card(A=transposed(good["A"]))

@@ -110,7 +110,7 @@ class Miswired(EmulatorBackend):
         def wrong(form: matrix.MatrixForm, wave: int, opsel: int) -> Mapping[str, Fragment]:
             found = dict(true(form, wave, opsel))
             a = found["A"]
-            return found | {"A": Fragment(a.lane ^ 16, a.vgpr, a.field, a.vgprs, a.field_bits)}
+            return found | {"A": Fragment(a.lane ^ 16, a.bit, a.vgprs, a.bits)}
 
         with self.monkeypatch.context() as patch:
             patch.setattr(matrix, "_fragments", wrong)

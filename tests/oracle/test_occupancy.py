@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from layoutprobe.arch import RESOURCES, occupancy
+from layoutprobe.arch import TARGETS, occupancy
 from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.toolchain.cache import ENVIRONMENT
 from layoutprobe.toolchain.compile import compile_hip
 
+RESOURCES = {name: target.resources for name, target in TARGETS.items() if target.resources}
 WAVES = [(name, wave) for name, known in RESOURCES.items() for wave in known.vgprs]
 UNIFIED = [name for name, known in RESOURCES.items() if known.unified]
 
@@ -86,7 +87,7 @@ def test_accvgprs_share_the_file(target: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", RESOURCES)
 def test_sgprs(target: str, tmp_path: Path) -> None:
     asked = [Asked(sgprs=count) for count in (1, 40, 80, 88, 89, 94, 95, 96, 97, 100, 102)]
-    found = compiled(tmp_path, target, RESOURCES[target].wave_size, asked)
+    found = compiled(tmp_path, target, TARGETS[target].wave_size, asked)
     ours = [occupancy(target, 0, sgprs=sgprs, workgroup=256).waves for _, sgprs in found]
     assert [waves for waves, _ in found] == ours
 
@@ -97,7 +98,7 @@ def test_lds_and_workgroup_size(target: str, wave: int, cu_mode: bool, tmp_path:
     known = RESOURCES[target]
     if cu_mode and known.unit == "CU":
         cu_mode = False  # the flag does not exist there; the sizes below are tested all the same
-    most = known.lds_workgroup
+    most = TARGETS[target].lds_bytes
     asked = [
         Asked(lds=lds, workgroup=workgroup)
         for workgroup in (32, 96, 256, 320, 1024)
@@ -114,8 +115,8 @@ def test_lds_and_workgroup_size(target: str, wave: int, cu_mode: bool, tmp_path:
 
 @pytest.mark.parametrize("target", RESOURCES)
 def test_the_compiler_refuses_more_lds_than_the_table_has(target: str, tmp_path: Path) -> None:
-    most = RESOURCES[target].lds_workgroup
+    most = TARGETS[target].lds_bytes
     with pytest.raises(ToolchainError, match="refused"):
-        compiled(tmp_path, target, RESOURCES[target].wave_size, [Asked(lds=most + 1)])
+        compiled(tmp_path, target, TARGETS[target].wave_size, [Asked(lds=most + 1)])
     with pytest.raises(UsageError, match="impossible"):
         occupancy(target, 1, lds=most + 1, workgroup=64)

@@ -1,0 +1,102 @@
+"""CDNA2, CDNA3 and CDNA4: what a code object alone tells. Nothing here executes their code yet."""
+
+from __future__ import annotations
+
+from layoutprobe.arch.base import Arch
+from layoutprobe.arch.lds import LdsModel, Phases, lanes, runs
+from layoutprobe.arch.registers import KIB, Resources, VgprFile
+
+
+def _resources(lds: int) -> Resources:
+    """VGPRs and AccVGPRs of a wave64 together are at most 512; AccVGPRs begin at a multiple of four."""
+    return Resources(
+        {64: VgprFile(512, 8, 8)},
+        max_waves=8,
+        addressable=256,
+        unit="CU",
+        simds=4,
+        lds=lds,
+        barriers=16,
+        accvgpr_granule=4,
+        sgpr_steps=((100, 8),),
+    )
+
+
+# LDS phases, measured by latency on cards (SHARK, docs/empirical-lds)
+
+
+def _both_halves(half: Phases) -> Phases:
+    """The same for lanes 32 to 63."""
+    return half + tuple(tuple(32 + lane for lane in phase) for phase in half)
+
+
+_CROSSED = (
+    lanes((0, 3), (20, 23)),
+    lanes((4, 7), (16, 19)),
+    lanes((8, 11), (28, 31)),
+    lanes((12, 15), (24, 27)),
+)
+_WIDE = (lanes((0, 3), (12, 15), (20, 27)), lanes((4, 11), (16, 19), (28, 31)))
+
+
+def _model(
+    name: str, banks: int, loads: dict[int, Phases], stores: dict[int, Phases], of_stores: str
+) -> LdsModel:
+    return LdsModel(
+        wave=64,
+        banks=banks,
+        loads=loads,
+        stores=stores,
+        evidence=f"model: phases of loads measured on {name}; those of stores are assumed",
+        sources={
+            "banks": "SHARK, docs/empirical-lds",
+            "loads": f"measured by latency on {name}: b32, b64 and b128 (the same); narrower as b32: assumed",
+            "stores": of_stores,
+        },
+    )
+
+
+_LOADS_942 = {**dict.fromkeys((1, 2, 4), runs(64, 32)), 8: runs(64, 16), 16: _both_halves(_CROSSED)}
+_LOADS_950 = {**dict.fromkeys((1, 2, 4), runs(64, 64)), 8: runs(64, 32), 16: _both_halves(_WIDE)}
+
+_GFX942 = _model(
+    "gfx942",
+    32,
+    _LOADS_942,
+    _LOADS_942 | {16: runs(64, 8)},
+    "b128: 8 consecutive lanes, as kernel authors state; others as loads: assumed",
+)
+_GFX950 = _model(
+    "gfx950",
+    64,
+    _LOADS_950,
+    _LOADS_950,
+    "assumed as loads; against it, rocm-libraries (pull request 3668) says that stores and b32 loads "
+    "see 32 banks",
+)
+
+
+def _target(name: str, product: str, lds: int, banks: int, model: LdsModel | None = None) -> Arch:
+    return Arch(
+        name=name,
+        product=product,
+        wave_size=64,
+        lds_bytes=lds,
+        lds_banks=banks,
+        resources=_resources(lds),
+        lds=model,
+        emulated=False,
+        facts_only=True,
+        sources={
+            "lds_bytes": "clang 22.1.8 refuses one byte more",
+            "lds_banks": "SHARK, docs/empirical-lds; gfx90a: assumed as gfx942",
+            "resources": "LLVM 22, AMDGPUBaseInfo.cpp and GCNProcessors.td",
+        },
+    )
+
+
+TARGETS = (
+    _target("gfx90a", "CDNA2, MI200", 64 * KIB, 32),
+    _target("gfx942", "CDNA3, MI300", 64 * KIB, 32, _GFX942),
+    _target("gfx950", "CDNA4, MI350", 160 * KIB, 64, _GFX950),
+)

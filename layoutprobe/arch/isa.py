@@ -1,0 +1,193 @@
+"""The instruction set of a family: how its code is read, and what its code must obey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from layoutprobe.arch.matrix import MatrixForm
+
+_HEXADECIMAL = "0123456789abcdef"
+
+SignedField = tuple[str, int]
+"""A field's name, and its width where it is two's complement; 0 where it is unsigned."""
+
+
+@dataclass(frozen=True)
+class Encodings:
+    """How the bytes of an instruction are read, as far as families differ.
+
+    Attributes:
+        table: the module of the decoder's package that has the encodings.
+        buffer: upper six bits of the first word of buffer instructions, and the package's class of them;
+            None where the package finds them by itself.
+        offset: encoding -> its field with the immediate offset.
+        address, data: fields of FLAT, GLOBAL and SCRATCH with the vector address and the data to store.
+        resource: field of buffer instructions with the resource descriptor.
+        cache_policy: fields that tell what an access asks of the caches.
+        old_value: the field whose lowest bit has an atomic return the old value.
+        compared_width: the operand table gives the result of an atomic compare-and-swap the width of its
+            data, which are two values.
+        wave_wide_permute: ds_permute and its like count lanes through the whole of a wave64, and not
+            through each half by itself.
+    """
+
+    table: str
+    buffer: tuple[int, str] | None
+    offset: Mapping[str, SignedField]
+    address: str
+    data: str
+    resource: str
+    cache_policy: tuple[str, ...]
+    old_value: str
+    compared_width: bool
+    wave_wide_permute: bool
+
+
+Piece = tuple[int, int]
+"""Lowest bit and width of a part of a field."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The wait counters of a wave.
+
+    Attributes:
+        loads: counts vector loads, and atomics that return.
+        stores: counts vector stores, and atomics that do not return; may be the same as `loads`.
+        lds: counts LDS operations.
+        scalars: counts scalar loads; may be the same as `lds`.
+        waits: wait instruction -> counter -> pieces of its 16-bit immediate, lowest first, that say how
+            many operations may stay outstanding; no pieces: none may.
+        bits: counter -> width. All ones wait for nothing.
+        spelling: how a wait is written, with {counter} and {count}.
+    """
+
+    loads: str
+    stores: str
+    lds: str
+    scalars: str
+    waits: Mapping[str, Mapping[str, tuple[Piece, ...]]]
+    bits: Mapping[str, int]
+    spelling: str
+
+    @property
+    def loading(self) -> tuple[str, ...]:
+        """The counters whose operations write registers, each once."""
+        return tuple(dict.fromkeys((self.loads, self.lds, self.scalars)))
+
+    def limit(self, counter: str) -> int:
+        """The largest count."""
+        return (1 << self.bits[counter]) - 1
+
+
+@dataclass(frozen=True)
+class UserSgpr:
+    """Scalar registers that the descriptor can ask for.
+
+    Attributes:
+        bit: of kernel_code_properties, which asks for it.
+        dwords: how many registers.
+        holds: "kernarg" (address of the arguments), "null" (an address that must not be used), "scratch"
+            (bytes of scratch of a lane), or "" where a wave finds nothing defined.
+    """
+
+    bit: int
+    dwords: int
+    holds: str = ""
+
+
+USER_SGPRS = (
+    UserSgpr(0, 4),
+    UserSgpr(1, 2, "null"),  # the packet
+    UserSgpr(2, 2, "null"),  # the queue
+    UserSgpr(3, 2, "kernarg"),
+    UserSgpr(4, 2),
+    UserSgpr(5, 2),
+    UserSgpr(6, 1, "scratch"),
+)
+"""Of every AMD target (LLVM AMDGPUUsage, "Initial Kernel Execution State")."""
+
+WORK_ITEM = {"x": 0, "y": 10, "z": 20}
+"""v0 of every target here (the same page)."""
+
+
+@dataclass(frozen=True)
+class IdRegister:
+    """A scalar register with ids of the workgroup.
+
+    Attributes:
+        ids: "x", "y", "z" (workgroup) or "wave" (number of the wave in it) -> lowest bit.
+        register: its number; None for the next one behind the user SGPRs.
+        bit: of compute_pgm_rsrc2, which asks for it; None where every wave has it.
+    """
+
+    ids: Mapping[str, int]
+    register: int | None = None
+    bit: int | None = None
+
+
+@dataclass(frozen=True)
+class LaunchAbi:
+    """The state in which a wave starts.
+
+    Attributes:
+        user_sgprs: in the order of their registers.
+        ids: registers with the ids of the workgroup, in the order of their registers.
+        work_item: "x", "y", "z" -> lowest bit in v0; y and z as the descriptor asks for them.
+    """
+
+    user_sgprs: tuple[UserSgpr, ...]
+    ids: tuple[IdRegister, ...]
+    work_item: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class MatrixHazard:
+    """What hardware does not wait for by itself: D of a matrix instruction, taken too early by the next.
+
+    Attributes:
+        takes: the operands of the later matrix instruction that may not overlap D: "A", "B", "C".
+        wait_states: how many must lie between.
+        filled_by: what fills one: "VALU", an instruction of the vector ALU; "any", any instruction, and
+            s_nop n counts n + 1.
+        filler: the instruction that compilers put there.
+        source: who says so.
+    """
+
+    takes: tuple[str, ...]
+    wait_states: int
+    filled_by: str
+    filler: str
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Isa:
+    """An instruction set.
+
+    Attributes:
+        title: what people call it.
+        encodings: how code is read.
+        prefixes: a processor named by one of these and one more hexadecimal digit has it.
+        generic: LLVM's names for all processors that have it.
+        counting: wait counters.
+        launch: the state in which a wave starts.
+        matrix: matrix instructions by mnemonic.
+        split_barrier: a wave arrives at a barrier with one instruction and waits there with another.
+        hazards: what the code itself must keep apart.
+    """
+
+    title: str
+    encodings: Encodings
+    prefixes: tuple[str, ...]
+    generic: tuple[str, ...]
+    counting: Counting
+    launch: LaunchAbi
+    matrix: Mapping[str, MatrixForm]
+    split_barrier: bool
+    hazards: tuple[MatrixHazard, ...] = field(default_factory=tuple)
+
+    def executes(self, target: str) -> bool:
+        """The processor of that name has it, known here or not."""
+        return target in self.generic or (target[:-1] in self.prefixes and target[-1] in _HEXADECIMAL)
