@@ -237,6 +237,7 @@ COUNTING = Counting(
     lds="dscnt",
     scalars="kmcnt",
     waits={
+        "s_waitcnt": {"loadcnt": ((10, 6),), "dscnt": ((4, 6),)},
         "s_wait_loadcnt": {"loadcnt": ((0, 16),)},
         "s_wait_storecnt": {"storecnt": ((0, 16),)},
         "s_wait_dscnt": {"dscnt": ((0, 16),)},
@@ -248,7 +249,8 @@ COUNTING = Counting(
     bits={"loadcnt": 6, "storecnt": 6, "dscnt": 6, "kmcnt": 5},
     spelling="s_wait_{counter} {count}",
 )
-"""RDNA4 ISA guide (S_WAIT_*CNT); widths, and waits for two counters: LLVM 22, AMDGPUBaseInfo."""
+"""RDNA4 ISA guide (S_WAIT_*CNT); widths, and waits for two counters: LLVM 22, AMDGPUBaseInfo. LLVM still
+assembles s_waitcnt, whose lgkmcnt is taken to say nothing about scalar loads."""
 
 _TTMP0 = 108
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.arch.processors import cuda_runs, of_cuda
 from layoutprobe.backends.base import Launch, RunResult
 from layoutprobe.backends.card import run_on
 from layoutprobe.capture.capture import Evidence
@@ -112,19 +113,10 @@ class CudaBackend:
             )
             for part in ("MAJOR", "MINOR")
         ]
-        return "sm_" + "".join(map(str, parts))
+        return of_cuda(*parts)
 
     def _check_target(self, target: str) -> None:
-        """Code for one card runs on later ones of the same major version, and on no others."""
-        here, wanted = (text.removeprefix("sm_") for text in (self._target, target))
-        exact = not wanted.isdecimal()  # sm_90a: this card and no later one
-        number = wanted.rstrip("af")
-        if (
-            not number.isdecimal()
-            or here[:-1] != number[:-1]
-            or int(here) < int(number)
-            or (exact and here != number)
-        ):
+        if not cuda_runs(self._target, target):
             raise UsageError(
                 "this card does not run the code", expected=f"a card for {target}", observed=self._target
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+from layoutprobe.arch.processors import EF_AMDGPU_MACH, of_elf
 from layoutprobe.codeobj import descriptor
 from layoutprobe.codeobj.container import (
     SHT_DYNSYM,
@@ -20,7 +21,6 @@ from layoutprobe.codeobj.identify import refuse_foreign
 from layoutprobe.codeobj.lines import read_lines
 from layoutprobe.codeobj.metadata import MAX_KERNARG, KernelMetadata, read_metadata
 from layoutprobe.codeobj.model import CodeObject, Kernel, KernelDescriptor, Segment
-from layoutprobe.codeobj.processors import EF_AMDGPU_MACH, processor_name
 from layoutprobe.errors import CodeObjectError
 
 
@@ -50,7 +50,7 @@ def load(data: bytes) -> CodeObject:
 
 
 def _target_of_flags(flags: int) -> str:
-    name = processor_name(flags)
+    name = of_elf(flags)
     if name is None:
         raise CodeObjectError(
             "the code object does not say for which processor it is",

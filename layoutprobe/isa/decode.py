@@ -122,23 +122,22 @@ def _raw(data: bytes, dialect: Dialect) -> Any:
     if rules.buffer is not None and data[3] >> 2 == rules.buffer[0]:
         return getattr(ins, rules.buffer[1]).from_bytes(data)
     encoding = detect_format(data, rules.table)
-    family = encoding.__name__.partition("_")[0]
-    if family in _SOURCE_0:
-        at = _SOURCE_0[family]
+    name = encoding.__name__.partition("_")[0]
+    if name in _SOURCE_0:
+        at = _SOURCE_0[name]
         source = int.from_bytes(data[at : at + 2], "little") & 0x1FF
         if source in _DPP_MARKERS:
-            encoding = getattr(ins, f"{family}_{_DPP_MARKERS[source]}")
+            encoding = getattr(ins, f"{name}_{_DPP_MARKERS[source]}")
         elif source in RESERVED:
             raise ValueError(f"source encoding {source} is reserved")
     return encoding.from_bytes(data)
 
 
 def _to_inst(raw: Any, pc: int, dialect: Dialect) -> Inst:
-    class_name = type(raw).__name__
-    family, _, variant = class_name.partition("_")
-    if family == "VOPD":
+    encoding, _, variant = type(raw).__name__.partition("_")
+    if encoding == "VOPD":
         return alu.dual(raw, pc, dialect)
     fields = {name: getattr(raw, name) for name, _ in raw._fields if name not in ("encoding", "op", "seg")}
     name = raw.op.name.lower().removesuffix("_e32").removesuffix("_e64")
-    encoding = _COMMON_NAMES.get(family, family)
+    encoding = _COMMON_NAMES.get(encoding, encoding)
     return _ASSEMBLE[encoding](Fields(raw, fields, name, encoding, variant, pc, dialect))

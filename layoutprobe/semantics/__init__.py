@@ -14,7 +14,7 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     int_ops,
     memory_ops,
     packed_ops,
-    rdna4,
+    renamed_ops,
     salu,
     salu_float,
     vopd,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -11,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from layoutprobe.arch.processors import is_cuda
 from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import run
 
-_TARGET = re.compile(r"sm_[0-9]{2,3}[a-z]?")
 _FLAGS = ("-std=c++17", "-lineinfo")
 _MAX_LOG = 20_000
 _ROOM = "cuda 1"
@@ -55,7 +54,7 @@ def compile_cuda(
         UsageError: there is no such file, or `target` is no card's.
         ToolchainError: there is neither NVRTC nor nvcc, or it refuses the source.
     """
-    if not _TARGET.fullmatch(target):
+    if not is_cuda(target):
         raise UsageError(f"{target!r:.40} is no target of CUDA's", expected="sm_ and a number: sm_90")
     try:
         text = source.read_bytes()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutprobe.arch.processors import of_kernel_driver
 from layoutprobe.errors import ToolchainError
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import Compiler, candidates, find_compiler, probe, rocm_root
@@ -89,8 +90,8 @@ def _devices(topology: Path) -> Part:
             version = int(fields.get("gfx_target_version", "0"))
         except (OSError, ValueError):
             continue
-        if version:  # decimal: major * 10000 + minor * 100 + stepping; CPUs have 0
-            names.append(f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}")
+        if version:  # CPUs have 0
+            names.append(of_kernel_driver(version))
     return Part(
         "devices",
         bool(names),

@@ -13,7 +13,7 @@ from layoutprobe.semantics import names
 
 MEMORY = Kind.LDS | Kind.GLOBAL | Kind.BUFFER | Kind.SCRATCH | Kind.FLAT | Kind.SMEM
 ACTION = Kind.LOAD | Kind.STORE | Kind.ATOMIC
-EVERY = sorted(mnemonics("rdna3") | mnemonics("rdna4"))
+EVERY = sorted(mnemonics(known("gfx1151")) | mnemonics(known("gfx1201")))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from layoutprobe import arch
+from layoutprobe.arch.processors import hip_version
 from layoutprobe.backends.hip import EMULATED
 from layoutprobe.errors import ProbeError
 from layoutprobe.extras.hiphost import protocol
@@ -134,7 +135,7 @@ class Session:
             raise HipError(Error.INVALID_DEVICE)
         target = self.pretence.target or self.target
         known = arch.find(self.target)
-        digits = target.split(":")[0].removeprefix("gfx")
+        major, minor = hip_version(target)
         numbers = {
             Value.ONE: 1,
             Value.MEMORY: self.device.heap.limit,
@@ -147,8 +148,8 @@ class Session:
             Value.GRID: (1 << 31) - 1,
             Value.GRID_YZ: (1 << 16) - 1,
             Value.CLOCK: 1000,  # kHz, nominal, as is the number of units
-            Value.MAJOR: int(digits[:-2]),  # gfx1151 is 11.5
-            Value.MINOR: int(digits[-2], 16),
+            Value.MAJOR: major,
+            Value.MINOR: minor,
             Value.UNITS: 20,
             Value.ALIGNMENT: 256,
             Value.PITCH: (1 << 31) - 1,
