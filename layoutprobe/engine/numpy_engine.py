@@ -32,9 +32,12 @@ class NumpyEngine:
         waves_per_group = -(-prod(dispatch.block) // kernel.wavefront_size)
         facts = facts_of(kernel, memory, dispatch.arithmetic)
         events = events_of(dispatch.observers)
+        each = wave_bytes(code, kernel, dispatch.lds_size)
         issued, start = 0, None
         with np.errstate(all="ignore"):
-            for group_ids in batches(dispatch.grid, waves_per_group, wave_bytes(dispatch.code, kernel, dispatch.lds_size)):
+            for group_ids in batches(
+                dispatch.grid, waves_per_group, wave_bytes(dispatch.code, kernel, dispatch.lds_size)
+            ):
                 machine = Machine(
                     memory.arena,
                     make_waves(group_ids, waves_per_group),
