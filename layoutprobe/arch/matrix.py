@@ -12,7 +12,6 @@ from layoutprobe.arch.fragments import Fragment
 from layoutprobe.errors import UsageError
 from layoutprobe.numbers import element_type
 
-
 Fragments = Mapping[str, Fragment]
 """Of "A", "B", "C", "D" and, where A is sparse, "index"."""
 

@@ -35,9 +35,7 @@ class NumpyEngine:
         each = wave_bytes(code, kernel, dispatch.lds_size)
         issued, start = 0, None
         with np.errstate(all="ignore"):
-            for group_ids in batches(
-                dispatch.grid, waves_per_group, wave_bytes(dispatch.code, kernel, dispatch.lds_size)
-            ):
+            for group_ids in batches(dispatch.grid, waves_per_group, each):
                 machine = Machine(
                     memory.arena,
                     make_waves(group_ids, waves_per_group),

@@ -27,7 +27,7 @@ from emulator.fragments import (
 )
 from emulator.lab import LANES, Array, assembled, fresh, launch, outputs
 
-from layoutprobe.arch.matrix import RDNA3
+from layoutprobe.arch import TARGETS
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.semantics.wmma_general import result_bits
 
@@ -296,7 +296,7 @@ def test_bf16_results_are_rounded_once() -> None:
     )
     assert (d[::2] == 1 + 2.0**-7).all()
     assert (d[1::2] == 1).all()
-    form = RDNA3["v_wmma_bf16_16x16x16_bf16"]
+    form = TARGETS["gfx1151"].matrix["v_wmma_bf16_16x16x16_bf16"]
     left, right = (np.array([[[1.0, 1.0]]]), np.array([[[2.0**-8], [2.0**-30]]]))
     bits = result_bits(form, left, right, np.array([[[one]]], np.uint32), False, "ieee")
     assert bits.tolist() == [[[0x3F81]]]
