@@ -22,12 +22,13 @@ from dataclasses import dataclass, replace
 
 from layoutprobe.arch.isa import Counting
 from layoutprobe.isa.inst import VCC_LO, Inst, Operand
+from layoutprobe.isa.kind import Kind
 
 LONGEST = 63
 """Operations of a counter that are followed: no counter has more bits than six, and an issue at the limit
 stalls until there is room."""
 
-_CACHE_HINTS = ("buffer_gl", "buffer_wb", "buffer_inv", "s_dcache", "s_gl1", "ds_nop")
+_UNCOUNTED = (Kind.BUFFER | Kind.CACHE, Kind.SMEM | Kind.CACHE, Kind.LDS | Kind.HINT)
 _INVALIDATE = "global_inv"
 
 
@@ -83,7 +84,7 @@ def operation(inst: Inst, counting: Counting, *, lds: bool = True) -> Operation 
         counting: the counters of its instruction set.
         lds: the workgroup has LDS. Without it a FLAT operation is one to memory.
     """
-    if inst.name.startswith(_CACHE_HINTS):
+    if inst.kind in _UNCOUNTED:
         return None
     targets = frozenset(writes(inst))
     memory = counting.loads if targets or inst.name == _INVALIDATE else counting.stores
@@ -132,7 +133,7 @@ def register_of(part: int) -> int:
 
 def reads(inst: Inst) -> Iterator[int]:
     """Parts of registers that an instruction reads when it issues."""
-    narrow = _stored_half(inst.name)
+    narrow = _stored_half(inst)
     for half in inst.pair or (inst,):
         for place, operand in enumerate(half.src):
             if narrow and place == (0 if inst.encoding in ("MUBUF", "MTBUF") else 1):
@@ -145,7 +146,7 @@ def reads(inst: Inst) -> Iterator[int]:
 
 def writes(inst: Inst) -> Iterator[int]:
     """Parts of registers that an instruction writes."""
-    narrow = _loaded_half(inst.name)
+    narrow = _loaded_half(inst)
     for half in inst.pair or (inst,):
         for operand in half.dst:
             yield from parts(operand.registers(), narrow or _halves(operand))
@@ -155,20 +156,21 @@ def _halves(operand: Operand) -> tuple[int, ...]:
     return (int(operand.hi),) if operand.kind == "v" and operand.bits == 16 else (0, 1)
 
 
-def _loaded_half(name: str) -> tuple[int, ...]:
+def _loaded_half(inst: Inst) -> tuple[int, ...]:
     """The half that a D16 load or V_FMA_MIXHI writes; the other keeps its value."""
-    if name == "v_fma_mixhi_f16" or ("_load_" in name and "d16_hi" in name):
+    load = Kind.LOAD in inst.kind
+    if inst.name == "v_fma_mixhi_f16" or (load and "d16_hi" in inst.name):
         return (1,)
-    return (0,) if "_load_" in name and "d16" in name and "format" not in name else ()
+    return (0,) if load and "d16" in inst.name and "format" not in inst.name else ()
 
 
-def _stored_half(name: str) -> tuple[int, ...]:
+def _stored_half(inst: Inst) -> tuple[int, ...]:
     """The half from which a store takes one or two bytes."""
-    if "_store_" not in name:
+    if Kind.STORE not in inst.kind:
         return ()
-    if "d16_hi" in name:
+    if "d16_hi" in inst.name:
         return (1,)
-    return (0,) if name.endswith(("_b8", "_b16")) else ()
+    return (0,) if inst.name.endswith(("_b8", "_b16")) else ()
 
 
 def issue(queues: Queues, counting: Counting, op: Operation) -> Queues:
