@@ -11,6 +11,7 @@ import numpy as np
 from layoutprobe.arch.fragments import Fragment
 from layoutprobe.errors import UsageError
 from layoutprobe.numbers import element_type
+from layoutprobe.numbers.sums import SumRule
 
 Fragments = Mapping[str, Fragment]
 """Of "A", "B", "C", "D" and, where A is sparse, "index"."""
@@ -34,6 +35,7 @@ class MatrixForm:
         arithmetic: how the emulator can compute it: "ieee", and "silicon" where a card was studied.
         modifiers: signs of integers, and clamp, are modifiers of it rather than parts of its name.
         language: of the probe that executes it: "hip" or "cuda".
+        sums: how the unit is published to add products; None where nothing of that kind is.
     """
 
     name: str
@@ -50,6 +52,7 @@ class MatrixForm:
     arithmetic: tuple[str, ...] = ("ieee",)
     modifiers: bool = True
     language: str = "hip"
+    sums: SumRule | None = None
 
     @property
     def bits(self) -> int:

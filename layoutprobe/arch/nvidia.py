@@ -14,11 +14,13 @@ tests/nvidia has the formulas as the document writes them, shape by shape.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.fragments import DWORD, Fragment, as_b, fragment, indices
 from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name
 from layoutprobe.arch.registers import KIB
+from layoutprobe.numbers.sums import SumRule
 
 LANES = 32
 _COLUMNS = 8
@@ -85,6 +87,25 @@ ADA: Mapping[str, MatrixForm] = {
 """sm_89 and sm_90 have 8-bit floats, too."""
 
 
+def _adding(
+    forms: Mapping[str, MatrixForm], fraction_bits: int, steps: int, types: tuple[str, ...]
+) -> Mapping[str, MatrixForm]:
+    """The same instructions with their published rule of sums: f32 results of those types.
+
+    MMA-Sim (arXiv 2511.10909): products and accumulator are cut off so many fraction bits below the largest
+    exponent, and the sum is cut off to f32. Ampere and Ada take half of K in a step where an instruction
+    doubles that of the shortest one. Of 8-bit floats in mma.sync nothing is published for Hopper.
+    """
+
+    def rule(form: MatrixForm) -> SumRule | None:
+        if form.result != "f32" or form.a not in types:
+            return None
+        shortest = min(f.shape[2] for f in forms.values() if (f.a, f.result) == (form.a, "f32"))
+        return SumRule(fraction_bits, min(form.shape[2], steps * shortest))
+
+    return {name: replace(form, sums=rule(form)) for name, form in forms.items()}
+
+
 def _card(name: str, product: str, lds_bytes: int, matrix: Mapping[str, MatrixForm]) -> Arch:
     return Arch(
         name=name,
@@ -104,8 +125,10 @@ def _card(name: str, product: str, lds_bytes: int, matrix: Mapping[str, MatrixFo
     )
 
 
+_WIDE = ("f16", "bf16", "tf32")
+
 TARGETS = (
-    _card("sm_80", "NVIDIA Ampere, A100", 163 * KIB, AMPERE),
-    _card("sm_89", "NVIDIA Ada", 99 * KIB, ADA),
-    _card("sm_90", "NVIDIA Hopper, H100 and H200", 227 * KIB, ADA),
+    _card("sm_80", "NVIDIA Ampere, A100", 163 * KIB, _adding(AMPERE, 24, 1, _WIDE)),
+    _card("sm_89", "NVIDIA Ada", 99 * KIB, _adding(ADA, 24, 1, _WIDE)),
+    _card("sm_90", "NVIDIA Hopper, H100 and H200", 227 * KIB, _adding(ADA, 25, 2, _WIDE)),
 )

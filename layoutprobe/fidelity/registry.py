@@ -12,6 +12,7 @@ from layoutprobe.fidelity.integers import CLAMP, SIGNS
 from layoutprobe.fidelity.layouts import LAYOUTS
 from layoutprobe.fidelity.odd_addresses import ODD_ADDRESSES
 from layoutprobe.fidelity.phases import PHASES
+from layoutprobe.fidelity.sums import SUMS
 from layoutprobe.fidelity.uninitialised import UNINITIALISED
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -20,6 +21,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     HALVES,
     D16,
     ARITHMETIC,
+    SUMS,
     SIGNS,
     CLAMP,
     EXEC_MASK,

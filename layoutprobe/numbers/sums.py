@@ -1,0 +1,103 @@
+"""How a matrix unit adds products: rules with few parameters, and what each of them gives bit by bit.
+
+A unit aligns the products of a step, and the accumulator with them, to the largest exponent among
+them, keeps some fraction bits below it, adds what is left exactly, and rounds once (MMA-Sim, arXiv
+2511.10909, and "FTTN", arXiv 2403.00232, found this on NVIDIA's cards). The rules differ in how many
+bits are kept, how the rest is cut off, and how many products one step takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.numbers.types import element_type
+
+Doubles = NDArray[np.float64]
+Exponent = Literal["factors", "product"]
+"""A product's exponent is the sum of its factors', or that of its leading bit."""
+EXPONENTS: tuple[Exponent, ...] = ("factors", "product")
+Cut = Literal["zero", "down", "even"]
+CUTS: tuple[Cut, ...] = ("zero", "down", "even")
+"""What becomes of bits that are not kept: dropped (towards zero), floored, or rounded to nearest even."""
+
+_NONE = np.int64(-(1 << 20))
+"""Exponent of a zero: below every other."""
+
+
+@dataclass(frozen=True)
+class SumRule:
+    """How one matrix instruction adds up an element of D.
+
+    Attributes:
+        fraction_bits: bits kept below the largest exponent of a step.
+        terms: products that one step takes; the steps follow each other along k.
+        exponent: which exponent of a product counts.
+        cut: what becomes of the bits of a term that are not kept.
+        result: what becomes of the bits of a sum that its type does not have.
+    """
+
+    fraction_bits: int
+    terms: int
+    exponent: Exponent = "factors"
+    cut: Cut = "zero"
+    result: Cut = "zero"
+
+    def __str__(self) -> str:
+        words = {"zero": "cut off", "down": "rounded down", "even": "rounded to nearest"}
+        return (
+            f"steps of {self.terms} products and the accumulator, {self.fraction_bits} fraction bits below the "
+            f"largest exponent (of the {self.exponent}), terms {words[self.cut]}, sums {words[self.result]}"
+        )
+
+    def total(self, kind: str, a: Doubles, b: Doubles, c: Doubles) -> Doubles:
+        """A * B + C with an f32 accumulator, of finite numbers.
+
+        Args:
+            kind: element type of A and B.
+            a: [run, row, k].
+            b: [run, k, col].
+            c: [run, row, col], numbers of f32.
+
+        Returns:
+            numbers of f32: [run, row, col].
+        """
+        total = c
+        for k in range(0, a.shape[2], self.terms):
+            left, right = a[:, :, k : k + self.terms, None], b[:, None, k : k + self.terms]
+            total = self._step(kind, left, right, total)
+        return total
+
+    def _step(self, kind: str, a: Doubles, b: Doubles, c: Doubles) -> Doubles:
+        product = a * b
+        if self.exponent == "factors":
+            lowest = int(np.log2(element_type(kind).normal))
+            of_product = np.where(product == 0, _NONE, _exponent(a, lowest) + _exponent(b, lowest))
+        else:
+            of_product = _exponent(product, int(_NONE))
+        of_c = _exponent(c, int(np.log2(element_type("f32").normal)))
+        unit = np.maximum(of_product.max(axis=2), of_c) - self.fraction_bits
+        unit = np.where(unit < -(1 << 12), 0, unit)
+        kept = _cut(np.ldexp(product, -unit[:, :, None]), self.cut).sum(axis=2)
+        kept = kept + _cut(np.ldexp(c, -unit), self.cut)
+        return _to_f32(np.ldexp(kept, unit), self.result)
+
+
+def _exponent(value: Doubles, lowest: int) -> NDArray[np.int64]:
+    """Exponent of each number; that of the smallest normal number for those below it."""
+    _, exponent = np.frexp(value)
+    return np.where(value == 0, _NONE, np.maximum(exponent.astype(np.int64) - 1, lowest))
+
+
+def _cut(value: Doubles, how: Cut) -> Doubles:
+    return np.asarray({"zero": np.trunc, "down": np.floor, "even": np.rint}[how](value))
+
+
+def _to_f32(value: Doubles, how: Cut) -> Doubles:
+    """Numbers of f32, by rounding once."""
+    _, exponent = np.frexp(value)
+    unit = np.maximum(exponent - 24, -149)
+    return np.asarray(np.ldexp(_cut(np.ldexp(value, -unit), how), unit))
