@@ -5,7 +5,6 @@ With words it prints what is found of the faults whose names contain one of them
 
 from __future__ import annotations
 
-import re
 import sys
 import tempfile
 import time
@@ -14,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import groupby
 from pathlib import Path
+from posixpath import basename
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[0] = str(ROOT / "tests")  # instead of this folder, where `campaign` is this file
@@ -110,11 +110,11 @@ def _text(finding: Finding) -> str:
 
 
 def _place(finding: Finding) -> str:
-    near = f"near {finding.where['near line']}" if "near line" in finding.where else ""
-    line = finding.where.get("line") or near or finding.where.get("element", "")
-    shown = str(line).replace("../", "")
-    origin = re.search(r"\w+\.\w+:\d+", finding.came_from)
-    came_from = origin[0] if origin else ""
+    place = finding.place
+    near = f"near {place.source}" if place.near else ""
+    shown = (place.line or near or str(place.element or "")).replace("../", "")
+    origins = (other.place.source for other in finding.related)
+    came_from = next((f"{basename(s.file)}:{s.line}" for s in origins if s is not None), "")
     return f"{shown}, from {came_from}" if came_from and came_from != shown else shown
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from layoutprobe.place import Place
+
 
 class ProbeError(Exception):
     """Something that stops the work, said in words for a kernel author.
@@ -66,6 +68,7 @@ class ExecutionError(ProbeError):
     """The kernel did something that no correct kernel does, or that we cannot execute.
 
     Attributes:
+        place: where it did so; `where` says the same in words.
         kind: which of its errors it is: "lds-bounds", "lds-alignment", "global-load" and
             "global-store" (outside every allocation), "read-only" (a store into code or
             arguments), "scratch-bounds", "alignment", "undefined-address", "undefined-control" (a
@@ -78,6 +81,7 @@ class ExecutionError(ProbeError):
         self,
         what: str,
         *,
+        place: Place | None = None,
         where: Mapping[str, object] | None = None,
         expected: str | None = None,
         observed: str | None = None,
@@ -86,6 +90,15 @@ class ExecutionError(ProbeError):
     ) -> None:
         super().__init__(what, where=where, expected=expected, observed=observed, hint=hint)
         self.kind = kind
+        self.place = Place()
+        if place is not None:
+            self.put(place)
+
+    def put(self, place: Place) -> None:
+        """Say where it happened, for whoever raised it and did not know."""
+        self.place = place
+        said = place.named()
+        self.where = said | {name: value for name, value in self.where.items() if name not in said}
 
 
 _LONGEST_NAME = 100

@@ -109,15 +109,15 @@ class Checked:
             pytest.fail(_told(self.report), pytrace=False)
 
     def assert_finding(self, check: str, says: str = "") -> Finding:
-        """Fail the test unless that check has a finding; give the first one.
+        """Fail the test unless that check has a finding, or that rule is broken; give the first one.
 
         Args:
-            check: name of the check.
+            check: name of the check, or id of the rule ("races/read-after-write").
             says: text that must occur in what the finding says.
         """
         __tracebackhide__ = True
         for found in self.findings:
-            if found.check == check and says in found.what:
+            if check in (found.check, found.rule.id) and says in found.what:
                 return found
         wanted = f"a finding of {check!r}" + (f" that says {says!r}" if says else "")
         pytest.fail(f"expected {wanted}\n{_told(self.report) or 'but everything holds'}", pytrace=False)
@@ -274,9 +274,9 @@ def _failures(verdict: KernelVerdict, check: str | None) -> Iterable[str]:
     from layoutprobe.render.text import printable
 
     title = kernel_title(verdict)
-    for found in verdict.findings:
-        if check in (None, found.check):
-            yield printable(f"{title}: {found.check}\n{in_full(verdict, found)}")
+    for result in verdict.results:
+        for found in result.findings if check in (None, result.check) else ():
+            yield printable(f"{title}: {found.rule.id}\n{in_full(verdict, found)}")
     for question in open_questions(verdict):
         name = question.check or WHOLE
         # Without a kernel that ran no check can have held.

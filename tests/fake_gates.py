@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.report.finding import Finding
+from layoutprobe.place import Element, Place, Register, SourceLine
+from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 
 EMULATED = Evidence("emulated", "layoutprobe emulator 0.1.0")
@@ -87,28 +88,42 @@ def report(*verdicts: KernelVerdict, manifest: str = "layoutprobe.toml") -> Gate
     return GateReport(manifest, verdicts, "0.1.0")
 
 
+def rule(id: str) -> Rule:
+    """A rule that is made up, with words that occur nowhere else."""
+    return Rule(id, f"{id} in a line", f"why {id} is wrong", f"how {id} is mended")
+
+
 TRANSPOSED = Finding(
-    "operand-provenance",
+    rule("operand-provenance/transposed"),
     "the kernel loads A transposed: a lane holds a column, the instruction needs a row",
-    where={
-        "line": "asmOpt.hip:742",
-        "instruction": "v_wmma_f32_16x16x16_f16",
-        "workgroup": "0,0",
-        "wave": 0,
-        "lane": 1,
-        "VGPR": "v12",
-        "half": "low",
-    },
+    Place(
+        source=SourceLine("asmOpt.hip", 742, 13),
+        instruction="v_wmma_f32_16x16x16_f16",
+        workgroup=(0, 0, 0),
+        wave=0,
+        lane=1,
+        register=Register("VGPR", 12),
+        bits=(0, 15),
+    ),
     expected="A[1][0]",
     observed="A[0][1]",
     hint="swap the two indices of the LDS load",
     count=3840,
-    came_from="ds_load_u16 at asmOpt.hip:731, from LDS byte 2, stored at asmOpt.hip:702",
+    related=(
+        Related(
+            "loaded by",
+            Place(source=SourceLine("asmOpt.hip", 731), instruction="ds_load_u16", lane=1, lds_byte=2),
+        ),
+        Related(
+            "stored by",
+            Place(source=SourceLine("asmOpt.hip", 702), instruction="ds_store_b128", wave=1, lane=7),
+        ),
+    ),
 )
 WRONG_SUMS = Finding(
-    "numerics",
+    rule("numerics/wrong-values"),
     "97.1 % of C differs from alpha*A@B + beta*C",
-    where={"element": "C[0][1]"},
+    Place(element=Element("C", (0, 1))),
     expected="14.25",
     observed="-3.5",
     count=15909,
@@ -169,9 +184,9 @@ def several_targets() -> GateReport:
     results = all_hold()
     static = (results[-1], *(skipped(name, "gfx942 is not emulated") for name in list(LAWS)[:-1]))
     over = Finding(
-        "resources",
+        rule("resources/limit-vgprs"),
         "standard takes 200 VGPRs; its limit 'vgprs' is 128",
-        where={"line": "standard.hip:12", "kernel": "standard", "target": "gfx1150"},
+        Place(source=SourceLine("standard.hip", 12), kernel="standard"),
         expected="at most 128 VGPRs",
         observed="200 VGPRs",
         hint="make the tile of a wave smaller",
@@ -197,14 +212,23 @@ def mixed() -> GateReport:
 
 def hostile() -> GateReport:
     """Every text comes from somebody else, and means harm."""
+    at_worst = Place(
+        kernel=HOSTILE,
+        source=SourceLine(HOSTILE, 12),
+        instruction=HOSTILE,
+        matrix=HOSTILE,
+        element=Element(HOSTILE, (1,)),
+        buffer=HOSTILE,
+        size=((HOSTILE, 3),),
+    )
     finding = Finding(
+        Rule(f"{HOSTILE}/x", HOSTILE, HOSTILE, HOSTILE),
         HOSTILE,
-        HOSTILE,
-        where={HOSTILE: HOSTILE, "line": HOSTILE + ":12", "other": "::error::x"},
+        at_worst,
         expected=HOSTILE,
         observed=HOSTILE,
         hint=HOSTILE,
-        came_from=HOSTILE,
+        related=(Related("loaded by", at_worst),),
         count=2,
     )
     results = (

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import HOLE, UNKNOWN, Layout
+from layoutprobe.place import Place, Register, SourceLine, field_bits
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.layout import Coverage, LayoutReport, LdsMap
+from layoutprobe.solver.rules import OPERAND_RULES
 
 INSTRUCTION = "v_wmma_f32_16x16x16_f16"
 EMULATED = Evidence("emulated", "layoutprobe emulator 0.1.0")
@@ -73,15 +75,15 @@ def dump(loaded: Layout | None = None, needed: Layout | None = None) -> LayoutRe
         wave, lane, vgpr, field = (int(i[0]) for i in wrong.nonzero())
         findings = (
             Finding(
-                "operand-layout",
+                OPERAND_RULES["transposed"],
                 "the kernel loads A transposed: a lane holds a column, the instruction needs a row",
-                where={
-                    "wave": wave,
-                    "lane": lane,
-                    "VGPR": f"v{vgpr}",
-                    "half": ("low", "high")[field],
-                    "source": "gemm.hip:42",
-                },
+                Place(
+                    source=SourceLine("gemm.hip", 42),
+                    wave=wave,
+                    lane=lane,
+                    register=Register("VGPR", vgpr),
+                    bits=field_bits(field, 16),
+                ),
                 expected=f"{needed.matrix}[{needed.row[wrong][0]}][{needed.col[wrong][0]}]",
                 observed=f"{loaded.matrix}[{loaded.row[wrong][0]}][{loaded.col[wrong][0]}]",
                 hint="swap the two indices of the LDS load",

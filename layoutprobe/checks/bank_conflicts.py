@@ -17,7 +17,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.observe.banks import BankObserver, BankRecord, BankSite
 from layoutprobe.observe.cycles import alternatives, as_rows, cycles
 from layoutprobe.observe.who import Who
-from layoutprobe.report.finding import Finding
+from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.subject import Subject
@@ -37,6 +37,14 @@ so that the schemes can be compared. Broken only where the kernel's factor excee
 the manifest's limits. Which lanes are served together was measured on a relative of this target, not
 on it; for stores it is an assumption. Atomics, which take turns for other reasons, are left out, and so
 is everything that overlaps with other work. Evidence: modelled."""
+
+OVER_LIMIT = Rule(
+    "bank-conflicts/over-limit",
+    "LDS accesses take more cycles than the manifest allows",
+    "Lanes that are served together ask for different dwords of one bank, and wait for each other. The result "
+    "is right; it costs time.",
+    "pad the rows by 16 bytes, or XOR the 16-byte groups with the row: the metrics compare both",
+)
 
 
 @dataclass(frozen=True)
@@ -142,7 +150,7 @@ def _what_if(subject: Subject, costs: Sequence[Cost], model: LdsModel) -> Iterat
 
 def _finding(subject: Subject, worst: Cost, factor: float, limit: float) -> Finding:
     return Finding(
-        NAME,
+        OVER_LIMIT,
         f"LDS accesses take {factor:.2f} times their conflict-free cycles; the worst is "
         f"{site(subject, worst.site.inst)}",
         where(subject, worst.site.inst, worst.who),
@@ -160,4 +168,5 @@ CHECK = Check(
     EXPLAIN,
     run,
     observers=(BankObserver,),
+    rules=(OVER_LIMIT,),
 )

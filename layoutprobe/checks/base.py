@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from layoutprobe.report.finding import Finding
+from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult, Status
 from layoutprobe.trace.subject import RecorderFactory, Subject
 
@@ -31,9 +31,10 @@ class Check:
         law: what it tests, in one line.
         explain: a paragraph: what it tests, how, what it cannot see, which evidence it rests on.
         run: applies it to one kernel at one size. It may let RunStoppedError pass (the gate reports
-            the fault, see FAULT_LAWS), and raise UndecidedError or any ProbeError.
+            the fault, see checks/faults.py), and raise UndecidedError or any ProbeError.
         observers: those whose records it reads from the plain run (`subject.plain()`); the plain
             run is watched by the observers of all selected checks.
+        rules: every way in which the law can be broken; its findings name one of them.
         per_size: False for a check that reads the code object only: it runs once per kernel.
     """
 
@@ -42,6 +43,7 @@ class Check:
     explain: str
     run: Callable[[Subject], CheckResult]
     observers: tuple[RecorderFactory, ...] = ()
+    rules: tuple[Rule, ...] = ()
     per_size: bool = True
 
     def holds(self, reason: str = "", *, metrics: Mapping[str, object] | None = None) -> CheckResult:
@@ -63,20 +65,3 @@ class Check:
     def skipped(self, reason: str) -> CheckResult:
         """The law does not apply to this kernel, and why."""
         return CheckResult(self.name, self.law, "skipped", (), reason)
-
-
-FAULT_LAWS: Mapping[str, str] = {
-    "lds-bounds": "lds-safety",
-    "lds-alignment": "lds-safety",
-    "barrier": "races",
-    "global-store": "epilogue",
-    "global-load": "memory",
-    "read-only": "memory",
-    "scratch-bounds": "memory",
-    "alignment": "memory",
-    "undefined-address": "memory",
-    "undefined-control": "memory",
-    "trap": "memory",
-}
-"""Kind of an ExecutionError -> the check whose law it breaks. Other kinds decide nothing: the
-budget or the time is spent, or the emulator lacks something."""

@@ -10,17 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check
+from layoutprobe.checks.faults import fault_rules
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.observe.matrix import SLOTS
 from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores, touched
-from layoutprobe.report.finding import Finding
+from layoutprobe.place import Element, Place, Register
+from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import region
 from layoutprobe.solver.product import NOWHERE
+from layoutprobe.solver.rules import NEVER_WRITTEN, STORE_RULES, WRITTEN_TWICE
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import culprit_finding, destination
-from layoutprobe.trace.places import site, wave_place, where
+from layoutprobe.trace.places import where, who_was
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.subject import Subject, UndecidedError
 
@@ -36,6 +39,26 @@ moves, conversion to 16 bits, and addition of several accumulators; where an epi
 quantisation, an activation that is no identity on small integers), or stores a constant, it is undecided
 which slot an element came from, but not how often it was written.
 It cannot see values: a missing beta * C is found by numerics. Evidence: emulated."""
+
+OF_ANOTHER = Rule(
+    "epilogue/wrong-accumulator",
+    "elements of C hold the accumulator of another element",
+    "The accumulator may be right where it belongs; here a store takes its value from another register, lane "
+    "or wave.",
+    "check which register, lane or wave the store takes its value from",
+)
+INTO_INPUT = Rule(
+    "epilogue/into-input",
+    "the kernel stores into an input",
+    "What the caller gave to be read is different afterwards, and may be read again by another workgroup.",
+    "check whether two pointers of the kernel are exchanged",
+)
+INTO_PADDING = Rule(
+    "epilogue/into-padding",
+    "the kernel stores into the padding between rows of C",
+    "Padding belongs to the caller: where C is a part of a larger matrix, its neighbour is destroyed.",
+    "a row of C ends before the leading dimension does: test the column against N",
+)
 
 Counts = NDArray[np.int64]
 
@@ -97,9 +120,9 @@ def _store_findings(subject: Subject, stores: Stores, output: str) -> Iterator[F
         if np.any(hit):
             at = int(np.flatnonzero(hit)[0])
             yield Finding(
-                NAME,
+                INTO_INPUT,
                 f"the kernel stores into {name}, which is an input",
-                _writers(subject, stores, placed, other, at)[0] | {"argument": name},
+                replace(_writers(subject, stores, placed, other, at)[0], buffer=name),
                 hint="are two pointers of the kernel exchanged?",
                 count=int(np.count_nonzero(hit)),
             )
@@ -115,11 +138,10 @@ def _never(subject: Subject, buffer: BoundBuffer, mask: NDArray[np.bool_]) -> It
     if not mask.any():
         return
     tensor = buffer.view(mask)
-    index = np.argwhere(tensor)[0]
     yield Finding(
-        NAME,
+        NEVER_WRITTEN,
         f"elements of C are never written: {region(tensor)}",
-        {"kernel": subject.kernel.name, "element": "C" + "".join(f"[{int(i)}]" for i in index)},
+        Place(kernel=subject.kernel.name, element=_element(tensor.shape, int(np.argmax(tensor)))),
         expected="one store",
         observed="none",
         hint="check the grid, the tile offsets, and the bounds tests of the epilogue",
@@ -140,19 +162,16 @@ def _twice(
     at = int(np.flatnonzero(mask)[0])
     first, *others = _writers(subject, stores, allocation, buffer, at)
     # Two instructions tell more than two lanes of one.
-    other = next((w for w in others if w["PC"] != first["PC"]), others[0] if others else first)
-    index = np.unravel_index(int(buffer.elements()[at]), buffer.shape)
+    other = next((w for w in others if w.pc != first.pc), others[0] if others else first)
     yield Finding(
-        NAME,
+        WRITTEN_TWICE,
         f"elements of C are written more than once: {region(buffer.view(mask))}",
-        other | {"element": "C" + "".join(f"[{int(i)}]" for i in index)},
+        replace(other, element=_element(buffer.shape, int(buffer.elements()[at]))),
         expected="one store",
-        observed=f"{int(count[at])} stores; another is by "
-        + ", ".join(
-            f"{key} {first[key]}" for key in ("line", "PC", "workgroup", "wave", "lane") if key in first
-        ),
+        observed=f"{int(count[at])} stores",
         hint="do two waves or workgroups own the same tile, or do both half-waves store the same rows?",
         count=int(mask.sum()),
+        related=(Related("written by", first),),
     )
 
 
@@ -173,9 +192,13 @@ def _stray(
         return
     at = int(np.flatnonzero(mask)[0])
     yield Finding(
-        NAME,
+        INTO_PADDING,
         f"the kernel stores into the padding between rows of {buffer.name}",
-        _writers(subject, stores, allocation, buffer, at)[0] | {"byte": at * buffer.itemsize},
+        replace(
+            _writers(subject, stores, allocation, buffer, at)[0],
+            buffer=buffer.name,
+            buffer_byte=at * buffer.itemsize,
+        ),
         hint="a row of C ends before the leading dimension does: test the column against N",
         count=int(mask.sum()),
     )
@@ -183,7 +206,7 @@ def _stray(
 
 def _writers(
     subject: Subject, stores: Stores, allocation: Allocation, buffer: BoundBuffer, at: int
-) -> list[dict[str, object]]:
+) -> list[Place]:
     """Who stored to an element of an allocation: instruction, workgroup, wave and lane, in order."""
     byte = allocation.start + at * buffer.itemsize
     return [
@@ -193,11 +216,11 @@ def _writers(
     ]
 
 
-def _writer(subject: Subject, stores: Stores, store: Store, hit: int, byte: int) -> dict[str, object]:
-    place = where(subject, store.inst, None) | wave_place(stores.waves, int(store.wave[hit]))
+def _writer(subject: Subject, stores: Stores, store: Store, hit: int, byte: int) -> Place:
+    who = who_was(stores.waves, int(store.wave[hit]), int(store.lane[hit]))
     data = store.inst.src[0 if store.inst.encoding == "MUBUF" else 1]
     vgpr = data.index + (byte - int(store.offset[hit])) // 4
-    return place | {"lane": int(store.lane[hit]), "VGPR": f"v{vgpr}"}
+    return replace(where(subject, store.inst, who), register=Register("VGPR", vgpr))
 
 
 # From where
@@ -218,21 +241,20 @@ def _slot_findings(subject: Subject, analysis: Analysis, stores: Stores) -> Iter
 
 def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit: Culprit) -> Finding:
     """A misplaced accumulator, shown where it is stored; at its matrix instruction where it never is."""
-    found = culprit_finding(subject, analysis, culprit, NAME)
+    found = culprit_finding(subject, analysis, culprit, STORE_RULES)
     element = destination(analysis, culprit)
     output = analysis.problem.contract.d
     buffer, allocation = subject.binding.buffers[output], stores.allocation(f"buffer {output}")
     if element < 0 or allocation is None:
         return found
     at = int(np.flatnonzero(buffer.elements() == element)[0])
-    same = {key: found.where[key] for key in ("workgroup", "wave", "lane")}
+    mine = found.place
     writers = _writers(subject, stores, allocation, buffer, at)
-    place = next((w for w in writers if same.items() <= w.items()), writers[0] if writers else None)
+    same = (w for w in writers if (w.workgroup, w.wave, w.lane) == (mine.workgroup, mine.wave, mine.lane))
+    place = next(same, writers[0] if writers else None)
     if place is None:
         return found
-    source = " ".join(f"{key} {found.where[key]}" for key in ("wave", "lane", "VGPR"))
-    product = f"{found.where['instruction']} at {found.where.get('line') or 'PC ' + str(found.where['PC'])}"
-    return replace(found, where=place | {"matrix": "C"}, came_from=f"{product}, in {source}")
+    return replace(found, place=replace(place, matrix="C"), related=(Related("computed by", mine),))
 
 
 def _of_another(subject: Subject, analysis: Analysis, stores: Stores) -> Finding:
@@ -243,37 +265,37 @@ def _of_another(subject: Subject, analysis: Analysis, stores: Stores) -> Finding
     slot = int(arrivals.slot.ravel()[element])
     holders = np.flatnonzero(arrivals.slot.ravel() == slot)
     other = next((int(e) for e in holders if e not in astray), None)
-    place: dict[str, object] = {"kernel": subject.kernel.name}
+    place = Place(kernel=subject.kernel.name)
     if allocation is not None:
         at = int(np.flatnonzero(buffer.elements() == element)[0])
         place = next(iter(_writers(subject, stores, allocation, buffer, at)[-1:]), place)
     mask = np.isin(np.arange(arrivals.slot.size), astray).reshape(arrivals.slot.shape)
     return Finding(
-        NAME,
+        OF_ANOTHER,
         f"elements of C hold the accumulator of another element: {region(mask)}",
-        place | {"matrix": "C", "element": _named(arrivals.slot.shape, element)},
-        expected=f"the accumulator that the operands of {_named(arrivals.slot.shape, element)} are added to",
-        observed="that of " + ("another element" if other is None else _named(arrivals.slot.shape, other))
+        replace(place, matrix="C", element=_element(arrivals.slot.shape, element)),
+        expected=f"the accumulator that the operands of {_element(arrivals.slot.shape, element)} are added to",
+        observed="that of " + ("another element" if other is None else str(_element(arrivals.slot.shape, other)))
         + (f", which {holders.size} elements hold" if holders.size > 1 else ""),
         hint="which register, lane or wave does the store take its value from?",
         count=int(astray.size),
-        came_from=_slot_in_words(subject, analysis, slot),
+        related=(Related("computed by", _place_of_slot(subject, analysis, slot)),),
     )  # fmt: skip
 
 
-def _slot_in_words(subject: Subject, analysis: Analysis, slot: int) -> str:
+def _place_of_slot(subject: Subject, analysis: Analysis, slot: int) -> Place:
     """Matrix instruction, wave, lane and VGPR of a slot (numbered as `Chains` says)."""
     chains, lanes = analysis.arrivals.chains, subject.kernel.wavefront_size
     chain, inside = divmod(slot, SLOTS)
     inst = next(link.inst for link in reversed(chains.links) if (link.chain == chain).any())
     number, lane = divmod(inside, lanes)
     vgpr = inst.dst[0].index + number * inst.dst[0].regs * lanes // SLOTS
-    wave = wave_place(chains.waves, int(chains.wave[chain]))["wave"]
-    return f"{site(subject, inst)}, in wave {wave} lane {lane} VGPR v{vgpr}"
+    who = who_was(chains.waves, int(chains.wave[chain]), lane)
+    return replace(where(subject, inst, who), register=Register("VGPR", vgpr))
 
 
-def _named(shape: tuple[int, ...], flat: int) -> str:
-    return "C" + "".join(f"[{int(i)}]" for i in np.unravel_index(flat, shape))
+def _element(shape: tuple[int, ...], flat: int) -> Element:
+    return Element("C", tuple(int(i) for i in np.unravel_index(flat, shape)))
 
 
 def _untraced(analysis: Analysis) -> str:
@@ -284,4 +306,19 @@ def _untraced(analysis: Analysis) -> str:
     return "" if stored else "no accumulator reaches C"
 
 
-CHECK = Check(NAME, LAW, EXPLAIN, run, observers=(StoreRecorder,))
+CHECK = Check(
+    NAME,
+    LAW,
+    EXPLAIN,
+    run,
+    observers=(StoreRecorder,),
+    rules=(
+        *STORE_RULES.values(),
+        NEVER_WRITTEN,
+        WRITTEN_TWICE,
+        OF_ANOTHER,
+        INTO_INPUT,
+        INTO_PADDING,
+        *fault_rules(NAME),
+    ),
+)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from layoutprobe.checks.base import Check
+from layoutprobe.checks.faults import fault_rules
 from layoutprobe.observe.undefined import UndefinedLoad, UndefinedObserver, UndefinedRecord, UndefinedUse
-from layoutprobe.report.finding import Finding
+from layoutprobe.place import Register
+from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.trace.places import site, where
+from layoutprobe.trace.places import where
 from layoutprobe.trace.subject import Recorded, Subject
 
 NAME = "lds-safety"
@@ -23,6 +27,15 @@ An LDS access out of bounds, or an atomic off its alignment, stops the run and i
 check. On a card, reads out of bounds give 0 and writes are dropped, silently. Bytes of an earlier tile
 that were never replaced are defined: that they are the wrong ones is found by operand-provenance.
 Seen is what was executed at this size. Evidence: emulated."""
+
+UNDEFINED_READ = Rule(
+    "lds-safety/undefined-read",
+    "LDS that was never stored is read, and the value reaches the output",
+    "LDS keeps what an earlier workgroup left in it. Results then differ from run to run, and often look right "
+    "in a test that runs alone.",
+    "look for the store that should have filled the byte: its bounds test, its stride, the threads that take "
+    "part; fill the tail of a ragged tile with zeros",
+)
 
 
 def run(subject: Subject) -> CheckResult:
@@ -71,20 +84,20 @@ def _finding(
         f"{(bits != 0).sum()} elements of {name}" for name, bits in recorded.undefined.items()
     )
     return Finding(
-        NAME,
+        UNDEFINED_READ,
         f"{load.inst.name} reads LDS that was never stored, and the value reaches the output",
-        where(subject, load.inst, load.who) | {"LDS byte": load.byte} | _operand(use),
+        replace(where(subject, load.inst, load.who), lds_byte=load.byte, **_operand(use)),
         expected="a store to every byte before it is read",
         observed=f"{_neighbours(load)}; undefined: {outputs}",
         hint="look for the store that should have filled this byte: its bounds test, its stride, the "
         "threads that take part; fill the tail of a ragged tile with zeros",
         count=sum(one.count for one in loads),
-        came_from=site(subject, load.inst) + (f", then {site(subject, use.inst)}" if use else ""),
+        related=(Related("used by", where(subject, use.inst, use.who)),) if use else (),
     )
 
 
-def _operand(use: UndefinedUse | None) -> dict[str, object]:
-    return {"matrix": use.role, "VGPR": use.vgpr} if use else {}
+def _operand(use: UndefinedUse | None) -> dict[str, Any]:
+    return {"matrix": use.role, "register": Register("VGPR", use.vgpr)} if use else {}
 
 
 def _neighbours(load: UndefinedLoad) -> str:
@@ -101,4 +114,5 @@ CHECK = Check(
     EXPLAIN,
     run,
     observers=(UndefinedObserver,),
+    rules=(UNDEFINED_READ, *fault_rules(NAME)),
 )

@@ -13,11 +13,18 @@ from layoutprobe.arch.isa import MatrixHazard
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.report.finding import Finding
-from layoutprobe.trace.places import site, where
+from layoutprobe.report.finding import Finding, Related, Rule
+from layoutprobe.trace.places import where
 from layoutprobe.trace.subject import Subject
 
 _OPERANDS = "ABC"
+BACK_TO_BACK = Rule(
+    "waits/matrix-back-to-back",
+    "a matrix instruction takes an operand from D of the one right before it",
+    "Some targets do not wait for such a result by themselves (RDNA3 ISA guide, 7.9): the second instruction "
+    "may read the old value. Compilers put other instructions between.",
+    "in assembly, put a v_nop or what the finding names between the two",
+)
 
 
 def too_early(insts: Mapping[int, Inst], rule: MatrixHazard) -> Iterator[tuple[Inst, Inst, int]]:
@@ -50,7 +57,7 @@ def _overlaps(first: Inst, second: Inst, takes: tuple[str, ...]) -> bool:
     return not taken.isdisjoint(first.dst[0].registers())
 
 
-def hazards(subject: Subject, check: str) -> Iterator[Finding]:
+def hazards(subject: Subject) -> Iterator[Finding]:
     """A finding for every pair that breaks a rule of the target."""
     for rule in isa_of(subject.code, subject.kernel).hazards:
         takes = " or ".join(rule.takes)
@@ -59,11 +66,11 @@ def hazards(subject: Subject, check: str) -> Iterator[Finding]:
             if rule.filled_by == "any" or rule.wait_states > 1:
                 needs = f"{rule.wait_states} wait states ({rule.filler})"
             yield Finding(
-                check,
+                BACK_TO_BACK,
                 f"{second.name} takes {takes} from D of the matrix instruction right before it",
-                where(subject, second, None),
+                where(subject, second),
                 expected=f"{needs} between PC {first.pc:#x} and PC {second.pc:#x}",
                 observed=str(states) if states else "none",
                 hint=f"compilers insert the {rule.filler}; in assembly, write it ({rule.source})",
-                came_from=f"{site(subject, first)}, PC {first.pc:#x}",
+                related=(Related("written by", where(subject, first)),),
             )

@@ -1,13 +1,15 @@
 """Law: a kernel stays inside its buffers, changes outputs only, and comes to its end.
 
 Most of it is enforced while the kernel runs; the gate turns such a fault into a finding of this
-check (see FAULT_LAWS). What is left to look at afterwards is memory that may not change.
+check (see faults.py). What is left to look at afterwards is memory that may not change.
 """
 
 from __future__ import annotations
 
 from layoutprobe.checks.base import Check
-from layoutprobe.report.finding import Finding
+from layoutprobe.checks.faults import fault_rules
+from layoutprobe.place import Place
+from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.subject import Subject
 
@@ -23,6 +25,14 @@ It cannot see a wrong access that stays inside a buffer, nor a store of the valu
 already. Evidence: emulated, on the sizes of the manifest. A store outside every buffer counts as a
 finding of `epilogue`, an LDS access out of bounds as one of `lds-safety`."""
 
+CHANGED = Rule(
+    "memory/changed",
+    "the kernel changes an input, or the padding between rows",
+    "What the caller did not give to be written is different after the launch: the next kernel reads wrong "
+    "inputs, or a neighbour's data is lost.",
+    "check the row stride and the bounds of the stores into this buffer",
+)
+
 
 def run(subject: Subject) -> CheckResult:
     """Apply the law to the plain run."""
@@ -34,9 +44,9 @@ def run(subject: Subject) -> CheckResult:
         )
         findings.append(
             Finding(
-                NAME,
+                CHANGED,
                 f"the kernel changes {changed} bytes of {name} that it must not: {kept}",
-                {"kernel": subject.kernel.name, "argument": name},
+                Place(kernel=subject.kernel.name, buffer=name),
                 expected="every byte as before the launch",
                 observed=f"{changed} bytes differ",
                 hint="check the row stride and the bounds of the stores into this buffer",
@@ -46,4 +56,4 @@ def run(subject: Subject) -> CheckResult:
     return CHECK.found(findings, "" if findings else f"{count} buffers with guards around them")
 
 
-CHECK = Check(NAME, LAW, EXPLAIN, run)
+CHECK = Check(NAME, LAW, EXPLAIN, run, rules=(CHANGED, *fault_rules(NAME)))

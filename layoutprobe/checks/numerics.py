@@ -16,7 +16,8 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.model import Gemm, Reference, Tolerance
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.accumulators import result_type
-from layoutprobe.report.finding import Finding
+from layoutprobe.place import Element, Place
+from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.gemm_faults import Product, error_metrics, where_wrong, words_for
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
@@ -36,6 +37,20 @@ A manifest has no 8-bit floats: a product of them is undecided, a Python referen
 of role "out" of which the contract says nothing leave it undecided. It cannot see faults that other
 sizes or values would show. Evidence: emulated; sums are rounded once per instruction here, where a card
 rounds in steps of two products."""
+
+WRONG_VALUES = Rule(
+    "numerics/wrong-values",
+    "an output differs from what the contract computes by more than rounding explains",
+    "Somewhere between the inputs and the store an element was exchanged, lost, added twice, or rounded too "
+    "often. The finding says which elements, and where it can what they hold instead.",
+    "operand-provenance and epilogue say which instruction, lane and register are at fault",
+)
+NEVER_DEFINED = Rule(
+    "numerics/never-defined",
+    "elements of an output were never given a defined value",
+    "They keep what the memory held before, or were computed from something that nobody had stored.",
+    "see epilogue for stores that are missing, and lds-safety for loads of what was never stored",
+)
 
 Doubles = NDArray[np.float64]
 
@@ -259,12 +274,11 @@ def _finding(subject: Subject, c: Comparison) -> Finding:
         pattern = words_for(c.product, c.observed, wrong, c.bound)
     else:
         pattern = where_wrong(wrong)
-    at = c.name + "".join(f"[{i}]" for i in index)
     seen = "undefined" if c.undefined[index] else f"{c.observed[index]:.{_SHORT}g}"
     return Finding(
-        NAME,
+        NEVER_DEFINED if c.undefined[wrong].all() else WRONG_VALUES,
         f"{c.name} is wrong on {_KINDS[c.inputs]}: {pattern}",
-        {"kernel": subject.kernel.name, "element": at},
+        Place(kernel=subject.kernel.name, element=Element(c.name, index)),
         expected=f"{c.expected[index]:.{_SHORT}g}",
         observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong, max abs error {absolute:.3g}, "
         f"{100 * relative:.3g} % of the largest element",
@@ -275,4 +289,4 @@ def _finding(subject: Subject, c: Comparison) -> Finding:
 
 _KINDS = {"integers": "small integers", "normal": "normal numbers"}
 
-CHECK = Check(NAME, LAW, EXPLAIN, run)
+CHECK = Check(NAME, LAW, EXPLAIN, run, rules=(WRONG_VALUES, NEVER_DEFINED))

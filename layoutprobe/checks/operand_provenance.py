@@ -12,16 +12,17 @@ from dataclasses import replace
 import numpy as np
 
 from layoutprobe.checks.base import Check
-from layoutprobe.report.finding import Finding
+from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import spans
-from layoutprobe.solver.diagnose import UNEXPLAINED
+from layoutprobe.solver.diagnose import BEYOND, OTHER_MATRIX, OTHER_STEP, UNEXPLAINED
+from layoutprobe.solver.rules import cause_rules
 from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
 from layoutprobe.trace.copies import differing_copies
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import copy_finding, culprit_finding, with_load_path
 from layoutprobe.trace.operands import Slot
-from layoutprobe.trace.places import wave_place, where
+from layoutprobe.trace.places import where, who_was
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.subject import Subject
 
@@ -42,6 +43,44 @@ It cannot follow operands that a kernel computes (dequantisation, a softmax betw
 such instructions are named, and leave the check undecided. Evidence: emulated; which copy of A a card
 reads where the two half-waves differ is unmeasured, so differing copies are a finding."""
 
+INCOMPLETE = Rule(
+    f"{NAME}/incomplete-sum",
+    "the sum over k misses some k, or adds some more than once",
+    "Every k must be added to every element of C exactly once. What a loop leaves out or repeats changes the "
+    "result by a few products only, which a loose tolerance hides.",
+    "check the bounds of the K loop, its tail, what happens before the first step, and when a buffer is reused",
+)
+COPIES_DIFFER = Rule(
+    f"{NAME}/copies-differ",
+    "the copies of an operand differ between half-waves",
+    "AMD's documents want A and B in both half-waves (RDNA3 ISA guide, 7.9). In the emulator an output reads "
+    "the copy of its own half-wave; which one a card reads is unmeasured, so copies that differ may be wrong "
+    "on a card although the emulated result is right.",
+    "load with lane % 16, in all lanes",
+)
+RULES = cause_rules(NAME, "AB") | {
+    BEYOND: Rule(
+        f"{NAME}/{BEYOND}",
+        "slots beyond the edge of a matrix hold elements where zeros belong",
+        "A ragged tile reaches beyond its matrix. What lies there is multiplied and added as if it belonged.",
+        "load zeros for what a ragged tile lacks, along k as well as along rows and columns",
+    ),
+    OTHER_STEP: Rule(
+        f"{NAME}/{OTHER_STEP}",
+        "an operand holds elements of another K step than its partner",
+        "A and B of one instruction must be of the same k. One of them was loaded a step too early or too late, "
+        "or read from a buffer that had not been filled yet.",
+        "check when each buffer of LDS or registers is filled and read, and which of two is meant",
+    ),
+    OTHER_MATRIX: Rule(
+        f"{NAME}/{OTHER_MATRIX}",
+        "an operand holds nothing but elements of another matrix",
+        "Two pointers or two parts of LDS are exchanged, or the tile of this matrix was overwritten.",
+        "check where in LDS the tile of each matrix begins, and from which pointer it is loaded",
+    ),
+}
+"""Cause -> rule."""
+
 
 def run(subject: Subject) -> CheckResult:
     """Apply the law to the coded runs."""
@@ -51,7 +90,9 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.skipped(str(reason))
     findings = _once(subject, _operand_findings(subject, analysis))
     if not findings:
-        findings += [copy_finding(subject, analysis, copy, NAME) for copy in differing_copies(subject)]
+        findings += [
+            copy_finding(subject, analysis, copy, COPIES_DIFFER) for copy in differing_copies(subject)
+        ]
     counts, doubts = _count_findings(subject, analysis)
     if not findings:
         findings += counts
@@ -66,7 +107,7 @@ def run(subject: Subject) -> CheckResult:
 def _operand_findings(subject: Subject, analysis: Analysis) -> Iterator[tuple[Culprit, Finding]]:
     for culprit in culprits_of(subject):
         if culprit.slot.matrix in "AB":
-            yield culprit, culprit_finding(subject, analysis, culprit, NAME)
+            yield culprit, culprit_finding(subject, analysis, culprit, RULES)
 
 
 def _once(subject: Subject, found: Iterable[tuple[Culprit, Finding]]) -> list[Finding]:
@@ -74,9 +115,9 @@ def _once(subject: Subject, found: Iterable[tuple[Culprit, Finding]]) -> list[Fi
 
     Those of an operand that no cause is known for go with the ones that have a name.
     """
-    causes: dict[tuple[object, str], tuple[Finding, Slot]] = {}
+    causes: dict[tuple[str, str], tuple[Finding, Slot]] = {}
     for culprit, finding in sorted(found, key=lambda one: one[0].diagnosis.name == UNEXPLAINED):
-        name, matrix, slot = culprit.diagnosis.name, finding.where["matrix"], culprit.slot
+        name, matrix, slot = culprit.diagnosis.name, finding.place.matrix, culprit.slot
         key = (matrix, name)
         if name == UNEXPLAINED:
             key = next((known for known in causes if known[0] == matrix), key)
@@ -105,15 +146,15 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
     parts += [f"k {spans(doubled)} added more than once"] if doubled.size else []
     link = next(link for link in reversed(analysis.arrivals.chains.links) if (link.chain == chain).any())
     wave = int(analysis.arrivals.chains.wave[chain])
-    place = where(subject, link.inst, None) | wave_place(analysis.arrivals.chains.waves, wave)
+    place = where(subject, link.inst, who_was(analysis.arrivals.chains.waves, wave))
     if missing.size and doubled.size:
         hint = "is a buffer read again before the new tile is in it, or the wrong one of two?"
     else:
         hint = "check the bounds of the K loop, its tail, and what happens before the first step"
     finding = Finding(
-        NAME,
+        INCOMPLETE,
         "the sum over k is not complete: " + ", ".join(parts),
-        place | {"matrix": "A and B"},
+        replace(place, matrix="A and B"),
         expected=f"every k from 0 to {analysis.problem.k - 1} once",
         observed=", ".join(parts),
         hint=hint,
@@ -165,4 +206,4 @@ def _covered(analysis: Analysis) -> str:
     return text
 
 
-CHECK = Check(NAME, LAW, EXPLAIN, run)
+CHECK = Check(NAME, LAW, EXPLAIN, run, rules=(*RULES.values(), COPIES_DIFFER, INCOMPLETE))

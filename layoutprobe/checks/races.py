@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, prod
 
 from layoutprobe.checks.base import Check
+from layoutprobe.checks.faults import fault_rules
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.barriers import ApartBarriers
 from layoutprobe.observe.handover import Handover, HandoverObserver, Handovers
 from layoutprobe.observe.lds import Clash, ClashKind, LdsObserver, LdsRecord
 from layoutprobe.observe.who import Who
-from layoutprobe.report.finding import Finding
+from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.subject import Subject
@@ -49,11 +50,59 @@ which waves could wait, and so are elements that one wave stores and another add
 that was not waited for before the barrier is reported by
 `waits`. Evidence: emulated."""
 
-_WORDS: dict[ClashKind, tuple[str, str]] = {
-    "RAW": ("reads what another wave writes", "read after write"),
-    "WAR": ("overwrites what another wave reads", "write after read"),
-    "WAW": ("overwrites what another wave writes", "write after write"),
+_WHY = (
+    "Waves of a workgroup run at their own pace. Without a barrier between the two accesses their order is "
+    "open, so the result depends on which wave is faster."
+)
+_WORDS: dict[ClashKind, tuple[str, Rule]] = {
+    "RAW": (
+        "reads what another wave writes",
+        Rule(
+            "races/read-after-write",
+            "a wave reads LDS that another wave writes, with no barrier between",
+            _WHY,
+            "__syncthreads() after the stores to the tile and before the first load from it",
+        ),
+    ),
+    "WAR": (
+        "overwrites what another wave reads",
+        Rule(
+            "races/write-after-read",
+            "a wave overwrites LDS that another wave may still read, with no barrier between",
+            _WHY,
+            "__syncthreads() after the last load from the tile: at the end of the loop body, or a second LDS "
+            "buffer",
+        ),
+    ),
+    "WAW": (
+        "overwrites what another wave writes",
+        Rule(
+            "races/write-after-write",
+            "two waves write one byte of LDS, with no barrier between",
+            _WHY,
+            "give the waves different bytes, or put __syncthreads() between the stores",
+        ),
+    ),
 }
+DIVERGENT = Rule(
+    "races/divergent-barrier",
+    "waves let each other go from different barriers",
+    "The hardware counts waves at a barrier, not where they stand: a wave is let go by another one that waits "
+    "somewhere else, and from then on no barrier orders what it should.",
+    "move the barrier out of code that only some waves execute",
+)
+UNORDERED = Rule(
+    "races/global-handover",
+    "a wave loads global memory that another wave stores in the same launch, and nothing orders the two",
+    "Without a barrier, a counter or a coherent load between, the wave gets the old or the new value.",
+    "__syncthreads() between the stores and the loads; across workgroups, a second launch",
+)
+STORED_AND_ADDED = Rule(
+    "races/store-and-add",
+    "an element of global memory is stored by one wave and added to by another, in no given order",
+    "If the addition comes first, the store loses it.",
+    "clear the output in a launch before, and let every workgroup add to it",
+)
 
 
 def run(subject: Subject) -> CheckResult:
@@ -173,21 +222,29 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     """One missing barrier, shown by the pair that is closest to it."""
     shown = min(clashes, key=lambda c: abs(c.second.inst.pc - c.first.inst.pc))
     first, second = shown.first, shown.second
-    verb, name = _WORDS[shown.kind]
-    names = sorted({_WORDS[c.kind][1] for c in clashes})
+    verb, rule = _WORDS[shown.kind]
+    names = sorted({_spelled(c.kind) for c in clashes})
     loop = first.inst.pc >= second.inst.pc
-    place = where(subject, second.inst, second.who) | {"LDS byte": shown.byte}
     between = f"{site(subject, first.inst)} and {site(subject, second.inst)}"
     return Finding(
-        NAME,
-        f"wave {second.who.wave} {verb} (wave {first.who.wave}) with no barrier between: {name}",
-        place,
+        rule,
+        f"wave {second.who.wave} {verb} (wave {first.who.wave}) with no barrier between: {_spelled(shown.kind)}",
+        replace(where(subject, second.inst, second.who), lds_byte=shown.byte),
         expected=f"a barrier between {between}" + (" of the next pass of the loop" if loop else ""),
         observed=f"both in one barrier interval; {len(clashes)} pair(s) of instructions: {', '.join(names)}",
         hint=_hint(shown, loop),
         count=sum(c.count for c in clashes),
-        came_from=f"{site(subject, first.inst)}, wave {first.who.wave}, lane {first.who.lane}",
+        related=(
+            Related(
+                "loaded by" if shown.kind == "WAR" else "stored by", where(subject, first.inst, first.who)
+            ),
+        ),
     )
+
+
+def _spelled(kind: ClashKind) -> str:
+    """ "read after write"."""
+    return _WORDS[kind][1].id.partition("/")[2].replace("-", " ")
 
 
 def _hint(shown: Clash, loop: bool) -> str:
@@ -206,15 +263,16 @@ def _divergent(subject: Subject, apart: ApartBarriers, races: int) -> Finding:
     a, b = apart.passed
     follow = f"; {races} pair(s) of instructions race" if races else ""
     return Finding(
-        NAME,
+        DIVERGENT,
         f"divergent barrier: wave {apart.waiting.wave} and wave {apart.elsewhere.wave} let each other go "
         "from different barriers",
-        where(subject, apart.here, apart.waiting) | {"other wave": apart.elsewhere.wave},
+        where(subject, apart.here, apart.waiting),
         expected="every wave of the workgroup passes the same barriers",
         observed=f"wave {apart.waiting.wave} at {site(subject, apart.here)}, wave {apart.elsewhere.wave} at "
         f"{site(subject, apart.there)}; they passed {a} and {b} barriers in all{follow}",
         hint="move the barrier out of code that only some waves execute",
         count=apart.groups,
+        related=(Related("let go by", where(subject, apart.there, apart.elsewhere)),),
     )
 
 
@@ -250,13 +308,15 @@ def _wave(who: Who) -> str:
 def _unordered(subject: Subject, shown: Handover) -> Finding:
     """A handover that nothing orders."""
     if shown.kind == "mix":
+        rule = STORED_AND_ADDED
         what = "an element of global memory is stored by one wave and added to by another, in no given order"
         hint = "clear the output in a launch before, and let every workgroup add to it"
     else:
+        rule = UNORDERED
         what = "a wave loads global memory that another wave stores, with no barrier between"
         hint = "__syncthreads() between the stores and the loads; across workgroups, a second launch"
     return Finding(
-        NAME,
+        rule,
         what,
         where(subject, shown.second, shown.taker),
         expected="something that orders the two: " + ("a barrier" if shown.within else "another launch"),
@@ -264,7 +324,7 @@ def _unordered(subject: Subject, shown: Handover) -> Finding:
         f"{site(subject, shown.first)}",
         hint=hint,
         count=shown.count,
-        came_from=f"{site(subject, shown.first)}, {_wave(shown.giver)}",
+        related=(Related("stored by", where(subject, shown.first, shown.giver)),),
     )
 
 
@@ -274,4 +334,11 @@ CHECK = Check(
     EXPLAIN,
     run,
     observers=(LdsObserver, HandoverObserver),
+    rules=(
+        *(rule for _, rule in _WORDS.values()),
+        DIVERGENT,
+        UNORDERED,
+        STORED_AND_ADDED,
+        *fault_rules(NAME),
+    ),
 )

@@ -16,6 +16,8 @@ from layoutprobe.checks import (
 )
 from layoutprobe.checks.base import Check
 from layoutprobe.errors import UsageError, did_you_mean
+from layoutprobe.report.finding import Rule
+from layoutprobe.solver.rules import RULES as PROBE_RULES
 
 CHECKS: tuple[Check, ...] = (
     operand_provenance.CHECK,
@@ -29,6 +31,11 @@ CHECKS: tuple[Check, ...] = (
     bank_conflicts.CHECK,
     resources.CHECK,
 )
+
+RULES: tuple[Rule, ...] = tuple(
+    {rule.id: rule for rules in (*(check.rules for check in CHECKS), PROBE_RULES) for rule in rules}.values()
+)
+"""Every rule that a finding can name: those of the checks, then those of `dump` and its like."""
 
 
 def check_names() -> tuple[str, ...]:
@@ -49,4 +56,26 @@ def find_check(name: str) -> Check:
         f"no check named {name!r}",
         expected="one of: " + ", ".join(check_names()),
         hint=did_you_mean(name, check_names()),
+    )
+
+
+def rules_of(check: str) -> tuple[Rule, ...]:
+    """Every way in which the law of a check can be broken."""
+    return tuple(rule for rule in RULES if rule.check == check)
+
+
+def find_rule(id: str) -> Rule:
+    """The rule of that id.
+
+    Raises:
+        UsageError: there is none; names those of the same check.
+    """
+    for rule in RULES:
+        if rule.id == id:
+            return rule
+    same = [rule.id for rule in rules_of(id.partition("/")[0])]
+    raise UsageError(
+        f"no rule named {id!r}",
+        expected="one of: " + ", ".join(same or dict.fromkeys(rule.check + "/..." for rule in RULES)),
+        hint=did_you_mean(id, [rule.id for rule in RULES]),
     )

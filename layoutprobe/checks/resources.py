@@ -14,7 +14,8 @@ from layoutprobe.arch import MAX_WORKGROUP, TARGETS, Occupancy, occupancy, regis
 from layoutprobe.checks.base import Check
 from layoutprobe.codeobj.model import CodeObject, Kernel, KernelDescriptor
 from layoutprobe.manifest.binding import bind
-from layoutprobe.report.finding import Finding
+from layoutprobe.place import Place, SourceLine
+from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.subject import Subject
 
@@ -49,6 +50,48 @@ _HINTS = {
     "spills": "give the compiler more registers (__launch_bounds__), or keep less alive",
 }
 
+WORKGROUP = Rule(
+    "resources/workgroup",
+    "the workgroup is larger than the kernel was compiled for",
+    "The compiler gave out registers for the workgroup that it was told of; the runtime refuses a larger one.",
+    "raise __launch_bounds__ of the kernel, or launch smaller workgroups",
+)
+UNDERSTATED = Rule(
+    "resources/descriptor",
+    "the kernel descriptor asks for fewer VGPRs than the kernel uses",
+    "The hardware gives what the descriptor asks for: registers beyond belong to another wave.",
+    "correct .amdhsa_next_free_vgpr or .vgpr_count in the assembly",
+)
+LDS = Rule(
+    "resources/lds",
+    "a workgroup needs more LDS than the target gives to one",
+    "The launch fails.",
+    _HINTS["lds"],
+)
+NO_ROOM = Rule(
+    "resources/no-room",
+    "not even one workgroup fits",
+    "All waves of a workgroup must be resident at once. They are not, so the launch fails.",
+    "smaller workgroups, or fewer VGPRs",
+)
+LIMITS = {
+    name: Rule(
+        f"resources/limit-{name}",
+        f"the kernel takes more {what} than the manifest's limit",
+        f"The author of the manifest has set the limit `{name}`; the kernel runs, but exceeds it.",
+        _HINTS[name],
+    )
+    for name, what in CEILINGS.items()
+}
+OCCUPANCY = Rule(
+    "resources/limit-occupancy",
+    "a SIMD holds fewer waves of the kernel than the manifest's limit",
+    "The author of the manifest has set the limit `occupancy`; the kernel runs, but with fewer waves to hide "
+    "latency.",
+    "fewer VGPRs, less LDS a workgroup, or another size of workgroups: the finding says which one decides",
+)
+RULES = (WORKGROUP, UNDERSTATED, LDS, NO_ROOM, *LIMITS.values(), OCCUPANCY)
+
 
 @dataclass(frozen=True)
 class Used:
@@ -57,7 +100,7 @@ class Used:
     Attributes:
         target: processor of the code object.
         kernel: the kernel's name.
-        line: "file:line" where the kernel begins; "" without debug information.
+        source: where the kernel begins; None without debug information.
         vgprs: VGPRs of a wave that the metadata states, AccVGPRs included.
         agprs: AccVGPRs among them.
         allocated: VGPRs that the descriptor asks for; the hardware gives these.
@@ -73,7 +116,7 @@ class Used:
 
     target: str
     kernel: str
-    line: str
+    source: SourceLine | None
     vgprs: int
     agprs: int
     allocated: int
@@ -87,10 +130,9 @@ class Used:
     occupancy: Occupancy | None = None
 
     @property
-    def where(self) -> dict[str, object]:
+    def place(self) -> Place:
         """Place of a finding."""
-        place: dict[str, object] = {"kernel": self.kernel, "target": self.target}
-        return {"line": self.line, **place} if self.line else place
+        return Place(kernel=self.kernel, source=self.source)
 
 
 def measure(code: CodeObject, kernel: Kernel, workgroup: int, dynamic_lds: int = 0) -> Used:
@@ -128,7 +170,7 @@ def measure(code: CodeObject, kernel: Kernel, workgroup: int, dynamic_lds: int =
     return Used(
         target=code.target,
         kernel=kernel.name,
-        line=code.lines.find(kernel.entry) or "",
+        source=code.lines.find(kernel.entry),
         vgprs=kernel.vgprs,
         agprs=agprs,
         allocated=allocated,
@@ -214,27 +256,27 @@ def _impossible(used: Used) -> Iterator[Finding]:
     known = TARGETS.get(used.target)
     if used.workgroup > used.max_workgroup:
         yield Finding(
-            NAME,
+            WORKGROUP,
             "the workgroup is larger than the kernel was compiled for: the launch is refused",
-            used.where,
+            used.place,
             expected=f"at most {used.max_workgroup} work-items",
             observed=f"{used.workgroup} work-items",
             hint="raise __launch_bounds__ of the kernel, or launch smaller workgroups",
         )
     if used.allocated and used.vgprs > used.allocated:
         yield Finding(
-            NAME,
+            UNDERSTATED,
             "the kernel descriptor asks for fewer VGPRs than the kernel's metadata says it uses",
-            used.where,
+            used.place,
             expected=f"{used.vgprs} VGPRs or more in the descriptor, which the hardware obeys",
             observed=f"{used.allocated} VGPRs",
             hint="correct .amdhsa_next_free_vgpr or .vgpr_count in the assembly",
         )
     if known is not None and used.lds > known.lds_bytes:
         yield Finding(
-            NAME,
+            LDS,
             "a workgroup needs more LDS than the target gives to one",
-            used.where,
+            used.place,
             expected=f"at most {known.lds_bytes} bytes on {used.target}",
             observed=f"{used.lds} bytes",
             hint=_HINTS["lds"],
@@ -246,9 +288,9 @@ def _impossible(used: Used) -> Iterator[Finding]:
 def _no_workgroup_fits(used: Used, found: Occupancy) -> Finding:
     waves = -(-used.workgroup // found.wave)
     return Finding(
-        NAME,
+        NO_ROOM,
         f"not even one workgroup fits on a {found.unit}: the launch fails",
-        used.where,
+        used.place,
         expected=f"room for the {waves} waves of a workgroup",
         observed=f"{found.waves} waves per SIMD, limited by {' and '.join(found.limited_by)}",
         hint="smaller workgroups, or fewer VGPRs",
@@ -262,9 +304,9 @@ def _over(used: Used, limits: Mapping[str, int | None]) -> Iterator[Finding]:
             continue
         detail = f", {used.agprs} of them AccVGPRs" if name == "vgprs" and used.agprs else ""
         yield Finding(
-            NAME,
+            LIMITS[name],
             f"{used.kernel} takes {value} {what}; its limit {name!r} is {limit}",
-            used.where,
+            used.place,
             expected=f"at most {limit} {what}",
             observed=f"{value} {what}{detail}",
             hint=_HINTS[name],
@@ -280,9 +322,9 @@ def _under(used: Used, limits: Mapping[str, int | None]) -> Iterator[Finding]:
     if least <= found.max_waves:
         hint = _how_to_reach(found, least)
     yield Finding(
-        NAME,
+        OCCUPANCY,
         f"{used.kernel} reaches {found.waves} waves per SIMD; its limit 'occupancy' is {least}",
-        used.where,
+        used.place,
         expected=f"at least {least} waves per SIMD",
         observed=f"{found.waves}, limited by {by or 'the wave slots'} (a wave is given {found.registers} VGPRs)",
         hint=hint,
@@ -319,5 +361,6 @@ CHECK = Check(
     "the kernel can be launched on its target and stays within the manifest's limits",
     EXPLAIN,
     run,
+    rules=RULES,
     per_size=False,
 )

@@ -8,15 +8,16 @@ from dataclasses import replace
 from layoutprobe.checks.base import Check
 from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.tiles import TileObserver
-from layoutprobe.report.finding import Finding
+from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.solver.diagnose import LDS_ADDRESSES, UNEXPLAINED
 from layoutprobe.solver.product import UNDEFINED
+from layoutprobe.solver.rules import cause_rules
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import culprit_finding
 from layoutprobe.trace.lds_tiles import TileMap, tile_maps
-from layoutprobe.trace.load_path import in_words, lds_byte, load_paths
+from layoutprobe.trace.load_path import lds_byte, load_paths, related
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.subject import Subject
@@ -41,6 +42,16 @@ judged. Evidence: emulated."""
 
 SHOWN = 2
 """Tiles of one buffer that the metrics describe."""
+COLLISION = Rule(
+    "swizzle/collision",
+    "two lanes store different values to one LDS byte, and one of them is lost",
+    "The map from elements to addresses is not injective: two elements have one place.",
+    "a swizzle must permute the columns of a row; check masks, shifts and the row stride",
+)
+RULES = {
+    name: rule for name, rule in cause_rules(NAME, "AB").items() if name in (*LDS_ADDRESSES, UNEXPLAINED)
+}
+"""Cause -> rule."""
 
 
 def run(subject: Subject) -> CheckResult:
@@ -89,16 +100,16 @@ def _collisions(subject: Subject, record: LdsRecord) -> Iterator[Finding]:
     for clashes in by_line.values():
         first, second = clashes[0].first, clashes[0].second
         yield Finding(
-            NAME,
+            COLLISION,
             "two lanes store different values to one LDS byte, and one of them is lost: the address function "
             "is not injective",
-            where(subject, second.inst, second.who) | {"LDS byte": clashes[0].byte},
+            replace(where(subject, second.inst, second.who), lds_byte=clashes[0].byte),
             expected="an address of its own for every element of the tile",
             observed=f"wave {first.who.wave}, lane {first.who.lane} and wave {second.who.wave}, lane "
             f"{second.who.lane} store to it in one barrier interval",
             hint="a swizzle must permute the columns of a row; check masks, shifts and the row stride",
             count=sum(clash.count for clash in clashes),
-            came_from=site(subject, first.inst),
+            related=(Related("stored by", where(subject, first.inst, first.who)),),
         )
 
 
@@ -130,7 +141,7 @@ def _disagreement(
     byte = lds_byte(path)
     if byte is None or (cause not in LDS_ADDRESSES and path[0].lds_byte is None):
         return None
-    base = culprit_finding(subject, analysis, culprit, NAME)
+    base = culprit_finding(subject, analysis, culprit, RULES)
     byte += slot.field * slot.bits // 8 % 2
     name = slot.executions.letter(slot.matrix)
     contract = analysis.problem.contract
@@ -143,10 +154,10 @@ def _disagreement(
     return replace(
         base,
         what=f"loads and stores of {name} do not agree on where elements lie in LDS: {base.what}",
-        where={**base.where, "LDS byte": byte},
+        place=replace(base.place, lds_byte=byte),
         expected=base.expected + (f", which lies at byte {stored}" if stored is not None else ""),
         observed=base.observed + f", read from byte {byte}",
-        came_from=in_words(subject, path),
+        related=related(subject, path),
     )
 
 
@@ -161,4 +172,5 @@ CHECK = Check(
     EXPLAIN,
     run,
     observers=(LdsObserver,),
+    rules=(COLLISION, *RULES.values()),
 )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from layoutprobe.checks.base import Check
-from layoutprobe.checks.matrix_hazard import hazards
+from layoutprobe.checks.matrix_hazard import BACK_TO_BACK, hazards
 from layoutprobe.checks.races import missing_barriers
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.observe.counters import spelled, waits
 from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
-from layoutprobe.report.finding import Finding
+from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.trace.places import register_name, site, where
+from layoutprobe.trace.places import register, site, where
 from layoutprobe.trace.subject import Subject
 
 NAME = "waits"
@@ -36,6 +37,26 @@ other instructions instead of counters, one is found: D of a matrix instruction 
 next, with no VALU instruction between (RDNA3). Evidence: the counters are modelled (RDNA3 and RDNA4 ISA
 guides; LLVM), the paths are those that the emulator executed."""
 
+EARLY_READ = Rule(
+    "waits/read-before-wait",
+    "a register is read while the load that writes it is outstanding",
+    "The instruction gets the old or the new value, depending on how long the memory takes.",
+    "wait for the load (s_waitcnt, on RDNA4 s_wait_loadcnt and its like) before the first use",
+)
+EARLY_WRITE = Rule(
+    "waits/overwritten-before-wait",
+    "a register is written while a load that writes it too is outstanding",
+    "The load arrives later and overwrites the new value, or does not, depending on how long the memory takes.",
+    "wait for the load before the register is used for something else",
+)
+LATE_ACCESS = Rule(
+    "waits/lds-at-barrier",
+    "an LDS access is outstanding at the barrier that should order it",
+    "A barrier holds waves, not their memory operations: the access may take effect after other waves have "
+    "gone on and touched its bytes.",
+    "wait for LDS (lgkmcnt(0), on RDNA4 dscnt 0) before the barrier; __syncthreads() does",
+)
+
 
 def run(subject: Subject) -> CheckResult:
     """See EXPLAIN."""
@@ -45,7 +66,7 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.skipped("the kernel accesses no memory")
     findings = [_hazard(subject, hazard) for hazard in record.hazards]
     findings += [_late(subject, c) for c in missing_barriers(subject, [r for r in lds.races if r.late])]
-    findings += hazards(subject, NAME)
+    findings += hazards(subject)
     metrics = {"memory instructions": record.operations, "loads": record.loads, "waits": record.waits}
     if not record.complete and not findings:
         return CHECK.undecided("the waves take more paths than are followed", metrics=metrics)
@@ -53,22 +74,20 @@ def run(subject: Subject) -> CheckResult:
 
 
 def _hazard(subject: Subject, hazard: Hazard) -> Finding:
-    name = register_name(hazard.register)
+    name = register(hazard.register)
     load = hazard.pending[0]
     verb = "overwrites" if hazard.writes else "reads"
     why = "which will still overwrite it" if hazard.writes else "which may not have written it yet"
     counting = isa_of(subject.code, subject.kernel).counting
-    place = where(subject, hazard.inst, hazard.who)
-    key = "VGPR" if name.startswith("v") and name[1:].isdigit() else "SGPR"
     return Finding(
-        NAME,
+        EARLY_WRITE if hazard.writes else EARLY_READ,
         f"{hazard.inst.name} {verb} {name} while {load.name} is outstanding, {why}",
-        place | {key: int(name[1:]) if name[1:].isdigit() else name},
+        replace(where(subject, hazard.inst, hazard.who), register=name),
         expected=f"{spelled(counting, hazard.counter, hazard.allows)} or less before {site(subject, hazard.inst)}",
         observed=f"{hazard.outstanding} operations of {hazard.counter} outstanding; {_last(subject, hazard)}",
         hint="wait for the load, or move the use behind the wait that is there",
         count=hazard.waves,
-        came_from=site(subject, load),
+        related=(Related("loaded by", where(subject, load)),),
     )
 
 
@@ -90,15 +109,15 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     bare, barrier = ("s_barrier_signal",) * 2 if isa.split_barrier else ("s_barrier", "the barrier")
     wait = spelled(isa.counting, isa.counting.lds, 0)
     return Finding(
-        NAME,
+        LATE_ACCESS,
         f"an LDS {access} is outstanding at the barrier, and wave {second.who.wave} {effect} its byte after it",
-        where(subject, first.inst, first.who) | {"LDS byte": shown.byte},
+        replace(where(subject, first.inst, first.who), lds_byte=shown.byte),
         expected=f"{wait} between {site(subject, first.inst)} and {barrier}",
         observed=f"the {access} of wave {first.who.wave} may take effect after {site(subject, second.inst)} "
         f"of wave {second.who.wave}",
         hint=f"__syncthreads() waits by itself; a bare {bare} does not",
         count=sum(c.count for c in clashes),
-        came_from=site(subject, first.inst),
+        related=(Related("used by", where(subject, second.inst, second.who)),),
     )
 
 
@@ -108,4 +127,5 @@ CHECK = Check(
     EXPLAIN,
     run,
     observers=(WaitObserver, LdsObserver),
+    rules=(EARLY_READ, EARLY_WRITE, LATE_ACCESS, BACK_TO_BACK),
 )

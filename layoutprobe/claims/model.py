@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.layouts.layout import FIELD_NAMES, HOLE, Layout
+from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.place import FIELD_NAMES
 
 MATRICES = ("A", "B", "C", "D")
 AXES_OF = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N"), "D": ("M", "N")}

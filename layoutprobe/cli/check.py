@@ -24,6 +24,7 @@ examples:
   layoutprobe check --kernel swizzled --check lds-safety --check races
   layoutprobe check ci/layoutprobe.toml --report layoutprobe.sarif --report junit.xml
   layoutprobe explain races                   what a check tests, and what it cannot see
+  layoutprobe explain races/read-after-write  what a finding means, and how to mend it
 """
 
 

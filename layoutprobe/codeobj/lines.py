@@ -27,8 +27,8 @@ _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE, _SET_COLUMN = 1, 2, 3, 4, 5
 _CONST_ADD_PC, _FIXED_ADVANCE_PC, _SET_ISA = 8, 9, 12
 _END_SEQUENCE, _SET_ADDRESS = 1, 2
 
-Row = tuple[int, str, int]
-"""Address, file, line; line 0 where no source line is meant."""
+Row = tuple[int, str, int, int]
+"""Address, file, line, column; line 0 where no source line is meant, column 0 where none is given."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def read_lines(container: Container, segments: tuple[Segment, ...]) -> LineTable
 def _table(sequences: list[list[Row]]) -> LineTable:
     """One table of sequences that may come in any order; of two that overlap the first counts."""
     rows: list[Row] = []
-    end, previous = -1, ("", 0)
+    end, previous = -1, ("", 0, 0)
     for sequence in sorted(sequences, key=lambda rows: rows[0][0]):
         if sequence[0][0] < end:
             continue
@@ -113,8 +113,7 @@ def _table(sequences: list[list[Row]]) -> LineTable:
             previous = row[1:]
     if not rows:
         return LineTable()
-    addresses, files, lines = zip(*rows, strict=True)
-    return LineTable(addresses, files, lines)
+    return LineTable(*zip(*rows, strict=True))
 
 
 def _unit(section: Cursor, strings: _Strings) -> Iterator[list[Row]]:
@@ -220,7 +219,7 @@ def _form(unit: Cursor, form: int, offset_size: int, strings: _Strings) -> int |
 def _sequences(unit: Cursor, header: _Header) -> Iterator[list[Row]]:
     """Run the line program: one list of rows per sequence, the last row being its end."""
     base, line_range = header.opcode_base, header.line_range
-    address, file, line = 0, 1, 1
+    address, file, line, column = 0, 1, 1, 0
     rows: list[Row] = []
     name = _file(unit, header, file)
     while unit.pos < unit.end:
@@ -229,15 +228,17 @@ def _sequences(unit: Cursor, header: _Header) -> Iterator[list[Row]]:
         if opcode >= base:
             address += (opcode - base) // line_range * header.instruction_length
             line += header.line_base + (opcode - base) % line_range
-            rows.append((address, name, line))
+            rows.append((address, name, line, column))
         elif opcode == _COPY:
-            rows.append((address, name, line))
+            rows.append((address, name, line, column))
         elif opcode == _ADVANCE_PC:
             address += unit.uleb128() * header.instruction_length
         elif opcode == _ADVANCE_LINE:
             line += unit.sleb128()
         elif opcode == _SET_FILE:
             name = _file(unit, header, unit.uleb128())
+        elif opcode == _SET_COLUMN:
+            column = unit.uleb128()
         elif opcode == _CONST_ADD_PC:
             address += (255 - base) // line_range * header.instruction_length
         elif opcode == _FIXED_ADVANCE_PC:
@@ -251,9 +252,9 @@ def _sequences(unit: Cursor, header: _Header) -> Iterator[list[Row]]:
             if operand[:1] == bytes([_SET_ADDRESS]):
                 address = int.from_bytes(operand[1:9], "little")
             elif operand[:1] == bytes([_END_SEQUENCE]):
-                rows.append((address, name, 0))
+                rows.append((address, name, 0, 0))
                 yield _checked(unit, rows)
-                rows, address, line, name = [], 0, 1, _file(unit, header, 1)
+                rows, address, line, column, name = [], 0, 1, 0, _file(unit, header, 1)
 
 
 def _file(unit: Cursor, header: _Header, index: int) -> str:
@@ -267,8 +268,9 @@ def _file(unit: Cursor, header: _Header, index: int) -> str:
 
 def _checked(unit: Cursor, rows: list[Row]) -> list[Row]:
     previous = 0
-    for address, _, line in rows:
-        if address < previous or not 0 <= line < 1 << 32:
-            raise unit.error("ascending addresses and line numbers below 2**32", f"0x{address:x}, {line}")
+    for address, _, line, column in rows:
+        if address < previous or not 0 <= line < 1 << 32 or column >= 1 << 32:
+            observed = f"0x{address:x}, {line}, {column}"
+            raise unit.error("ascending addresses, lines and columns below 2**32", observed)
         previous = address
     return rows

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from layoutprobe.errors import UsageError
+from layoutprobe.place import Place, SourceLine
 
 
 @dataclass(frozen=True)
@@ -136,25 +137,27 @@ class LineTable:
     addresses: tuple[int, ...] = ()
     files: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
+    columns: tuple[int, ...] = ()
 
-    def find(self, address: int) -> str | None:
-        """ "file:line" of an address, or None where the object has no line for it."""
+    def find(self, address: int) -> SourceLine | None:
+        """The source of an address, or None where the object has no line for it."""
         i = bisect_right(self.addresses, address) - 1
-        if i < 0 or self.lines[i] == 0:
-            return None
-        return f"{self.files[i]}:{self.lines[i]}"
+        return self._source(i) if i >= 0 and self.lines[i] else None
 
-    def near(self, address: int, start: int) -> str | None:
-        """ "file:line" of the last instruction from `start` up to an address that has one.
+    def near(self, address: int, start: int) -> SourceLine | None:
+        """The source of the last instruction from `start` up to an address that has one.
 
         Compilers give no line to an instruction that they made out of several.
         """
         i = bisect_right(self.addresses, address) - 1
         while i >= 0 and self.addresses[i] >= start:
             if self.lines[i]:
-                return f"{self.files[i]}:{self.lines[i]}"
+                return self._source(i)
             i -= 1
         return None
+
+    def _source(self, row: int) -> SourceLine:
+        return SourceLine(self.files[row], self.lines[row], self.columns[row] or None)
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,18 @@ class CodeObject:
     lines: LineTable = field(default_factory=LineTable)
     relocations: tuple[Relocation, ...] = ()
     image: bytes = field(default=b"", repr=False)
+
+    def place(self, kernel: Kernel, pc: int, instruction: str = "") -> Place:
+        """An instruction of a kernel: its line, or the nearest one before it within the kernel."""
+        source = self.lines.find(pc)
+        near = self.lines.near(pc, kernel.entry) if source is None else None
+        return Place(
+            kernel=kernel.name,
+            source=source or near,
+            near=near is not None,
+            pc=pc,
+            instruction=instruction,
+        )
 
     def kernel(self, name: str | None = None) -> Kernel:
         """The kernel of that name, or the only one.

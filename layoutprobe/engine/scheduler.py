@@ -14,6 +14,7 @@ from layoutprobe.machine.faults import fault
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import CONDITIONS, Block, Executor, Program
 from layoutprobe.machine.registers import Array
+from layoutprobe.place import Place
 
 PATIENCE = 10_000
 """Blocks that one part of the waves may run while another is ready to."""
@@ -56,9 +57,7 @@ class Scheduler:
             cohort = self._next()
             block = blocks.get(cohort.pc)
             if block is None:
-                raise ExecutionError(
-                    "the kernel runs past its last instruction", where={"PC": f"{cohort.pc:#x}"}
-                )
+                raise ExecutionError("the kernel runs past its last instruction", place=Place(pc=cohort.pc))
             self._execute(cohort, block)
             spent += block.length
             if spent > self.budget:
@@ -98,7 +97,7 @@ class Scheduler:
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise ExecutionError(
                 f"the emulator failed on an instruction: {error}",
-                where=self.program.location(block.insts[at]),
+                place=self.program.location(block.insts[at]),
                 hint="this is a bug of layoutprobe: please report it with the code object",
             ) from error
 
@@ -202,15 +201,14 @@ class Scheduler:
     def _deadlock(self) -> ExecutionError:
         return ExecutionError(
             "a barrier can never be passed",
-            where={"kernel": self.program.kernel.name, "PC": f"{self.waiting[0].pc:#x}"},
+            place=Place(kernel=self.program.kernel.name, pc=self.waiting[0].pc),
             kind="barrier",
         )
 
     def _endless(self, block: Block) -> ExecutionError:
-        where = self.program.location(block.last or block.insts[-1])
         return ExecutionError(
             f"the kernel did not end within {self.budget} instructions",
-            where=where,
+            place=self.program.location(block.last or block.insts[-1]),
             hint="look for a loop whose exit condition never holds, or raise the budget",
             kind="budget",
         )

@@ -63,7 +63,7 @@ def findings_of(matrix: str, agreement: Agreement, judged: dict[str, Judged]) ->
     for name, finding in zip(broken, agreement.findings, strict=True):
         # A copy that no output reads is as wrong as the one that is read.
         count = int(judged[name].mismatch.sum()) if name in judged else finding.count
-        named.append((name, replace(finding, where={"matrix": name, **finding.where}, count=count)))
+        named.append((name, replace(finding, place=replace(finding.place, matrix=name), count=count)))
     for name, one in judged.items():
         named += [(name, finding) for finding in one.findings]
     first = "D" if matrix == "C" else matrix

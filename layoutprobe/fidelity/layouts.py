@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -80,7 +81,7 @@ def _use(variant: Variant, found: InstructionLayout, other: InstructionLayout) -
 
 def _place(layout: Layout, at: tuple[int, ...]) -> str:
     """A slot in words; all are of one wave."""
-    return ", ".join(f"{axis} {number}" for axis, number in layout.place(at).items() if axis != "wave")
+    return str(replace(layout.place(at), wave=None, matrix=""))
 
 
 def _lanes(groups: int) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+from layoutprobe.place import Size, in_words
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Status
 
 ORDER: tuple[Status, ...] = ("finding", "undecided", "holds", "skipped")
 """Which status of several sizes counts: the first that occurs."""
 
-Sized = tuple[str, CheckResult]
-"""Size in words, result."""
+Sized = tuple[Size, CheckResult]
+"""A problem size, () where a check has none; and what the check came to."""
 
 
 def merge(results: Sequence[Sized]) -> CheckResult:
@@ -33,7 +33,7 @@ def merge(results: Sequence[Sized]) -> CheckResult:
 
 
 def _findings(results: Sequence[Sized]) -> tuple[Finding, ...]:
-    groups: dict[Hashable, list[tuple[str, Finding]]] = {}
+    groups: dict[Hashable, list[tuple[Size, Finding]]] = {}
     for size, result in results:
         for finding in result.findings:
             groups.setdefault(_cause(finding), []).append((size, finding))
@@ -46,23 +46,23 @@ def _findings(results: Sequence[Sized]) -> tuple[Finding, ...]:
 
 
 def _cause(finding: Finding) -> Hashable:
-    """Equal for findings that differ in size only: by place in the code, and words without numbers."""
-    place = (finding.where.get("line"), finding.where.get("PC"), finding.where.get("instruction"))
-    return finding.check, re.sub(r"\d+", "#", finding.what), place
+    """Equal for findings that differ in size only: by rule, place in the code, and what it is about."""
+    place = finding.place
+    tensor = place.element.matrix if place.element else ""
+    return finding.rule.id, place.source, place.pc, place.matrix, tensor, place.buffer
 
 
-def _placed(finding: Finding, sizes: Sequence[str]) -> Finding:
-    named = [size for size in sizes if size]
-    if not named or "size" in finding.where:
+def _placed(finding: Finding, sizes: Sequence[Size]) -> Finding:
+    named = tuple(size for size in sizes if size)
+    if not named:
         return finding
-    text = named[0] if len(named) == 1 else f"{named[0]} and {len(named) - 1} more"
-    return replace(finding, where={**finding.where, "size": text})
+    return replace(finding, place=replace(finding.place, size=named[0]), sizes=named)
 
 
 def _reasons(results: Sequence[Sized]) -> str:
     """Reasons of the sizes that made the status; said once where all say the same."""
     decisive = min((result.status for _, result in results), key=ORDER.index)
-    reasons = {size: r.reason for size, r in results if r.status == decisive and r.reason}
+    reasons = {in_words(size): r.reason for size, r in results if r.status == decisive and r.reason}
     if len(set(reasons.values())) <= 1:
         return next(iter(reasons.values()), "")
     return "; ".join(f"{size}: {reason}" for size, reason in reasons.items())

@@ -43,7 +43,7 @@ class Deadline(Observer):
             inst = block.last or block.insts[-1]
             raise ExecutionError(
                 f"the launch did not end within {self.seconds:g} seconds",
-                where=self._program.location(inst),
+                place=self._program.location(inst),
                 hint="check a smaller size, or raise limits.seconds",
                 kind="time",
             )
@@ -120,8 +120,8 @@ class KernelRunner:
         )
 
     def _note(self, fault: ExecutionError) -> None:
-        key = (fault.what, fault.where.get("PC"))
-        if all((known.what, known.where.get("PC")) != key for known in self.faults):
+        key = (fault.what, fault.place.pc)
+        if all((known.what, known.place.pc) != key for known in self.faults):
             self.faults.append(fault)
 
     def _factors(self, spec: RunSpec) -> tuple[float, float]:

@@ -11,11 +11,12 @@ from functools import cache
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import memory
-from layoutprobe.checks.base import FAULT_LAWS, Check
+from layoutprobe.checks.base import Check
+from layoutprobe.checks.faults import FAULT_RULES, fault_finding
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
 from layoutprobe.gate.build import Built, build
-from layoutprobe.gate.merge import merge
+from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.isa.store import load_instructions
@@ -91,7 +92,7 @@ class _Session:
         self.reference = reference
         self.step = step
         self.ran = False
-        self.collected: dict[str, list[tuple[str, CheckResult]]] = {check.name: [] for check in checks}
+        self.collected: dict[str, list[Sized]] = {check.name: [] for check in checks}
         self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
 
     def results(self) -> tuple[CheckResult, ...]:
@@ -117,12 +118,12 @@ class _Session:
             subject, _ = self._subject(self.case.sizes[0])
             for check in static:
                 self.step(check.name)
-                self.collected[check.name].append(("", self._apply(check, subject)))
+                self.collected[check.name].append(((), self._apply(check, subject)))
         dynamic = [check for check in self.active if check.per_size]
         if dynamic and self.built.arch is None:
             for check in dynamic:
                 reason = f"the emulator does not execute {self.built.code.target}"
-                self.collected[check.name].append(("", check.undecided(reason)))
+                self.collected[check.name].append(((), check.undecided(reason)))
             return
         for sizes in self.case.sizes if dynamic else ():
             self._one_size(dynamic, sizes)
@@ -154,7 +155,7 @@ class _Session:
             self.step(f"{title}: {check.name}" if title else check.name)
             results[check.name] = self._apply(check, subject)
         for name, result in with_faults(results, runner.faults).items():
-            self.collected[name].append((title, result))
+            self.collected[name].append((tuple(sizes.items()), result))
 
     def _apply(self, check: Check, subject: Subject) -> CheckResult:
         asked: list[Recorded] = []
@@ -199,31 +200,29 @@ def with_faults(
     explained = any(result.findings for result in results.values())
     # The load and the store of one statement go astray together: the store tells more.
     for fault in sorted(faults, key=lambda fault: "store" not in fault.kind):
-        law = FAULT_LAWS.get(fault.kind)
+        rule = FAULT_RULES.get(fault.kind)
+        law = rule.check if rule else None
         if law is not None and (law not in merged or merged[law].status == "skipped"):
             law = memory.NAME
         if law not in merged or (fault.kind.startswith("undefined") and explained):
             continue
         owner = merged[law]
-        pc = fault.where.get("PC")
+        pc = fault.place.pc
         if any(_same_statement(fault, known) for result in merged.values() for known in result.findings):
             continue
-        if pc is None or all(known.where.get("PC") != pc for known in owner.findings):
-            findings = (*owner.findings, fault_finding(law, fault))
+        if pc is None or all(known.place.pc != pc for known in owner.findings):
+            findings = (*owner.findings, fault_finding(fault))
             merged[law] = replace(owner, status="finding", findings=findings, reason="")
     return merged
 
 
 def _same_statement(fault: ExecutionError, known: Finding) -> bool:
-    line = fault.where.get("line")
-    return line is not None and (line, fault.what) == (known.where.get("line"), known.what)
-
-
-def fault_finding(law: str, fault: ExecutionError) -> Finding:
-    """A fault as a finding of a check."""
-    return Finding(law, fault.what, fault.where, fault.expected or "", fault.observed or "", fault.hint or "")
+    line = fault.place.line
+    return bool(line) and (line, fault.what) == (known.place.line, known.what)
 
 
 def _stopped(fault: ProbeError) -> str:
-    place = ", ".join(f"{key} {fault.where[key]}" for key in ("line", "PC") if key in fault.where)
+    place = ", ".join(
+        f"{key} {fault.where[key]}" for key in ("line", "near line", "PC") if key in fault.where
+    )
     return f"the run stopped early: {fault.what}" + (f" ({place})" if place else "")

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.fit import Fit, affine_conditions, fit_sum, fit_xor
-from layoutprobe.layouts.layout import FIELD_NAMES, HOLE, Layout
+from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.place import FIELD_NAMES
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.fit import affine_conditions, fit_xor
-from layoutprobe.layouts.layout import FIELD_NAMES, HOLE, Layout
+from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.place import FIELD_NAMES
 
 Vector = tuple[int, int]
 """(row, col) that one bit of a coordinate flips."""

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.place import Place, Register, field_bits
+
 HOLE = -1
 """Row and column of a slot that holds no element of the matrix."""
 
 UNKNOWN = -2
 """A coordinate that the observation leaves open: the slot holds one of several elements."""
-
-FIELD_NAMES = {64: "", 32: "", 16: "half", 8: "byte", 4: "nibble"}
-"""What a field of a VGPR is called, by its width in bits."""
 
 
 def element_name(matrix: str, row: int, col: int) -> str:
@@ -85,14 +84,17 @@ class Layout:
         """The element of a slot in words: "A[3][6]", "A[3][?]", "no element of A"."""
         return element_name(self.matrix, int(self.row[slot]), int(self.col[slot]))
 
-    def place(self, slot: tuple[int, ...]) -> dict[str, object]:
-        """A slot by the names of its axes, in the order of a finding."""
+    def place(self, slot: tuple[int, ...]) -> Place:
+        """A slot by the names of its axes; the register is counted within the operand."""
         wave, lane, vgpr, field = (int(x) for x in slot)
         first = vgpr * max(1, self.field_bits // 32)
-        where: dict[str, object] = {"wave": wave, "lane": lane, "vgpr": first}
-        if name := FIELD_NAMES.get(self.field_bits, "field"):
-            where[name] = ("low", "high")[field] if self.fields == 2 else field
-        return where
+        return Place(
+            wave=wave,
+            lane=lane,
+            register=Register("VGPR", first),
+            bits=field_bits(field, self.field_bits),
+            matrix=self.matrix,
+        )
 
     def __repr__(self) -> str:
         rows, cols = self.shape

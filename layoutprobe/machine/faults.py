@@ -15,6 +15,7 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import LaunchFacts
 from layoutprobe.machine.memory import BASE_ADDRESS, Region
 from layoutprobe.machine.registers import Array
+from layoutprobe.place import Place
 
 _NULL_PAGE = 4096
 
@@ -32,8 +33,8 @@ def fault(
 ) -> ExecutionError:
     """The error for the first lane that is set in `bad`; for `kind` see ExecutionError."""
     observed = None if address is None else f"byte address {_first(c, address, bad)}"
-    where = _where(c, inst, bad)
-    return ExecutionError(what, where=where, expected=expected, observed=observed, hint=hint, kind=kind)
+    place = _place(c, inst, bad)
+    return ExecutionError(what, place=place, expected=expected, observed=observed, hint=hint, kind=kind)
 
 
 def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -> ExecutionError:
@@ -49,7 +50,7 @@ def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -
         kind = "" if 0 <= at < c.machine.facts.packet else "global-load"
     return ExecutionError(
         f"global access of {size} bytes outside every allocation",
-        where=_where(c, inst, bad),
+        place=_place(c, inst, bad),
         expected=f"an address inside {region.name} ({region.end - region.start} bytes), the nearest allocation",
         observed=f"address {at & 0xFFFF_FFFF_FFFF_FFFF:#x}: {_distance(region, first)}",
         hint=hint,
@@ -57,13 +58,13 @@ def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -
     )
 
 
-def _where(c: Cohort, inst: Inst, bad: Array) -> dict[str, object]:
+def _place(c: Cohort, inst: Inst, bad: Array) -> Place:
     """The instruction, and workgroup, wave and lane of the first lane that is set in `bad`."""
     position, lane = (int(x) for x in np.argwhere(np.broadcast_to(bad, c.exec.shape))[0])
     waves, wave = c.machine.waves, int(c.waves[position])
-    group = tuple(int(x) for x in waves.group_id[wave])
-    place = {"workgroup": group, "wave": int(waves.index[wave]), "lane": lane}
-    return {"PC": f"{inst.pc:#x}", "instruction": inst.name} | place
+    x, y, z = (int(i) for i in waves.group_id[wave])
+    index = int(waves.index[wave])
+    return Place(pc=inst.pc, instruction=inst.name, workgroup=(x, y, z), wave=index, lane=lane)
 
 
 def _first(c: Cohort, values: Array, bad: Array) -> int:

@@ -22,6 +22,7 @@ from layoutprobe.machine.cohort import Cohort, pack_mask
 from layoutprobe.machine.machine import LaunchFacts, Machine, Waves
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, ArenaPlan, Region, address
 from layoutprobe.machine.registers import POISON, RegisterFile
+from layoutprobe.place import Place
 
 MAX_MEMORY = 8 << 30
 """Bytes that buffers may take; a launch that wants more is refused."""
@@ -180,7 +181,7 @@ def check_launchable(kernel: Kernel, block: Extent, lds_size: int, lds_limit: in
         UsageError: too much LDS, an empty or too large workgroup.
     """
     if kernel.uses_dynamic_stack:
-        raise ExecutionError("the kernel needs a stack of unknown size", where={"kernel": kernel.name},
+        raise ExecutionError("the kernel needs a stack of unknown size", place=Place(kernel=kernel.name),
                              hint="avoid recursion, calls through pointers, and alloca")  # fmt: skip
     if lds_size > lds_limit:
         raise UsageError(f"the workgroup needs {lds_size} bytes of LDS", where={"kernel": kernel.name},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError
@@ -11,6 +11,7 @@ from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
+from layoutprobe.place import Place
 
 Executor = Callable[[Cohort], None]
 Condition = Callable[[Cohort], Array]
@@ -73,17 +74,14 @@ class Program:
         """Every instruction, block by block."""
         return (inst for block in self.blocks.values() for inst in block.listing)
 
-    def location(self, inst: Inst) -> dict[str, object]:
+    def location(self, inst: Inst) -> Place:
         """Kernel, source line, PC and instruction, for an error."""
-        where: dict[str, object] = {"kernel": self.kernel.name}
-        line = self.code.lines.find(inst.pc)
-        if line:
-            where["line"] = line
-        return where | {"PC": f"{inst.pc:#x}", "instruction": inst.name}
+        return self.code.place(self.kernel, inst.pc, inst.name)
 
     def located(self, error: ExecutionError, inst: Inst) -> ExecutionError:
         """An error that an instruction raised, now with kernel and source line."""
-        error.where = self.location(inst) | error.where
+        who = error.place
+        error.put(replace(self.location(inst), workgroup=who.workgroup, wave=who.wave, lane=who.lane))
         return error
 
 
@@ -123,7 +121,7 @@ def build_program(
         shown = lines[:20] + ([f"... and {len(lines) - 20} more"] if len(lines) > 20 else [])
         raise ExecutionError(
             "the emulator does not know these instructions:\n    " + "\n    ".join(shown),
-            where={"kernel": kernel.name},
+            place=Place(kernel=kernel.name),
             hint="run on a card, or report the instructions",
         )
     return Program(code, kernel, blocks)

@@ -1,9 +1,64 @@
-"""Something that is wrong, in words for the author of a kernel."""
+"""Something that is wrong, as data: which rule was broken, where, and what was seen."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
+
+from layoutprobe.place import Place, Size
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One way of being wrong.
+
+    Attributes:
+        id: "check/short-name". Stable: reports, suppressions and code scanning refer to it.
+        title: what is wrong, in one line.
+        why: what follows from it, and why it is wrong.
+        mend: how it is usually mended.
+    """
+
+    id: str
+    title: str
+    why: str
+    mend: str
+
+    @property
+    def check(self) -> str:
+        """The check that it belongs to."""
+        return self.id.partition("/")[0]
+
+    @property
+    def explanation(self) -> str:
+        """A paragraph for somebody who meets it for the first time."""
+        return f"{self.why}\n\nTo mend it: {self.mend}"
+
+
+Role = Literal["loaded by", "stored by", "computed by", "used by", "written by", "let go by"]
+"""What another place has to do with a finding."""
+
+
+@dataclass(frozen=True)
+class Related:
+    """Another place that a finding is about.
+
+    Attributes:
+        role: what happened there to the value, or to the bytes.
+        place: where.
+    """
+
+    role: Role
+    place: Place
+
+    def __str__(self) -> str:
+        """ "stored by ds_store_b128 at gemm.hip:73 (wave 4, lane 2)"."""
+        known = self.place.named()
+        # A load is in the lane that the finding names, or in that of the store before it.
+        shown = ("LDS byte",) if self.role == "loaded by" else ("wave", "lane", "VGPR")
+        details = ", ".join(f"{name} {known[name]}" for name in shown if name in known)
+        return f"{self.role} {self.place.site}" + (f" ({details})" if details else "")
 
 
 @dataclass(frozen=True)
@@ -11,21 +66,33 @@ class Finding:
     """Something that is wrong, in words for the kernel's author.
 
     Attributes:
-        check: short name of the law that was broken ("operand-layout", "replication"...).
+        rule: which rule was broken.
         what: one sentence: the diagnosis.
-        where: ordered name -> value: wave, lane, vgpr, half, LDS byte, source line...
+        place: where it shows first.
         expected, observed: the element or value in words.
         hint: the next step.
         count: how many slots show it (one root cause is one finding).
-        came_from: where the wrong value came from: the load that wrote the register, the store that
-            wrote the LDS byte; "" where unknown.
+        related: where the wrong value came from: the load that wrote the register, the store that
+            wrote the LDS byte; or the other side of a race. Empty where unknown.
+        sizes: all problem sizes that show it, the first of which `place` and the rest are about.
     """
 
-    check: str
+    rule: Rule
     what: str
-    where: Mapping[str, object] = field(default_factory=dict)
+    place: Place = field(default_factory=Place)
     expected: str = ""
     observed: str = ""
     hint: str = ""
     count: int = 1
-    came_from: str = ""
+    related: Sequence[Related] = ()
+    sizes: tuple[Size, ...] = ()
+
+    @property
+    def check(self) -> str:
+        """Short name of the law that was broken."""
+        return self.rule.check
+
+    @property
+    def came_from(self) -> str:
+        """The related places in words; "" where there are none."""
+        return ", ".join(map(str, self.related))

@@ -25,6 +25,7 @@ from layoutprobe.report.finding import Finding
 from layoutprobe.solver.diagnose import Diagnosis, diagnose
 from layoutprobe.solver.hypotheses import Suspect
 from layoutprobe.solver.interaction import Interaction
+from layoutprobe.solver.rules import OPERAND_RULES, STORE_RULES
 
 Ints = NDArray[np.int64]
 Origins = Mapping[str, NDArray[np.int64]]
@@ -295,9 +296,9 @@ def _finding(name: str, side: _Side, mismatch: NDArray[np.bool_]) -> tuple[Diagn
     slot = tuple(int(x) for x in np.argwhere(mismatch)[0])
     form = explain(layout)
     return cause, Finding(
-        check="epilogue" if name == "D" else "operand-layout",
+        (STORE_RULES if name == "D" else OPERAND_RULES)[cause.name],
         what=cause.what + (f"; the slots hold {form}" if form else ""),
-        where=layout.place(slot),
+        place=layout.place(slot),
         expected=needed.element(slot),
         observed=layout.element(slot),
         hint=cause.hint,

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.report.finding import Finding
-
-NAME = "replication"
+from layoutprobe.solver.rules import COPIES_DIFFER
 
 Mask = NDArray[np.bool_]
 
@@ -83,9 +82,9 @@ def copies_finding(
     other = partner_of(lane, live[:, vgpr, field], period)
     what, hint = in_words(loaded.matrix, lane, other, period)
     return Finding(
-        NAME,
+        COPIES_DIFFER,
         what,
-        {"matrix": loaded.matrix, **loaded.place(slot)},
+        loaded.place(slot),
         expected=f"{needed.element(slot)}, as in lane {other}",
         observed=loaded.element(slot),
         hint=hint,

@@ -22,6 +22,10 @@ from layoutprobe.solver.hypotheses import COPY, HYPOTHESES, Suspect
 UNEXPLAINED = "unexplained"
 BEYOND = "beyond-edge"
 """Name of the diagnosis that a ragged tile's tail is not zero."""
+OTHER_STEP = "other-step"
+"""Name of the diagnosis that an operand is of another K step than its partner."""
+OTHER_MATRIX = "other-matrix"
+"""Name of the diagnosis that an operand holds elements of another matrix only."""
 LDS_ADDRESSES = ("lds-one-sided", "lds-stride")
 """Diagnoses that mean addresses in LDS."""
 _LDS_TILES = (16, 32, 64, 128, 256)
@@ -108,7 +112,7 @@ def diagnose_executions(suspect: Suspect, *, copies_differ: bool) -> Diagnosis:
         )
     if suspect.matrix in "AB" and (steps := _steps_apart(suspect)):
         return Diagnosis(
-            "other-step",
+            OTHER_STEP,
             f"{suspect.matrix} holds elements of another K step than its partner: {steps}",
             "is a buffer of LDS or registers read before the new tile is in it, or the wrong one of two?",
         )

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.observe import Raw
+from layoutprobe.solver.rules import DOUBLED, FOREIGN, LOST, NEVER_WRITTEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,38 +92,39 @@ def store_findings(epilogue: Epilogue) -> tuple[Finding, ...]:
     """What is wrong with the stores whatever the instruction needs: gaps, lost slots, duplicates."""
     findings = []
     lost, twice = epilogue.stores == 0, epilogue.stores > 1
-    letter = epilogue.layout.matrix
-    for mask, what, hint in (
+    for mask, rule, what, hint in (
         (
             epilogue.unwritten,
+            NEVER_WRITTEN,
             "elements of C that the epilogue never wrote",
             "check its row and column formula",
         ),
         (
             epilogue.foreign,
+            FOREIGN,
             "elements of C that hold no accumulator's value",
             "is C scaled, or stored by others?",
         ),
     ):
         if mask.any():
             row, col = (int(x) for x in np.argwhere(mask)[0])
-            findings.append(
-                Finding("epilogue", what, {"row": row, "col": col}, hint=hint, count=int(mask.sum()))
-            )
-    for mask, what, hint in (
+            place = Place(element=Element("C", (row, col)))
+            findings.append(Finding(rule, what, place, hint=hint, count=int(mask.sum())))
+    for mask, rule, what, hint in (
         (
             lost,
+            LOST,
             "accumulator slots that reached no element of C",
             "overwritten by another store, or out of bounds",
         ),
         (
             twice,
+            DOUBLED,
             "accumulator slots that were stored to several elements of C",
             "does the grid cover C twice?",
         ),
     ):
         if mask.any():
-            wave, lane, vgpr, _ = (int(x) for x in np.argwhere(mask)[0])
-            where = {"matrix": letter, "wave": wave, "lane": lane, "vgpr": vgpr}
-            findings.append(Finding("epilogue", what, where, hint=hint, count=int(mask.sum())))
+            place = epilogue.layout.place(tuple(np.argwhere(mask)[0]))
+            findings.append(Finding(rule, what, place, hint=hint, count=int(mask.sum())))
     return tuple(findings)

@@ -91,12 +91,15 @@ class Hypothesis:
         matrices: operands that it can hit.
         guesses: from a suspect to the layouts that this failure would leave, each with its sentence.
         hint: the next step for the kernel's author.
+        title, why: of its rules, see `Rule`.
     """
 
     name: str
     matrices: str
     guesses: Callable[[Suspect], Iterator[Guess]]
     hint: str
+    title: str
+    why: str
 
 
 def _transposed(suspect: Suspect) -> Iterator[Guess]:
@@ -270,22 +273,111 @@ def _folded(suspect: Suspect) -> Iterator[Guess]:
 
 
 HYPOTHESES: tuple[Hypothesis, ...] = (
-    Hypothesis("transposed", "ABCD", _transposed, "exchange the two indices of this access"),
-    Hypothesis("halves-swapped", "AB", _halves_swapped, "the lower k goes into the low bits of a VGPR"),
-    Hypothesis("lds-one-sided", "AB", _lds_one_sided, "use one index function for the store and the load"),
-    Hypothesis("lds-stride", "AB", _wrong_stride, "use one row stride for the store and the load"),
-    Hypothesis("k-exchanged", "AB", _k_exchanged, "check the order in which vectors along k are joined"),
-    Hypothesis("half-wave-rows", "CD", _half_rows, "use the row formula of this instruction in the epilogue"),
-    Hypothesis("half-wave-ignored", "CD", _no_half_wave, "add the half-wave's rows: see the needed form"),
+    Hypothesis(
+        "transposed",
+        "ABCD",
+        _transposed,
+        "exchange the two indices of this access",
+        "rows and columns are exchanged",
+        "Every slot holds the element whose row and column are exchanged: the two indices of one access "
+        "stand in the wrong order, or the tile lies the other way round in memory. On a symmetric or "
+        "constant matrix the result is right, on any other it is not.",
+    ),
+    Hypothesis(
+        "halves-swapped",
+        "AB",
+        _halves_swapped,
+        "the lower k goes into the low bits of a VGPR",
+        "the fields within every VGPR are in reverse order",
+        "The instruction takes the element of the lowest k from the lowest bits of a VGPR. Here the fields "
+        "are packed the other way round, so that each k meets another one.",
+    ),
+    Hypothesis(
+        "lds-one-sided",
+        "AB",
+        _lds_one_sided,
+        "use one index function for the store and the load",
+        "LDS is written with one scheme and read with another",
+        "A swizzle or padding stands on one side only: the store and the load compute the byte of an element "
+        "by two functions, so the load returns another element of the tile.",
+    ),
+    Hypothesis(
+        "lds-stride",
+        "AB",
+        _wrong_stride,
+        "use one row stride for the store and the load",
+        "rows of LDS are read at another distance than they were written",
+        "The row stride of the store and of the load differ. Row 0 is right, and every further row is off by "
+        "more.",
+    ),
+    Hypothesis(
+        "k-exchanged",
+        "AB",
+        _k_exchanged,
+        "check the order in which vectors along k are joined",
+        "neighbouring groups of k are exchanged",
+        "Vectors along k are joined in another order than the partner's, so that products of different k are "
+        "added. The same exchange in A and in B would be right.",
+    ),
+    Hypothesis(
+        "half-wave-rows",
+        "CD",
+        _half_rows,
+        "use the row formula of this instruction in the epilogue",
+        "the epilogue takes another row formula than the instruction has",
+        "Which rows the two half-waves hold differs between architectures: every other row on RDNA3, "
+        "consecutive ones on RDNA4. The store uses the formula of the other one.",
+    ),
+    Hypothesis(
+        "half-wave-ignored",
+        "CD",
+        _no_half_wave,
+        "add the half-wave's rows: see the needed form",
+        "the epilogue ignores in which half-wave a lane is",
+        "Lanes of the upper half-wave hold other rows than those of the lower one. The store's row does not "
+        "depend on lane / 16, so both store to one place and one of them is lost.",
+    ),
     Hypothesis(
         "half-waves-exchanged",
         "CD",
         _half_waves_exchanged,
         "check which rows lane / 16 stands for in the store",
+        "the half-waves are exchanged",
+        "Every lane stores what the lane across the half-wave should.",
     ),
-    Hypothesis("shifted", "ABCD", _shifted, "look for a wrong stride or tile offset"),
-    Hypothesis("other-wave", "ABCD", _other_wave, "check how the wave's number becomes a tile offset"),
-    Hypothesis("folded", "ABCD", _folded, "look for an index that is masked or divided too much"),
-    Hypothesis(COPY, "AB", _half_wave_copy, "index with lane % 16, so that both half-waves load it"),
+    Hypothesis(
+        "shifted",
+        "ABCD",
+        _shifted,
+        "look for a wrong stride or tile offset",
+        "every element comes from a constant distance away",
+        "All slots are off by the same number of rows and columns: a tile offset or a base address is wrong.",
+    ),
+    Hypothesis(
+        "other-wave",
+        "ABCD",
+        _other_wave,
+        "check how the wave's number becomes a tile offset",
+        "waves hold the tile that belongs to another wave",
+        "Within a wave everything is right, but the wave has the tile of another one.",
+    ),
+    Hypothesis(
+        "folded",
+        "ABCD",
+        _folded,
+        "look for an index that is masked or divided too much",
+        "rows or columns fold onto others",
+        "Several rows or columns hold the elements of one: an index lost a bit to a mask, a remainder or a "
+        "division, and the elements that it would have reached are never used.",
+    ),
+    Hypothesis(
+        COPY,
+        "AB",
+        _half_wave_copy,
+        "index with lane % 16, so that both half-waves load it",
+        "one half-wave holds no copy of the operand",
+        "On RDNA3 the instruction wants A and B in both half-waves. One of them was loaded with other "
+        "elements or none, so half of the result is wrong.",
+    ),
 )
 """Failure classes, most telling first: the first exact one is named."""

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.report.finding import Finding
+from layoutprobe.solver.diagnose import UNEXPLAINED
 from layoutprobe.solver.movement import Movement
+from layoutprobe.solver.rules import OPERAND_RULES
 
 Mask = NDArray[np.bool_]
 
@@ -40,9 +42,9 @@ def contradiction(moved: Movement, needed: Layout, live: Mask, mismatch: Mask) -
     slot = tuple(np.argwhere(live)[0])
     matrix = needed.matrix
     return Finding(
-        "operand-layout",
+        OPERAND_RULES[UNEXPLAINED],
         f"slots of {matrix} hold other elements than the instruction needs",
-        where={"matrix": matrix, **needed.place(slot)},
+        needed.place(slot),
         expected=needed.element(slot),
         observed=moved.layout.element(slot),
         hint="a pattern that tells all elements apart, such as rowcol, will name the cause",

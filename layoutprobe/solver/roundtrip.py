@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from layoutprobe.layouts.explain import explain_lds
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
 from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.movement import Cells
+from layoutprobe.solver.rules import LOAD_OFF_SCHEME, STORE_OFF_SCHEME
 
 Mask = NDArray[np.bool_]
 
@@ -40,9 +42,9 @@ def roundtrip_findings(
         names = ("col", "row") if turned else ("row", "col")
         return (
             Finding(
-                "lds-store",
+                STORE_OFF_SCHEME,
                 f"the store does not follow the LDS scheme `{lds}`",
-                where={"matrix": loaded.matrix, "LDS byte": cell * 2},
+                Place(matrix=loaded.matrix, lds_byte=cell * 2),
                 expected=element_name(loaded.matrix, int(want_row[cell]), int(want_col[cell]))
                 + f", as index = {scheme.formula(shape, *names)}",
                 observed=element_name(loaded.matrix, int(cells.row[cell]), int(cells.col[cell]))
@@ -56,10 +58,10 @@ def roundtrip_findings(
         followed = _scheme_of_load(loaded, asked, cells, turned)
         return (
             Finding(
-                "lds-load",
+                LOAD_OFF_SCHEME,
                 f"LDS follows the scheme `{lds}`, but the load "
                 + (f"follows `{followed}`" if followed else "returns other elements than it asks for"),
-                where={"matrix": loaded.matrix, **loaded.place(slot)},
+                loaded.place(slot),
                 expected=asked.element(slot),
                 observed=loaded.element(slot),
                 hint="check row, column and index function of the load",

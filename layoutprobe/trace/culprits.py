@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.solver.diagnose import Diagnosis, beyond_slots, diagnose_executions, wrong_slots
+from layoutprobe.solver.diagnose import (
+    OTHER_MATRIX,
+    Diagnosis,
+    beyond_slots,
+    diagnose_executions,
+    wrong_slots,
+)
 from layoutprobe.solver.hypotheses import Suspect
 from layoutprobe.solver.product import FOREIGN, NOWHERE, origin_of
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
@@ -309,4 +315,4 @@ def _foreign(suspect: Suspect, views: list[_View]) -> Diagnosis | None:
     if lines is None or not (lines[[view.at for view in views]] == FOREIGN).all():
         return None
     what = f"slots of {suspect.matrix} hold elements of another matrix"
-    return Diagnosis("other-matrix", what, "does the load begin at the tile of this matrix?")
+    return Diagnosis(OTHER_MATRIX, what, "does the load begin at the tile of this matrix?")

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from layoutprobe.report.finding import Finding
+from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.solver import copies
 from layoutprobe.solver.diagnose import BEYOND
 from layoutprobe.solver.product import UNDEFINED, ZERO
 from layoutprobe.trace.analysis import Analysis
 from layoutprobe.trace.copies import DifferingCopy
 from layoutprobe.trace.culprits import Culprit
-from layoutprobe.trace.load_path import in_words, load_paths
+from layoutprobe.trace.load_path import load_paths, related
 from layoutprobe.trace.operands import Slot
 from layoutprobe.trace.places import slot_place
 from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Subject
 
 
-def culprit_finding(subject: Subject, analysis: Analysis, culprit: Culprit, check: str) -> Finding:
-    """A culprit, without the loads that its value came from."""
+def culprit_finding(
+    subject: Subject, analysis: Analysis, culprit: Culprit, rules: Mapping[str, Rule]
+) -> Finding:
+    """A culprit, without the loads that its value came from; `rules`: by the name of the diagnosis."""
     slot, what = culprit.slot, culprit.diagnosis.what
     matrix = slot.executions.letter(slot.matrix)
     if slot.executions.swapped and slot.matrix in "AB":
         what += f" (the kernel feeds {matrix}, transposed, as the instruction's {slot.matrix})"
     needed = needed_element(analysis.problem, culprit)
     return Finding(
-        check,
+        rules[culprit.diagnosis.name],
         what,
         slot_place(subject, analysis.operands.waves, slot),
         expected=f"zero, as there is no {needed}" if culprit.diagnosis.name == BEYOND else needed,
@@ -38,13 +41,13 @@ def culprit_finding(subject: Subject, analysis: Analysis, culprit: Culprit, chec
     )
 
 
-def copy_finding(subject: Subject, analysis: Analysis, copy: DifferingCopy, check: str) -> Finding:
+def copy_finding(subject: Subject, analysis: Analysis, copy: DifferingCopy, rule: Rule) -> Finding:
     """Copies that differ, with the loads that the wrong one came from."""
     slot, other = copy.slot, copy.other
     matrix = slot.executions.letter(slot.matrix)
     what, hint = copies.in_words(matrix, slot.lane, other.lane, subject.copies_every)
     found = Finding(
-        check,
+        rule,
         what,
         slot_place(subject, analysis.operands.waves, slot),
         expected=f"{_copied(analysis.problem, other)}, as in lane {other.lane}",
@@ -58,7 +61,7 @@ def copy_finding(subject: Subject, analysis: Analysis, copy: DifferingCopy, chec
 def with_load_path(subject: Subject, finding: Finding, slot: Slot) -> Finding:
     """The finding with the loads that the slot's value came from, where they could be followed."""
     path = load_paths(subject).get(slot.target, ())
-    return replace(finding, came_from=in_words(subject, path)) if path else finding
+    return replace(finding, related=related(subject, path))
 
 
 def needed_element(problem: Problem, culprit: Culprit) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.load_path import FollowBack, LoadPaths, Step, Target
+from layoutprobe.report.finding import Related, Role
 from layoutprobe.trace.copies import differing_copies
 from layoutprobe.trace.culprits import culprits_of
-from layoutprobe.trace.places import site
+from layoutprobe.trace.places import where
 from layoutprobe.trace.subject import RunSpec, Subject
 
 Path = tuple[Step, ...]
@@ -31,18 +34,18 @@ def _load_paths(subject: Subject) -> Mapping[Target, Path]:
     return subject.run(RunSpec("integers", (follow,)), partial=True).record(LoadPaths).paths
 
 
-def in_words(subject: Subject, path: Sequence[Step]) -> str:
-    """ "ds_load_b128 at x.hip:82 (LDS byte 64), stored by ds_store_b128 at x.hip:73 (wave 4, lane 2), ..."."""
-    parts: list[str] = []
-    for before, step in zip((None, *path), path, strict=False):
-        text = site(subject, step.inst)
-        if before is not None and before.lds_byte is not None and Kind.LOAD not in step.inst.kind:
-            text = f"stored by {text} (wave {step.who.wave}, lane {step.who.lane})"
-        else:
-            text = f"from {text}" if parts else text
-            text += f" (LDS byte {step.lds_byte})" if step.lds_byte is not None else ""
-        parts.append(text)
-    return ", ".join(parts)
+def related(subject: Subject, path: Sequence[Step]) -> tuple[Related, ...]:
+    """The steps of a value, from the load that a register got it from back to where it began."""
+    return tuple(
+        Related(_role(step.inst), replace(where(subject, step.inst, step.who), lds_byte=step.lds_byte))
+        for step in path
+    )
+
+
+def _role(inst: Inst) -> Role:
+    if Kind.LOAD in inst.kind:
+        return "loaded by"
+    return "stored by" if inst.kind & (Kind.STORE | Kind.ATOMIC) else "computed by"
 
 
 def lds_byte(path: Sequence[Step]) -> int | None:

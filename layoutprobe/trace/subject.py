@@ -146,11 +146,7 @@ class Subject:
 
     def line(self, pc: int) -> str:
         """ "file:line" of a PC, "" where unknown."""
-        return self.code.lines.find(pc) or ""
-
-    def near_line(self, pc: int) -> str:
-        """ "file:line" of the nearest instruction of the kernel before a PC that has one, "" where none."""
-        return self.code.lines.near(pc, self.kernel.entry) or ""
+        return str(self.code.lines.find(pc) or "")
 
     def once(self, make: Callable[[Subject], Made]) -> Made:
         """What a function says of this subject: worked out when first asked for, then remembered."""

@@ -49,7 +49,7 @@ def test_fault_is_found_and_named(fault: Fault, verdict: KernelVerdict) -> None:
     if fault.check != NUMERICS and not any("never written" in finding.what for finding in named):
         assert any(_stands_in_a_source(fault, finding) for finding in named), named
     # One cause is one finding, of a check and a matrix.
-    shown = Counter((finding.check, finding.where.get("matrix")) for finding in verdict.findings)
+    shown = Counter((finding.check, finding.place.matrix) for finding in verdict.findings)
     for (check, _), times in shown.items():
         assert times <= (fault.times if check == fault.check else 1), shown
 
@@ -84,9 +84,7 @@ def _text(finding: Finding) -> str:
 def _stands_in_a_source(fault: Fault, finding: Finding) -> bool:
     """The finding, or where its value came from, names lines that exist in the kernel or its helpers."""
     sources = {path.name: path for path in (kernels()[fault.kernel].file, GEMM / HELPERS)}
-    places = SITE.findall(
-        f"{finding.where.get('line') or finding.where.get('near line')} {finding.came_from}"
-    )
+    places = SITE.findall(f"{finding.place.source} {finding.came_from}")
     added = sum(edit.new.count("\n") - edit.old.count("\n") for edit in fault.edits if isinstance(edit, Edit))
     lines = {name: len(path.read_text().splitlines()) + max(added, 0) for name, path in sources.items()}
     return bool(places) and all(1 <= int(line) <= lines.get(name, 0) for name, line in places)

@@ -98,8 +98,8 @@ def test_a_limit_makes_it_a_finding() -> None:
     assert finding.what.startswith(
         "LDS accesses take 2.00 times their conflict-free cycles; the worst is ds_load_b32"
     )
-    assert finding.where["instruction"] == "ds_load_b32"
-    assert (finding.where["workgroup"], finding.where["wave"]) == ((0, 0, 0), 0)
+    assert finding.place.instruction == "ds_load_b32"
+    assert (finding.place.workgroup, finding.place.wave) == ((0, 0, 0), 0)
     assert finding.expected == "at most 1.9 (limit bank_conflicts)"
     assert finding.observed == "2.00 for this instruction: up to 2 cycles instead of 1"
 

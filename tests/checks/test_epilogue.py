@@ -68,13 +68,13 @@ def test_a_misplaced_accumulator_is_shown_at_its_store(tmp_path: Path, name: str
     results = tiled(tmp_path, edit, sizes=(INTERIOR,))
     finding = only(results[NAME])
     assert words in finding.what
-    where = finding.where
-    assert (where["kernel"], where["line"]) == ("gemm", line(tmp_path, STORE))
-    assert str(where["instruction"]).startswith("global_store_b32")
-    assert (where["workgroup"], where["wave"], where["lane"]) == ((0, 0, 0), 0, lane)
+    place = finding.place
+    assert (place.kernel, place.line) == ("gemm", line(tmp_path, STORE))
+    assert place.instruction.startswith("global_store_b32")
+    assert (place.workgroup, place.wave, place.lane) == ((0, 0, 0), 0, lane)
     assert (finding.expected, finding.observed) == (expected, f"stored to {observed}")
     matrix = f"v_wmma_f32_16x16x16_f16 at {line(tmp_path, 'acc = __builtin')}"
-    assert finding.came_from.startswith(f"{matrix}, in wave 0 lane {lane} VGPR v")
+    assert finding.came_from.startswith(f"computed by {matrix} (wave 0, lane {lane}, VGPR v")
     assert results["operand-provenance"].status == "holds", "what is added up is right"
     numerics = only(results["numerics"]).what
     assert NUMERICS.get(name, "C is wrong on small integers: nearly all elements are wrong") in numerics
@@ -97,12 +97,14 @@ def test_an_accumulator_stored_to_several_elements(tmp_path: Path, name: str) ->
     value, count, element, other = COPIED[name]
     finding = only(tiled(tmp_path, ("alpha * acc[v]", value), sizes=(INTERIOR,))[NAME])
     assert finding.what.startswith("elements of C hold the accumulator of another element")
-    assert finding.where["line"] == line(tmp_path, STORE)
-    assert (finding.where["element"], finding.count) == (element, count)
+    assert finding.place.line == line(tmp_path, STORE)
+    assert (str(finding.place.element), finding.count) == (element, count)
     assert finding.observed.startswith(f"that of {other}, which ")
-    lane = finding.where["lane"]
+    lane = finding.place.lane
     matrix = f"v_wmma_f32_16x16x16_f16 at {line(tmp_path, 'acc = __builtin')}"
-    assert finding.came_from.startswith(f"{matrix}, in wave {finding.where['wave']} lane {lane} VGPR v")
+    assert finding.came_from.startswith(
+        f"computed by {matrix} (wave {finding.place.wave}, lane {lane}, VGPR v"
+    )
 
 
 def test_a_constant_is_no_accumulator(tmp_path: Path) -> None:
@@ -117,7 +119,7 @@ def test_elements_that_are_never_written(tmp_path: Path) -> None:
     results = tiled(tmp_path, ("row < M && col < N", "row < M && col < N - 1"))
     finding = only(results[NAME])
     assert finding.what == "elements of C are never written: column 63 (64 of 4096)"
-    assert (finding.where["element"], finding.count) == ("C[0][63]", 64 + 40)
+    assert (str(finding.place.element), finding.count) == ("C[0][63]", 64 + 40)
     assert results["operand-provenance"].status == "holds"
 
 
@@ -146,18 +148,19 @@ def test_elements_that_are_written_twice_name_both_writers(tmp_path: Path) -> No
     results = tiled(tmp_path, ("    if (row < M", early), sizes=(INTERIOR,))
     finding = only(results[NAME])
     assert finding.what == "elements of C are written more than once: rows 0, 32 of column 5 (2 of 4096)"
-    assert finding.where["element"] == "C[0][5]"
+    assert str(finding.place.element) == "C[0][5]"
     assert finding.expected == "one store"
-    there = finding.observed.split("line ")[1].split(",")[0]
-    assert {finding.where["line"], there} == {line(tmp_path, "C[row * N + 5] = 0"), line(tmp_path, STORE)}
-    assert finding.observed.startswith("3 stores; another is by ")
+    there = finding.related[0].place.line
+    assert {finding.place.line, there} == {line(tmp_path, "C[row * N + 5] = 0"), line(tmp_path, STORE)}
+    assert finding.observed == "3 stores"
+    assert finding.related[0].role == "written by"
 
 
 def test_a_store_outside_every_buffer(tmp_path: Path) -> None:
     results = tiled(tmp_path, ("if (row < M && col < N)", ""), sizes=(RAGGED,))
     finding = only(results[NAME])
     assert finding.what == "global access of 4 bytes outside every allocation"
-    assert finding.where["line"] == line(tmp_path, STORE)
+    assert finding.place.line == line(tmp_path, STORE)
     assert "buffer C (9120 bytes)" in finding.expected
     assert results["operand-provenance"].status == "undecided", "a run that stopped proves nothing"
     assert results["numerics"].status == "undecided"
@@ -169,8 +172,8 @@ def test_a_store_into_the_padding_between_rows(tmp_path: Path) -> None:
     results = direct(tmp_path, padding=3, edits=(edit,), sizes=(RAGGED,))
     finding = only(results[NAME])
     assert finding.what == "the kernel stores into the padding between rows of C"
-    assert finding.where["line"] == line(tmp_path, "C[row * c_row + col] =")
-    assert (finding.where["byte"], finding.count) == (57 * 4, 40)
+    assert finding.place.line == line(tmp_path, "C[row * c_row + col] =")
+    assert (finding.place.buffer_byte, finding.count) == (57 * 4, 40)
 
 
 def test_a_store_into_an_input(tmp_path: Path) -> None:
@@ -181,7 +184,7 @@ def test_a_store_into_an_input(tmp_path: Path) -> None:
     results = direct(tmp_path, edits=(edit,), sizes=(INTERIOR,))
     assert any(f.what == "the kernel stores into A, which is an input" for f in results[NAME].findings)
     found = next(f for f in results[NAME].findings if "an input" in f.what)
-    assert found.where["line"] == line(tmp_path, "((Element*)A)[n]")
+    assert found.place.line == line(tmp_path, "((Element*)A)[n]")
     assert memory.NAME not in results
 
 

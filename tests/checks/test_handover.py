@@ -40,7 +40,7 @@ def test_a_handover_is_undecided_and_names_both_lines(kernel: str) -> None:
 def test_a_handover_within_a_workgroup_wants_a_barrier() -> None:
     finding = only(result_of("no_barrier"))
     assert finding.what == "a wave loads global memory that another wave stores, with no barrier between"
-    assert finding.where["line"] == at("// no_barrier loads")
+    assert finding.place.line == at("// no_barrier loads")
     assert at("// no_barrier stores") in finding.came_from
     assert finding.count == 128
 
@@ -48,7 +48,7 @@ def test_a_handover_within_a_workgroup_wants_a_barrier() -> None:
 def test_a_store_among_the_atomics_of_another_workgroup() -> None:
     finding = only(result_of("one_stores"))
     assert finding.what.endswith("is stored by one wave and added to by another, in no given order")
-    lines = {str(finding.where["line"]), finding.came_from.split(" at ")[1].split(",")[0]}
+    lines = {finding.place.line, finding.related[0].place.line}
     assert lines == {at("// one_stores stores"), at("// one_stores adds")}
 
 

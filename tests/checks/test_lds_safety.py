@@ -28,8 +28,8 @@ def result_of(kernel: str, *, dynamic_lds: int = 0) -> CheckResult:
 def test_an_undefined_dword_that_comes_out() -> None:
     finding = only(result_of("half_stored"))
     assert "reads LDS that was never stored, and the value reaches the output" in finding.what
-    assert finding.where["line"] == at("half_stored loads")
-    assert (finding.where["wave"], finding.where["lane"], finding.where["LDS byte"]) == (0, 0, 63 * 4)
+    assert finding.place.line == at("half_stored loads")
+    assert (finding.place.wave, finding.place.lane, finding.place.lds_byte) == (0, 0, 63 * 4)
     assert "up to byte 251" in finding.observed
     assert "undefined: 32 elements of p0" in finding.observed
     assert finding.count == 32
@@ -57,7 +57,7 @@ def test_dynamic_lds_counts() -> None:
         result_of("beyond_the_end", dynamic_lds=256)
     assert stopped.value.fault.where["line"] == at("beyond_the_end loads")
     assert stopped.value.fault.kind == "lds-bounds"
-    assert only(result_of("beyond_the_end", dynamic_lds=256 + 4 * 8)).where["LDS byte"] == 256
+    assert only(result_of("beyond_the_end", dynamic_lds=256 + 4 * 8)).place.lds_byte == 256
 
 
 # In a GEMM, through the gate.
@@ -67,10 +67,10 @@ def test_a_tile_that_is_filled_by_half(tmp_path: Path) -> None:
     """Both operands: two lines, two stores that lack, two findings."""
     edit = ("i < BLOCK * DEPTH; i += 128", "i < BLOCK * DEPTH; i += 256")
     findings = tiled(tmp_path, edit, sizes=(INTERIOR,), checks=CHECKS)[NAME].findings
-    assert [f.where["line"] for f in findings] == [line(tmp_path, " a[k] ="), line(tmp_path, " b[k] =")]
+    assert [f.place.line for f in findings] == [line(tmp_path, " a[k] ="), line(tmp_path, " b[k] =")]
     # Every other group of 8 rows of A is stored, and every other group of 4 k of B.
-    assert [f.where["LDS byte"] for f in findings] == [8 * 24 * 2, 2 * 32 * 24 * 2 + 4 * 2]
-    assert [(f.where["matrix"], f.where["lane"]) for f in findings] == [("A", 8), ("B", 0)]
+    assert [f.place.lds_byte for f in findings] == [8 * 24 * 2, 2 * 32 * 24 * 2 + 4 * 2]
+    assert [(f.place.matrix, f.place.lane) for f in findings] == [("A", 8), ("B", 0)]
     assert all(line(tmp_path, "acc = __builtin") in f.came_from for f in findings)
 
 
@@ -85,10 +85,10 @@ def test_a_ragged_tile_whose_tail_is_not_stored(tmp_path: Path) -> None:
     )
     tail = (store, f"if (a_in) {store}")
     finding = only(tiled(tmp_path, tail, sizes=("M = 40, N = 57, K = 3",), checks=CHECKS)[NAME])
-    assert finding.where["line"] == line(tmp_path, " a[k] =")
+    assert finding.place.line == line(tmp_path, " a[k] =")
     # Shown in a wave whose results are stored; other waves hold nothing but rows beyond M.
-    assert (finding.where["matrix"], finding.where["workgroup"], finding.where["wave"]) == ("A", (0, 0, 0), 0)
-    assert (finding.where["lane"], finding.where["LDS byte"]) == (0, 3 * 2)
+    assert (finding.place.matrix, finding.place.workgroup, finding.place.wave) == ("A", (0, 0, 0), 0)
+    assert (finding.place.lane, finding.place.lds_byte) == (0, 3 * 2)
 
 
 BEYOND: dict[str, tuple[tuple[Edit, ...], str, int]] = {
@@ -107,7 +107,7 @@ def test_an_access_beyond_the_end(tmp_path: Path, name: str) -> None:
     results = tiled(tmp_path, *edits, sizes=(INTERIOR,), checks=CHECKS)
     finding = only(results[NAME])
     assert "beyond the allocation" in finding.what
-    assert finding.where["line"] == line(tmp_path, text)
+    assert finding.place.line == line(tmp_path, text)
     assert finding.expected == f"byte addresses below {first}"
     assert int(finding.observed.split()[-1]) >= first - 15
     assert results["memory"].status == "undecided", "nothing follows from a run that stopped"

@@ -47,7 +47,7 @@ def test_the_first_wrong_element_and_the_size_of_the_error(tmp_path: Path) -> No
     edit = (SUM, f"{SUM} + (row == 5 && col == 7 ? 8.0f : 0.0f)")
     result = tiled(tmp_path, edit, sizes=(RAGGED,), checks=(numerics.CHECK,))[NAME]
     finding = only(result)
-    assert finding.where["element"] == "C[5][7]"
+    assert str(finding.place.element) == "C[5][7]"
     assert finding.count == 1
     observed, rest = finding.observed.split("; ")
     assert float(observed) == float(finding.expected) + 8
@@ -67,7 +67,7 @@ def test_an_element_without_a_value_is_wrong_whatever_its_bits(tmp_path: Path) -
     finding = only(direct(tmp_path, edits=(edit,), sizes=(RAGGED,))[NAME])
     assert "the wrong elements were never given a defined value" in finding.what
     assert finding.observed.startswith("undefined; ")
-    assert (finding.where["element"], finding.count) == ("C[3][0]", 57)
+    assert (str(finding.place.element), finding.count) == ("C[3][0]", 57)
 
 
 TYPES = [("f16", "f32"), ("bf16", "f32"), ("f16", "f16"), ("bf16", "bf16"), ("u8", "i32"), ("f16", "f16")]

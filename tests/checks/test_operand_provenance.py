@@ -155,24 +155,25 @@ WRONG = {
 def test_a_wrong_operand_is_named(tmp_path: Path, name: str) -> None:
     fault = WRONG[name]
     results = tiled(tmp_path, *fault.edits, sizes=(INTERIOR,))
-    finding, where = only(results[NAME]), only(results[NAME]).where
+    finding = only(results[NAME])
+    place = finding.place
     assert fault.words in finding.what
-    assert (where["kernel"], where["line"]) == ("gemm", line(tmp_path, "acc = __builtin"))
-    assert where["instruction"] == "v_wmma_f32_16x16x16_f16"
-    assert (where["workgroup"], where["wave"]) == ((0, 0, 0), 0)
-    assert (where["matrix"], where["lane"], where["half"]) == (fault.matrix, fault.lane, fault.half)
+    assert (place.kernel, place.line) == ("gemm", line(tmp_path, "acc = __builtin"))
+    assert place.instruction == "v_wmma_f32_16x16x16_f16"
+    assert (place.workgroup, place.wave) == ((0, 0, 0), 0)
+    assert (place.matrix, place.lane, place.named()["half"]) == (fault.matrix, fault.lane, fault.half)
     assert (finding.expected, finding.observed) == (fault.expected, fault.observed)
     # The load that wrote the register, the store that wrote the LDS byte, and the load before it.
     small = fault.matrix.lower()
     load, store = line(tmp_path, f" {small}[k] ="), line(tmp_path, f"= {small}_in ?")
-    came_from = re.fullmatch(
-        r"(?:v_[\w: ]+ at \S+, from )*ds_load_\w+ at (\S+) \(LDS byte (\d+)\), "
-        r"stored by ds_store_\w+ at (\S+) \(wave \d, lane \d+\), from global_load_\w+ at (\S+)",
-        finding.came_from,
-    )
-    assert came_from, finding.came_from
-    assert came_from.group(1, 3, 4) == (load, store, store)
-    assert int(came_from[2]) // 4 == lds_byte_of(fault.observed) // 4
+    steps = [other for other in finding.related if other.role != "computed by"]
+    assert [step.role for step in steps] == ["loaded by", "stored by", "loaded by"], finding.came_from
+    assert [step.place.line for step in steps] == [load, store, store]
+    assert [re.sub(r"_\w+", "", step.place.instruction) for step in steps] == ["ds", "ds", "global"]
+    byte = steps[0].place.lds_byte
+    assert byte is not None
+    assert byte // 4 == lds_byte_of(fault.observed) // 4
+    assert steps[1].place.lane == steps[2].place.lane, "the lane that stored it had loaded it"
     assert results["numerics"].status == "finding"
     assert results["epilogue"].status == "holds", "where C goes is right"
 
@@ -198,12 +199,12 @@ def test_a_missing_copy_is_found_in_the_half_wave_that_lacks_it(
     results = tiled(tmp_path, (old, f"{target} = {lanes} ? {source} : _Float16(0)"), sizes=(INTERIOR,))
     finding = only(results[NAME])
     assert f"the {lacking} half-wave holds no copy of {matrix}" in finding.what
-    lane = finding.where["lane"]
+    lane = finding.place.lane
     assert isinstance(lane, int)
     assert (lane >= 16) == (lacking == "upper")
     element = f"A[{lane % 16}][0]" if matrix == "A" else f"B[0][{lane % 16}]"
     assert (finding.expected, finding.observed) == (element, "zero")
-    assert finding.where["line"] == line(tmp_path, "acc = __builtin")
+    assert finding.place.line == line(tmp_path, "acc = __builtin")
     assert line(tmp_path, f" {matrix.lower()}[k] =") in finding.came_from
 
 
@@ -214,7 +215,7 @@ def test_a_copy_that_no_output_reads_must_be_there_as_well(tmp_path: Path) -> No
     results = tiled(tmp_path, edit, sizes=(INTERIOR,))
     finding = only(results[NAME])
     assert finding.what.startswith("the copies of A in lanes 1 and 17 differ")
-    assert (finding.where["lane"], finding.expected, finding.observed) == (
+    assert (finding.place.lane, finding.expected, finding.observed) == (
         1,
         "A[1][0], as in lane 17",
         "zero",
@@ -267,7 +268,7 @@ def test_every_k_is_added_once(tmp_path: Path, edit: Edit, words: str, numerics:
     finding = only(results[NAME])
     assert finding.what == f"the sum over k is not complete: {words}"
     assert finding.expected == "every k from 0 to 63 once"
-    assert finding.where["line"] == line(tmp_path, "    acc = __builtin")
+    assert finding.place.line == line(tmp_path, "    acc = __builtin")
     assert numerics in only(results["numerics"]).what
 
 

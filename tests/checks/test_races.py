@@ -74,20 +74,22 @@ def test_a_race_is_named_with_both_lines(kernel: str) -> None:
     finding = only(result_of(kernel))
     assert words in finding.what
     assert finding.what.endswith(f"with no barrier between: {kind}")
-    where = finding.where
-    assert (where["kernel"], where["workgroup"]) == (kernel, (0, 0, 0))
-    waves = {where["wave"], int(finding.came_from.split("wave ")[1].split(",")[0])}
+    (first_place,) = (other.place for other in finding.related)
+    place = finding.place
+    assert (place.kernel, place.workgroup) == (kernel, (0, 0, 0))
+    waves = {place.wave, first_place.wave}
     assert waves == {0, 1}
-    lines = [str(where["line"]), finding.came_from.split(" at ")[1].split(",")[0]]
+    lines = [place.line, first_place.line]
     if kernel == "both_store":
         assert set(lines) == {at("both_store: wave 0"), at("both_store: wave 1")}
     else:
         assert lines == [at(second), at(first)]
-    byte, lane = where["LDS byte"], where["lane"]
-    assert isinstance(byte, int)
-    assert isinstance(lane, int)
+    byte, lane = place.lds_byte, place.lane
+    assert byte is not None
+    assert lane is not None
+    assert place.wave is not None
     # The element of `tile` that the second wave touches.
-    mine = where["wave"] * 32 + lane  # type: ignore[operator]
+    mine = place.wave * 32 + lane
     assert byte // 4 == {"no_barrier": mine ^ 32, "overwritten_early": mine, "both_store": lane}[kernel]
     assert finding.expected.startswith("a barrier between ")
 
@@ -97,14 +99,14 @@ def test_sums_are_read_before_the_other_wave_has_added(wave: int) -> None:
     """Whichever wave reads: its own atomic does not hide the other's."""
     finding = only(result_of(f"added_up_read_by_{wave}"))
     assert finding.what.startswith(f"wave {wave} reads what another wave writes (wave {1 - wave})")
-    assert finding.where["line"] == at("// added_up reads")
+    assert finding.place.line == at("// added_up reads")
     assert at("// added_up adds") in finding.came_from
 
 
 def test_a_store_over_another_waves_atomic() -> None:
     finding = only(result_of("added_up_overwritten"))
     assert finding.what.startswith("wave 1 overwrites what another wave writes (wave 0)")
-    assert finding.where["line"] == at("// overwritten stores")
+    assert finding.place.line == at("// overwritten stores")
     assert at("// overwritten adds") in finding.came_from
 
 
@@ -117,7 +119,7 @@ def test_waves_that_meet_at_different_barriers() -> None:
     finding = only(result_of("barrier_in_one_wave"))
     assert finding.what.startswith("divergent barrier: wave ")
     lines = {
-        str(finding.where["line"]),
+        str(finding.place.line),
         *(part.split(",")[0].split(";")[0] for part in finding.observed.split(" at ")[1:]),
     }
     assert {at("// one wave's barrier"), at("// everybody's barrier")} <= lines
@@ -153,7 +155,7 @@ def test_a_missing_barrier_is_one_finding(tmp_path: Path, edits: tuple[Edit, ...
     finding = only(results["races"])
     assert set(finding.observed.split(": ")[1].split(", ")) >= kinds
     stores = {line(tmp_path, text) for text in STORES}
-    ends = {str(finding.where["line"]), finding.came_from.split(" at ")[1].split(",")[0]}
+    ends = {finding.place.line, finding.related[0].place.line}
     assert ends & stores
     if edits == (FIRST,):
         assert results["numerics"].status == "holds", "lock-step hides it from the result"

@@ -221,7 +221,7 @@ def test_a_limit_that_whole_workgroups_miss_is_broken() -> None:
     used = Used(
         target="gfx1151",
         kernel="k",
-        line="",
+        source=None,
         vgprs=97,
         agprs=0,
         allocated=120,
@@ -334,8 +334,8 @@ def test_each_limit_at_its_edge(tmp_path: Path) -> None:
         assert repr(name) in finding.what
         assert str(value) in finding.observed
         assert str(value - 1) in finding.expected
-        assert finding.where["kernel"] == "spilling"
-        assert finding.where["line"] == f"kernels.hip:{line}"
+        assert finding.place.kernel == "spilling"
+        assert finding.place.line == f"kernels.hip:{line}"
     waves = used.occupancy.waves
     assert judge(used, {"occupancy": waves}).status == "holds"
     assert judge(used, {"occupancy": waves + 1}).status == "finding"

@@ -59,7 +59,7 @@ def test_the_column_load_is_named(name: str) -> None:
     assert (
         finding.what == "A is loaded transposed: a lane holds a column of A where the instruction reads a row"
     )
-    assert (finding.where["wave"], finding.where["lane"], finding.where["half"]) == (0, 0, "high")
+    assert (finding.place.wave, finding.place.lane, finding.place.bits) == (0, 0, (16, 31))
     assert (finding.expected, finding.observed) == ("A[0][1]", "A[1][0]")
     file = f"{name.split('-')[0]}.hip"
     source = (SEEDS / file).read_text().split("\n")

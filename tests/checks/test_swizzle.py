@@ -85,15 +85,15 @@ def test_a_scheme_on_one_side_is_red(tmp_path: Path, name: str, side: str) -> No
     )
     finding = only(result)
     assert finding.what.startswith("loads and stores of A do not agree on where elements lie in LDS: ")
-    assert finding.where["matrix"] == "A"
-    assert finding.where["line"] == line(tmp_path, "acc = __builtin")
+    assert finding.place.matrix == "A"
+    assert finding.place.line == line(tmp_path, "acc = __builtin")
     byte = int(finding.observed.split("read from byte ")[1])
-    assert finding.where["LDS byte"] == byte
+    assert finding.place.lds_byte == byte
     # Where the element is, by the store's formula; what was read, by the load's.
     row, col = (int(x) for x in finding.expected.split(",")[0][2:-1].split("]["))
     lies = 2 * index(store if side == "store" else plain_store, a_row=row, a_col=col % 16)
     assert finding.expected.endswith(f"which lies at byte {lies}")
-    lane = finding.where["lane"]
+    lane = finding.place.lane
     assert isinstance(lane, int)
     assert byte == 2 * index((load if side == "load" else plain_load), wave_m=0, lane=lane, k=col % 16)
     assert f"at {line(tmp_path, ' a[k] =')} (LDS byte" in finding.came_from
@@ -108,11 +108,11 @@ def index(formula: str, **names: int) -> int:
 def test_an_address_function_that_is_not_injective(tmp_path: Path) -> None:
     finding = only(result_of(tmp_path, *on_a("a_row * 12 + a_col", "(wave_m + lane % 16) * 12 + k")))
     assert finding.what.endswith("the address function is not injective")
-    assert finding.where["line"] == line(tmp_path, "= a_in ?")
+    assert finding.place.line == line(tmp_path, "= a_in ?")
     # Rows overlap by four elements: (0, 12) and (1, 0) first.
-    assert finding.where["LDS byte"] == 24
+    assert finding.place.lds_byte == 24
     assert finding.observed == "wave 0, lane 12 and wave 0, lane 16 store to it in one barrier interval"
-    assert finding.came_from.endswith(line(tmp_path, "= a_in ?"))
+    assert finding.related[0].place.line == line(tmp_path, "= a_in ?")
 
 
 def test_a_wrong_fragment_is_no_fault_of_addresses(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_all_wrong_slots_are_followed_in_one_launch(tmp_path: Path, monkeypatch:
         checks=(swizzle.CHECK, operand_provenance.CHECK),
     )
     findings = [found for result in results.values() for found in result.findings]
-    assert [found.where["matrix"] for found in findings] == ["A", "A", "B"]
+    assert [found.place.matrix for found in findings] == ["A", "A", "B"]
     assert all("ds_load" in found.came_from for found in findings)
     assert len(launches) == 1
     assert len(launches[0]) >= 2

@@ -11,6 +11,7 @@ from checks.watched import assembly_kernel, gemm_launch, launch, reassembled, st
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks import waits
+from layoutprobe.place import Register, RegisterKind
 from layoutprobe.report.gate import CheckResult
 
 LOAD = "global_load_b32 v2, v1, s[4:5]"
@@ -91,11 +92,11 @@ def test_a_missing_wait_is_named(name: str) -> None:
     finding = only(result_of(*body, lds=128))
     assert words in finding.what
     assert why in finding.what
-    key = "SGPR" if "s_mov" in words else "VGPR"
-    assert finding.where[key] == register
+    kind: RegisterKind = "SGPR" if "s_mov" in words else "VGPR"
+    assert finding.place.register == Register(kind, register)
     assert f"s_waitcnt {wait} or less" in finding.expected
-    assert (finding.where["workgroup"], finding.where["wave"]) == ((0, 0, 0), 0)
-    assert finding.came_from.split(" at ")[0] in " ".join(body)
+    assert (finding.place.workgroup, finding.place.wave) == ((0, 0, 0), 0)
+    assert finding.related[0].place.instruction in " ".join(body)
 
 
 @pytest.mark.parametrize("outstanding", [True, False])
@@ -113,7 +114,7 @@ def test_a_store_to_lds_must_be_there_when_the_barrier_opens(outstanding: bool) 
     finding = only(result)
     assert "an LDS store is outstanding at the barrier" in finding.what
     assert "reads its byte after it" in finding.what
-    assert finding.where["instruction"] == "ds_store_b32"
+    assert finding.place.instruction == "ds_store_b32"
     assert "s_waitcnt lgkmcnt(0) between ds_store_b32" in finding.expected
 
 
@@ -133,7 +134,7 @@ def test_atomics_must_have_added_when_the_barrier_opens(reader: str, outstanding
         return
     finding = only(result)
     assert "an LDS store is outstanding at the barrier" in finding.what
-    assert finding.where["instruction"] == "ds_add_u32"
+    assert finding.place.instruction == "ds_add_u32"
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_a_matrix_operand_right_from_the_instruction_before(operands: str, betwe
     if status == "finding":
         finding = only(result)
         assert "takes A or B from D of the matrix instruction right before it" in finding.what
-        assert str(finding.where["PC"]) in finding.expected
+        assert f"PC {finding.place.pc:#x}" in finding.expected
 
 
 def test_stores_may_be_outstanding_at_the_end() -> None:
@@ -191,4 +192,4 @@ def test_a_wait_dropped_from_a_gemm(assembly: str) -> None:
     named = re.search(r"standard\.hip:(\d+)$", finding.came_from)
     assert named, finding.came_from
     assert "shufflevector" in text[int(named[1]) - 1], "the line that loads a fragment"
-    assert str(finding.where["instruction"]).startswith("v_wmma_")
+    assert str(finding.place.instruction).startswith("v_wmma_")

@@ -110,7 +110,7 @@ def test_a_wrong_kernel_is_red(case: str, tmp_path: Path) -> None:
     assert report.exit_code == 1
     finding = report.findings[0]
     _, _, words, (expected, observed) = MUTANTS[case]
-    assert finding.where["matrix"] == matrix
+    assert finding.place.matrix == matrix
     assert words in finding.what
     assert finding.expected.startswith(expected)
     assert observed is None or finding.observed.startswith(observed)

@@ -63,7 +63,7 @@ def test_k_in_another_order_is_right_if_both_share_it(tmp_path: Path, wave: int)
     assert set(statuses(through_lds(tmp_path, "gfx1200", wave, *edits, checks=LAYOUT)).values()) == {"holds"}
     alone = through_lds(tmp_path, "gfx1200", wave, edits[0], checks=LAYOUT)
     finding = finding_of(alone, "operand-provenance")
-    assert finding.where["matrix"] == "A"
+    assert finding.place.matrix == "A"
     assert alone["numerics"].status == "finding"
 
 
@@ -101,9 +101,9 @@ def test_a_wrong_layout_is_red(tmp_path: Path, case: str) -> None:
     results = through_lds(tmp_path, "gfx1200", 32, *edits, checks=LAYOUT)
     finding = finding_of(results, check)
     assert words in finding.what
-    assert place.items() <= finding.where.items()
+    assert place.items() <= finding.place.named().items()
     at = STORED if check == "epilogue" else "sum = WMMA"
-    assert finding.where["line"] == line(tmp_path, at)
+    assert finding.place.line == line(tmp_path, at)
     assert {name for name, status in statuses(results).items() if status != "holds"} == {check, "numerics"}
 
 

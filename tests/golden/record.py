@@ -99,7 +99,9 @@ def _gate(found: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _line(finding: Mapping[str, Json]) -> str:
-    return str(finding["where"].get("line", finding["where"].get("near line", "")))
+    place = finding["place"]
+    line = f"{Path(place['file']).name}:{place['line']}" if "line" in place else ""
+    return f"{finding['rule']} {line}".rstrip()
 
 
 _SUMMARIES = {

@@ -90,7 +90,7 @@ def test_wrong_operand_loads(
     probes = edit(operand).plant(tmp_path)
     report = dump(operand.upper(), lds, backend=backend, probes=probes)
     assert_red(report, "operand-layout", OPERAND_CAUSES[edit])
-    assert report.findings[0].where["matrix"] == operand.upper()
+    assert report.findings[0].place.matrix == operand.upper()
     assert len(report.findings) == 1, "one root cause, one finding"
     # The other operand is right, and its own table says so; the finding still shows.
     other = dump("B" if operand == "a" else "A", lds, backend=backend, probes=probes)
@@ -230,7 +230,7 @@ def test_a_lost_copy_shows_whatever_is_asked_for(
     report = dump(shown, backend=backend, probes=wrong.dead_copy_lost("a").plant(tmp_path))
     assert report.exit_code == 1
     assert report.findings[0].check == "replication"
-    assert report.findings[0].where["matrix"] == "A"
+    assert report.findings[0].place.matrix == "A"
 
 
 @pytest.mark.parametrize("operand", ["a", "b"])
@@ -245,7 +245,7 @@ def test_no_green_while_an_operand_is_in_doubt(
     assert f"elements of {operand.upper()} apart" in report.undecided
     # The codes that arrived are none that the needed elements have: that much is certain.
     assert report.exit_code == 1
-    assert report.findings[0].where["matrix"] == operand.upper()
+    assert report.findings[0].place.matrix == operand.upper()
 
 
 @pytest.mark.parametrize("pattern", ["row*16 + col", "col*16 + row", "row-coded", "col-coded", "row + col"])

@@ -108,6 +108,6 @@ def test_a_half_may_be_used_as_soon_as_its_own_load_is_done(tmp_path: Path, low:
 def test_not_before_it(tmp_path: Path, early: str) -> None:
     result = waits_of(tmp_path, "s_waitcnt vmcnt(1)", early, "s_waitcnt vmcnt(0)")
     (finding,) = result.findings
-    assert finding.where["VGPR"] == 1
+    assert str(finding.place.register) == "v1"
     assert "global_load_d16_hi_b16 is outstanding" in finding.what
     assert "vmcnt(0)" in finding.expected

@@ -211,8 +211,8 @@ def test_a_fault_is_a_finding_with_its_line(
     verdict = verdict_of(folder, name, *arguments)
     (found,) = verdict.findings
     assert what in found.what
-    assert str(found.where["line"]).endswith(line)
-    assert found.where["size"] == "n=32"
+    assert str(found.place.line).endswith(line)
+    assert found.place.size == (("n", 32),)
     assert verdict.exit_code == 1
 
 

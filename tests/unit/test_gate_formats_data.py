@@ -19,10 +19,11 @@ import numpy as np
 import pytest
 
 from layoutprobe.errors import UsageError
+from layoutprobe.place import Place, SourceLine
 from layoutprobe.render import formats
 from layoutprobe.render.gate.github import command
 from layoutprobe.render.gate.sarif import artifact
-from layoutprobe.render.gate.words import open_questions, place
+from layoutprobe.render.gate.words import open_questions, spot
 from layoutprobe.report.gate import GateReport, KernelVerdict
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "gate.schema.json").read_text("utf-8"))
@@ -89,16 +90,44 @@ def test_json_holds_a_finding_in_full() -> None:
     (finding,) = json.loads(text)["kernels"][0]["checks"][0]["findings"]
     transposed = fake_gates.TRANSPOSED
     assert finding == {
+        "rule": "operand-provenance/transposed",
         "check": "operand-provenance",
         "what": transposed.what,
-        "where": dict(transposed.where),
+        "place": {
+            "file": "gemm/asmOpt.hip",
+            "line": 742,
+            "column": 13,
+            "instruction": "v_wmma_f32_16x16x16_f16",
+            "workgroup": [0, 0, 0],
+            "wave": 0,
+            "lane": 1,
+            "register": {"kind": "VGPR", "index": 12},
+            "bits": [0, 15],
+        },
         "expected": "A[1][0]",
         "observed": "A[0][1]",
-        "came_from": transposed.came_from,
+        "related": [
+            {
+                "role": "loaded by",
+                "text": "loaded by ds_load_u16 at asmOpt.hip:731 (LDS byte 2)",
+                "place": {
+                    "file": "gemm/asmOpt.hip", "line": 731, "instruction": "ds_load_u16", "lane": 1,
+                    "lds_byte": 2,
+                },
+            },
+            {
+                "role": "stored by",
+                "text": "stored by ds_store_b128 at asmOpt.hip:702 (wave 1, lane 7)",
+                "place": {
+                    "file": "gemm/asmOpt.hip", "line": 702, "instruction": "ds_store_b128", "wave": 1,
+                    "lane": 7,
+                },
+            },
+        ],
         "next": transposed.hint,
         "count": 3840,
-        "place": {"file": "gemm/asmOpt.hip", "line": 742},
-    }
+        "sizes": [],
+    }  # fmt: skip
 
 
 def test_json_figures_stay_numbers() -> None:
@@ -128,7 +157,7 @@ def spoiled(path: str, value: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("schema", "layoutprobe.gate/2"),
+        ("schema", "layoutprobe.gate/1"),
         ("verdict", "ok"),
         ("exit_code", 3),
         ("kernels.0.evidence", None),
@@ -137,6 +166,9 @@ def spoiled(path: str, value: object) -> dict[str, Any]:
         ("kernels.0.checks.1.status", "finding"),
         ("kernels.0.checks.0.findings.0.count", 0),
         ("kernels.0.checks.0.findings.0.place", "a.hip:3"),
+        ("kernels.0.checks.0.findings.0.rule", "transposed"),
+        ("kernels.0.checks.0.findings.0.place.register", "v12"),
+        ("kernels.0.checks.0.findings.0.place.vgpr", 12),
         ("kernels.0.checks.5.metrics", [1]),
     ],
 )
@@ -153,40 +185,41 @@ def verdict_at(source: str) -> KernelVerdict:
 
 
 @pytest.mark.parametrize(
-    ("source", "line", "expected"),
+    ("source", "file", "line", "expected"),
     [
-        ("gemm/k.hip", "k.hip:12", "gemm/k.hip:12"),
-        ("gemm/k.hip", "./k.hip:12", "gemm/k.hip:12"),
-        ("./gemm/../k.hip", "k.hip:12", "k.hip:12"),
-        ("gemm/k.hip", "tiles/load.h:7", "gemm/tiles/load.h:7"),
-        ("gemm/k.hip", "../load.h:7", "load.h:7"),
-        ("gemm/k.hip", "/usr/include/load.h:7", "/usr/include/load.h:7"),
-        ("/else/k.hip", "k.hip:1", "/else/k.hip:1"),
-        ("k.hip", "12", "k.hip"),
-        ("k.hip", "k.hip:0", "k.hip"),
-        ("k.hip", "a\nb:3", "k.hip"),
-        ("k.hip", ":3", "k.hip"),
-        ("k.hip", "k.hip:9999999999", "k.hip"),
+        ("gemm/k.hip", "k.hip", 12, "gemm/k.hip:12"),
+        ("gemm/k.hip", "./k.hip", 12, "gemm/k.hip:12"),
+        ("./gemm/../k.hip", "k.hip", 12, "k.hip:12"),
+        ("gemm/k.hip", "tiles/load.h", 7, "gemm/tiles/load.h:7"),
+        ("gemm/k.hip", "../load.h", 7, "load.h:7"),
+        ("gemm/k.hip", "/usr/include/load.h", 7, "/usr/include/load.h:7"),
+        ("/else/k.hip", "k.hip", 1, "/else/k.hip:1"),
+        ("k.hip", "a:9", 3, "a:9:3"),
     ],
 )
-def test_places_are_relative_to_where_the_gate_ran(source: str, line: str, expected: str) -> None:
-    found = replace(fake_gates.TRANSPOSED, where={"wave": 3, "line": line})
-    assert str(place(verdict_at(source), found)) == expected
+def test_places_are_relative_to_where_the_gate_ran(source: str, file: str, line: int, expected: str) -> None:
+    found = replace(fake_gates.TRANSPOSED, place=Place(wave=3, source=SourceLine(file, line)))
+    assert str(spot(verdict_at(source), found)) == expected
+
+
+def test_a_finding_without_a_line_stands_at_the_kernels_file() -> None:
+    found = replace(fake_gates.TRANSPOSED, place=Place(wave=3))
+    assert str(spot(verdict_at("gemm/k.hip"), found)) == "gemm/k.hip"
 
 
 def test_a_line_that_is_only_near_is_no_place() -> None:
     """No annotation stands beside a line that the compiler did not give."""
-    for line, expected in (("k.hip:12", "gemm/k.hip"), ("load.h:7", "gemm/load.h")):
-        found = replace(fake_gates.TRANSPOSED, where={"wave": 3, "near line": line})
-        assert str(place(verdict_at("gemm/k.hip"), found)) == expected
+    for file, expected in (("k.hip", "gemm/k.hip"), ("load.h", "gemm/load.h")):
+        found = replace(fake_gates.TRANSPOSED, place=Place(wave=3, source=SourceLine(file, 12), near=True))
+        assert str(spot(verdict_at("gemm/k.hip"), found)) == expected
 
 
 def test_an_absolute_path_below_the_working_directory_becomes_relative(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert str(place(verdict_at(str(tmp_path / "sub" / "k.hip")))) == "sub/k.hip"
-    assert str(place(verdict_at(str(tmp_path.parent / "k.hip")))) == str(tmp_path.parent / "k.hip")
+    assert str(spot(verdict_at(str(tmp_path / "sub" / "k.hip")))) == "sub/k.hip"
+    assert str(spot(verdict_at(str(tmp_path.parent / "k.hip")))) == str(tmp_path.parent / "k.hip")
 
 
 # JUnit
@@ -250,6 +283,7 @@ def test_junit_cases_are_checks() -> None:
     failure = case.find("failure")
     assert failure is not None
     assert failure.get("message") == fake_gates.TRANSPOSED.what
+    assert failure.get("type") == "operand-provenance/transposed"
     for part in ("expected: A[1][0]", "observed: A[0][1]", "ds_load_u16", "swap the two indices"):
         assert part in (failure.text or "")
     skipped = suite.find("testcase/skipped")
@@ -307,15 +341,26 @@ def test_sarif_shows_place_law_and_words() -> None:
     run = json.loads(made("with-line", "sarif")[1])["runs"][0]
     (result,) = run["results"]
     rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
-    assert rule["shortDescription"]["text"] == fake_gates.LAWS["operand-provenance"]
-    assert "layoutprobe explain operand-provenance" in rule["help"]["text"]
+    assert result["ruleId"] == rule["id"] == "operand-provenance/transposed"
+    broken = fake_gates.TRANSPOSED.rule
+    assert rule["shortDescription"]["text"] == broken.title
+    assert broken.why in rule["help"]["text"]
+    assert broken.mend in rule["help"]["text"]
+    rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
+    law = rules["operand-provenance"]
+    assert law["shortDescription"]["text"] == fake_gates.LAWS["operand-provenance"]
+    assert "layoutprobe explain operand-provenance" in law["help"]["text"]
     assert result["locations"][0]["physicalLocation"] == {
         "artifactLocation": {"uri": "gemm/asmOpt.hip", "uriBaseId": "%SRCROOT%"},
-        "region": {"startLine": 742},
+        "region": {"startLine": 742, "startColumn": 13},
     }
+    assert [
+        (other["physicalLocation"]["region"]["startLine"], other["message"]["text"].split(" at ")[0])
+        for other in result["relatedLocations"]
+    ] == [(731, "loaded by ds_load_u16"), (702, "stored by ds_store_b128")]
     for part in ("asmOpt (gfx1151)", "loads A transposed", "expected: A[1][0]", "next: swap"):
         assert part in result["message"]["text"]
-    assert result["properties"]["where"]["VGPR"] == "v12"
+    assert result["properties"]["place"]["register"] == {"kind": "VGPR", "index": 12}
     notes = run["invocations"][0]["toolExecutionNotifications"]
     assert [n["level"] for n in notes] == ["note"]
     assert "LDS is padded" in notes[0]["message"]["text"]
@@ -324,9 +369,9 @@ def test_sarif_shows_place_law_and_words() -> None:
 def test_sarif_fingerprints_survive_a_moved_line_and_tell_kernels_apart() -> None:
     def fingerprints(report: GateReport) -> list[str]:
         results = json.loads(text_of(report, "sarif"))["runs"][0]["results"]
-        return [result["partialFingerprints"]["layoutprobe/v1"] for result in results]
+        return [result["partialFingerprints"]["layoutprobe/v2"] for result in results]
 
-    moved = replace(fake_gates.TRANSPOSED, where={"line": "asmOpt.hip:750"})
+    moved = replace(fake_gates.TRANSPOSED, place=Place(source=SourceLine("asmOpt.hip", 750)))
     before = fake_gates.with_line()
     after = fake_gates.report(fake_gates.kernel("asmOpt", fake_gates.found("operand-provenance", moved)))
     assert fingerprints(before) == fingerprints(after)
@@ -380,7 +425,8 @@ def test_annotations_name_file_line_and_cause() -> None:
     assert match is not None
     properties = dict(part.split("=", 1) for part in match[2].split(","))
     assert (properties["file"], properties["line"]) == ("gemm/asmOpt.hip", "742")
-    assert unescaped(properties["title"]) == "operand-provenance: asmOpt (gfx1151)"
+    assert properties["col"] == "13"
+    assert unescaped(properties["title"]) == "operand-provenance/transposed: asmOpt (gfx1151)"
     said = unescaped(match[3]).splitlines()
     assert said[0] == fake_gates.TRANSPOSED.what
     assert "expected: A[1][0]" in said
@@ -392,5 +438,5 @@ def test_findings_come_before_open_questions() -> None:
 
 
 def test_commands_escape_what_would_end_them() -> None:
-    line = command("error", place(verdict_at("a,b:c%.hip")), "x::y,z", "50 %\r\n::error::two")
+    line = command("error", spot(verdict_at("a,b:c%.hip")), "x::y,z", "50 %\r\n::error::two")
     assert line == "::error file=a%2Cb%3Ac%25.hip,title=x%3A%3Ay%2Cz::50 %25\\r%0A::error::two"

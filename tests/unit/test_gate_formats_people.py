@@ -109,7 +109,7 @@ def test_findings_are_told_in_full(name: str, width: int) -> None:
         for found in verdict.findings:
             for part in (found.what, found.expected, found.observed, found.hint, found.came_from):
                 assert flat(part) in text
-            for key, value in found.where.items():
+            for key, value in found.place.named().items():
                 assert f"{key} {value}" in text
 
 

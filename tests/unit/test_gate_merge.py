@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from layoutprobe.checks.base import FAULT_LAWS, Check
-from layoutprobe.checks.registry import CHECKS
+from layoutprobe.checks.base import Check
+from layoutprobe.checks.faults import FAULT_RULES
+from layoutprobe.checks.registry import find_check
 from layoutprobe.errors import ExecutionError
 from layoutprobe.gate.merge import merge
 from layoutprobe.gate.session import with_faults
-from layoutprobe.report.finding import Finding
+from layoutprobe.place import Element, Place, Register, Size, SourceLine
+from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult, Status
 from layoutprobe.trace.subject import Subject
 
@@ -22,8 +26,16 @@ CHECK = Check("memory", "a law", "words", _never)
 EPILOGUE = Check("epilogue", "another", "words", _never)
 
 
-def finding(what: str, pc: str = "0x10", **where: object) -> Finding:
-    return Finding("memory", what, {"PC": pc, **where})
+CHANGED = Rule("memory/changed", "title", "why", "mend")
+OTHER = Rule("memory/other", "title", "why", "mend")
+
+
+def finding(what: str, pc: int = 0x10, rule: Rule = CHANGED, **place: Any) -> Finding:
+    return Finding(rule, what, Place(pc=pc, **place))
+
+
+def m(value: int) -> Size:
+    return (("M", value),)
 
 
 # Sizes.
@@ -31,21 +43,45 @@ def finding(what: str, pc: str = "0x10", **where: object) -> Finding:
 
 def test_one_cause_at_three_sizes_is_one_finding() -> None:
     results = [
-        ("M=1", CHECK.found([finding("3 bytes of C change")])),
-        ("M=2", CHECK.found([finding("17 bytes of C change")])),
-        ("M=3", CHECK.found([finding("17 bytes of C change"), finding("3 bytes of C change", pc="0x20")])),
+        (m(1), CHECK.found([finding("3 bytes of C change")])),
+        (m(2), CHECK.found([finding("rows 1 and 2 of C change")])),
+        (m(3), CHECK.found([finding("17 bytes of C change"), finding("3 bytes of C change", pc=0x20)])),
     ]
     merged = merge(results)
     assert merged.status == "finding"
-    assert [(f.what, f.where["PC"], f.where["size"], f.count) for f in merged.findings] == [
-        ("3 bytes of C change", "0x10", "M=1 and 2 more", 3),
-        ("3 bytes of C change", "0x20", "M=3", 1),
+    assert [(f.what, f.place.pc, f.place.size, f.sizes, f.count) for f in merged.findings] == [
+        ("3 bytes of C change", 0x10, m(1), (m(1), m(2), m(3)), 3),
+        ("3 bytes of C change", 0x20, m(3), (m(3),), 1),
     ]
 
 
-def test_different_words_are_different_causes() -> None:
-    merged = merge([("a", CHECK.found([finding("C changes")])), ("b", CHECK.found([finding("A changes")]))])
-    assert [f.what for f in merged.findings] == ["C changes", "A changes"]
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"rule": OTHER},
+        {"pc": 0x14},
+        {"matrix": "B"},
+        {"buffer": "c"},
+        {"source": SourceLine("k.hip", 3)},
+        {"element": Element("D", (0, 0))},
+    ],
+    ids=str,
+)
+def test_another_rule_or_place_is_another_cause(other: dict[str, Any]) -> None:
+    both = [(m(1), CHECK.found([finding("x changes")])), (m(2), CHECK.found([finding("x changes", **other)]))]
+    assert [f.sizes for f in merge(both).findings] == [(m(1),), (m(2),)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"lane": 3}, {"wave": 2}, {"register": Register("VGPR", 4)}, {"bits": (0, 15)}, {"lds_byte": 64}],
+    ids=str,
+)
+def test_the_same_cause_may_show_in_another_lane(other: dict[str, Any]) -> None:
+    """Which lane comes first depends on the size."""
+    both = [(m(1), CHECK.found([finding("x changes")])), (m(2), CHECK.found([finding("y", **other)]))]
+    (merged,) = merge(both).findings
+    assert merged.count == 2
 
 
 @pytest.mark.parametrize(
@@ -61,25 +97,25 @@ def test_different_words_are_different_causes() -> None:
 )
 def test_silence_is_never_green(statuses: tuple[Status, ...], expected: Status) -> None:
     for order in (statuses, statuses[::-1]):
-        results = [(f"M={i}", CheckResult("memory", "", status)) for i, status in enumerate(order)]
+        results = [(m(i), CheckResult("memory", "", status)) for i, status in enumerate(order)]
         assert merge(results).status == expected
 
 
 def test_reasons_are_those_of_the_status_that_counts() -> None:
     results = [
-        ("M=1", CHECK.holds("fine")),
-        ("M=2", CHECK.undecided("no time")),
-        ("M=3", CHECK.undecided("?")),
+        (m(1), CHECK.holds("fine")),
+        (m(2), CHECK.undecided("no time")),
+        (m(3), CHECK.undecided("?")),
     ]
     assert merge(results).reason == "M=2: no time; M=3: ?"
-    assert merge([("M=1", CHECK.holds("same")), ("M=2", CHECK.holds("same"))]).reason == "same"
+    assert merge([(m(1), CHECK.holds("same")), (m(2), CHECK.holds("same"))]).reason == "same"
 
 
 def test_figures_stand_side_by_side() -> None:
     merged = merge(
         [
-            ("M=1", CHECK.holds(metrics={"cycles": 4, "error": 0.25, "same": 7, "worst": "a"})),
-            ("M=2", CHECK.holds(metrics={"cycles": 8, "error": 1e-9, "same": 7, "worst": "b"})),
+            (m(1), CHECK.holds(metrics={"cycles": 4, "error": 0.25, "same": 7, "worst": "a"})),
+            (m(2), CHECK.holds(metrics={"cycles": 8, "error": 1e-9, "same": 7, "worst": "b"})),
         ]
     )
     assert merged.metrics == {"cycles": "4 / 8", "error": "0.25 / 1e-09", "same": 7, "worst": "b"}
@@ -88,8 +124,8 @@ def test_figures_stand_side_by_side() -> None:
 # Faults.
 
 
-def fault(kind: str, what: str = "wrong", pc: str = "0x40") -> ExecutionError:
-    return ExecutionError(what, where={"PC": pc}, kind=kind, expected="e", observed="o", hint="h")
+def fault(kind: str, what: str = "wrong", pc: int = 0x40) -> ExecutionError:
+    return ExecutionError(what, place=Place(pc=pc), kind=kind, expected="e", observed="o", hint="h")
 
 
 def test_a_fault_is_a_finding_of_its_law_only() -> None:
@@ -98,6 +134,7 @@ def test_a_fault_is_a_finding_of_its_law_only() -> None:
     assert merged["memory"] == results["memory"]
     assert merged["epilogue"].status == "finding"
     (found,) = merged["epilogue"].findings
+    assert found.rule.id == "epilogue/out-of-bounds"
     assert (found.check, found.what, found.expected, found.observed, found.hint) == (
         "epilogue",
         "wrong",
@@ -125,7 +162,7 @@ def test_limits_and_gaps_of_the_emulator_are_no_findings(kind: str) -> None:
 
 def test_a_consequence_is_no_finding_of_its_own() -> None:
     """An undefined address after an uninitialised read that was found already."""
-    cause = EPILOGUE.found([Finding("epilogue", "cause", {"PC": "0x4"})])
+    cause = EPILOGUE.found([finding("cause", pc=4)])
     results = {"memory": CHECK.undecided("stopped"), "epilogue": cause}
     assert with_faults(results, [fault("undefined-address")]) == results
     assert with_faults({**results, "epilogue": EPILOGUE.holds()}, [fault("undefined-address")])[
@@ -135,10 +172,11 @@ def test_a_consequence_is_no_finding_of_its_own() -> None:
 
 
 def test_what_a_check_found_at_the_same_instruction_is_not_repeated() -> None:
-    results = {"memory": CHECK.found([finding("better words", pc="0x40")])}
-    merged = with_faults(results, [fault("trap"), fault("trap", pc="0x44")])
+    results = {"memory": CHECK.found([finding("better words", pc=0x40)])}
+    merged = with_faults(results, [fault("trap"), fault("trap", pc=0x44)])
     assert [f.what for f in merged["memory"].findings] == ["better words", "wrong"]
 
 
-def test_every_law_of_a_fault_has_a_check() -> None:
-    assert set(FAULT_LAWS.values()) <= {check.name for check in CHECKS}
+def test_every_rule_of_a_fault_is_one_of_its_check() -> None:
+    for rule in FAULT_RULES.values():
+        assert rule in find_check(rule.check).rules

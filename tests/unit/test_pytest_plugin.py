@@ -94,7 +94,7 @@ def test_a_failure_reads_well(run: Runner, asked: list[dict[str, Any]], pytester
     result = run()
     result.stdout.fnmatch_lines(
         [
-            "asmOpt (gfx1151): operand-provenance",
+            "asmOpt (gfx1151): operand-provenance/transposed",
             "gemm/asmOpt.hip:742: the kernel loads A transposed*",
             "expected: A[[]1[]][[]0[]]",
             "from: *ds_load_u16*",
@@ -127,7 +127,8 @@ def test_expected_findings(run: Runner, asked: list[dict[str, Any]], pytester: p
         """
         def test_found(layoutprobe):
             found = layoutprobe.examine("with-line.toml").assert_finding("operand-provenance", "transposed")
-            assert found.where["wave"] == 0
+            assert found.place.wave == 0
+            assert found is layoutprobe.checked.assert_finding("operand-provenance/transposed")
         def test_other_check(layoutprobe):
             layoutprobe.examine("with-line.toml").assert_finding("races")
         def test_other_words(layoutprobe):
@@ -258,7 +259,7 @@ def test_a_real_limit(run: Runner, pytester: pytest.Pytester, monkeypatch: pytes
     write_manifest(pytester, MANIFEST + "[kernel.limits]\nvgprs = 1\n")
     result = run("--layoutprobe")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["copy (gfx1151): resources", "copy.hip:2: copy takes * VGPRs*"])
+    result.stdout.fnmatch_lines(["copy (gfx1151): resources/limit-vgprs", "copy.hip:2: copy takes * VGPRs*"])
 
 
 def test_a_source_that_does_not_compile(

@@ -18,12 +18,13 @@ import pytest
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
+from layoutprobe.place import Place, SourceLine
 from layoutprobe.render import formats
 from layoutprobe.render.layout.html import notebook
 from layoutprobe.render.layout.view import select
 from layoutprobe.render.svg_text import tint
 from layoutprobe.render.terminal_svg import terminal_svg
-from layoutprobe.report.finding import Finding
+from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.layout import LayoutReport
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text("utf-8"))
@@ -39,7 +40,9 @@ def text_of(report: LayoutReport, format: str, **selection: Any) -> str:
 
 def nasty() -> LayoutReport:
     """A report in which every text comes from somebody else."""
-    finding = Finding(NASTY, NASTY, where={NASTY: NASTY}, expected=NASTY, observed=NASTY, hint=NASTY)
+    place = Place(kernel=NASTY, source=SourceLine(NASTY, 1), matrix=NASTY, buffer=NASTY)
+    rule = Rule(NASTY, NASTY, NASTY, NASTY)
+    finding = Finding(rule, NASTY, place, expected=NASTY, observed=NASTY, hint=NASTY)
     return replace(
         fake_reports.transposed_a(),
         arch=NASTY,
@@ -87,16 +90,20 @@ def test_json_obeys_the_schema_and_holds_every_slot(name: str) -> None:
     "spoil",
     [
         lambda found: found.pop("evidence"),
-        lambda found: found.update(schema="layoutprobe.report/2"),
+        lambda found: found.update(schema="layoutprobe.report/1"),
         lambda found: found.update(verdict="ok"),
         lambda found: found["slots"][0].update(loaded=[-1, -1]),
         lambda found: found["slots"][0].update(bits=[0]),
         lambda found: found["slots"][0].pop("mismatch"),
         lambda found: found["coverage"].update(seen=None),
+        lambda found: found["findings"][0].update(rule="transposed"),
+        lambda found: found["findings"][0].pop("place"),
+        lambda found: found["findings"][0]["place"].update(vgpr=3),
+        lambda found: found["findings"][0]["place"].update(register="v3"),
     ],
 )
 def test_the_schema_can_refuse(spoil: Any) -> None:
-    found = json.loads(text_of(fake_reports.dump(), "json"))
+    found = json.loads(text_of(fake_reports.transposed_a(), "json"))
     del found["slots"][1:]
     spoil(found)
     with pytest.raises(jsonschema.ValidationError):
@@ -111,8 +118,10 @@ def test_json_is_one_slot_a_line_in_ascii() -> None:
 
 
 def test_json_places_are_numbers_where_they_are_numbers() -> None:
-    where = json.loads(text_of(fake_reports.one_wrong_slot(), "json"))["findings"][0]["where"]
-    assert where == {"wave": 2, "lane": 5, "VGPR": "v3", "half": "high", "source": "gemm.hip:42"}
+    place = json.loads(text_of(fake_reports.one_wrong_slot(), "json"))["findings"][0]["place"]
+    register = {"kind": "VGPR", "index": 3}
+    slot = {"wave": 2, "lane": 5, "register": register, "bits": [16, 31]}
+    assert place == {"file": "gemm.hip", "line": 42, **slot}
 
 
 def test_json_says_when_slots_were_left_out() -> None:

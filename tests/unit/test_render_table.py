@@ -15,12 +15,14 @@ from rich.console import Console
 
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
+from layoutprobe.place import Place, SourceLine
 from layoutprobe.render import formats
 from layoutprobe.render.layout.cells import ASCII, UNICODE, cell, number_list
 from layoutprobe.render.layout.table import lines, show
 from layoutprobe.render.layout.view import Mark, select
-from layoutprobe.report.finding import Finding
+from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.layout import LayoutReport
+from layoutprobe.solver.rules import OPERAND_RULES
 
 Element = tuple[int, int] | None
 
@@ -218,8 +220,8 @@ def test_verdict_stands_first_and_last_with_its_evidence(name: str) -> None:
 def test_findings_say_what_where_expected_observed_next() -> None:
     text = text_of(fake_reports.transposed_a())
     for words in (
-        "finding 1 of 1: operand-layout",
-        "wave 0, lane 0, VGPR v0, half high, source gemm.hip:42",
+        "finding 1 of 1: operand-layout/transposed",
+        "line gemm.hip:42, wave 0, lane 0, VGPR v0, half high",
         "expected A[0][1]",
         "observed A[1][0]",
         "1920 show it",
@@ -256,7 +258,7 @@ def test_lanes_that_hold_nothing_hold_not_the_same() -> None:
 
 
 def test_a_finding_about_another_matrix_says_about_which() -> None:
-    found = Finding("operand-layout", "B is loaded transposed", {"matrix": "B", "wave": 0})
+    found = Finding(OPERAND_RULES["transposed"], "B is loaded transposed", Place(matrix="B", wave=0))
     report = replace(fake_reports.ALL["d"](), findings=(found,))
     assert "FINDING (emulated): 1 finding, about B" in text_of(report)
 
@@ -330,9 +332,9 @@ def test_no_color_and_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_untrusted_names_cannot_drive_the_terminal() -> None:
-    nasty = Finding(
-        "evil\x1b[2J", "a\x07b \x9b31m", where={"source": "x\x1b]0;title\x07.hip:1"}, hint="ünïcode →"
-    )
+    rule = Rule("evil\x1b[2J/x", "title", "why", "mend")
+    place = Place(source=SourceLine("x\x1b]0;title\x07.hip", 1))
+    nasty = Finding(rule, "a\x07b \x9b31m", place, hint="ünïcode →")
     report = replace(fake_reports.dump(), findings=(nasty,), patterns=("p\x1b[31m[bold]markup[/]",))
     for encoding in ("utf-8", "ascii", "latin-1"):
         text = text_of(report, 200, encoding)

@@ -145,7 +145,7 @@ def test_each_failure_is_named(case: str) -> None:
     assert finding.count == expected.sum()
     first = np.argwhere(expected)[0]
     slot = tuple(int(x) for x in first)
-    assert list(finding.where.values())[:3] == list(slot[:3])
+    assert finding.place == wrong.place(slot)
     assert finding.expected == f"{guilty}[{right[guilty].row[slot]}][{right[guilty].col[slot]}]"
     seen = f"{guilty}[{wrong.row[slot]}][{wrong.col[slot]}]"
     assert finding.observed == (seen if wrong.row[slot] != HOLE else f"no element of {guilty}")
@@ -156,7 +156,7 @@ def test_the_seed_bug_in_words() -> None:
     finding = result.findings[0]
     assert "A is loaded transposed" in finding.what
     assert "A[16*wave + 2*vgpr + half][lane % 16]" in finding.what
-    assert finding.where == {"wave": 0, "lane": 0, "vgpr": 0, "half": "high"}
+    assert str(finding.place) == "wave 0, lane 0, VGPR v0, half high, matrix A"
     assert (finding.expected, finding.observed) == ("A[0][1]", "A[1][0]")
 
 
@@ -209,7 +209,7 @@ def test_one_bad_wave_is_diagnosed_alone() -> None:
     row[2], col[2] = 32 + K[2], L[2] % 16
     result = agree(layout("A", row, col), B, D, INTERACTION)
     check(result, "A", "transposed")
-    assert result.findings[0].where["wave"] == 2
+    assert result.findings[0].place.wave == 2
     assert not result.mismatch["A"][[0, 1, 3]].any()
 
 

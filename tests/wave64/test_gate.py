@@ -66,7 +66,7 @@ def test_a_stale_copy_is_red_though_the_result_is_right(tmp_path: Path, apart: i
     assert results["numerics"].status == "holds"
     finding = finding_of(results, "operand-provenance")
     assert finding.what.startswith("the copies of A in lanes ")
-    lane = finding.where["lane"]
+    lane = finding.place.lane
     assert isinstance(lane, int)
     assert (lane // 16 - lane % 4) % 4 == apart
     assert finding.expected == f"A[{lane % 16}][0], as in lane {lane % 16 + 16 * (lane % 4)}"
@@ -87,7 +87,7 @@ def test_lanes_beyond_the_32nd_are_told_apart(tmp_path: Path) -> None:
     wrong = "a[lane % 16 ^ (lane == 38)][e]"
     results = through_lds(tmp_path, TARGET, 64, (A, f"x[e] = {wrong}"), checks=LAYOUT)
     finding = finding_of(results, "operand-provenance")
-    assert (finding.where["lane"], finding.expected, finding.observed) == (38, "A[6][0]", "A[7][0]")
+    assert (finding.place.lane, finding.expected, finding.observed) == (38, "A[6][0]", "A[7][0]")
     # Element 16 * 7 of the tile, which thread 112 stored.
     assert "stored by ds_store_b16" in finding.came_from
     assert "(wave 1, lane 48)" in finding.came_from

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from layoutprobe.render.gate import words as gate_words
-from layoutprobe.render.gate.words import Place
+from layoutprobe.render.gate.words import Spot
 from layoutprobe.render.layout import words
 from layoutprobe.render.text import printable
 from layoutprobe.report.gate import GateReport
@@ -28,25 +28,27 @@ def commands(report: GateReport) -> Iterator[str]:
         kernel = gate_words.kernel_title(verdict)
         for found in verdict.findings:
             said = [found.what, *(f"{label}: {text}" for label, text in words.finding(found))]
-            place = gate_words.place(verdict, found)
-            yield command("error", place, f"{found.check}: {kernel}", "\n".join(said))
+            title = f"{found.rule.id}: {kernel}"
+            yield command("error", gate_words.spot(verdict, found), title, "\n".join(said))
     for verdict in report.verdicts:
         kernel = gate_words.kernel_title(verdict)
         for question in gate_words.open_questions(verdict):
             name = f"{question.check} undecided" if question.check else "undecided"
-            yield command("warning", gate_words.place(verdict), f"{name}: {kernel}", question.reason)
+            yield command("warning", gate_words.spot(verdict), f"{name}: {kernel}", question.reason)
     outcome = gate_words.gate_outcome(report)
     kind = {"holds": "notice", "finding": "error", "undecided": "warning"}[outcome.word]
     yield command(kind, None, gate_words.title(report), str(outcome))
 
 
-def command(kind: str, place: Place | None, title: str, text: str) -> str:
+def command(kind: str, place: Spot | None, title: str, text: str) -> str:
     """ "::error file=a.hip,line=3,title=races%3A k::text": one line whatever the texts hold."""
     properties = []
     if place is not None:
         properties.append(f"file={_property(place.file)}")
         if place.line is not None:
             properties.append(f"line={place.line}")
+        if place.column is not None:
+            properties.append(f"col={place.column}")
     properties.append(f"title={_property(title)}")
     return f"::{kind} {','.join(properties)}::{_data(text)}"
 

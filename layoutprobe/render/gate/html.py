@@ -158,7 +158,7 @@ def _kernel(verdict: KernelVerdict, number: int) -> Iterator[str]:
         if not question.check:
             yield f'<div class="card undecided"><h3>undecided</h3><p>{safe(question.reason)}</p></div>\n'
     for at, found in enumerate(verdict.findings, 1):
-        yield _finding(verdict, found, f"Finding {at} of {len(verdict.findings)}: {found.check}")
+        yield _finding(verdict, found, f"Finding {at} of {len(verdict.findings)}: {found.rule.id}")
     if verdict.results:
         repeated = gate_words.repeated(verdict)
         items = (_check(result, repeated.get(result.check, "")) for result in verdict.results)
@@ -187,7 +187,7 @@ def _figures(figures: Iterable[tuple[str, object]]) -> str:
 
 
 def _finding(verdict: KernelVerdict, found: Finding, heading: str) -> str:
-    place = safe(str(gate_words.place(verdict, found)))
+    place = safe(str(gate_words.spot(verdict, found)))
     return (
         f'<div class="card finding"><span class="place">{place}</span><h3>{safe(heading)}</h3>\n'
         f"<p>{safe(found.what)}</p>\n{definitions(words.finding(found), code=True)}</div>\n"

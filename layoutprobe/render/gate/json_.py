@@ -1,6 +1,6 @@
-"""JSON for programs: schema "layoutprobe.gate/1", described by docs/gate.schema.json.
+"""JSON for programs: schema "layoutprobe.gate/2", described by docs/gate.schema.json.
 
-Within version 1 keys may be added; none is removed, renamed or given a new meaning.
+Within version 2 keys may be added; none is removed, renamed or given a new meaning.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from layoutprobe.render.layout.json_ import finding, plain
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 
-SCHEMA = "layoutprobe.gate/1"
+SCHEMA = "layoutprobe.gate/2"
 
 
 def write(report: GateReport, stream: TextIO) -> None:
@@ -70,8 +70,12 @@ def _check(verdict: KernelVerdict, result: CheckResult) -> dict[str, Any]:
 
 
 def _finding(verdict: KernelVerdict, found: Finding) -> dict[str, Any]:
-    place = gate_words.place(verdict, found)
-    return {**finding(found), "place": {"file": place.file, "line": place.line}}
+    written = finding(found)
+    # The file as a reviewer finds it, and the kernel's own where no other is known.
+    written["place"] = {**written["place"], "file": gate_words.spot(verdict, found).file}
+    for other, related in zip(found.related, written["related"], strict=True):
+        related["place"] = {**related["place"], "file": gate_words.file_of(verdict, other.place)}
+    return written
 
 
 def _figure(value: object) -> bool | float | int | str:

@@ -73,13 +73,13 @@ def _case(suite: ET.Element, name: str, kernel: str) -> ET.Element:
 def _fill(case: ET.Element, verdict: KernelVerdict, result: CheckResult) -> None:
     if result.findings:
         first = result.findings[0]
-        place = gate_words.place(verdict, first)
+        place = gate_words.spot(verdict, first)
         case.set("file", clean(place.file))
         if place.line is not None:
             case.set("line", str(place.line))
         more = f" (and {len(result.findings) - 1} more)" if len(result.findings) > 1 else ""
         failure = ET.SubElement(
-            case, "failure", {"message": clean(first.what + more), "type": clean(result.check)}
+            case, "failure", {"message": clean(first.what + more), "type": clean(first.rule.id)}
         )
         failure.text = clean("\n\n".join(gate_words.in_full(verdict, found) for found in result.findings))
     elif result.status == "undecided":

@@ -1,4 +1,7 @@
-"""SARIF 2.1.0 for code scanning: a rule per check, a result per finding and per open question.
+"""SARIF 2.1.0 for code scanning: a result per finding and per open question, under stable rules.
+
+The rule of a finding is the one that it breaks ("races/read-after-write"), that of an open question its
+check.
 
 A finding has level "error"; what could not be decided is a result too, of level "warning", because
 a service that shows no result shows green. Checks that hold or do not apply give no result: services
@@ -14,18 +17,19 @@ from typing import Any, TextIO
 from urllib.parse import quote
 
 from layoutprobe.render.gate import words as gate_words
-from layoutprobe.render.gate.words import Open, Place
+from layoutprobe.render.gate.words import Open, Spot
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.json_ import finding as finding_object
 from layoutprobe.render.text import printable
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import GateReport, KernelVerdict
+from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 
 VERSION = "2.1.0"
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 KERNEL_RULE = "kernel"
 """Rule of what concerns a kernel as a whole: it could not be compiled or run."""
 KERNEL_LAW = "each kernel of the manifest can be checked"
+_KERNEL_HELP = f"{KERNEL_LAW}: it compiles, runs to its end, and some check applies to it."
 ROOT = "%SRCROOT%"
 
 
@@ -37,15 +41,21 @@ def write(report: GateReport, stream: TextIO) -> None:
 
 def log(report: GateReport) -> dict[str, Any]:
     """The report as a SARIF log."""
-    laws = {KERNEL_RULE: KERNEL_LAW}
-    laws |= {result.check: result.law for verdict in report.verdicts for result in verdict.results}
-    index = {name: i for i, name in enumerate(laws)}
+    rules = {KERNEL_RULE: _rule(KERNEL_RULE, KERNEL_LAW, _KERNEL_HELP)}
+    for verdict in report.verdicts:
+        for result in verdict.results:
+            rules.setdefault(result.check, _rule(result.check, result.law, _help(result)))
+            for found in result.findings:
+                rules.setdefault(
+                    found.rule.id, _rule(found.rule.id, found.rule.title, found.rule.explanation)
+                )
+    index = {name: i for i, name in enumerate(rules)}
     results = [result for verdict in report.verdicts for result in _results(verdict, index)]
     if not report.verdicts:
         unread = Open("", gate_words.gate_outcome(report).sentence)
-        results.append(_open(unread, "", Place(gate_words.shown(report.manifest), None), index))
+        results.append(_open(unread, "", Spot(gate_words.shown(report.manifest)), index))
     run = {
-        "tool": {"driver": _driver(report, laws)},
+        "tool": {"driver": _driver(report, list(rules.values()))},
         "automationDetails": {"id": printable(f"layoutprobe/{report.manifest}/")},
         "invocations": [_invocation(report)],
         "columnKind": "unicodeCodePoints",
@@ -54,44 +64,48 @@ def log(report: GateReport) -> dict[str, Any]:
     return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
 
 
-def _driver(report: GateReport, laws: dict[str, str]) -> dict[str, Any]:
-    rules = [
-        {
-            "id": printable(name),
-            "shortDescription": {"text": printable(law) or printable(name)},
-            "help": {"text": printable(_help(name, law))},
-            "defaultConfiguration": {"level": "error"},
-        }
-        for name, law in laws.items()
-    ]
+def _driver(report: GateReport, rules: list[dict[str, Any]]) -> dict[str, Any]:
     return {"name": "layoutprobe", "version": printable(report.version), "rules": rules}
 
 
-def _help(name: str, law: str) -> str:
-    if name == KERNEL_RULE:
-        return f"{law}: it compiles, runs to its end, and some check applies to it."
-    return f"{law}.\n\n`layoutprobe explain {name}` says how it is tested, and what it cannot see."
+def _rule(name: str, title: str, text: str) -> dict[str, Any]:
+    return {
+        "id": printable(name),
+        "shortDescription": {"text": printable(title) or printable(name)},
+        "help": {"text": printable(text)},
+        "defaultConfiguration": {"level": "error"},
+    }
+
+
+def _help(result: CheckResult) -> str:
+    name = result.check
+    return f"{result.law}.\n\n`layoutprobe explain {name}` says how it is tested, and what it cannot see."
 
 
 def _results(verdict: KernelVerdict, index: dict[str, int]) -> list[dict[str, Any]]:
-    results = []
     kernel = gate_words.kernel_title(verdict)
-    for result in verdict.results:
-        for found in result.findings:
-            place = gate_words.place(verdict, found)
-            results.append(_finding(found, result.check, verdict, place, index))
-    whole = gate_words.place(verdict)
+    results = [_finding(found, verdict, index) for found in verdict.findings]
+    whole = gate_words.spot(verdict)
     results += [_open(question, kernel, whole, index) for question in gate_words.open_questions(verdict)]
     return results
 
 
-def _finding(
-    found: Finding, check: str, verdict: KernelVerdict, place: Place, index: dict[str, int]
-) -> dict[str, Any]:
+def _finding(found: Finding, verdict: KernelVerdict, index: dict[str, int]) -> dict[str, Any]:
+    rule, place = found.rule.id, gate_words.spot(verdict, found)
     kernel = gate_words.kernel_title(verdict)
     text = "\n".join([f"{kernel}: {found.what}", *(f"{a}: {b}" for a, b in words.finding(found))])
-    result = _result(check, "error", text, kernel, place, index)
-    result["partialFingerprints"] = {"layoutprobe/v1": _fingerprint(check, kernel, place.file, found.what)}
+    result = _result(rule, "error", text, kernel, place, index)
+    result["partialFingerprints"] = {"layoutprobe/v2": _fingerprint(rule, kernel, place.file, found.what)}
+    others = [
+        {
+            "id": number,
+            "physicalLocation": _physical(gate_words.spot_of(verdict, other.place)),
+            "message": {"text": printable(str(other))},
+        }
+        for number, other in enumerate(found.related, 1)
+    ]
+    if others:
+        result["relatedLocations"] = others
     details = {name: value for name, value in finding_object(found).items() if value is not None}
     result["properties"] = _clean({"kernel": verdict.name, "target": verdict.target, **details})
     return result
@@ -101,35 +115,40 @@ def _clean(value: Any) -> Any:
     """The same data without control characters."""
     if isinstance(value, dict):
         return {printable(name): _clean(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_clean(each) for each in value]
     return printable(value) if isinstance(value, str) else value
 
 
-def _open(question: Open, kernel: str, place: Place, index: dict[str, int]) -> dict[str, Any]:
+def _open(question: Open, kernel: str, place: Spot, index: dict[str, int]) -> dict[str, Any]:
     check = question.check or KERNEL_RULE
     text = f"{kernel}: could not be decided: {question.reason}" if kernel else question.reason
     result = _result(check, "warning", text, kernel, place, index)
-    result["partialFingerprints"] = {"layoutprobe/v1": _fingerprint(check, kernel, place.file, "undecided")}
+    result["partialFingerprints"] = {"layoutprobe/v2": _fingerprint(check, kernel, place.file, "undecided")}
     return result
 
 
 def _result(
-    check: str, level: str, text: str, kernel: str, place: Place, index: dict[str, int]
+    rule: str, level: str, text: str, kernel: str, place: Spot, index: dict[str, int]
 ) -> dict[str, Any]:
     location: dict[str, Any] = {"physicalLocation": _physical(place)}
     if kernel:
         location["logicalLocations"] = [{"name": printable(kernel), "kind": "function"}]
     return {
-        "ruleId": printable(check),
-        "ruleIndex": index[check],
+        "ruleId": printable(rule),
+        "ruleIndex": index[rule],
         "level": level,
         "message": {"text": printable(text)},
         "locations": [location],
     }
 
 
-def _physical(place: Place) -> dict[str, Any]:
+def _physical(place: Spot) -> dict[str, Any]:
     """Where; a whole file is its first line, since services need one."""
-    return {"artifactLocation": artifact(place.file), "region": {"startLine": place.line or 1}}
+    region = {"startLine": place.line or 1}
+    if place.line is not None and place.column is not None:
+        region["startColumn"] = place.column
+    return {"artifactLocation": artifact(place.file), "region": region}
 
 
 def artifact(path: str) -> dict[str, str]:

@@ -79,8 +79,8 @@ def _findings(report: GateReport) -> Iterator[str]:
 
 
 def _finding(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
-    place = gate_words.place(verdict, found)
-    yield f"**{safe(gate_words.kernel_title(verdict))}, {safe(found.check)}, {safe(str(place))}**"
+    place = gate_words.spot(verdict, found)
+    yield f"**{safe(gate_words.kernel_title(verdict))}, {safe(found.rule.id)}, {safe(str(place))}**"
     yield ""
     yield safe(found.what)
     yield ""

@@ -78,8 +78,8 @@ class _Page(Page):
                 yield from self.panel([question.reason], [], "undecided")
         for number, found in enumerate(verdict.findings, 1):
             yield Text()
-            place = gate_words.place(verdict, found)
-            heading = f"finding {number} of {len(verdict.findings)}: {found.check}, {place}"
+            place = gate_words.spot(verdict, found)
+            heading = f"finding {number} of {len(verdict.findings)}: {found.rule.id}, {place}"
             yield from self.finding(heading, found)
 
     def line(self, text: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from layoutprobe.place import Place
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.words import Verdict, plural
 from layoutprobe.report.finding import Finding
@@ -17,20 +17,20 @@ from layoutprobe.report.gate import GateReport, KernelVerdict
 WORDS = ("holds", "finding", "undecided")
 """Exit code -> the stable name of the outcome."""
 
-_PLACE = re.compile(r"(?P<file>[^\s:][^:\n]*|[A-Za-z]:[\\/][^:\n]*):(?P<line>[1-9][0-9]{0,8})")
-
 
 @dataclass(frozen=True)
-class Place:
+class Spot:
     """Where a reviewer has to look.
 
     Attributes:
         file: path relative to the directory where the gate ran, if it lies below.
         line: counted from 1; None where only the file is known.
+        column: counted from 1; None where it is not known.
     """
 
     file: str
-    line: int | None
+    line: int | None = None
+    column: int | None = None
 
     def __str__(self) -> str:
         return self.file if self.line is None else f"{self.file}:{self.line}"
@@ -153,28 +153,33 @@ def repeated(verdict: KernelVerdict) -> dict[str, str]:
     return {name: cause.check for cause in open_causes(verdict) if cause.check for name in cause.also}
 
 
-def place(verdict: KernelVerdict, found: Finding | None = None) -> Place:
+def spot(verdict: KernelVerdict, found: Finding | None = None) -> Spot:
     """The file and line of a finding; of a kernel where there is no finding or it names no line.
 
     A line that is only near (the compiler gave none for the instruction) names the file alone: what
-    stands beside a line must be about that line. The finding's own words say which it is near. Line
-    tables name files as the compiler was given them: relative to the source's own directory.
+    stands beside a line must be about that line. The finding's own words say which it is near.
     """
-    source = shown(verdict.source)
-    for key, value in () if found is None else found.where.items():
-        match = _PLACE.fullmatch(str(value))
-        if match is None:
-            continue
-        file, line = match["file"], None if key == "near line" else int(match["line"])
-        if PurePosixPath(file).name == PurePosixPath(verdict.source).name:
-            return Place(source, line)
-        return Place(shown(os.path.join(os.path.dirname(verdict.source), file)), line)
-    return Place(source, None)
+    return Spot(shown(verdict.source)) if found is None else spot_of(verdict, found.place)
+
+
+def spot_of(verdict: KernelVerdict, place: Place) -> Spot:
+    """The file and line of a place in a kernel."""
+    source = place.source
+    if source is None or place.near:
+        return Spot(file_of(verdict, place))
+    return Spot(file_of(verdict, place), source.line, source.column)
+
+
+def file_of(verdict: KernelVerdict, place: Place) -> str:
+    """The file of a place; line tables name files relative to the source's own directory."""
+    if place.source is None or PurePosixPath(place.source.file).name == PurePosixPath(verdict.source).name:
+        return shown(verdict.source)
+    return shown(os.path.join(os.path.dirname(verdict.source), place.source.file))
 
 
 def in_full(verdict: KernelVerdict, found: Finding) -> str:
     """A finding in plain lines: place and diagnosis, then a line per label."""
-    lines = [f"{place(verdict, found)}: {found.what}"]
+    lines = [f"{spot(verdict, found)}: {found.what}"]
     return "\n".join([*lines, *(f"{label + ':':<10}{text}" for label, text in words.finding(found))])
 
 

@@ -82,7 +82,7 @@ def _fragment(view: View) -> Iterator[str]:
         f" ({safe(outcome.basis)}): {safe(outcome.sentence)}</p>\n"
     )
     for number, found in enumerate(report.findings, 1):
-        yield f'<h2 class="finding">Finding {number} of {len(report.findings)}: {safe(found.check)}</h2>\n'
+        yield f'<h2 class="finding">Finding {number} of {len(report.findings)}: {safe(found.rule.id)}</h2>\n'
         yield f"<p>{safe(found.what)}</p>\n{definitions(words.finding(found))}"
     yield definitions(words.setup(report))
     yield definitions(words.forms(report), code=True)

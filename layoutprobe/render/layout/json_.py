@@ -1,7 +1,7 @@
-"""JSON for programs: schema "layoutprobe.report/1", described by docs/report.schema.json.
+"""JSON for programs: schema "layoutprobe.report/2", described by docs/report.schema.json.
 
 Every slot is an object on a line of its own, so that both `jq '.slots[] | select(.mismatch)'` and
-`grep` work. Within version 1 keys may be added; none is removed, renamed or given a new meaning.
+`grep` work. Within version 2 keys may be added; none is removed, renamed or given a new meaning.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from layoutprobe.render.layout.view import View
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.layout import LayoutReport, LdsMap
 
-SCHEMA = "layoutprobe.report/1"
+SCHEMA = "layoutprobe.report/2"
 
 
 def write(view: View, stream: TextIO) -> None:
@@ -86,14 +86,18 @@ def _coverage(report: LayoutReport) -> dict[str, Any] | None:
 def finding(found: Finding) -> dict[str, Any]:
     """A finding, as every JSON report has it."""
     return {
+        "rule": found.rule.id,
         "check": found.check,
         "what": found.what,
-        "where": {name: plain(value) for name, value in found.where.items()},
+        "place": found.place.json(),
         "expected": found.expected or None,
         "observed": found.observed or None,
-        "came_from": found.came_from or None,
+        "related": [
+            {"role": other.role, "text": str(other), "place": other.place.json()} for other in found.related
+        ],
         "next": found.hint or None,
         "count": found.count,
+        "sizes": [dict(size) for size in found.sizes],
     }
 
 

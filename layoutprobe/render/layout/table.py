@@ -75,7 +75,7 @@ def lines(view: View, width: int, encoding: str, glyphs: Glyphs) -> Iterator[Tex
     yield from page.pairs(words.details(view))
     for number, found in enumerate(report.findings, 1):
         yield Text()
-        heading = f"{glyphs.bad} finding {number} of {len(report.findings)}: {found.check}"
+        heading = f"{glyphs.bad} finding {number} of {len(report.findings)}: {found.rule.id}"
         yield from page.paragraph(heading, style="bold red")
         yield from page.paragraph(found.what, indent="  ")
         yield from page.pairs([("  " + label, text) for label, text in words.finding(found)])

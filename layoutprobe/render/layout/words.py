@@ -76,7 +76,7 @@ def _held(report: LayoutReport) -> str:
 def _found(report: LayoutReport) -> str:
     wrong = int(report.mismatch.sum())
     if not wrong:
-        about = list(dict.fromkeys(str(f.where["matrix"]) for f in report.findings if "matrix" in f.where))
+        about = list(dict.fromkeys(f.place.matrix for f in report.findings if f.place.matrix))
         return plural(len(report.findings), "finding") + (f", about {' and '.join(about)}" if about else "")
     waves = np.flatnonzero(report.mismatch.any(axis=(1, 2, 3))).tolist()
     where = f"{'wave' if len(waves) == 1 else 'waves'} {number_list(waves)}"
@@ -245,8 +245,9 @@ def dead(report: LayoutReport, wave: int) -> str:
 
 def finding(found: Finding) -> Lines:
     """A finding below its first sentence: where, expected, observed, next."""
+    more = f" and {len(found.sizes) - 1} more" if len(found.sizes) > 1 else ""
     lines = [
-        ("where", ", ".join(f"{name} {value}" for name, value in found.where.items())),
+        ("where", f"{found.place}{more}"),
         ("expected", found.expected),
         ("observed", found.observed),
         ("from", found.came_from),
