@@ -67,9 +67,12 @@ _FAST: dict[str, Callable[[Array], Array]] = {"f16": fast_f16, "bf16": fast_bf16
 
 
 def numbers_of(kind: str, raw: Array) -> Array:
-    """float32 of raw elements (uint32) of a float type of at most 16 bits."""
+    """float32 of raw elements of a float type; float64 of the type that needs it."""
     fast = _FAST.get(kind)
-    return fast(raw) if fast else element_type(kind).decode(raw).astype(np.float32)
+    if fast:
+        return fast(raw)
+    numbers = element_type(kind).decode(raw)
+    return numbers if element_type(kind).bits > DWORD else numbers.astype(np.float32)
 
 
 def gather(words: Array, fragment: Fragment, copy: int = 0) -> Array:
@@ -144,7 +147,7 @@ class Source:
             return value
         value = raw.astype(np.int64)
         sign = value >> kind.bits - 1 << kind.bits
-        return (value - sign if self.operand.neg else value).astype(np.float64)
+        return (value - sign if self.operand.neg or kind.signed else value).astype(np.float64)
 
 
 def _refuse(form: MatrixForm, inst: Inst) -> None:
@@ -184,7 +187,7 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
         undefined = _undefined(c, form, fragments, (a, b), addend, last) if c.undef else None
         index = gather(registers[last.index : last.index + 1], fragments["index"]) if form.sparse else None
         added = _addend(c, form, fragments["C"], addend)
-        total = np.empty(added.shape, np.uint32)
+        total = np.empty_like(added)
         for reading in readings(form, wave):
             rows, copy = reading.rows, reading.copy
             raw_a = gather(a.words(registers, fragments["A"]), fragments["A"], copy)
@@ -230,15 +233,16 @@ def dense(kept: Array, index: Array) -> Array:
 
 
 def _addend(c: Cohort, form: MatrixForm, fragment: Fragment, operand: Operand) -> Array:
-    """Raw elements of C with their sign modifiers: uint32 [wave, row, col]."""
+    """Raw elements of C with their sign modifiers, as `gather` has them: [wave, row, col]."""
     width = form.result_bits
     if operand.kind == "v":
         raw = gather(c.regs.vgprs[operand.index : operand.index + fragment.vgprs], fragment)
     else:
         shape = (len(c.waves), *fragment.lane.shape[1:])
-        raw = np.full(shape, constant_bits(operand, width) & (1 << width) - 1, np.uint32)
+        bits = constant_bits(operand, width) & (1 << width) - 1
+        raw = np.full(shape, bits, np.uint32 if fragment.whole else np.uint64)
     if form.result != "i32" and not form.sparse:
-        sign = np.uint32(1 << width - 1)
+        sign = raw.dtype.type(1 << width - 1)
         if operand.neg_hi:
             raw = raw & ~sign
         if operand.neg:
@@ -256,6 +260,9 @@ def result_bits(form: MatrixForm, a: Array, b: Array, c: Array, clamp: bool, mod
             return silicon.multiply_add(silicon.Step(form.a), a, b, c)
         single: Array = np.matmul(a, b) + np.ascontiguousarray(c).view(np.float32)
         return single.view(np.uint32)
+    if form.result == "f64":
+        double: Array = np.matmul(a, b) + np.ascontiguousarray(c).view(np.float64)
+        return double.view(np.uint64)
     wide = np.ascontiguousarray(numbers_of(form.result, c))
     if mode == "silicon":
         bits = silicon.multiply_add(silicon.Step(form.a, form.result), a, b, wide.view(np.uint32))

@@ -23,7 +23,7 @@ NAMES = {
     *(t.isa.encodings.table for t in TARGETS.values() if t.isa),
     *(name for t in TARGETS.values() if t.isa for name in (*t.isa.prefixes, *t.isa.generic)),
     *("rdna2", "rdna3.5", "cdna1", "cdna4", "gfx906", "gfx1250", "sm_100"),
-    *("navi", "strix", "krackan", "phoenix", "ampere", "hopper", "nvidia"),
+    *("navi", "strix", "krackan", "phoenix", "ampere", "hopper"),
 }
 """Of targets and families, and the words in their products' names; and some that are not in the tables."""
 
