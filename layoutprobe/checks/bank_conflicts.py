@@ -34,9 +34,9 @@ used follow the cycles of every access, and the factor over one cycle per phase,
 first. A 2addr instruction makes two accesses. For loads whose lanes step through the rows of a tile,
 the same rows are laid out without padding, with 8 halves of padding, and with an XOR of 16-byte groups,
 so that the schemes can be compared. Broken only where the kernel's factor exceeds `bank_conflicts` of
-the manifest's limits. Which lanes are served together was measured on a relative of this target, not
-on it; for stores it is an assumption. Atomics, which take turns for other reasons, are left out, and so
-is everything that overlaps with other work. Evidence: modelled."""
+the manifest's limits. Which lanes of a load are served together was measured on one card of the family;
+the reason says whether it was this target's. For stores it is an assumption. Atomics, which take turns
+for other reasons, are left out, and so is everything that overlaps with other work. Evidence: modelled."""
 
 OVER_LIMIT = Rule(
     "bank-conflicts/over-limit",

@@ -138,6 +138,35 @@ def test_a_gemm_shows_its_own_schemes_beside_others(tmp_path_factory: pytest.Tem
     assert note == "without conflicts 4; rows of 32 bytes)"
 
 
+def test_every_relative_of_the_measured_card_has_its_phases() -> None:
+    """And says whether it is the one that was measured."""
+    assert lds_model("gfx1100", 32).evidence == "model: phases measured on gfx1100"
+    relatives = [name for name in TARGETS if name.startswith("gfx11") and name != "gfx1100"]
+    assert len(relatives) == 7
+    for name in relatives:
+        model = lds_model(name, 32)
+        assert (model.loads, model.stores, model.banks) == (MODEL.loads, MODEL.stores, MODEL.banks)
+        assert model.evidence == f"model: phases measured on gfx1100; {name} itself is unmeasured"
+
+
+@pytest.mark.parametrize(
+    ("target", "size", "together"),
+    [
+        ("gfx942", 8, set(range(16))),
+        ("gfx942", 16, {*range(4), *range(20, 24)}),
+        ("gfx950", 8, set(range(32))),
+        ("gfx950", 16, {*range(4), *range(12, 16), *range(20, 28)}),
+    ],
+)
+def test_the_phases_of_64_lanes(target: str, size: int, together: set[int]) -> None:
+    """As SHARK's measurements give them: every lane once, the upper half as the lower one."""
+    phases = lds_model(target, 64).loads[size]
+    assert set(phases[0]) == together
+    assert sorted(lane for phase in phases for lane in phase) == list(range(64))
+    half = len(phases) // 2
+    assert [tuple(lane + 32 for lane in phase) for phase in phases[:half]] == list(phases[half:])
+
+
 def test_a_target_without_phase_rules_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was asked where there is no limit."""
     monkeypatch.setitem(TARGETS, "gfx1151", replace(TARGETS["gfx1151"], lds=None))
