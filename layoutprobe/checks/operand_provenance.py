@@ -158,7 +158,7 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
         expected=f"every k from 0 to {analysis.problem.k - 1} once",
         observed=", ".join(parts),
         hint=hint,
-        count=int(sure.sum()),
+        count=np.unique(chains[sure]).size,
     )
     return [finding], doubts
 

@@ -1,9 +1,8 @@
-"""Operand provenance: do the loads, the instruction and the stores agree?
+"""Do loads, instruction and stores of a probe agree? The law of the product, and who breaks it.
 
-The law needs no names of rows, columns and k: for every slot of D that is stored to C[m][n], and
-every product (A slot, B slot) that the instruction adds into it, the A slot must hold A[m][k], the
-B slot B[k][n] with the same k, and each k must occur once. A kernel may permute K (or M, or N)
-jointly and still be right; the result says so. Names are used only to say who is wrong.
+Each wave executes the instruction once; `solver.product` holds that against where D is stored. A
+kernel that permutes K (or M, or N) jointly is right; the result says so. Names of rows, columns and
+k are used only to say who is wrong.
 
 Coordinates are compared within each wave's tile, so that A, B and D may come from different runs
 in which the waves divide the work differently.
@@ -25,6 +24,7 @@ from layoutprobe.report.finding import Finding
 from layoutprobe.solver.diagnose import Diagnosis, diagnose
 from layoutprobe.solver.hypotheses import Suspect
 from layoutprobe.solver.interaction import Interaction
+from layoutprobe.solver.product import FOREIGN, Coordinates, Factors, Targets, geometry_of, judge
 from layoutprobe.solver.rules import OPERAND_RULES, STORE_RULES
 
 Ints = NDArray[np.int64]
@@ -92,6 +92,14 @@ class _Side:
         self.need_row = np.broadcast_to(self.anchor.row.reshape(1, -1), hole.shape).astype(np.int64)
         self.need_col = np.broadcast_to(self.anchor.col.reshape(1, -1), hole.shape).astype(np.int64)
 
+    def at(self, slots: Ints) -> tuple[Coordinates, Coordinates]:
+        """Row and column by wave and slot; FOREIGN where it is none of the tile."""
+        row, col = (
+            np.where((held >= 0) & (held < extent), held, FOREIGN).astype(np.int32)[:, slots]
+            for held, extent in zip((self.row, self.col), self.tile, strict=True)
+        )
+        return row, col
+
     @property
     def live(self) -> NDArray[np.bool_]:
         """Slots that some output reads: [1, slot]."""
@@ -132,14 +140,7 @@ def agree(
         a.col[:, met.a] = b.row[:, met.b]
     elif b_loaded is None and a_loaded is not None:
         b.row[:, met.b] = a.col[:, met.a]
-    rows_met, cols_met = (a.row[:, met.a], d.row[:, met.d]), (b.col[:, met.b], d.col[:, met.d])
-    ks_met = (a.col[:, met.a], b.row[:, met.b])
-    m, n, k = interaction.shape
-    ok = {
-        "M": _joined(rows_met, m) and _covers(d, m, n),
-        "N": _joined(cols_met, n) and _covers(d, m, n),
-        "K": _joined(ks_met, k) and _each_k_once(ks_met[0], met.d, k),
-    }
+    ok = _law(a, b, d, interaction)
     gauge = _settle_names(a, b, d, ok, interaction)
     mismatch = {
         name: np.zeros(side.layout.row.shape, np.bool_)
@@ -206,27 +207,17 @@ def _side(
     return _Side(layout, anchor, np.asarray(origin, np.int64), tile)
 
 
-def _joined(pair: tuple[Ints, Ints], extent: int) -> bool:
-    left, right = pair
-    return bool(((left == right) & (left >= 0) & (left < extent)).all())
-
-
-def _covers(d: _Side, m: int, n: int) -> bool:
-    """Every element of the tile is stored from exactly one slot."""
-    live = d.live[0]
-    row, col = d.row[:, live], d.col[:, live]
-    if ((row < 0) | (row >= m) | (col < 0) | (col >= n)).any():
-        return False
-    element = np.sort(row * n + col, axis=1)
-    return element.shape[1] == m * n and bool((element == np.arange(m * n)).all())
-
-
-def _each_k_once(k_met: Ints, d: Ints, k: int) -> bool:
-    waves = np.arange(len(k_met))[:, None]
-    outputs = int(d.max()) + 1
-    term = (waves * outputs + d) * k + k_met
-    count = np.bincount(term.ravel(), minlength=len(k_met) * outputs * k).reshape(len(k_met), outputs, k)
-    return bool((count[:, np.unique(d)] == 1).all())
+def _law(a: _Side, b: _Side, d: _Side, interaction: Interaction) -> dict[str, bool]:
+    """Along which axes the law holds; each wave is one execution, and one accumulator."""
+    g, (m, n, k) = geometry_of(interaction), interaction.shape
+    targets = Targets(*d.at(g.d))
+    judged = judge(Factors(np.arange(len(a.row)), *a.at(g.a), *b.at(g.b)[::-1]), targets, g, k)
+    covered, (row_apart, col_apart) = targets.cover(m, n), targets.scattered()
+    return {
+        "M": covered and not judged.a_bad.any() and not row_apart.any(),
+        "N": covered and not judged.b_bad.any() and not col_apart.any(),
+        "K": not judged.k_bad.any() and bool((judged.counted == 1).all()),
+    }
 
 
 def _settle_names(

@@ -1,9 +1,12 @@
-"""The law of a whole matrix product, over every matrix instruction that a kernel executed.
+"""The law of a matrix product, over every execution of a matrix instruction: of probes and of kernels.
 
 An instruction adds, into the slot of D that is stored to C[m][n], products of slots of A and B that
 meet. Each must be A[m][k] * B[k][n] with one k, and over all instructions of one accumulator every
 k must occur exactly once. Zeros are allowed where the product vanishes anyway: kernels pad ragged
-tiles with them. Nothing here depends on the order in which a kernel walks over rows, columns or k.
+tiles with them. Nothing here depends on the order in which a kernel walks over rows, columns or k,
+nor on any name: a kernel may permute them jointly and still be right.
+
+A chain is an accumulator: the executions that add to one D, one after the other.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ class Geometry:
     Slots are numbered lane, VGPR, field, last fastest; k has the names of the convention.
 
     Attributes:
-        shape: (M, N, K) of the instruction.
+        shape: (M, N, K) of one product of the instruction.
+        product: int64 [block], the product that a block is a part of; most instructions have one.
         rows, cols: conventional row and column of every line: int64 [block, line].
         a: int64 [block, row, k], slots of A.
         b: int64 [block, col, k], slots of B.
@@ -43,6 +47,7 @@ class Geometry:
     """
 
     shape: tuple[int, int, int]
+    product: Ints
     rows: Ints
     cols: Ints
     a: Ints
@@ -52,33 +57,51 @@ class Geometry:
     __repr__ = brief
 
 
-def geometry(instruction: Interaction) -> Geometry:
+def geometry_of(instruction: Interaction) -> Geometry:
     """The blocks of an instruction.
 
     Raises:
         UsageError: its blocks have different extents.
     """
-    met, (m, n, k) = instruction.meetings, instruction.shape
+    met, (m, n, _) = instruction.meetings, instruction.shape
     d, a = instruction.needed["D"], instruction.needed["A"]
     row, col, depth = d.row.ravel()[met.d], d.col.ravel()[met.d], a.col.ravel()[met.a]
+    # Independent products are named as the diagonal of one.
+    product = row // m
+    parts = [
+        _blocks(instruction, one, row[here] - one * m, col[here] - one * n, depth[here], here)
+        for one in range(int(product.max()) + 1)
+        for here in [product == one]
+    ]
+    names = ("product", "rows", "cols", "a", "b", "d")
+    return Geometry(
+        instruction.shape, **{name: np.concatenate([part[name] for part in parts]) for name in names}
+    )
+
+
+def _blocks(
+    instruction: Interaction, product: int, row: Ints, col: Ints, depth: Ints, here: Mask
+) -> dict[str, Ints]:
+    """The arrays of a Geometry for one product, from its meetings and their names."""
+    met, (m, n, k) = instruction.meetings, instruction.shape
     a_of, b_of = np.zeros((m, n, k), np.int64), np.zeros((m, n, k), np.int64)
-    a_of[row, col, depth], b_of[row, col, depth] = met.a, met.b
+    a_of[row, col, depth], b_of[row, col, depth] = met.a[here], met.b[here]
     d_of = np.zeros((m, n), np.int64)
-    d_of[row, col] = met.d
+    d_of[row, col] = met.d[here]
     # Rows that meet the same slots of B belong together, and so do columns that meet the same of A.
     row_groups = _groups(b_of.reshape(m, -1))
     col_groups = _groups(a_of.transpose(1, 0, 2).reshape(n, -1))
     if len({len(g) for g in row_groups}) > 1 or len({len(g) for g in col_groups}) > 1:
         raise UsageError("The instruction's blocks have different extents")
     pairs = [(rows, cols) for rows in row_groups for cols in col_groups]
-    return Geometry(
-        shape=instruction.shape,
-        rows=np.stack([rows for rows, _ in pairs]),
-        cols=np.stack([cols for _, cols in pairs]),
-        a=np.stack([a_of[rows, cols[0]] for rows, cols in pairs]),
-        b=np.stack([b_of[rows[0], cols] for rows, cols in pairs]),
-        d=np.stack([d_of[np.ix_(rows, cols)] for rows, cols in pairs]),
-    )
+    return {
+        "product": np.full(len(pairs), product),
+        "rows": np.stack([rows for rows, _ in pairs]) + product * m,
+        "cols": np.stack([cols for _, cols in pairs]) + product * n,
+        "a": np.stack([a_of[rows, cols[0]] for rows, cols in pairs]),
+        "b": np.stack([b_of[rows[0], cols] for rows, cols in pairs]),
+        "d": np.stack([d_of[np.ix_(rows, cols)] for rows, cols in pairs]),
+    }
 
 
 def _groups(keys: Ints) -> list[Ints]:
@@ -139,11 +162,21 @@ class Targets:
         """n of each line: int32 [chain, block, col]."""
         return np.asarray(self.n.max(axis=2))
 
-    def irregular(self) -> NDArray[np.bool_]:
-        """Chains of which one line of D is spread over several rows or columns of C: [chain]."""
+    def scattered(self) -> tuple[Mask, Mask]:
+        """Slots that are stored to another row, and to another column, than their line: like m and n."""
         stored = self.stored
-        bad = stored & ((self.m != self.row()[..., None]) | (self.n != self.col()[:, :, None, :]))
-        return np.asarray(bad.any(axis=(1, 2, 3)))
+        return (
+            np.asarray(stored & (self.m != self.row()[..., None])),
+            np.asarray(stored & (self.n != self.col()[:, :, None, :])),
+        )
+
+    def cover(self, m: int, n: int) -> bool:
+        """Every chain stores every element of an m x n tile exactly once."""
+        row, col = self.m.reshape(len(self.m), -1), self.n.reshape(len(self.n), -1)
+        if ((row < 0) | (row >= m) | (col < 0) | (col >= n)).any():
+            return False
+        element = np.sort(row * n + col, axis=1)
+        return element.shape[1] == m * n and bool((element == np.arange(m * n)).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +188,7 @@ class Judgement:
             where one is missed.
         b_bad: bool [execution, block, col, k].
         k_bad: bool [execution, k]: slots that meet hold different k.
-        counted: int32 [chain, K]: how often each k was added.
+        counted: int32 [chain, block, K]: how often each k was added.
     """
 
     a_bad: Mask
@@ -173,12 +206,13 @@ class Judgement:
         )
 
 
-def judge(factors: Factors, targets: Targets, depth: int) -> Judgement:
+def judge(factors: Factors, targets: Targets, geometry: Geometry, depth: int) -> Judgement:
     """Hold every execution against the outputs that it adds to.
 
     Args:
         factors: what the slots held.
         targets: where the chains are stored.
+        geometry: which of them meet.
         depth: K of the product.
     """
     chain = factors.chain
@@ -191,21 +225,21 @@ def judge(factors: Factors, targets: Targets, depth: int) -> Judgement:
     a_bad = a_there & b_any & (factors.a_row != row[..., None])
     b_bad = b_there & a_any & (factors.b_col != col[..., None])
     full = a_any[:, :, 0] & b_any[:, :, 0]
-    # A zero among elements misses a product, unless no partner is there. What is added in one block
-    # is missed in the others: they hold the same k of one product.
-    missed = full.any(axis=1)[:, None, None]
+    # A zero among elements misses a product, unless no partner is there. What one half of a product
+    # adds is missed in the other: both hold the same k.
+    halves = geometry.product[:, None] == geometry.product
+    missed = (halves @ full)[:, :, None]
     a_bad |= a_live & a_zero & missed
     b_bad |= b_live & b_zero & missed
     a_low, a_high = _range(factors.a_k, a_there)
     b_low, b_high = _range(factors.b_k, b_there)
     k_bad = full & ((a_low != a_high) | (b_low != b_high) | (a_low != b_low))
-    # The blocks of an instruction are halves of one product: their k agree, too.
-    k = np.where(full & ~k_bad, a_low, -1).max(axis=1)
-    k_bad |= full & ~k_bad & (a_low != k[:, None])
-    good = (k >= 0) & (k < depth) & ~k_bad.any(axis=1)
-    term = (chain[:, None] * depth + k)[good]
-    counted = np.bincount(term, minlength=len(targets.m) * depth).reshape(-1, depth)
-    return Judgement(a_bad, b_bad, np.asarray(k_bad.any(axis=1)), counted.astype(np.int32))
+    good = full & (a_low >= 0) & (a_low < depth) & ~k_bad.any(axis=(1, 2), keepdims=True)
+    blocks = full.shape[1]
+    term = (chain[:, None, None] * blocks + np.arange(blocks)[:, None]) * depth + a_low
+    counted = np.bincount(term[good], minlength=len(targets.m) * blocks * depth)
+    counts = counted.reshape(-1, blocks, depth).astype(np.int32)
+    return Judgement(a_bad, b_bad, np.asarray(k_bad.any(axis=1)), counts)
 
 
 def _range(k: Coordinates, there: Mask) -> tuple[Coordinates, Coordinates]:

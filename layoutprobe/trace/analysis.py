@@ -107,7 +107,7 @@ def _analyse(subject: Subject) -> Analysis:
     made = [(done, done.factors(problem, chain_of(done, arrivals.chains))) for done in followed]
     element, summed, foreign = _destinations(problem, arrivals, made)
     judged = tuple(
-        JudgedExecutions(done, factors, targets, judge(factors, targets, problem.k))
+        JudgedExecutions(done, factors, targets, judge(factors, targets, done.geometry, problem.k))
         for done, factors in made
         for targets in [_targets(problem, element, done)]
     )
@@ -190,34 +190,34 @@ def _expected(problem: Problem, arrivals: Arrivals, made: list[tuple[Executions,
 
 
 def wrong_counts(analysis: Analysis) -> tuple[Ints, NDArray[np.int32], NDArray[np.bool_]]:
-    """Chains whose stored outputs miss a k or have one twice.
+    """Accumulators whose stored outputs miss a k or have one twice, block by block of the instruction.
 
-    Chains that share an output count together. Left out are those of which an execution is already
-    known to be wrong, was not kept, or could not be followed.
+    Those that share their outputs count together. Left out are chains of which an execution is
+    already known to be wrong, was not kept, or could not be followed.
 
     Returns:
-        chain numbers, how often each k was added: [chain, K], and which began with values that are
+        chain numbers, how often each k was added: [found, K], and which began with values that are
         neither zero nor an accumulator's.
     """
-    chains = analysis.arrivals.chains
+    chains, k = analysis.arrivals.chains, analysis.problem.k
+    count = chains.wave.size
     bad = analysis.tainted | ~analysis.operands.kept[chains.wave]
-    counted = np.zeros((chains.wave.size, analysis.problem.k), np.int32)
-    stored = np.zeros(chains.wave.size, np.bool_)
-    lines: list[Ints] = [np.arange(chains.wave.size)]
+    blocks = max((judged.judgement.counted.shape[1] for judged in analysis.judged), default=1)
+    counted, stored = np.zeros((count, blocks, k), np.int32), np.zeros((count, blocks), np.bool_)
+    share = np.arange(count * blocks).reshape(count, blocks)
     for judged in analysis.judged:
+        own = judged.judgement.counted.shape[1]
         bad[judged.factors.chain[judged.judgement.broken]] = True
-        counted += judged.judgement.counted
-        stored |= judged.targets.stored.any(axis=(1, 2, 3))
+        counted[:, :own] += judged.judgement.counted
+        stored[:, :own] |= judged.targets.stored.any(axis=(2, 3))
         if analysis.summed or analysis.problem.contract.split_k:
-            tile = np.concatenate(
-                [x.reshape(x.shape[0], -1) for x in (judged.targets.row(), judged.targets.col())], axis=1
-            )
-            lines = [np.unique(tile, axis=0, return_inverse=True)[1].ravel()]
-    share = lines[0]
-    together = np.zeros((int(share.max(initial=0)) + 1, analysis.problem.k), np.int32)
+            outputs = np.concatenate([judged.targets.row(), judged.targets.col()], axis=2)
+            same = np.unique(outputs.reshape(count * own, -1), axis=0, return_inverse=True)[1]
+            share[:, :own] = same.reshape(count, own)
+    together = np.zeros((count * blocks, k), np.int32)
     np.add.at(together, share[stored], counted[stored])
-    spoiled = np.zeros(len(together), np.bool_)
-    spoiled[share[stored & bad]] = True
-    counted = together[share]
-    wrong = np.flatnonzero(stored & ~spoiled[share] & (counted != 1).any(axis=1))
-    return wrong, counted[wrong], chains.start[wrong] == FROM_OTHER
+    spoiled = np.zeros(count * blocks, np.bool_)
+    spoiled[share[stored & bad[:, None]]] = True
+    wrong = stored & ~spoiled[share] & (together[share] != 1).any(axis=2)
+    chain = np.nonzero(wrong)[0]
+    return chain, together[share[wrong]], chains.start[chain] == FROM_OTHER

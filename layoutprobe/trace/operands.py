@@ -18,7 +18,7 @@ from layoutprobe.numbers import element_type
 from layoutprobe.observe.load_path import Target
 from layoutprobe.observe.matrix import Execution, Operands
 from layoutprobe.solver.interaction import Interaction
-from layoutprobe.solver.product import UNDEFINED, UNKNOWN, ZERO, Factors, Geometry, geometry
+from layoutprobe.solver.product import UNDEFINED, UNKNOWN, ZERO, Factors, Geometry, geometry_of
 from layoutprobe.trace.problem import Numbers, Problem
 from layoutprobe.trace.subject import Recorded, UndecidedError
 
@@ -178,7 +178,7 @@ def _executions(runs: list[list[Execution]], coding: Coding) -> Executions:
         for which, dtype in zip("ab", element_types(inst), strict=True)
     )
     pc, wave, turn = first
-    return Executions(insts, instruction, geometry(instruction), pc, wave, turn, a, b)
+    return Executions(insts, instruction, geometry_of(instruction), pc, wave, turn, a, b)
 
 
 def _keys(run: list[Execution]) -> tuple[Ints, Ints, Ints]:

@@ -68,6 +68,7 @@ def test_the_column_load_is_named(name: str) -> None:
     assert "A_lds[buffer]" in source[int(load[1]) - 1], "the load that takes a column"
     assert "#if COLUMN_LOAD" in source[int(load[1]) - 2]
     assert "stored by ds_store_b128 at" in finding.came_from
+    assert "stored by v_" not in finding.came_from, "only stores store"
     assert only(results["numerics"]).what.endswith("every 16 x 16 tile of A is transposed")
     others = {
         check: result.status

@@ -10,7 +10,7 @@ from layoutprobe.arch.fragments import Fragment
 from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.instructions.meetings import element_types, interaction_of
 from layoutprobe.isa.inst import Inst, Operand
-from layoutprobe.solver.product import geometry
+from layoutprobe.solver.product import geometry_of
 
 RDNA3, RDNA4 = (TARGETS[name].matrix for name in ("gfx1151", "gfx1201"))
 FORMS = [*RDNA3.values(), *RDNA4.values()]
@@ -67,7 +67,7 @@ def test_every_product_is_one_of_the_documents(form: MatrixForm, lanes: int) -> 
 @pytest.mark.parametrize("lanes", WAVES)
 @pytest.mark.parametrize("form", DENSE, ids=IDS)
 def test_blocks_are_the_groups_that_read_copies_of_their_own(form: MatrixForm, lanes: int) -> None:
-    blocks = geometry(interaction_of(inst(form, lanes), lanes))
+    blocks = geometry_of(interaction_of(inst(form, lanes), lanes))
     groups = lanes // 16 if form in RDNA3.values() else 1
     assert blocks.a.shape == (groups, 16 // groups, form.shape[2])
     assert blocks.b.shape == (groups, 16, form.shape[2])
