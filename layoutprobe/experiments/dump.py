@@ -54,7 +54,7 @@ def dump(
     """
     matrix = one_of("matrix", matrix, MATRICES)
     bench = bench_of(lds, dtype, arch, backend, compiler, probes)
-    codings = codings_of(pattern, carrier, dtype)
+    codings = codings_of(bench, "operand", pattern, carrier)
     operands = operands_of(bench, codings)
     accumulators = accumulators_of(bench)
     # Where a pattern is ambiguous, the operand takes no part: a doubt is no evidence against a kernel.

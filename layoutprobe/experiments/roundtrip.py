@@ -38,8 +38,8 @@ def roundtrip(
     """
     matrix = one_of("matrix", matrix, ("A", "B"))
     bench = bench_of(lds, dtype, arch, backend, compiler, probes)
-    codings = codings_of(pattern, carrier, dtype)
     probe = {"A": "roundtrip", "B": "roundtrip_b"}[matrix]
+    codings = codings_of(bench, probe, pattern, carrier)
     captures = bench.run_coded(probe, codings)
     spec = bench.spec(probe)
     m, n, k = spec.tile

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from layoutprobe.arch import DEFAULT, find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source, chosen
@@ -12,6 +14,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.patterns import load_pattern
 from layoutprobe.patterns.carriers import DTYPE_CARRIERS, carrier_of
+from layoutprobe.patterns.pattern import first_collision
 from layoutprobe.probing.bench import Bench, Coded
 
 DEFAULT_PATTERNS = ("rowcol", "row-coded")
@@ -51,18 +54,29 @@ def bench_of(
     return bench
 
 
-def codings_of(pattern: str | Sequence[str] | None, carrier: str | None, dtype: str) -> list[Coded]:
+def codings_of(
+    bench: Bench, probe: str, pattern: str | Sequence[str] | None, carrier: str | None
+) -> list[Coded]:
     """The patterns, each with the carrier that holds its codes.
 
     Args:
+        bench: what the probe runs on.
+        probe: whose input matrices are to be coded.
         pattern: as the user names them; DEFAULT_PATTERNS where None.
         carrier: one for all; the best of each pattern where None.
-        dtype: type of the elements.
 
     Raises:
-        UsageError: no such pattern or carrier, or the carrier is no bits of such an element.
+        UsageError: no such pattern or carrier, the carrier is no bits of such an element, or the
+            patterns together do not tell all elements apart (unless one says itself that it names
+            one axis, or marked elements: what it leaves open is undecided).
     """
-    names = [pattern] if isinstance(pattern, str) else list(DEFAULT_PATTERNS if pattern is None else pattern)
+    given: object = DEFAULT_PATTERNS if pattern is None else pattern
+    if not isinstance(given, str | Sequence):
+        raise UsageError(
+            "`pattern` must be text, or a list of texts", observed=f"{given!r:.60} ({type(given).__name__})"
+        )
+    dtype = bench.dtype
+    names = [given] if isinstance(given, str) else list(given)
     if not names:
         raise UsageError("no pattern is given", hint="leave `pattern` out to have the default")
     found = [load_pattern(_text("pattern", name)) for name in names]
@@ -72,7 +86,32 @@ def codings_of(pattern: str | Sequence[str] | None, carrier: str | None, dtype: 
             expected="one of " + ", ".join(DTYPE_CARRIERS[dtype]),
             hint="choose with --carrier, or leave it out to have the best",
         )
-    return [(one, carrier or one.default_carrier(dtype)) for one in found]
+    shapes = bench.coded_shapes(probe)
+    codings = [(one, carrier or one.default_carrier(dtype, shapes)) for one in found]
+    if not any(one.partial for one in found):
+        for matrix, shape in shapes.items():
+            _check_apart(codings, matrix, shape)
+    return codings
+
+
+def _check_apart(codings: Sequence[Coded], matrix: str, shape: tuple[int, int]) -> None:
+    """Refuses patterns by which two elements of a matrix have the same codes."""
+    raw = np.stack([pattern.encode_matrix(matrix, shape, carrier).ravel() for pattern, carrier in codings])
+    _, number = np.unique(raw, axis=1, return_inverse=True)
+    pair = first_collision(number.ravel(), shape[1], ("row", "col"))
+    if pair is None:
+        return
+    names = " and ".join(pattern.name for pattern, _ in codings)
+    (r0, c0), (r1, c1) = pair
+    codes = ", ".join(str(pattern.codes(shape)[r0, c0]) for pattern, _ in codings)
+    raise UsageError(
+        f"Pattern {names} does not tell two elements of {matrix} apart",
+        where={"matrix": matrix, "shape": f"{shape[0]} x {shape[1]}"},
+        expected="a code of its own for every element",
+        observed=f"{matrix}[{r0}][{c0}] and {matrix}[{r1}][{c1}] both have code {codes}",
+        hint="give another pattern in addition, such as --pattern row-coded --pattern col-coded; or "
+        "row*cols + col",
+    )
 
 
 def field_bits(codings: Sequence[Coded]) -> int:

@@ -30,11 +30,13 @@ def load_pattern(spec: str) -> Pattern:
     Args:
         spec: a shipped name with optional parameters (`rowcol`, `random:seed=7`,
             `one-hot:at_row=3,at_col=5`), the path of a .toml file, or an expression such as
-            `row*16 + col`.
+            `row*cols + col`.
 
     Raises:
-        UsageError: none of these.
+        UsageError: none of these, or no text.
     """
+    if not isinstance(spec, str):
+        raise UsageError("a pattern must be text", observed=f"{spec!r:.60} ({type(spec).__name__})")
     name, _, assignments = spec.partition(":")
     if name in pattern_names():
         return _shipped(name).with_parameters(_assignments(spec, assignments))

@@ -101,6 +101,14 @@ class Pattern:
             error.where = {"pattern": self.name, "shape": f"{rows} x {cols}", **error.where}
             raise
 
+    def encode_matrix(self, matrix: str, shape: tuple[int, int], carrier: str) -> NDArray[np.unsignedinteger]:
+        """As `encode`; an error names the matrix."""
+        try:
+            return self.encode(shape, carrier)
+        except UsageError as error:
+            error.where = {"matrix": matrix, **error.where}
+            raise
+
     def encode(self, shape: tuple[int, int], carrier: str) -> NDArray[np.unsignedinteger]:
         """Raw bits of every element: unsigned [rows, cols] of the carrier's width.
 
@@ -136,11 +144,20 @@ class Pattern:
         found = known[at] == raw
         return Identified(*(np.where(found, table[at], np.int32(HOLE)) for table in names))
 
-    def default_carrier(self, dtype: str) -> str:
-        """The carrier to use for elements of a dtype: raw bits where they serve, else numbers.
+    @property
+    def partial(self) -> bool:
+        """It says itself that it names one axis only, or marked elements only."""
+        return bool(self.identifies) and set(self.identifies) != {"row", "col"}
+
+    def default_carrier(self, dtype: str, shapes: Mapping[str, tuple[int, int]] | None = None) -> str:
+        """The carrier to use for elements of a dtype: the pattern's first that holds all codes.
+
+        Args:
+            dtype: of the elements.
+            shapes: matrix -> rows and columns, of those that are to be coded.
 
         Raises:
-            UsageError: no carrier of this pattern fits the dtype.
+            UsageError: no carrier of this pattern fits the dtype, or none of them is exact.
         """
         if dtype not in DTYPE_CARRIERS:
             raise UsageError(f"Unknown dtype {dtype!r}", hint="known: " + ", ".join(DTYPE_CARRIERS))
@@ -151,14 +168,28 @@ class Pattern:
                 expected=" or ".join(DTYPE_CARRIERS[dtype]),
                 observed=", ".join(self.carriers),
             )
-        return min(fitting, key=self.carriers.index)
+        fitting.sort(key=self.carriers.index)
+        refusals = [self._refusal(name, shapes or {}) for name in fitting]
+        for name, refusal in zip(fitting, refusals, strict=True):
+            if refusal is None:
+                return name
+        raise next(filter(None, refusals))
+
+    def _refusal(self, carrier: str, shapes: Mapping[str, tuple[int, int]]) -> UsageError | None:
+        try:
+            for matrix, shape in shapes.items():
+                self.encode_matrix(matrix, shape, carrier)
+        except UsageError as error:
+            return error
+        return None
 
     def _refuse_inexact(self, kind: Carrier, code: NDArray[np.int64], exact: NDArray[np.bool_]) -> None:
         row, col = (int(x) for x in np.argwhere(~exact)[0])
-        number = f"{code[row, col]}" + (f"/{self.scale}" if self.scale != 1 and kind.kind != "raw" else "")
-        raw = f"raw{kind.bits}"
-        if raw in CARRIERS and CARRIERS[raw].encode(code)[1].all():
-            hint = f"as raw bits it fits: --carrier {raw}"
+        number = f"{code[row, col]}" + (f"/{self.scale}" if self.scale != 1 and not kind.raw else "")
+        beside = dict.fromkeys(name for row in DTYPE_CARRIERS.values() if kind.name in row for name in row)
+        holds = [name for name in beside if CARRIERS[name].encode(code, self.scale)[1].all()]
+        if holds:
+            hint = f"another carrier holds it: --carrier {holds[0]}"
         else:
             hint = f"no {kind.bits}-bit carrier holds it: use smaller codes, such as row-coded with col-coded"
         raise UsageError(

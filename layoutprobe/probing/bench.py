@@ -14,7 +14,6 @@ from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source
 from layoutprobe.capture.capture import Capture
-from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.patterns.pattern import Pattern
@@ -64,6 +63,11 @@ class Bench:
             compiler=self.compiler,
         )
 
+    def coded_shapes(self, name: str) -> dict[str, tuple[int, int]]:
+        """Matrix -> rows and columns, of the matrices that a probe is given."""
+        inputs = [a for a in self.spec(name).arguments if a.role == "in"]
+        return {argument.matrix: _matrix_shape(argument.shape) for argument in inputs}
+
     def run_coded(self, name: str, codings: Sequence[Coded]) -> list[Capture]:
         """The probe once per pattern, every input matrix coded by it."""
         inputs = [a for a in self.spec(name).arguments if a.role == "in"]
@@ -106,11 +110,7 @@ def declared(argument: ArgumentSpec, shape: tuple[int, int], field_bits: int) ->
 
 
 def _coded(argument: ArgumentSpec, pattern: Pattern, carrier: str) -> NDArray[np.unsignedinteger]:
-    try:
-        return pattern.encode(_matrix_shape(argument.shape), carrier)
-    except UsageError as error:
-        error.where = {"matrix": argument.matrix, **error.where}
-        raise
+    return pattern.encode_matrix(argument.matrix, _matrix_shape(argument.shape), carrier)
 
 
 def _matrix_shape(shape: tuple[int | str, ...]) -> tuple[int, int]:

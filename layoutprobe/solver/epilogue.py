@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.numbers import DigitCode, digit_base, element_type
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.observe import Raw
@@ -40,10 +41,16 @@ def epilogue_codes(waves: int, vgprs: int, lanes: int) -> NDArray[np.uint32]:
     """One code per accumulator slot, [wave, vgpr, lane]: the numbers 1, 2, 3... as f32 bits.
 
     Numbers, and none of them zero: they survive scaling by one and adding zero, and memory that
-    was merely cleared cannot pass for a stored slot. Exact up to 2^24 slots.
+    was merely cleared cannot pass for a stored slot.
+
+    Raises:
+        UsageError: more slots than an f32 has integers.
     """
-    numbers = np.arange(1, waves * vgprs * lanes + 1, dtype=np.float32)
-    return numbers.view(np.uint32).reshape(waves, vgprs, lanes)
+    f32, slots = element_type("f32"), waves * vgprs * lanes
+    code = DigitCode.of(slots, digit_base(["f32"]))
+    if code.digits > 1:
+        raise UsageError("too many accumulator slots for one run", expected=f"at most {code.base}")
+    return f32.encode(code.digit(np.arange(slots), 0)).astype(np.uint32).reshape(waves, vgprs, lanes)
 
 
 def solve_epilogue(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import ProbeError
-from layoutprobe.numbers.digits import digits_of
+from layoutprobe.numbers import NO_NUMBER, DigitCode
 from layoutprobe.solver.alphabet import alphabet_of
 from layoutprobe.solver.hotsets import Bench, Meetings
 
@@ -59,9 +59,10 @@ def find_index(bench: Bench, met: Meetings, place: Ints) -> Ints:
     """
     extents = bench.extents
     count = extents.lanes * NIBBLES
-    digits = digits_of(count, len(_PAIRS))
+    code = DigitCode.of(count, len(_PAIRS))
+    digits = code.digits
     number = np.arange(count)
-    trits = np.stack([number // 3**digit % 3 for digit in range(digits)])
+    trits = np.stack([code.digit(number, digit) - 1 for digit in range(digits)])
     index = words_of(_PAIRS[trits].reshape(digits, extents.lanes, NIBBLES))
     kind = kinds_of(met)
 
@@ -87,8 +88,8 @@ def find_index(bench: Bench, met: Meetings, place: Ints) -> Ints:
     names = letters.value(letters.letters(4))
     at = np.minimum(np.searchsorted(names, seen), 3)
     trit = at - kind[:, None]
-    found = (trit * 3 ** np.arange(digits)).sum(axis=1)
-    if (names[at] != seen).any() or (trit < 0).any() or (trit > 2).any() or (found >= count).any():
+    found = code.numbers(list(trit.T + 1))
+    if (names[at] != seen).any() or (found == NO_NUMBER).any() or (found >= count).any():
         raise ProbeError(
             "An element of A is told its place by no single index pair",
             expected="the place that one pair of the index operand names",

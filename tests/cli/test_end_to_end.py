@@ -86,13 +86,15 @@ def test_epilogue(capsys: Capsys) -> None:
 
 
 def test_a_pattern_that_cannot_tell_is_never_green(capsys: Capsys) -> None:
-    found = report(capsys, "dump", "--matrix", "A", "--pattern", "row")
+    found = report(capsys, "dump", "--matrix", "A", "--pattern", "row-coded")
     assert found["verdict"] == "undecided"
     assert found["exit_code"] == 2
     for slot in found["slots"]:
         assert slot["loaded"] == [16 * slot["wave"] + slot["lane"] % 16, None], "the row is known"
     assert found["coverage"] is None
     assert found["closed_form"]["loaded"] is None
+    assert main(["dump", "--matrix", "A", "--pattern", "row"]) == 2
+    assert "A[0][0] and A[0][1] both have code 0" in capsys.readouterr().err
 
 
 def test_two_weak_patterns_are_strong(capsys: Capsys) -> None:

@@ -20,7 +20,7 @@ from layoutprobe import instructions
 from layoutprobe.instructions import Prober, Variant
 from layoutprobe.instructions.solving import extents_of, solved_by
 from layoutprobe.numbers.digits import digits_of
-from layoutprobe.solver.alphabet import ALPHABETS, coded, decoded
+from layoutprobe.solver.alphabet import alphabet_of, coded, decoded
 from layoutprobe.solver.hotsets import Bench, hot_sets
 
 Words = NDArray[np.uint32]
@@ -52,7 +52,7 @@ def test_the_search_takes_no_more_than_the_bounds(variant: Variant) -> None:
         ("A", extents.count("B"), "B", settings),
         ("B", place, "A", 1),
     ):
-        alphabet = ALPHABETS[extents.types[other]]
+        alphabet = alphabet_of(extents.types[other])
         digits = digits_of(count, alphabet.size)
         assert alphabet.size ** (digits - 1) < count <= alphabet.size**digits
         assert solved.launches[f"partners of {operand}"] == products * digits * times
@@ -86,10 +86,10 @@ def test_fewer_digits_cannot_number_the_slots() -> None:
         ("bf8", 512),
         ("f16", 1024),
     ):
-        rows = coded(count, ALPHABETS[name])
+        rows = coded(count, alphabet_of(name))
         assert np.unique(rows, axis=1).shape[1] == count
-        shown = ALPHABETS[name].value(rows)
-        assert np.array_equal(decoded(shown, count, ALPHABETS[name]), np.arange(count))
+        shown = alphabet_of(name).value(rows)
+        assert np.array_equal(decoded(shown, count, alphabet_of(name)), np.arange(count))
         for spared in range(len(rows)):
             assert np.unique(np.delete(rows, spared, axis=0), axis=1).shape[1] < count
 
@@ -162,7 +162,7 @@ def test_no_digit_with_hot_a_can_be_spared(variant: Variant) -> None:
     card, fed = search(variant)
     solved = solved_by(variant, card.execute)
     extents = extents_of(variant)
-    letters = ALPHABETS[extents.types["B"]]
+    letters = alphabet_of(extents.types["B"])
     digits = digits_of(extents.count("B"), letters.size)
     first = solved.launches["hot sets of A"] + solved.launches["hot sets of B"]
     of_digit = {

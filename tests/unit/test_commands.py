@@ -7,18 +7,21 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import layoutprobe
-from layoutprobe import dump, epilogue, roundtrip
+from layoutprobe import dump, epilogue, load_pattern, roundtrip
 from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Launch, RunResult
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.errors import UsageError
+from layoutprobe.experiments.setup import codings_of
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
+from layoutprobe.probing.bench import Bench
 
 BACKEND = EmulatorBackend()
 
@@ -74,23 +77,72 @@ def test_any_pattern_that_tells_elements_apart_finds_the_same_layout(matrix: str
     assert found.patterns == (pattern,), "the report names the pattern so that it can be asked for again"
 
 
-def test_a_pattern_that_does_not_suffice_decides_nothing() -> None:
-    report = dump("B", pattern="row*16 + col", backend=BACKEND)
+@pytest.mark.parametrize("matrix", ["A", "B", "C", "D"])
+def test_patterns_by_which_elements_collide_are_refused(matrix: str) -> None:
+    """Also where they suffice for the matrix shown: the instruction joins both."""
+    recorder = Recorder()
+    with pytest.raises(
+        UsageError, match=r"Pattern row\*16 \+ col does not tell two elements of B apart"
+    ) as refusal:
+        dump(matrix, pattern="row*16 + col", backend=recorder)
+    assert refusal.value.exit_code == 2
+    assert refusal.value.where == {"matrix": "B", "shape": "16 x 64"}
+    assert refusal.value.observed == "B[0][16] and B[1][0] both have code 16"
+    assert recorder.kernels == [], "nothing was run"
+
+
+@pytest.mark.parametrize(
+    "pattern", ["row", "rowxorcol", "-row", ["rowxorcol", "rowxorcol"], ["row", "row + 1"]]
+)
+def test_patterns_that_leave_an_axis_open_without_saying_so_are_refused(pattern: str | list[str]) -> None:
+    with pytest.raises(UsageError, match="tell two elements of A apart") as refusal:
+        roundtrip("xor", pattern, backend=BACKEND)
+    assert "both have code" in str(refusal.value.observed)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "carrier"),
+    [
+        ("row*cols + col", "raw16"),
+        ("rowcol-block", "raw16"),  # 64 rows of n/128 are no f16 numbers
+        (["-row", "-col"], "f16"),  # raw bits hold no negative code
+        (["rowxorcol", "rowbyte"], "raw16"),
+        (["row*16 + col", "row"], "raw16"),
+    ],
+)
+def test_patterns_that_together_suffice_are_decided_without_naming_a_carrier(
+    pattern: str | list[str], carrier: str
+) -> None:
+    found = dump("B", pattern=pattern, backend=BACKEND)
+    assert found.exit_code == 0
+    assert found.loaded == dump("B", backend=BACKEND).loaded
+    assert codings_of(Bench("gfx1151", "f16", "none", BACKEND), "operand", pattern, None)[0][1] == carrier
+
+
+def test_a_carrier_that_does_not_hold_the_codes_is_refused_and_another_named() -> None:
+    with pytest.raises(UsageError, match="Pattern -row is not exact in raw16") as refusal:
+        dump("A", pattern="-row", carrier="raw16", backend=BACKEND)
+    assert refusal.value.hint == "another carrier holds it: --carrier f16"
+
+
+@pytest.mark.parametrize("pattern", [5, [5], 5.0, {"a"}, b"row", None])
+def test_what_is_no_pattern_is_refused_in_words(pattern: Any) -> None:
+    if pattern is not None:
+        with pytest.raises(UsageError, match="must be text"):
+            dump(pattern=pattern, backend=BACKEND)
+    with pytest.raises(UsageError, match="a pattern must be text"):
+        load_pattern(pattern)
+
+
+def test_a_pattern_of_one_axis_decides_nothing() -> None:
+    report = dump("B", pattern="row-coded", backend=BACKEND)
     assert report.exit_code == 2
-    assert "do not tell all elements of B apart, such as B[0][16] and B[1][0]; " in report.undecided
+    assert "do not tell all elements of A and of B apart, such as A[0][0] and A[0][1]; " in report.undecided
     assert not (report.loaded.row == HOLE).any(), "an element that is not known is no missing element"
-    assert (report.loaded.row == UNKNOWN).any()
+    assert (report.loaded.col == UNKNOWN).any()
     assert not report.mismatch.any()
     assert report.coverage is None
     assert report.closed_form == ""
-
-
-@pytest.mark.parametrize("matrix", ["A", "B", "C", "D"])
-def test_a_pattern_that_suffices_for_one_operand_alone_decides_nothing(matrix: str) -> None:
-    """The instruction joins both: what B holds is not known, so nothing is known to be right."""
-    report = dump(matrix, pattern="row*16 + col", backend=BACKEND)
-    assert report.exit_code == 2
-    assert "elements of B apart" in report.undecided
 
 
 def test_a_pattern_that_does_not_suffice_still_sees_a_contradiction(tmp_path: Path) -> None:
@@ -238,9 +290,9 @@ def test_a_carrier_of_choice(pattern: str | list[str], carrier: str) -> None:
 
 def test_a_pattern_that_its_carrier_cannot_hold_says_which_can() -> None:
     with pytest.raises(UsageError, match="Pattern rowcol-block is not exact in f16") as caught:
-        dump(pattern="rowcol-block", backend=BACKEND)
+        dump(pattern="rowcol-block", carrier="f16", backend=BACKEND)
     assert caught.value.where == {"matrix": "A", "shape": "64 x 16", "row": 16, "col": 1}
-    assert caught.value.hint == "as raw bits it fits: --carrier raw16"
+    assert caught.value.hint == "another carrier holds it: --carrier raw16"
 
 
 def test_a_broken_claim_names_the_matrix(tmp_path: Path) -> None:
