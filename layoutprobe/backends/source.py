@@ -132,8 +132,13 @@ class Recorder:
         """
         if not self.captures:
             raise UsageError("nothing was captured", where={"file": path})
-        kept = {same_question(one.probe, one.arch, one.parameters, one.inputs): one for one in self.captures}
-        return write_captures(path, kept.values())
+        return write_captures(path, self.runs)
+
+    @property
+    def runs(self) -> tuple[Capture, ...]:
+        """What a file holds: the last answer to each request, however often it was made."""
+        asked = {same_question(one.probe, one.arch, one.parameters, one.inputs): one for one in self.captures}
+        return tuple(asked.values())
 
 
 class Replay:

@@ -46,6 +46,7 @@ class CaptureDifference:
         compared: runs that both have.
         only_first, only_second: runs that one lacks, in words, each kind once.
         outputs: what differs.
+        uncompared: outputs of runs that both have of which nothing could be compared, in words.
         other_code: runs of different code objects, whether or not they differ.
     """
 
@@ -56,13 +57,15 @@ class CaptureDifference:
     only_second: tuple[str, ...]
     outputs: tuple[OutputDifference, ...]
     other_code: int
+    uncompared: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """0 all answers are equal, 1 some differ, 2 the files answer nothing in common, or not all."""
+        """0 all answers are equal, 1 some differ, 2 not all could be compared, or none."""
         if self.outputs:
             return 1
-        return 0 if self.compared and not self.only_first and not self.only_second else 2
+        missing = self.only_first or self.only_second or self.uncompared
+        return 0 if self.compared and not missing else 2
 
 
 def compare_captures(first: CaptureFile, second: CaptureFile) -> CaptureDifference:
@@ -70,6 +73,7 @@ def compare_captures(first: CaptureFile, second: CaptureFile) -> CaptureDifferen
     mine, theirs = _by_question(first), _by_question(second)
     both = [key for key in mine if key in theirs]
     outputs = [one for key in both for one in _differences(mine[key], theirs[key])]
+    uncompared = [why for key in both for why in _uncompared(mine[key], theirs[key])]
     return CaptureDifference(
         first=_file(first),
         second=_file(second),
@@ -78,6 +82,7 @@ def compare_captures(first: CaptureFile, second: CaptureFile) -> CaptureDifferen
         only_second=_kinds(theirs, mine),
         outputs=tuple(outputs),
         other_code=sum(_code(mine[key]) != _code(theirs[key]) for key in both),
+        uncompared=tuple(dict.fromkeys(uncompared)),
     )
 
 
@@ -104,8 +109,8 @@ def _code(capture: Capture) -> str:
 def _differences(first: Capture, second: Capture) -> Iterator[OutputDifference]:
     for name, mine in first.outputs.items():
         theirs = second.outputs.get(name)
-        if theirs is None or theirs.shape != mine.shape or theirs.dtype.itemsize != mine.dtype.itemsize:
-            continue  # other outputs are another probe, and other code
+        if theirs is None or not _same_form(mine, theirs):
+            continue  # `_uncompared` names it
         one, other = _raw(mine), _raw(theirs)
         wrong = (one != other) & first.defined(name) & second.defined(name)
         if wrong.any():
@@ -115,6 +120,22 @@ def _differences(first: Capture, second: Capture) -> Iterator[OutputDifference]:
                 run, name, one.size, int(wrong.sum()), at, int(one[at]), int(other[at]),
                 _code(first) != _code(second),
             )  # fmt: skip
+
+
+def _uncompared(first: Capture, second: Capture) -> Iterator[str]:
+    """Outputs that one run lacks, that have another form, or of which no word is defined in both."""
+    run = said(first.probe, first.arch, first.parameters)
+    for name in dict.fromkeys([*first.outputs, *second.outputs]):
+        if name not in first.outputs or name not in second.outputs:
+            yield f"{run}: {name} is only in the {'first' if name in first.outputs else 'second'}"
+        elif not _same_form(one := first.outputs[name], other := second.outputs[name]):
+            yield f"{run}: {name} is {one.dtype}{list(one.shape)} and {other.dtype}{list(other.shape)}"
+        elif not (first.defined(name) & second.defined(name)).any():
+            yield f"{run}: no word of {name} is defined in both"
+
+
+def _same_form(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    return one.shape == other.shape and one.dtype.itemsize == other.dtype.itemsize
 
 
 def _raw(array: NDArray[Any]) -> NDArray[np.unsignedinteger]:

@@ -45,13 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
         ProbeError: whatever stops a probe; then nothing is written.
     """
     from layoutprobe.backends.source import Recorder
+    from layoutprobe.render.layout.words import plural
 
     check_writable(arguments.output, "the capture")
     recorder = Recorder()
     code = _command(arguments, recorder) if arguments.words else _everything(arguments, recorder)
     digest = recorder.write(Path(arguments.output))
     evidence = "; ".join(dict.fromkeys(str(one.evidence) for one in recorder.captures))
-    say(f"{arguments.output}: {len(recorder.captures)} runs, {evidence}, digest {digest[:12]}")
+    say(f"{arguments.output}: {plural(len(recorder.runs), 'run')}, {evidence}, digest {digest[:12]}")
     return code
 
 

@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         _write_page(report, page)
     emit(find("fidelity", arguments.format), report, None, outcome=str)
     if bundle is not None and digest:
-        say(f"{bundle}: {len(recorder.captures)} runs, digest {digest[:12]}")
+        say(f"{bundle}: {len(recorder.runs)} runs, digest {digest[:12]}")
     return report.exit_code
 
 

@@ -28,7 +28,11 @@ def sentence(found: CaptureDifference) -> str:
     if not found.compared:
         return "the files have no run in common"
     if found.exit_code:
-        return f"{runs} compared: all outputs equal; but not all runs are in both files"
+        doubts = [
+            f"{plural(len(found.uncompared), 'output')} could not be compared" if found.uncompared else "",
+            "not all runs are in both files" if found.only_first or found.only_second else "",
+        ]
+        return f"{runs} compared: nothing differs; but {' and '.join(filter(None, doubts))}"
     return f"{runs} compared: all outputs equal"
 
 
@@ -48,6 +52,9 @@ def _lines(found: CaptureDifference, page: Page) -> Iterator[Text]:
         yield from page.pairs([("missing", f"in the {lacking}: {run}") for run in runs[:_MOST]])
         if len(runs) > _MOST:
             yield from page.pairs([("", f"and {len(runs) - _MOST} more in the {lacking}")])
+    yield from page.pairs([("uncompared", why) for why in found.uncompared[:_MOST]])
+    if len(found.uncompared) > _MOST:
+        yield from page.pairs([("", f"and {len(found.uncompared) - _MOST} more outputs")])
     for one in found.outputs[:_MOST]:
         yield from page.pairs([("differs", _said(one))], VERDICT_STYLES["finding"])
     if len(found.outputs) > _MOST:

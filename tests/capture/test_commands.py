@@ -104,10 +104,42 @@ def test_files_without_the_same_runs_are_not_called_equal(
     assert "in the second: operand on gfx1151 dtype=f16 lds=xor" in out
 
 
+def test_outputs_that_cannot_be_compared_are_not_called_equal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = tmp_path / "1.cap"
+    assert main(["capture", "-o", str(first), "epilogue", "--output", str(tmp_path / "x.txt")]) == 0
+    capture, *others = read_captures(first).captures
+    (name, array), *rest = capture.outputs.items()
+    raw = array.view(f"u{array.dtype.itemsize}")
+    plain, flat, lost = capture.undefined, array.reshape(-1), {name: ~np.zeros_like(raw)}
+    edits = {
+        "is only in the first": ({**dict(rest), "other": array}, plain),
+        "is only in the second": ({**capture.outputs, "other": array}, plain),
+        f"{list(flat.shape)}": ({**dict(rest), name: flat}, plain),
+        "no word of": (capture.outputs, {**plain, **lost}),
+    }
+    for number, (words, (outputs, undefined)) in enumerate(edits.items()):
+        second = tmp_path / f"{number}.other.cap"
+        write_captures(second, [replace(capture, outputs=outputs, undefined=undefined), *others])
+        capsys.readouterr()
+        assert main(["diff", str(first), str(second)]) == 2
+        out = " ".join(capsys.readouterr().out.split())
+        assert words in out
+        assert "could not be compared" in out
+        assert "equal" not in out
+        assert main(["diff", str(first), str(second), "--format", "json"]) == 2
+        found = json.loads(capsys.readouterr().out)
+        assert words in "".join(found["uncompared"])
+        assert found["outputs"] == []
+
+
 def test_everything_is_recorded_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "all.cap"
     assert main(["capture", "-o", str(path)]) == 0
-    assert "emulated" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "emulated" in said
+    assert f": {len(read_captures(path).captures)} runs," in said, "as many as the file holds"
     for words in COMMANDS.values():
         assert main([*words, "--backend", "replay", str(path), "--output", str(tmp_path / "x.txt")]) == 0
 
