@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from layoutprobe.cli.terminal import printing
+from layoutprobe.errors import UsageError
 from layoutprobe.render.formats import names, suffixes
 
 LARGEST_INDEX = 4095
@@ -95,6 +96,25 @@ def add_output(group: argparse.ArgumentParser | argparse._ArgumentGroup, subject
     group.add_argument(
         "--output", metavar="FILE", help=f"write to FILE, at once or not at all; suffixes: {known}"
     )
+
+
+def refuse_idle(why: str, options: Mapping[str, object], hint: str | None = None) -> None:
+    """Refuse options that were given and would change nothing: who typed them expects something.
+
+    Args:
+        why: in which case they change nothing, after "--lds has no effect".
+        options: spelling -> value; one that is None, False or empty was not given.
+        hint: the next step; by default, to leave them out.
+
+    Raises:
+        UsageError: one of them was given.
+    """
+    given = [
+        name for name, value in options.items() if value is not None and value is not False and value != []
+    ]
+    if given:
+        verb = "has" if len(given) == 1 else "have"
+        raise UsageError(f"{' and '.join(given)} {verb} no effect {why}", hint=hint or "leave it out")
 
 
 def index(text: str) -> int:

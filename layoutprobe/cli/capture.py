@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from layoutprobe.cli.arguments import Parser
+from layoutprobe.cli.arguments import Parser, refuse_idle
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.sources import add_source_options, source_from
 from layoutprobe.cli.terminal import say
@@ -64,6 +64,9 @@ def _command(arguments: argparse.Namespace, recorder: object) -> int:
     for name in (*_OPTIONS, "arch"):
         if getattr(inner, name) is None:
             setattr(inner, name, getattr(arguments, name))
+        else:
+            why = f"in front of {inner.command}, which has its own"
+            refuse_idle(why, {f"--{name}": getattr(arguments, name)})
     inner.recorder = recorder
     command: Callable[[argparse.Namespace], int] = inner.run
     return command(inner)

@@ -64,8 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.render.steps import steps
 
     format = chosen(arguments, SUBJECT)
+    files = [name for name in (arguments.output, *arguments.report) if name not in (None, "-")]
     for name in arguments.report:
         check_writable(name)
+        if files.count(name) > 1:
+            raise UsageError("two reports go to one file", where={"file": name}, hint="name each once")
     path = manifest_path(arguments.manifest)
     with steps("check", sys.stderr) as progress:
         report = check(

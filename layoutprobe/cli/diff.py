@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import Parser, add_output
+from layoutprobe.cli.arguments import Parser, add_output, refuse_idle
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.instructions import solve
 from layoutprobe.cli.sources import add_compiler_option, add_source_options
@@ -69,6 +69,9 @@ def _diff_captures(sides: list[Path], arguments: argparse.Namespace) -> int:
     from layoutprobe.capture.file import read_captures
     from layoutprobe.render.captures import sentence
 
+    names = ("backend", "device", "arithmetic", "compiler")
+    given = {f"--{name}": getattr(arguments, name) for name in names}
+    refuse_idle("on capture files: nothing is built or run", given)
     format = chosen(arguments, "captures")
     found = compare_captures(read_captures(sides[0]), read_captures(sides[1]))
     emit(format, found, arguments.output, outcome=lambda: sentence(found))

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import Parser
+from layoutprobe.cli.arguments import Parser, refuse_idle
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.sources import add_source_options, source_from
 from layoutprobe.cli.terminal import emit, say
@@ -117,7 +117,9 @@ def _paths(arguments: argparse.Namespace, arch: str, replayed: bool) -> tuple[Pa
         UsageError: --output is neither a folder nor a .cap file.
     """
     page = Path(arguments.page) if arguments.page else None
-    if arguments.output is None and replayed:
+    if replayed:
+        why = "on a replay: its captures are there already"
+        refuse_idle(why, {"--output": arguments.output}, "--page FILE.html writes the page")
         return None, page
     output = Path(arguments.output or ".")
     if output.is_dir():
@@ -128,7 +130,7 @@ def _paths(arguments: argparse.Namespace, arch: str, replayed: bool) -> tuple[Pa
             observed=str(output),
             expected=f"a folder, or FILE{_SUFFIX}",
         )
-    return (None if replayed else output), page or output.with_suffix(".html")
+    return output, page or output.with_suffix(".html")
 
 
 def _write_page(report: FidelityReport, page: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import Parser, add_output
+from layoutprobe.cli.arguments import Parser, add_output, refuse_idle
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.instructions import USUAL, add_target_options, solve
 from layoutprobe.cli.terminal import chosen, emit
@@ -43,15 +43,33 @@ def _add_options(command: Parser) -> None:
     shown = command.add_argument_group("output")
     add_output(shown, "instruction")
     shown.add_argument("--color-by", choices=("row", "col", "k"), help="pictures: one colour for each")
-    shown.add_argument(
-        "--theme", choices=("auto", "light", "dark"), default="auto", help="pictures (default auto)"
-    )
+    shown.add_argument("--theme", choices=("auto", "light", "dark"), help="pictures (default auto)")
 
 
 def _matrix(text: str) -> str:
     if text.upper() not in MATRICES:
         raise argparse.ArgumentTypeError(f"{text[:20]!r} is no operand; choose from A, B, C, D, index")
     return "index" if text.upper() == "INDEX" else text.upper()
+
+
+def _refuse_idle(arguments: argparse.Namespace, format: str) -> None:
+    """Options that this format has no place for.
+
+    Raises:
+        UsageError: one was given.
+    """
+    asked = {"--element": arguments.element, "--slot": arguments.slot}
+    if format not in ("svg", "html"):
+        why = f"on the format {format}: it is about pictures"
+        refuse_idle(
+            why, {"--color-by": arguments.color_by, "--theme": arguments.theme}, "--format svg or html"
+        )
+    if format in ("csv", "svg"):
+        why = f"on the format {format}, which shows slots and no words"
+        refuse_idle(why, {"--dialect": arguments.dialect, **asked}, "choose another --format")
+    if format == "table" and any(asked.values()):
+        why = "beside --element and --slot, which are answered alone"
+        refuse_idle(why, {"--matrix": arguments.matrix, "--dialect": arguments.dialect})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -63,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.layouts.queries import what_is, where_is
 
     format = chosen(arguments, "instruction")
+    _refuse_idle(arguments, format.name)
     solved = solve(arguments.instruction, arguments.arch, arguments.wave, arguments.opsel, arguments)
     unknown = [matrix for matrix in arguments.matrix or () if matrix not in solved.operands]
     if unknown:
@@ -77,7 +96,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     dialects = tuple(name for name in DIALECTS if not arguments.dialect or name in arguments.dialect)
     matrices = matrices_of(solved, arguments.matrix)
-    shown = Shown(solved, matrices, dialects, answers, arguments.color_by or "auto", arguments.theme)
+    shown = Shown(
+        solved, matrices, dialects, answers, arguments.color_by or "auto", arguments.theme or "auto"
+    )
     emit(format, shown, arguments.output, outcome=lambda: title(solved))
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from layoutprobe.cli.arguments import Parser, add_output
+from layoutprobe.cli.arguments import Parser, add_output, refuse_idle
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit
 from layoutprobe.errors import UsageError
@@ -22,9 +22,9 @@ examples:
 def _add_options(command: Parser) -> None:
     command.add_argument("--arch", metavar="TARGET", help="target (default: the one that is emulated)")
     command.add_argument("--vgprs", metavar="N", type=_count, help="VGPRs of a wave")
-    command.add_argument("--agprs", metavar="N", type=_count, default=0, help="AccVGPRs of a wave")
-    command.add_argument("--sgprs", metavar="N", type=_count, default=0, help="SGPRs of a wave, with VCC")
-    command.add_argument("--lds", metavar="BYTES", type=_count, default=0, help="LDS of a workgroup")
+    command.add_argument("--agprs", metavar="N", type=_count, help="AccVGPRs of a wave")
+    command.add_argument("--sgprs", metavar="N", type=_count, help="SGPRs of a wave, with VCC")
+    command.add_argument("--lds", metavar="BYTES", type=_count, help="LDS of a workgroup")
     command.add_argument("--workgroup", metavar="N", type=_count, help="work-items of a workgroup")
     command.add_argument("--wave", type=int, choices=(32, 64), help="lanes of a wave")
     command.add_argument("--cu-mode", action="store_true", help="a workgroup stays on one CU, not a WGP")
@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             expected="either --vgprs or --waves",
             observed="neither" if arguments.vgprs is None else "both",
         )
+    _refuse_idle(arguments)
     format = chosen(arguments, "occupancy")
     answer = _waves(arguments) if arguments.waves is None else _budget(arguments)
     emit(
@@ -58,31 +59,66 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_idle(arguments: argparse.Namespace) -> None:
+    """Options that do not bear on what is asked, or not on this target.
+
+    Raises:
+        UsageError: one was given, or there is no such target.
+    """
+    from layoutprobe.arch import DEFAULT, resources
+
+    known = resources(arguments.arch or DEFAULT)
+    takes = {
+        "--agprs": arguments.agprs,
+        "--sgprs": arguments.sgprs,
+        "--lds": arguments.lds,
+        "--workgroup": arguments.workgroup,
+        "--cu-mode": arguments.cu_mode,
+    }
+    if arguments.waves is not None:
+        why = "beside --waves, which asks for the registers that so many waves leave each other"
+        refuse_idle(why, takes, "ask with --vgprs, how many waves fit")
+    if known.unit == "CU":
+        refuse_idle(
+            f"on {known.name}, where every workgroup stays on one CU", {"--cu-mode": arguments.cu_mode}
+        )
+    elif arguments.workgroup is None:
+        why = "without --workgroup: it is about how many workgroups fit"
+        refuse_idle(why, {"--cu-mode": arguments.cu_mode}, "give --workgroup")
+    if not known.sgpr_steps:
+        why = f"on {known.name}, where every wave has as many SGPRs as it can address"
+        refuse_idle(why, {"--sgprs": arguments.sgprs})
+
+
 def _waves(arguments: argparse.Namespace) -> Answer:
     from layoutprobe.arch import DEFAULT, occupancy, resources
 
     found = occupancy(
         arguments.arch or DEFAULT,
         arguments.vgprs,
-        agprs=arguments.agprs,
-        sgprs=arguments.sgprs,
-        lds=arguments.lds,
+        agprs=arguments.agprs or 0,
+        sgprs=arguments.sgprs or 0,
+        lds=arguments.lds or 0,
         workgroup=arguments.workgroup,
         wave=arguments.wave,
         cu_mode=arguments.cu_mode,
     )
     accvgprs = ", AccVGPRs included" if resources(found.target).unified else ""
     limited = f", limited by {' and '.join(found.limited_by)}" if found.limited_by else ""
+    fails = found.workgroups == 0
+    reached = "none: not one workgroup fits, and the launch fails"
+    if not fails:
+        reached = f"{found.waves} of {found.max_waves} waves per SIMD{limited}"
     items = [
         ("target", f"{found.target}, waves of {found.wave} lanes"),
-        ("occupancy", f"{found.waves} of {found.max_waves} waves per SIMD{limited}"),
+        ("occupancy", reached),
         ("registers", f"{found.registers} VGPRs are given to a wave{accvgprs}"),
         ("each alone", ", ".join(f"{name}: {waves}" for name, waves in found.limits.items())),
     ]
     if found.workgroups is not None:
-        fits = f"{found.workgroups} on a {found.unit}" if found.workgroups else "none fits: the launch fails"
-        items.append(("workgroups", fits))
-    return Answer(asdict(found) | {"limited_by": found.limited_by}, items)
+        items.append(("workgroups", f"{found.workgroups or 'none'} on a {found.unit}"))
+    waves = {"waves": 0} if fails else {}
+    return Answer(asdict(found) | waves | {"limited_by": found.limited_by}, items)
 
 
 def _budget(arguments: argparse.Namespace) -> Answer:

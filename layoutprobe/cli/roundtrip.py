@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from layoutprobe.cli.arguments import Parser
+import argparse
+
+from layoutprobe.cli.arguments import Parser, refuse_idle
 from layoutprobe.cli.command import Command
-from layoutprobe.cli.probes import add_lds, add_matrix, add_probe_options, run
+from layoutprobe.cli.probes import add_lds, add_matrix, add_probe_options
+from layoutprobe.cli.probes import run as run_probes
+from layoutprobe.cli.terminal import chosen
 
 EXAMPLES = """\
 examples:
@@ -19,6 +23,18 @@ def _add_options(command: Parser) -> None:
     add_lds(command)
     add_probe_options(command, coded=True)
     command.add_argument("--all", action="store_true", help="every line of LDS, however many there are")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the probes, and print what LDS held and what came back.
+
+    Raises:
+        ProbeError: whatever stops a probe.
+    """
+    refuse_idle("on a roundtrip: no matrix instruction is executed", {"--arithmetic": arguments.arithmetic})
+    if not chosen(arguments, "layout").for_people:
+        refuse_idle("on this format, which has every line of LDS or none", {"--all": arguments.all})
+    return run_probes(arguments)
 
 
 COMMAND = Command("roundtrip", "global -> LDS -> global: what LDS holds", run, _add_options, EXAMPLES)

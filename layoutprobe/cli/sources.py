@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from layoutprobe.cli.arguments import refuse_idle
 from layoutprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ def source_from(arguments: argparse.Namespace, arch: str) -> Source:
         raise UsageError("replay needs a file", expected="--backend replay FILE")
     source: Source
     if name and name.startswith(_JOINT):
-        _refuse_unless(
-            device is None and arithmetic is None, "a replay takes neither --device nor --arithmetic"
-        )
+        run = {"--device": device, "--arithmetic": arithmetic}
+        built = {"--compiler": getattr(arguments, "compiler", None)}
+        refuse_idle("on a replay: nothing is built or run", {**run, **built})
         source = Replay.of(name.removeprefix(_JOINT))
     else:
         source = chosen(name, arch, device=device, arithmetic=arithmetic)
@@ -83,8 +84,3 @@ def source_from(arguments: argparse.Namespace, arch: str) -> Source:
         return source
     recorder.source = source
     return recorder
-
-
-def _refuse_unless(fits: bool, what: str) -> None:
-    if not fits:
-        raise UsageError(what)

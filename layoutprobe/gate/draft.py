@@ -52,6 +52,7 @@ def draft(
         ToolchainError: it does not compile.
         CodeObjectError: it is no code object.
     """
+    _refuse_idle(source, include, target)
     code = _code(source, include, target)
     kernels = tuple(code.kernel(name) for name in symbols) or tuple(code.kernels.values())
     if not 1 <= len(kernels) <= _MAX_KERNELS:
@@ -67,6 +68,16 @@ def draft(
         for kernel, name in zip(kernels, names, strict=True)
     ]
     return "\n".join((HEADER, *tables)) + "\n", kernels
+
+
+def _refuse_idle(source: Path, include: Sequence[Path], target: str | None) -> None:
+    """What says how to build has no effect on what is built."""
+    built = source.is_file() and is_code_object(source)
+    if include and (built or source.suffix.lower() in ASSEMBLY):
+        what = "a code object is built already" if built else "assembly includes no headers"
+        raise UsageError(f"directories of headers have no effect: {what}", where={"file": source})
+    if target and built:
+        raise UsageError("a target has no effect: a code object says its own", where={"file": source})
 
 
 def _code(source: Path, include: Sequence[Path], target: str | None) -> CodeObject:

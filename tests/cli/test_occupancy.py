@@ -38,7 +38,12 @@ def test_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_launch_that_fails_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "none fits: the launch fails" in said(capsys, "--vgprs", "256", "--workgroup", "1024")[1]
+    asked = ("--vgprs", "256", "--workgroup", "1024")
+    lines = said(capsys, *asked)[1].splitlines()
+    assert lines[1] == "occupancy   none: not one workgroup fits, and the launch fails"
+    assert "5 of 16" not in "".join(lines), "what the registers alone would allow is no headline"
+    found = json.loads(said(capsys, *asked, "--format", "json")[1])
+    assert (found["waves"], found["workgroups"], found["limits"]["VGPRs"]) == (0, 0, 5)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +54,14 @@ def test_a_launch_that_fails_is_said(capsys: pytest.CaptureFixture[str]) -> None
         (("--vgprs", "257"), "257 VGPRs are impossible"),
         (("--vgprs", "8", "--lds", "1024"), "the workgroup's size is needed"),
         (("--vgprs", "8", "--arch", "gfx115"), "did you mean"),
+        (("--waves", "4", "--lds", "0"), "--lds has no effect beside --waves"),
+        (("--waves", "4", "--workgroup", "64"), "--workgroup has no effect beside --waves"),
+        (("--waves", "4", "--sgprs", "8"), "--sgprs has no effect beside --waves"),
+        (("--waves", "4", "--agprs", "8", "--arch", "gfx942"), "--agprs has no effect beside --waves"),
+        (("--waves", "4", "--cu-mode"), "--cu-mode has no effect beside --waves"),
+        (("--vgprs", "8", "--workgroup", "64", "--cu-mode", "--arch", "gfx942"), "stays on one CU"),
+        (("--vgprs", "8", "--cu-mode"), "--cu-mode has no effect without --workgroup"),
+        (("--vgprs", "8", "--sgprs", "100"), "--sgprs has no effect on gfx1151"),
         (("--waves", "17"), "cannot hold 17 waves"),
     ],
 )
