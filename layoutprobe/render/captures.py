@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import TextIO
 
 from rich.text import Text
 
 from layoutprobe.capture.compare import CaptureDifference, OutputDifference
-from layoutprobe.render.console import PlainConsole
+from layoutprobe.render import data
 from layoutprobe.render.layout.words import plural
-from layoutprobe.render.page import VERDICT_STYLES, Page, glyphs_for, print_lines
+from layoutprobe.render.look import STYLES, WORDS
+from layoutprobe.render.page import Page, write_lines
 
 SCHEMA = "layoutprobe-capture-diff/1"
-_WORDS = {0: "holds", 1: "finding", 2: "undecided"}
 _MOST = 20
 
 
@@ -38,13 +38,11 @@ def sentence(found: CaptureDifference) -> str:
 
 def write(found: CaptureDifference, stream: TextIO) -> None:
     """For people."""
-    console = PlainConsole(stream)
-    page = Page(console.width, console.encoding, glyphs_for(console))
-    print_lines(_lines(found, page), console)
+    write_lines(partial(_lines, found), stream)
 
 
 def _lines(found: CaptureDifference, page: Page) -> Iterator[Text]:
-    word = _WORDS[found.exit_code]
+    word = WORDS[found.exit_code]
     yield from page.pairs([("first", found.first), ("second", found.second)])
     if found.other_code:
         yield from page.pairs([("code", f"{plural(found.other_code, 'run')} of different code objects")])
@@ -56,10 +54,10 @@ def _lines(found: CaptureDifference, page: Page) -> Iterator[Text]:
     if len(found.uncompared) > _MOST:
         yield from page.pairs([("", f"and {len(found.uncompared) - _MOST} more outputs")])
     for one in found.outputs[:_MOST]:
-        yield from page.pairs([("differs", _said(one))], VERDICT_STYLES["finding"])
+        yield from page.pairs([("differs", _said(one))], STYLES["finding"])
     if len(found.outputs) > _MOST:
         yield from page.pairs([("", f"and {len(found.outputs) - _MOST} more outputs")])
-    yield from page.pairs([("verdict", f"{page.sign(word)} {sentence(found)}")], VERDICT_STYLES[word])
+    yield from page.pairs([("verdict", f"{page.glyphs.sign(word)} {sentence(found)}")], STYLES[word])
 
 
 def _said(one: OutputDifference) -> str:
@@ -72,5 +70,5 @@ def _said(one: OutputDifference) -> str:
 
 def write_json(found: CaptureDifference, stream: TextIO) -> None:
     """One object; see SCHEMA."""
-    data = {"schema": SCHEMA, "exit_code": found.exit_code, "sentence": sentence(found), **asdict(found)}
-    stream.write(json.dumps(data, indent=1) + "\n")
+    body = {"exit_code": found.exit_code, "sentence": sentence(found), **asdict(found)}
+    data.write(data.envelope(SCHEMA, body), stream)

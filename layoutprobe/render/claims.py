@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, TextIO
 
 from rich.text import Text
 
 from layoutprobe.claims.difference import LayoutDifference
 from layoutprobe.claims.judge import VERDICTS, Judgement
-from layoutprobe.render.console import PlainConsole
+from layoutprobe.render import data
 from layoutprobe.render.layout.words import plural
-from layoutprobe.render.page import VERDICT_STYLES, Page, glyphs_for, print_lines
+from layoutprobe.render.look import STYLES, WORDS
+from layoutprobe.render.page import Page, write_lines
 
 CLAIM_SCHEMA = "layoutprobe-claim/1"
 DIFF_SCHEMA = "layoutprobe-diff/1"
-WORDS = {0: "holds", 1: "finding", 2: "undecided"}
 
 
 def write_claims(judgements: Sequence[Judgement], stream: TextIO) -> None:
     """The verdicts, one paragraph each."""
-    console, page = _page(stream)
+    write_lines(partial(_lines, judgements), stream)
+
+
+def _lines(judgements: Sequence[Judgement], page: Page) -> Iterator[Text]:
     for number, judgement in enumerate(judgements):
         if number:
-            print_lines([Text("")], console)
-        print_lines(_judged(judgement, page), console)
-
-
-def _page(stream: TextIO) -> tuple[PlainConsole, Page]:
-    console = PlainConsole(stream)
-    return console, Page(console.width, console.encoding, glyphs_for(console))
+            yield Text("")
+        yield from _judged(judgement, page)
 
 
 def _judged(judgement: Judgement, page: Page) -> Iterator[Text]:
@@ -47,13 +45,13 @@ def _judged(judgement: Judgement, page: Page) -> Iterator[Text]:
     word = WORDS[VERDICTS[judgement.verdict]]
     pairs = [("source", claims.source)] if claims.source else []
     yield from page.pairs([*pairs, ("of", of + (f", op_sel {judgement.opsel}" if judgement.opsel else ""))])
-    yield from page.pairs([("verdict", f"{page.sign(word)} {judgement.sentence}")], VERDICT_STYLES[word])
+    yield from page.pairs([("verdict", f"{page.glyphs.sign(word)} {judgement.sentence}")], STYLES[word])
     if judgement.caution:
-        yield from page.pairs([("but", f"! {judgement.caution}")], VERDICT_STYLES["undecided"])
+        yield from page.pairs([("but", f"! {judgement.caution}")], STYLES["undecided"])
     yield from page.pairs([("", reason) for reason in judgement.reasons if reason != judgement.caution])
     if judgement.as_stated is False:
-        line = f"{page.sign(WORDS[1])} {claims.stated}: the file states another verdict than was found"
-        yield from page.pairs([("stated", line)], VERDICT_STYLES[WORDS[1]])
+        line = f"{page.glyphs.sign(WORDS[1])} {claims.stated}: the file states another verdict than was found"
+        yield from page.pairs([("stated", line)], STYLES[WORDS[1]])
     if judgement.differing and VERDICTS[judgement.verdict]:
         yield from page.pairs([("differs", f"in {judgement.differing} of {plural(judgement.slots, 'slot')}")])
     if judgement.effect is not None and VERDICTS[judgement.verdict]:
@@ -64,7 +62,7 @@ def _judged(judgement: Judgement, page: Page) -> Iterator[Text]:
 
 def write_claims_json(judgements: Sequence[Judgement], stream: TextIO) -> None:
     """One object with a list of verdicts; see CLAIM_SCHEMA."""
-    _dump({"schema": CLAIM_SCHEMA, "claims": [_judged_data(judgement) for judgement in judgements]}, stream)
+    data.write(data.envelope(CLAIM_SCHEMA, {"claims": list(map(_judged_data, judgements))}), stream)
 
 
 def _judged_data(judgement: Judgement) -> dict[str, Any]:
@@ -106,11 +104,14 @@ class Differences:
 
 def write_differences(found: Differences, stream: TextIO) -> None:
     """What differs, operand by operand."""
-    console, page = _page(stream)
+    write_lines(partial(_differences, found), stream)
+
+
+def _differences(found: Differences, page: Page) -> Iterator[Text]:
     for one in found.pairs:
-        print_lines(_difference(one, page), console)
+        yield from _difference(one, page)
     for note in found.notes:
-        print_lines(page.paragraph(note), console)
+        yield from page.paragraph(note)
 
 
 def outcome(found: LayoutDifference) -> str:
@@ -164,9 +165,4 @@ def write_differences_json(found: Differences, stream: TextIO) -> None:
         }
         for one in found.pairs
     ]
-    _dump({"schema": DIFF_SCHEMA, "pairs": pairs, "notes": list(found.notes)}, stream)
-
-
-def _dump(document: dict[str, Any], stream: TextIO) -> None:
-    json.dump(document, stream, indent=1)
-    stream.write("\n")
+    data.write(data.envelope(DIFF_SCHEMA, {"pairs": pairs, "notes": list(found.notes)}), stream)

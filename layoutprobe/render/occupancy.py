@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TextIO
+
+from layoutprobe.render import data
 
 
 @dataclass(frozen=True)
@@ -29,4 +30,4 @@ def write(answer: Answer, stream: TextIO) -> None:
 
 def write_json(answer: Answer, stream: TextIO) -> None:
     """One object."""
-    stream.write(json.dumps(answer.data, indent=2) + "\n")
+    data.write(answer.data, stream, indent=2)

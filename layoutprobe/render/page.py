@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
-from layoutprobe.render.layout.cells import ASCII, UNICODE, Glyphs
+from layoutprobe.render.console import PlainConsole
+from layoutprobe.render.look import ASCII, STYLES, UNICODE, Glyphs
 from layoutprobe.render.text import printable
 
 LABEL = 11
 """Columns of the label in front of a sentence."""
-
-VERDICT_STYLES = {"holds": "bold green", "finding": "bold red", "undecided": "bold yellow"}
 
 
 class Page:
@@ -49,19 +49,8 @@ class Page:
 
     def outcome(self, word: str, sentence: str, basis: str) -> Iterator[Text]:
         """The verdict: sign, word, evidence, sentence."""
-        text = f"{self.sign(word)} {word.upper()} ({basis}): {sentence}"
-        yield from self.pairs([("verdict", text)], VERDICT_STYLES[word])
-
-    def sign(self, word: str) -> str:
-        """Sign of an outcome or of the status of a check."""
-        glyphs = self.glyphs
-        signs = {
-            "holds": glyphs.good,
-            "finding": glyphs.bad,
-            "undecided": glyphs.unsure,
-            "skipped": glyphs.dash,
-        }
-        return signs[word]
+        text = f"{self.glyphs.sign(word)} {word.upper()} ({basis}): {sentence}"
+        yield from self.pairs([("verdict", text)], STYLES[word])
 
 
 def glyphs_for(console: Console) -> Glyphs:
@@ -73,3 +62,9 @@ def print_lines(lines: Iterable[Text], console: Console) -> None:
     """Print lines that are ready: soft_wrap, because rich may neither fold nor crop them."""
     for line in lines:
         console.print(line, soft_wrap=True)
+
+
+def write_lines(lines: Callable[[Page], Iterable[Text]], stream: TextIO) -> None:
+    """Write the lines that a page of the stream's width and encoding has."""
+    console = PlainConsole(stream)
+    print_lines(lines(Page(console.width, console.encoding, glyphs_for(console))), console)

@@ -34,7 +34,7 @@ def cells(text: str) -> list[Cell]:
     found = []
     for box in root.iter(f"{SVG}rect"):
         name = box.get("class", "")
-        if re.fullmatch(r"c\d+|hole", name) is None:
+        if re.fullmatch(r"c\d+-\d+|hole", name) is None:
             continue
         x, y, w, h = (float(box.get(key, "0")) for key in ("x", "y", "width", "height"))
         inside = [t for tx, ty, t in words if x <= tx < x + w and y <= ty < y + h]
@@ -66,16 +66,20 @@ def test_every_cell_is_drawn_in_its_colour(solved: InstructionLayout, matrix: st
             for vgpr in range(layout.vgprs):
                 for field in range(layout.fields):
                     i, j = int(layout.row[0, lane, vgpr, field]), int(layout.col[0, lane, vgpr, field])
-                    want.append(("hole", "") if i == HOLE else (f"c{j if by_col else i}", f"{i},{j}"))
+                    want.append(
+                        ("hole", "")
+                        if i == HOLE
+                        else (f"c{layout.shape[by_col]}-{j if by_col else i}", f"{i},{j}")
+                    )
         assert [(name, text) for _, _, name, text in line] == want
 
 
 def test_copies_that_nothing_reads_are_hatched() -> None:
     solved = rdna3(dead=True)
     text = picture(solved, maps_of(solved, ["A"]), "t")
-    assert text.count("url(#lm-unread)") == 256
+    assert text.count("url(#lp-hatch)") == 256
     assert "hatched: a copy that no output" in text
-    assert "url(#lm-unread)" not in picture(solved, maps_of(solved, ["B"]), "t").replace(">hatched", "")
+    assert "url(#lp-hatch)" not in picture(solved, maps_of(solved, ["B"]), "t").replace(">hatched", "")
 
 
 def test_themes() -> None:
@@ -85,10 +89,10 @@ def test_themes() -> None:
     )
     assert "prefers-color-scheme" in both
     assert "prefers-color-scheme" not in light + dark
-    assert ".lm .paper { fill: #ffffff; }" in light
-    assert ".lm .paper { fill: #0d1117; }" in dark
+    assert ".lp .paper { fill: #ffffff; }" in light
+    assert ".lp .paper { fill: #0d1117; }" in dark
     for text in (light, dark):
-        colours = re.findall(r"\.lm \.c\d+ \{ fill: (#[0-9a-f]{6})", text)
+        colours = re.findall(r"\.lp \.c16-\d+ \{ fill: (#[0-9a-f]{6})", text)
         assert len(set(colours)) == 16, "sixteen rows, sixteen colours"
 
 

@@ -16,7 +16,7 @@ from layoutprobe.render import formats
 from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.gate.summary import MOST_FINDINGS, SIGNS, safe
 from layoutprobe.render.gate.table import lines, show
-from layoutprobe.render.layout.cells import ASCII, UNICODE
+from layoutprobe.render.look import ASCII, UNICODE
 from layoutprobe.report.gate import GateReport
 
 everywhere = pytest.mark.parametrize("name", fake_gates.ALL)

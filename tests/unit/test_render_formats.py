@@ -22,7 +22,7 @@ from layoutprobe.place import Place, SourceLine
 from layoutprobe.render import formats
 from layoutprobe.render.layout.html import notebook
 from layoutprobe.render.layout.view import select
-from layoutprobe.render.svg_text import tint
+from layoutprobe.render.look import tint
 from layoutprobe.render.terminal_svg import terminal_svg
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.layout import LayoutReport
@@ -162,12 +162,16 @@ def test_csv_holds_every_slot(name: str) -> None:
     assert {(slot["verdict"], slot["evidence"]) for slot in found} == {(verdict, "emulated")}
 
 
+def css(element: ET.Element) -> list[str]:
+    return (element.get("class") or "").split() or [""]
+
+
 @pytest.mark.parametrize("name", fake_reports.ALL)
 def test_svg_shows_every_slot_of_the_wave(name: str) -> None:
     report = fake_reports.ALL[name]()
     root = ET.fromstring(text_of(report, "svg"))
     wave = next((w for w in range(report.loaded.waves) if report.mismatch[w].any()), 0)
-    shown = [t.text or "" for t in root.iter(f"{SVG}text") if (t.get("class") or "").split()[0] == "el"]
+    shown = [t.text or "" for t in root.iter(f"{SVG}text") if css(t)[0] in ("el", "need")]
     needs = [text for text in shown if text.startswith("→")]
     texts = [text.lstrip("!=~") for text in shown if not text.startswith("→")]
     pairs = zip(
@@ -176,7 +180,7 @@ def test_svg_shows_every_slot_of_the_wave(name: str) -> None:
     assert texts == ["·" if row == HOLE else f"{row},{col}".replace("-2", "?") for row, col in pairs]
     wrong_slots = int(report.mismatch[wave].sum())
     assert len(needs) == (0 if report.needed is None else wrong_slots)
-    frames = [r for r in root.iter(f"{SVG}rect") if r.get("stroke") == "#cf222e"]
+    frames = [r for r in root.iter(f"{SVG}rect") if "wrong" in css(r)]
     assert len(frames) == wrong_slots
     if needs and report.needed is not None:
         wrong = report.mismatch[wave]
@@ -186,17 +190,17 @@ def test_svg_shows_every_slot_of_the_wave(name: str) -> None:
         assert needs == [f"→{row},{col}" for row, col in pairs]
 
 
-WIDE = {"title": 11.0, "holds": 7.6, "finding": 7.6, "undecided": 7.6}
-WIDE |= dict.fromkeys(("el", "lane", "head", "half", "lds"), 0.0)
+WIDE = {"title": 11.6, "holds": 7.6, "finding": 7.6, "undecided": 7.6}
+WIDE |= dict.fromkeys(("el", "need", "key", "lane", "head"), 0.0)
 
 
 @pytest.mark.parametrize("name", fake_reports.ALL)
 @pytest.mark.parametrize("lanes", [None, [0]])
 def test_svg_clips_no_sentence(name: str, lanes: list[int] | None) -> None:
-    """DejaVu Sans is wide-set: 7 pixels a character at 13 px, 7.6 in bold, 11 in bold at 17 px."""
+    """DejaVu Sans is wide-set: 7 pixels a character at 13 px, 7.6 in bold, 11.6 in bold at 18 px."""
     root = ET.fromstring(text_of(fake_reports.ALL[name](), "svg", lanes=lanes))
     for text in root.iter(f"{SVG}text"):
-        pixels = WIDE.get((text.get("class") or "").split()[0], 7.0)
+        pixels = WIDE.get(css(text)[0], 7.0)
         assert float(text.get("x") or 0) + pixels * len(text.text or "") <= float(root.get("width") or 0)
 
 
@@ -206,13 +210,12 @@ def test_svg_draws_every_cell_of_lds_in_its_bank(name: str) -> None:
     assert report.lds_map is not None
     root = ET.fromstring(text_of(report, "svg"))
     found: list[tuple[int, int] | None] = [None] * report.lds_map.row.size
-    for group in root.iter(f"{SVG}g"):
-        box, title = group.find(f"{SVG}rect"), group.find(f"{SVG}title")
-        assert box is not None
+    for box in _cells(root):
+        title = box.find(f"{SVG}title")
         assert title is not None
         match = re.fullmatch(r"A\[(\d+)\]\[(\d+)(?:\.\.(\d+))?\]", title.text or "")
         x, y, width = (float(box.get(key) or 0) for key in ("x", "y", "width"))
-        left, first = min(_lefts(root)), min(_tops(root))
+        left, first = (min(float(box.get(axis) or 0) for box in _cells(root)) for axis in ("x", "y"))
         cell = int((y - first) / 22) * 64 + int((x - left) / 12)
         count = round((width + 1) / 12)
         if match:
@@ -223,12 +226,9 @@ def test_svg_draws_every_cell_of_lds_in_its_bank(name: str) -> None:
     assert found == [None if row == HOLE else (row, col) for row, col in wanted]
 
 
-def _lefts(root: ET.Element) -> list[float]:
-    return [float(r.get("x") or 0) for g in root.iter(f"{SVG}g") for r in g.iter(f"{SVG}rect")]
-
-
-def _tops(root: ET.Element) -> list[float]:
-    return [float(r.get("y") or 0) for g in root.iter(f"{SVG}g") for r in g.iter(f"{SVG}rect")]
+def _cells(root: ET.Element) -> list[ET.Element]:
+    """Boxes of LDS: those that name their elements when a reader points at them."""
+    return [box for box in root.iter(f"{SVG}rect") if box.find(f"{SVG}title") is not None]
 
 
 @pytest.mark.parametrize("name", fake_reports.ALL)
@@ -246,7 +246,8 @@ def test_colours_tell_the_rows_of_a_tile_apart() -> None:
     assert len({tint(i, 16) for i in range(16)}) == 16
     for name in ("right", "b"):
         root = ET.fromstring(text_of(fake_reports.ALL[name](), "svg"))
-        fills = [r.get("fill") for r in root.iter(f"{SVG}rect") if r.get("rx") == "2"]
+        fills = [css(r)[0] for r in root.iter(f"{SVG}rect") if css(r)[0].startswith("c16-")]
+        assert len(fills) == 32 * 16 + 16, "every slot of the wave, and the legend"
         stripes = [fills[lane * 16 : lane * 16 + 16] for lane in range(32)]
         assert all(len(set(stripe)) == 1 for stripe in stripes), "a lane holds one row of A, one column of B"
         assert len({stripe[0] for stripe in stripes}) == 16
@@ -255,7 +256,7 @@ def test_colours_tell_the_rows_of_a_tile_apart() -> None:
 class Structure(HTMLParser):
     """Collects tags, checks that they nest, and keeps what the reader sees."""
 
-    VOID = frozenset({"meta", "br", "rect", "line"})
+    VOID = frozenset({"meta", "br"})
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -322,7 +323,7 @@ def test_pictures_fetch_nothing(format: str) -> None:
     text = text_of(fake_reports.holes_and_dead(), format)
     assert set(re.findall(r"https?://[^\"'<) ]*", text)) == {"http://www.w3.org/2000/svg"}
     assert "@import" not in text
-    assert all(target == "#lp-dead" for target in re.findall(r"url\(([^)]*)\)", text))
+    assert all(target == "#lp-hatch" for target in re.findall(r"url\(([^)]*)\)", text))
 
 
 def test_terminal_svg_is_the_table_and_fetches_nothing() -> None:

@@ -17,9 +17,10 @@ from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.render import formats
-from layoutprobe.render.layout.cells import ASCII, UNICODE, cell, number_list
+from layoutprobe.render.layout.cells import cell, number_list
 from layoutprobe.render.layout.table import lines, show
-from layoutprobe.render.layout.view import Mark, select
+from layoutprobe.render.layout.view import select
+from layoutprobe.render.look import ASCII, UNICODE, Mark
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.solver.rules import OPERAND_RULES

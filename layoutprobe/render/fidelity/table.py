@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import TextIO
 
 from rich.text import Text
 
-from layoutprobe.render.console import PlainConsole
+from layoutprobe.render import data
 from layoutprobe.render.fidelity import words
-from layoutprobe.render.page import VERDICT_STYLES, Page, glyphs_for, print_lines
+from layoutprobe.render.look import STYLES
+from layoutprobe.render.page import Page, write_lines
 from layoutprobe.report.fidelity import FidelityReport, Outcome
 
 SCHEMA = "layoutprobe-fidelity/1"
@@ -21,9 +22,7 @@ _SHOWN = 4
 
 def write(report: FidelityReport, stream: TextIO) -> None:
     """For people."""
-    console = PlainConsole(stream)
-    page = Page(console.width, console.encoding, glyphs_for(console))
-    print_lines(_lines(report, page), console)
+    write_lines(partial(_lines, report), stream)
 
 
 def _lines(report: FidelityReport, page: Page) -> Iterator[Text]:
@@ -34,14 +33,16 @@ def _lines(report: FidelityReport, page: Page) -> Iterator[Text]:
         yield from _outcome(outcome, page)
     yield Text()
     word = words.STYLES[report.verdict]
-    text = f"{page.sign(word)} {report.verdict.upper()} ({words.basis(report)}): {words.sentence(report)}"
-    yield from page.pairs([("verdict", text)], VERDICT_STYLES[word])
+    text = (
+        f"{page.glyphs.sign(word)} {report.verdict.upper()} ({words.basis(report)}): {words.sentence(report)}"
+    )
+    yield from page.pairs([("verdict", text)], STYLES[word])
 
 
 def _outcome(outcome: Outcome, page: Page) -> Iterator[Text]:
     word = words.STYLES[outcome.verdict]
-    style = VERDICT_STYLES.get(word, "dim")
-    head = f"{page.sign(word)} {outcome.name}: {outcome.verdict}"
+    style = STYLES.get(word, "dim")
+    head = f"{page.glyphs.sign(word)} {outcome.name}: {outcome.verdict}"
     if outcome.verdict in ("agree", "not applicable"):
         yield from page.paragraph(f"{head}: {outcome.answer}", style)
         return
@@ -57,8 +58,7 @@ def _outcome(outcome: Outcome, page: Page) -> Iterator[Text]:
 
 def write_json(report: FidelityReport, stream: TextIO) -> None:
     """One object; see SCHEMA."""
-    data = {
-        "schema": SCHEMA,
+    body = {
         "verdict": report.verdict,
         "exit_code": report.exit_code,
         "sentence": words.sentence(report),
@@ -73,4 +73,4 @@ def write_json(report: FidelityReport, stream: TextIO) -> None:
             for outcome in report.outcomes
         ],
     }
-    stream.write(json.dumps(data, indent=1) + "\n")
+    data.write(data.envelope(SCHEMA, body), stream)

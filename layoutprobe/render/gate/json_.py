@@ -5,10 +5,10 @@ Within version 2 keys may be added; none is removed, renamed or given a new mean
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any, TextIO
 
+from layoutprobe.render import data
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.layout.json_ import finding, plain
 from layoutprobe.report.finding import Finding
@@ -19,15 +19,13 @@ SCHEMA = "layoutprobe.gate/2"
 
 def write(report: GateReport, stream: TextIO) -> None:
     """Write the report as one JSON object, ASCII only, ending in a newline."""
-    json.dump(document(report), stream, indent=2, allow_nan=False)
-    stream.write("\n")
+    data.write(document(report), stream, indent=2)
 
 
 def document(report: GateReport) -> dict[str, Any]:
     """The report as JSON's types."""
     outcome = gate_words.gate_outcome(report)
-    return {
-        "schema": SCHEMA,
+    body = {
         "layoutprobe": report.version,
         "manifest": report.manifest,
         "verdict": outcome.word,
@@ -35,6 +33,7 @@ def document(report: GateReport) -> dict[str, Any]:
         "exit_code": report.exit_code,
         "kernels": [_kernel(verdict) for verdict in report.verdicts],
     }
+    return data.envelope(SCHEMA, body)
 
 
 def _kernel(verdict: KernelVerdict) -> dict[str, Any]:
@@ -51,7 +50,7 @@ def _kernel(verdict: KernelVerdict) -> dict[str, Any]:
         "error": verdict.error or None,
         "open": [{"check": o.check or None, "reason": o.reason} for o in gate_words.open_questions(verdict)],
         "seconds": round(verdict.seconds, 3),
-        "evidence": [{"kind": e.kind, "source": e.source, "digest": e.digest} for e in verdict.evidence],
+        "evidence": list(map(data.evidence, verdict.evidence)),
         "toolchain": dict(verdict.toolchain),
         "checks": [_check(verdict, result) for result in verdict.results],
     }

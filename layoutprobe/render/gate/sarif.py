@@ -11,11 +11,11 @@ would list them as alerts. Why they do not apply stands in the notifications of 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from typing import Any, TextIO
 from urllib.parse import quote
 
+from layoutprobe.render import data
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.gate.words import Open, Spot
 from layoutprobe.render.layout import words
@@ -35,8 +35,7 @@ ROOT = "%SRCROOT%"
 
 def write(report: GateReport, stream: TextIO) -> None:
     """Write one SARIF log with one run, ASCII only, ending in a newline."""
-    json.dump(log(report), stream, indent=2, allow_nan=False)
-    stream.write("\n")
+    data.write(log(report), stream, indent=2)
 
 
 def log(report: GateReport) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from rich.text import Text
 from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.layout import words
-from layoutprobe.render.layout.cells import Glyphs
-from layoutprobe.render.page import VERDICT_STYLES, Page, glyphs_for, print_lines
+from layoutprobe.render.look import STYLES, Glyphs
+from layoutprobe.render.page import Page, glyphs_for, print_lines
 from layoutprobe.render.text import printable
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
@@ -20,8 +20,6 @@ from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 NARROW = 60
 """Below this width what a check says stands under its name, not beside it."""
 WIDEST_NAME = 24
-
-STATUS_STYLES = {**VERDICT_STYLES, "skipped": "bright_black"}
 
 
 def write(report: GateReport, stream: TextIO) -> None:
@@ -60,8 +58,8 @@ class _Page(Page):
 
     def kernel(self, verdict: KernelVerdict) -> Iterator[Text]:
         outcome = gate_words.outcome(verdict)
-        heading = f"{self.sign(outcome.word)} {gate_words.kernel_title(verdict)}: {outcome.sentence}"
-        yield from self.paragraph(heading, VERDICT_STYLES[outcome.word])
+        heading = f"{self.glyphs.sign(outcome.word)} {gate_words.kernel_title(verdict)}: {outcome.sentence}"
+        yield from self.paragraph(heading, STYLES[outcome.word])
         evidence = "; ".join(map(str, verdict.evidence)) or outcome.basis
         about = [verdict.source, "; ".join(verdict.sizes), evidence, f"{verdict.seconds:.1f} s"]
         for sentence in filter(None, about[:2]):
@@ -88,9 +86,9 @@ class _Page(Page):
 
     def check(self, result: CheckResult, width: int, like: str = "") -> Iterator[Text]:
         """Sign, name, and what it says, or which check above says the same; figures below."""
-        style = STATUS_STYLES[result.status]
+        style = STYLES[result.status]
         name = self.line(result.check)
-        head = [("  ", ""), (self.sign(result.status), style), (f" {name:<{width}}", style)]
+        head = [("  ", ""), (self.glyphs.sign(result.status), style), (f" {name:<{width}}", style)]
         says = says_of(result, like)
         indent = 4 if self.width < NARROW or len(name) > width else 6 + width
         body = self.wrap(says, self.width - indent) if says else []
@@ -112,12 +110,12 @@ class _Page(Page):
         edge = f"  {self.glyphs.bar} "
         inner = _Page(max(self.width - len(edge), 16), self.encoding, self.glyphs)
         first, *rest = sentences
-        body = [*inner.paragraph(first, VERDICT_STYLES[style])]
+        body = [*inner.paragraph(first, STYLES[style])]
         for sentence in rest:
             body += inner.paragraph(sentence)
         body += inner.pairs(pairs)
         for line in body:
-            yield Text.assemble((edge, VERDICT_STYLES[style]), line)
+            yield Text.assemble((edge, STYLES[style]), line)
 
 
 def says_of(result: CheckResult, like: str = "") -> str:

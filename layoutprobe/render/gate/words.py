@@ -11,11 +11,9 @@ from pathlib import PurePosixPath
 from layoutprobe.place import Place
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.words import Verdict, plural
+from layoutprobe.render.look import WORDS
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import GateReport, KernelVerdict
-
-WORDS = ("holds", "finding", "undecided")
-"""Exit code -> the stable name of the outcome."""
 
 
 @dataclass(frozen=True)

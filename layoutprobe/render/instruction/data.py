@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 from typing import Any, TextIO
 
 import numpy as np
 
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.queries import Answer, Place, place_of
+from layoutprobe.render import data
 from layoutprobe.render.instruction.words import Shown, forms
 
 SCHEMA = "layoutprobe-layout/1"
@@ -32,15 +32,13 @@ COLUMNS = (
 def write_json(shown: Shown, stream: TextIO) -> None:
     """One object; see `SCHEMA`. Slots that hold no element are left out."""
     solved = shown.solved
-    evidence = solved.evidence
-    document: dict[str, Any] = {
-        "schema": SCHEMA,
+    body: dict[str, Any] = {
         "instruction": solved.instruction,
         "arch": solved.arch,
         "wave": solved.wave,
         "opsel": solved.opsel,
         "shape": dict(zip("MNK", solved.shape, strict=True)),
-        "evidence": {"kind": evidence.kind, "source": evidence.source, "digest": evidence.digest},
+        "evidence": data.evidence(solved.evidence),
         "convention": solved.convention,
         "gauge": {
             axis: {"lines": g.lines, "units": g.units, "unit": g.unit, "copies": g.copies, "text": str(g)}
@@ -51,8 +49,7 @@ def write_json(shown: Shown, stream: TextIO) -> None:
         "answers": [_answer(answer) for answer in shown.answers],
         "operands": {matrix: _operand(shown, matrix) for matrix in shown.matrices},
     }
-    json.dump(document, stream, indent=1)
-    stream.write("\n")
+    data.write(data.envelope(SCHEMA, body), stream)
 
 
 def _answer(answer: Answer) -> dict[str, Any]:

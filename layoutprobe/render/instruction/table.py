@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TextIO
 
 from rich.text import Text
 
-from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.instruction.words import (
     NO_FORM,
     Shown,
@@ -18,14 +18,12 @@ from layoutprobe.render.instruction.words import (
     readings,
     title,
 )
-from layoutprobe.render.page import Page, glyphs_for, print_lines
+from layoutprobe.render.page import Page, write_lines
 
 
 def write(shown: Shown, stream: TextIO) -> None:
     """The table for people; it adapts to the width and the encoding of the stream."""
-    console = PlainConsole(stream)
-    page = Page(console.width, console.encoding, glyphs_for(console))
-    print_lines(_lines(shown, page), console)
+    write_lines(partial(_lines, shown), stream)
 
 
 def _lines(shown: Shown, page: Page) -> Iterator[Text]:

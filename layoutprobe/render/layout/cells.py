@@ -8,32 +8,9 @@ high half; what both have in common is written once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
-from layoutprobe.render.layout.view import Mark
-
-
-@dataclass(frozen=True)
-class Glyphs:
-    """Characters that depend on what the stream can carry."""
-
-    hole: str
-    bar: str
-    rule: str
-    cross: str
-    good: str
-    bad: str
-    unsure: str
-    dash: str
-
-    def mark(self, mark: int) -> str:
-        """Character in front of an element; holes are their own mark."""
-        return {Mark.MISMATCH: "!", Mark.DEAD: "~", Mark.COPY: "="}.get(Mark(mark), "")
-
-
-UNICODE = Glyphs(hole="·", bar="│", rule="─", cross="┼", good="✓", bad="✗", unsure="?", dash="–")
-ASCII = Glyphs(hole=".", bar="|", rule="-", cross="+", good="+", bad="x", unsure="?", dash="-")
+from layoutprobe.render.look import Glyphs, Mark
 
 
 def cell(rows: Sequence[int], cols: Sequence[int], marks: Sequence[int], glyphs: Glyphs) -> str:

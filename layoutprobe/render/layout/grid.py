@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from layoutprobe.render.layout.cells import Glyphs, cell, explain, number_list
+from layoutprobe.render.layout.cells import cell, explain, number_list
 from layoutprobe.render.layout.groups import LaneGroup, lane_groups
-from layoutprobe.render.layout.view import Mark, View
+from layoutprobe.render.layout.view import View
+from layoutprobe.render.look import Glyphs, Mark
 from layoutprobe.report.layout import LayoutReport
 
 EDGE = 3

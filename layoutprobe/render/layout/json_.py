@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from layoutprobe import __version__
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
+from layoutprobe.render import data
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.view import View
 from layoutprobe.report.finding import Finding
@@ -22,7 +22,7 @@ SCHEMA = "layoutprobe.report/2"
 
 def write(view: View, stream: TextIO) -> None:
     """Write the report as one JSON object, ASCII only, ending in a newline."""
-    head = json.dumps(_head(view), indent=2)
+    head = json.dumps(data.envelope(SCHEMA, _head(view)), indent=2)
     stream.write(head.removesuffix("\n}"))
     stream.write(',\n  "slots": [')
     for i, slot in enumerate(slots(view)):
@@ -34,14 +34,12 @@ def _head(view: View) -> dict[str, Any]:
     report = view.report
     outcome = words.verdict(report)
     return {
-        "schema": SCHEMA,
-        "layoutprobe": __version__,
         "command": report.command,
         "verdict": outcome.word,
         "summary": outcome.sentence,
         "exit_code": report.exit_code,
         "undecided": report.undecided or None,
-        "evidence": [{"kind": e.kind, "source": e.source, "digest": e.digest} for e in report.evidence],
+        "evidence": list(map(data.evidence, report.evidence)),
         "arch": report.arch,
         "instruction": report.instruction or None,
         "matrix": report.matrix,

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.layout import words
-from layoutprobe.render.layout.cells import Glyphs, number_list
+from layoutprobe.render.layout.cells import number_list
 from layoutprobe.render.layout.grid import (
     FIRST_REGISTER,
     Grid,
@@ -26,17 +26,10 @@ from layoutprobe.render.layout.grid import (
     notation,
 )
 from layoutprobe.render.layout.lds import MAX_LINES, lds_lines
-from layoutprobe.render.layout.view import Mark, View
+from layoutprobe.render.layout.view import View
+from layoutprobe.render.look import MARK_STYLES, Glyphs
 from layoutprobe.render.page import Page, glyphs_for, print_lines
 
-MARK_STYLES = {
-    Mark.NONE: "",
-    Mark.COPY: "cyan",
-    Mark.DEAD: "bright_black",
-    Mark.UNKNOWN: "yellow",
-    Mark.HOLE: "yellow",
-    Mark.MISMATCH: "bold red",
-}
 MERGED_STYLE = "cyan"
 NEEDED_STYLE = "green"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,23 +11,8 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
+from layoutprobe.render.look import Mark
 from layoutprobe.report.layout import LayoutReport
-
-
-class Mark(IntEnum):
-    """What is remarkable about a slot. Of several, the highest is shown."""
-
-    NONE = 0
-    COPY = 1
-    """The element also sits in another VGPR or field of the wave."""
-    DEAD = 2
-    """No output of the instruction depends on the slot."""
-    UNKNOWN = 3
-    """The patterns leave open which element the slot holds."""
-    HOLE = 4
-    """The slot holds no element of the matrix."""
-    MISMATCH = 5
-    """The slot holds something else than it should."""
 
 
 @dataclass(frozen=True, eq=False)
