@@ -80,8 +80,8 @@ def rules(depth: int) -> Iterator[SumRule]:
     """The family: every rule that is tried for an instruction of that K."""
     terms = [depth >> halvings for halvings in range(4) if depth >> halvings]
     for fraction_bits, count in product(range(10, 31), terms):
-        for exponent, cut, result in product(EXPONENTS, CUTS, (CUTS[0], CUTS[-1])):
-            yield SumRule(fraction_bits, count, exponent, cut, result)
+        for exponent, cut, result, apart in product(EXPONENTS, CUTS, (CUTS[0], CUTS[-1]), (False, True)):
+            yield SumRule(fraction_bits, count, exponent, cut, result, apart)
 
 
 def consistent(kind: str, depth: int, asked: Sequence[Matrices], answers: Sequence[Doubles]) -> list[SumRule]:

@@ -38,6 +38,7 @@ class SumRule:
         exponent: which exponent of a product counts.
         cut: what becomes of the bits of a term that are not kept.
         result: what becomes of the bits of a sum that its type does not have.
+        apart: the steps begin with zero, and the accumulator is added to their sum, rounded to nearest.
     """
 
     fraction_bits: int
@@ -45,12 +46,15 @@ class SumRule:
     exponent: Exponent = "factors"
     cut: Cut = "zero"
     result: Cut = "zero"
+    apart: bool = False
 
     def __str__(self) -> str:
         words = {"zero": "cut off", "down": "rounded down", "even": "rounded to nearest"}
+        what = f"{self.terms} products" + ("" if self.apart else " and the accumulator")
         return (
-            f"steps of {self.terms} products and the accumulator, {self.fraction_bits} fraction bits below the "
-            f"largest exponent (of the {self.exponent}), terms {words[self.cut]}, sums {words[self.result]}"
+            f"steps of {what}, {self.fraction_bits} fraction bits below the largest exponent "
+            f"(of the {self.exponent}), terms {words[self.cut]}, sums {words[self.result]}"
+            + ("; then the accumulator is added, rounded to nearest" if self.apart else "")
         )
 
     def total(self, kind: str, a: Doubles, b: Doubles, c: Doubles) -> Doubles:
@@ -65,11 +69,11 @@ class SumRule:
         Returns:
             numbers of f32: [run, row, col].
         """
-        total = c
+        total = np.zeros_like(c) if self.apart else c
         for k in range(0, a.shape[2], self.terms):
             left, right = a[:, :, k : k + self.terms, None], b[:, None, k : k + self.terms]
             total = self._step(kind, left, right, total)
-        return total
+        return _to_f32(total + c, "even") if self.apart else total
 
     def _step(self, kind: str, a: Doubles, b: Doubles, c: Doubles) -> Doubles:
         product = a * b

@@ -27,6 +27,7 @@ def _rules(depth: int) -> Iterator[SumRule]:
     yield SumRule(25, depth, cut="down")
     yield SumRule(25, depth, cut="even")
     yield SumRule(25, depth, result="even")
+    yield SumRule(25, depth, apart=True)
 
 
 @pytest.mark.parametrize(("kind", "shape"), [F16, TF32])
