@@ -8,16 +8,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NoReturn, cast
+from typing import Any, Literal, NoReturn, Self, cast
 
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import UsageError
+from layoutprobe.reading import Table
 
 _MAX_TEXT = 4096
 _MAX_ITEMS = 256
 _MAX_CAPTURES = 2048
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./ -]{0,127}")
-_KEY = re.compile(r"[0-9a-f]{64}")
+_KEY = r"[0-9a-f]{64}"
 RENAMED = {
     "instruction": "interaction",
     "interaction": "one-hot interaction",
@@ -25,7 +26,6 @@ RENAMED = {
 }
 """Probes of version 1 by the names of today. Those with one slot hot at a time are asked no more."""
 _ROLES = ("inputs", "outputs", "undefined")
-_KEYS = {"probe", "arch", "evidence", "parameters", "toolchain", "device", "time", *_ROLES}
 
 
 @dataclass(frozen=True)
@@ -88,98 +88,102 @@ def read_index(text: bytes, path: Path, form: str, version: int) -> Index:
     Raises:
         UsageError: it is not of this format and version, or a key or value is none that this reads.
     """
-    return _Strict(path).index(text, form, version)
-
-
-class _Strict:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def index(self, text: bytes, form: str, version: int) -> Index:
-        try:
-            found = json.loads(text.decode("utf-8"), parse_constant=self._constant)
-        except (ValueError, RecursionError) as error:
-            self._refuse("its index", f"no JSON: {error!s:.100}")
-        found = self._table(found, "the index", {"format", "version", "layoutprobe", "captures"})
-        if found["format"] != form:
-            self._refuse("format", f"{found['format']!r:.60}", expected=repr(form))
-        of = found["version"]
-        if isinstance(of, bool) or of not in range(1, version + 1):
-            self._refuse("version", f"{of!r:.20}", expected=f"1 to {version}")
-        captures = found["captures"]
-        if not isinstance(captures, list) or not 0 < len(captures) <= _MAX_CAPTURES:
-            self._refuse("captures", "no list of captures", expected=f"1 to {_MAX_CAPTURES}")
-        entries = tuple(self._entry(one, f"captures[{i}]") for i, one in enumerate(captures))
-        if of == 1:
-            entries = tuple(replace(one, probe=RENAMED.get(one.probe, one.probe)) for one in entries)
-        return Index(self._text(found["layoutprobe"], "layoutprobe"), entries)
-
-    def _entry(self, found: Any, where: str) -> Entry:
-        found = self._table(found, where, _KEYS)
-        evidence = self._table(found["evidence"], f"{where}.evidence", {"kind", "source"})
-        kind = evidence["kind"]
-        if kind not in ("emulated", "measured"):
-            self._refuse(f"{where}.evidence.kind", f"{kind!r:.40}", expected="emulated or measured")
-        arrays = {role: self._texts(found[role], f"{where}.{role}") for role in _ROLES}
-        for role, named in arrays.items():
-            for name, key in named.items():
-                if not _KEY.fullmatch(key):
-                    self._refuse(f"{where}.{role}.{name}", f"{key!r:.80}", expected="a SHA-256")
-        return Entry(
-            probe=self._text(found["probe"], f"{where}.probe"),
-            arch=self._text(found["arch"], f"{where}.arch"),
-            kind=cast('Literal["emulated", "measured"]', kind),
-            source=self._text(evidence["source"], f"{where}.evidence.source"),
-            arrays=arrays,
-            parameters=self._parameters(found["parameters"], f"{where}.parameters"),
-            toolchain=self._texts(found["toolchain"], f"{where}.toolchain"),
-            device=self._texts(found["device"], f"{where}.device"),
-            time=self._text(found["time"], f"{where}.time"),
-        )
-
-    def _table(self, found: Any, where: str, keys: set[str]) -> dict[str, Any]:
-        if not isinstance(found, dict) or set(found) != keys:
-            observed = ", ".join(sorted(map(str, found)))[:200] if isinstance(found, dict) else "no object"
-            self._refuse(where, observed, expected=", ".join(sorted(keys)))
-        return found
-
-    def _texts(self, found: Any, where: str) -> dict[str, str]:
-        return {name: self._text(value, f"{where}.{name}") for name, value in self._named(found, where)}
-
-    def _parameters(self, found: Any, where: str) -> dict[str, Any]:
-        return {name: self._value(value, f"{where}.{name}") for name, value in self._named(found, where)}
-
-    def _named(self, found: Any, where: str) -> list[tuple[str, Any]]:
-        if not isinstance(found, dict) or len(found) > _MAX_ITEMS:
-            self._refuse(where, "no object, or too many entries", expected=f"at most {_MAX_ITEMS}")
-        for name in found:
-            if not _NAME.fullmatch(name):
-                self._refuse(where, f"{name!r:.60}", expected="a plain name")
-        return list(found.items())
-
-    def _value(self, found: Any, where: str) -> Any:
-        if isinstance(found, list) and len(found) <= _MAX_ITEMS:
-            return [self._value(item, where) for item in found]
-        if found is None or isinstance(found, bool):
-            return found
-        if isinstance(found, int | float) and (isinstance(found, float) or abs(found) < 1 << 64):
-            if not math.isfinite(found):
-                self._refuse(where, "no finite number")
-            return found
-        return self._text(found, where)
-
-    def _text(self, found: Any, where: str) -> str:
-        if not isinstance(found, str) or len(found) > _MAX_TEXT:
-            self._refuse(where, f"{found!r:.60}", expected=f"text of at most {_MAX_TEXT} characters")
-        return found
-
-    def _constant(self, name: str) -> NoReturn:
-        raise ValueError(f"{name} is no JSON")
-
-    def _refuse(self, where: str, observed: str, expected: str | None = None) -> NoReturn:
+    try:
+        found = json.loads(text.decode("utf-8"), parse_constant=_constant)
+    except (ValueError, RecursionError) as error:
         raise UsageError(
-            "this is no capture file that layoutprobe reads",
-            where={"file": self.path, "key": where},
-            expected=expected,
-            observed=observed,
-        )
+            _REFUSAL, where={"file": path}, observed=f"its index is no JSON: {error!s:.100}"
+        ) from None
+    if not isinstance(found, dict):
+        raise UsageError(_REFUSAL, where={"file": path}, observed="its index is no object")
+    top = _Table(found, path)
+    if top.get("format") != form:
+        top.fail("format", repr(form))
+    of = top.integer("version", 1, version)
+    written = top.words("layoutprobe")
+    captures = top.tables("captures", least=1, most=_MAX_CAPTURES)
+    top.finish()
+    entries = tuple(_entry(one) for one in captures)
+    if of == 1:
+        entries = tuple(replace(one, probe=RENAMED.get(one.probe, one.probe)) for one in entries)
+    return Index(written, entries)
+
+
+_REFUSAL = "this is no capture file that layoutprobe reads"
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+class _Table(Table):
+    """One object of the index; every key is there."""
+
+    def refusal(self, why: str) -> str:
+        """See `Table`."""
+        return _REFUSAL
+
+    def table(self, key: str) -> Self:
+        """As of `Table`, but never absent."""
+        if not self.has(key):
+            self.fail(key, "an object")
+        return super().table(key)
+
+    def words(self, key: str) -> str:
+        """A text."""
+        value = self.get(key)
+        if not isinstance(value, str) or len(value) > _MAX_TEXT:
+            self.fail(key, f"text of at most {_MAX_TEXT} characters")
+        return value
+
+    def names(self) -> tuple[str, ...]:
+        """Its keys, where they are free."""
+        for name in self:
+            if not _NAME.fullmatch(name):
+                self.fail(name, "a plain name")
+        return tuple(self)
+
+    def value(self, key: str) -> Any:
+        """Any parameter of a capture."""
+        return self._plain(key, self.get(key))
+
+    def _plain(self, key: str, found: Any) -> Any:
+        if isinstance(found, list) and len(found) <= _MAX_ITEMS:
+            return [self._plain(key, item) for item in found]
+        plain = found is None or isinstance(found, bool)
+        plain |= isinstance(found, str) and len(found) <= _MAX_TEXT
+        plain |= isinstance(found, float) and math.isfinite(found)
+        plain |= isinstance(found, int) and abs(found) < 1 << 64
+        if not plain:
+            self.fail(key, f"a finite number, or text of at most {_MAX_TEXT} characters")
+        return found
+
+
+def _entry(table: _Table) -> Entry:
+    evidence = table.table("evidence")
+    entry = Entry(
+        probe=table.words("probe"),
+        arch=table.words("arch"),
+        kind=cast('Literal["emulated", "measured"]', evidence.choice("kind", ("emulated", "measured"))),
+        source=evidence.words("source"),
+        arrays={role: _arrays(table.table(role)) for role in _ROLES},
+        parameters=_parameters(table.table("parameters")),
+        toolchain=_texts(table.table("toolchain")),
+        device=_texts(table.table("device")),
+        time=table.words("time"),
+    )
+    evidence.finish()
+    table.finish()
+    return entry
+
+
+def _texts(table: _Table) -> dict[str, str]:
+    return {name: table.words(name) for name in table.names()}
+
+
+def _parameters(table: _Table) -> dict[str, Any]:
+    return {name: table.value(name) for name in table.names()}
+
+
+def _arrays(table: _Table) -> dict[str, str]:
+    return {name: table.text(name, "a SHA-256", _KEY) for name in table.names()}

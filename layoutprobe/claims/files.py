@@ -16,22 +16,20 @@ on over further lines; `#` begins a comment. A TOML file has a `[[claim]]` for e
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from layoutprobe.claims.cells import parse_csv
 from layoutprobe.claims.judge import VERDICTS
 from layoutprobe.claims.model import ClaimSet
 from layoutprobe.claims.statements import parse_statement
 from layoutprobe.errors import UsageError
+from layoutprobe.reading import Table, parse_toml
 
 MAX_BYTES = 1 << 24
 MAX_SETS = 1000
 MAX_SENTENCES = 64
-KEYS = {"name": str, "source": str, "instruction": str, "arch": str, "wave": int, "opsel": int, "says": list,
-        "verdict": str, "because": str}  # fmt: skip
 
 
 def read_claims(given: Sequence[str]) -> list[ClaimSet]:
@@ -109,46 +107,37 @@ def read_toml(text: str, name: str) -> list[ClaimSet]:
     Raises:
         UsageError: no TOML, an unknown key, a wrong type, or a sentence that cannot be read.
     """
-    try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(
-            "the file of claims is no TOML", where={"file": name}, observed=str(error)[:200]
-        ) from None
-    entries = document.get("claim")
-    if not isinstance(entries, list) or set(document) != {"claim"} or not 0 < len(entries) <= MAX_SETS:
-        raise UsageError("the file has no [[claim]], or something else beside", where={"file": name})
+    top = _Table(parse_toml(text, name, "file of claims"), name)
+    entries = top.tables("claim", least=1, most=MAX_SETS)
+    top.finish()
     return [_set(entry, f"{name}, claim {number}") for number, entry in enumerate(entries, 1)]
 
 
-def _set(entry: object, place: str) -> ClaimSet:
-    if not isinstance(entry, Mapping):
-        raise UsageError("a claim must be a table", where={"file": place})
-    for key, value in entry.items():
-        kind = KEYS.get(key)
-        if kind is None:
-            raise UsageError(f"unknown key {key[:40]!r}", where={"file": place}, expected=", ".join(KEYS))
-        if type(value) is not kind:
-            raise UsageError(
-                f"{key} must be a {kind.__name__}", where={"file": place}, observed=repr(value)[:60]
-            )
-    says: Any = entry.get("says", [])
-    if not all(isinstance(sentence, str) for sentence in says):
-        raise UsageError("says must be a list of strings", where={"file": place})
-    stated = entry.get("verdict", "")
-    if stated and stated not in VERDICTS:
-        raise UsageError(f"no verdict {stated[:40]!r}", where={"file": place}, expected=", ".join(VERDICTS))
-    return ClaimSet(
+class _Table(Table):
+    WHAT: ClassVar[str] = "file of claims"
+
+
+def _set(entry: _Table, place: str) -> ClaimSet:
+    def words(key: str) -> str:
+        return entry.text(key, "a text", r"[\s\S]*", "")
+
+    def whole(key: str) -> int | None:
+        return entry.maybe_integer(key, 0, 1 << 16)
+
+    says = entry.strings("says", "sentences")
+    found = ClaimSet(
         _sentences(says, place),
-        name=entry.get("name", ""),
-        source=entry.get("source", ""),
-        instruction=entry.get("instruction"),
-        arch=entry.get("arch"),
-        wave=entry.get("wave"),
-        opsel=entry.get("opsel"),
-        stated=stated,
-        because=entry.get("because", ""),
+        name=words("name"),
+        source=words("source"),
+        instruction=words("instruction") or None,
+        arch=words("arch") or None,
+        wave=whole("wave"),
+        opsel=whole("opsel"),
+        stated=entry.choice("verdict", tuple(VERDICTS), ""),
+        because=words("because"),
     )
+    entry.finish()
+    return found
 
 
 def _sentences(texts: Sequence[str], place: str) -> tuple[Any, ...]:

@@ -12,11 +12,10 @@ from layoutprobe import __version__
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.registry import CHECKS, check_names, find_check
-from layoutprobe.errors import UsageError
+from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.model import KernelCase, Manifest
 from layoutprobe.manifest.read import read_manifest
-from layoutprobe.manifest.section import near
 from layoutprobe.report.gate import GateReport, KernelVerdict
 
 Progress = Callable[[str, int, int], None]
@@ -87,7 +86,7 @@ def _chosen(manifest: Manifest, names: Sequence[str]) -> list[KernelCase]:
                 f"the manifest has no kernel named {name!r}",
                 where={"file": manifest.path},
                 expected="one of " + ", ".join(known),
-                hint=near(name, known),
+                hint=did_you_mean(name, known),
             )
     return [case for case in manifest.kernels if not names or case.name in names]
 

@@ -16,8 +16,9 @@ from layoutprobe.manifest.model import (
     Reference,
     Role,
 )
-from layoutprobe.manifest.section import Section, is_number
+from layoutprobe.manifest.section import Section
 from layoutprobe.numbers import element_type
+from layoutprobe.reading import is_number
 
 ROLES = ("in", "out", "inout", "scalar", "null", "bytes")
 ORDERS = ("row", "col")

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from layoutprobe import arch
-from layoutprobe.errors import UsageError
+from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.manifest.arguments import read_arguments, read_contract
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.flags import refused_flag
 from layoutprobe.manifest.model import Expression, KernelCase, Limits, Manifest, Sizes, Tolerance
-from layoutprobe.manifest.section import Section, load_toml, near
+from layoutprobe.manifest.section import Section, load_toml
 from layoutprobe.patterns.expression import Number
 
 DEFAULT_NAME = "layoutprobe.toml"
@@ -93,7 +93,7 @@ def _kernel(table: Section, folder: Path, checks: Collection[str] | None) -> Ker
         tolerance=_tolerance(table.table("tolerance")),
         checks=_check_names(table, checks),
         skip=_skip(table.table("skip"), checks),
-        seed=table.integer("seed", 0, (1 << 63) - 1) or 0,
+        seed=table.maybe_integer("seed", 0, (1 << 63) - 1) or 0,
     )
     table.finish()
     return case
@@ -170,7 +170,7 @@ def _arches(table: Section) -> tuple[str, ...]:
     listed = table.strings("arch", "targets") if isinstance(value, list) else (value,)
     for name in listed:
         if not isinstance(name, str) or name not in targets:
-            table.fail("arch", "one or more of " + ", ".join(targets), near(name, targets))
+            table.fail("arch", "one or more of " + ", ".join(targets), did_you_mean(name, targets))
     if not listed or len(set(listed)) != len(listed):
         table.fail("arch", "every target once")
     return listed
@@ -179,15 +179,15 @@ def _arches(table: Section) -> tuple[str, ...]:
 def _limits(table: Section) -> Limits:
     most = 1 << 20
     limits = Limits(
-        vgprs=table.integer("vgprs", 0, most),
-        sgprs=table.integer("sgprs", 0, most),
-        lds=table.integer("lds", 0, most),
-        scratch=table.integer("scratch", 0, 1 << 30),
-        spills=table.integer("spills", 0, most),
-        occupancy=table.integer("occupancy", 1, 32),
+        vgprs=table.maybe_integer("vgprs", 0, most),
+        sgprs=table.maybe_integer("sgprs", 0, most),
+        lds=table.maybe_integer("lds", 0, most),
+        scratch=table.maybe_integer("scratch", 0, 1 << 30),
+        spills=table.maybe_integer("spills", 0, most),
+        occupancy=table.maybe_integer("occupancy", 1, 32),
         bank_conflicts=table.number("bank_conflicts", 1, 1024),
-        instructions=table.integer("instructions", 1, 1 << 32),
-        seconds=table.integer("seconds", 1, 3600) or Limits.seconds,
+        instructions=table.maybe_integer("instructions", 1, 1 << 32),
+        seconds=table.maybe_integer("seconds", 1, 3600) or Limits.seconds,
     )
     table.finish()
     return limits

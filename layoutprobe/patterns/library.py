@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.patterns.carriers import CARRIERS, MAX_SCALE
 from layoutprobe.patterns.pattern import COORDINATES, Pattern
+from layoutprobe.reading import Table, parse_toml, read_bounded
 
 MAX_FILE_BYTES = 1 << 16
 _NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
-_KEYS = {"name", "summary", "expression", "identifies", "carriers", "parameters", "scale"}
+_ANY = r"[\s\S]*"
 
 
 def pattern_names() -> tuple[str, ...]:
@@ -72,73 +72,33 @@ def _assignments(spec: str, text: str) -> dict[str, int]:
 
 
 def _from_file(path: Path) -> Pattern:
-    try:
-        if path.exists() and not path.is_file():  # a pipe or a device could keep us waiting
-            raise UsageError("The pattern is not a file", where={"file": path})
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise UsageError("Cannot read the pattern file", where={"file": path}, observed=str(error)) from None
-    if len(data) > MAX_FILE_BYTES:
-        raise UsageError(
-            "The pattern file is too large", where={"file": path}, expected=f"{MAX_FILE_BYTES} bytes"
-        )
-    try:
-        table = tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError("The pattern file is not TOML", where={"file": path}, observed=str(error)) from None
-    try:
-        return pattern_from_table(table)
-    except UsageError as error:
-        error.where = {"file": path, **error.where}
-        raise
+    raw = read_bounded(path, "pattern file", MAX_FILE_BYTES, "see `layoutprobe list patterns`")
+    return pattern_from_table(parse_toml(raw, path, "pattern file"), path)
 
 
-def pattern_from_table(table: Mapping[str, Any]) -> Pattern:
+class _Table(Table):
+    WHAT: ClassVar[str] = "pattern"
+
+
+def pattern_from_table(data: Mapping[str, Any], file: object = "") -> Pattern:
     """A pattern from the keys of its file.
 
     Raises:
         UsageError: a key is missing, unknown or of the wrong type.
     """
-    unknown = sorted(set(table) - _KEYS)
-    if unknown:
-        raise UsageError(f"Unknown key {unknown[0]!r} in a pattern", expected=", ".join(sorted(_KEYS)))
-    parameters = _typed(table, "parameters", dict, {})
-    for key, value in parameters.items():
-        if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 1 << 62:
-            raise UsageError(f"Parameter {key!r} of a pattern must be an integer", observed=repr(value))
+    table = _Table(data, file)
+    values = table.table("parameters")
+    for key in values:
         if key in COORDINATES or re.fullmatch(r"[a-z_]+", key) is None:
-            raise UsageError(
-                f"A pattern's parameter cannot be called {key!r}", expected="[a-z_]+, not row or col"
-            )
-    scale = _typed(table, "scale", int, 1)
-    if not 1 <= scale <= MAX_SCALE:
-        raise UsageError(
-            "The scale of a pattern is out of range", expected=f"1 to {MAX_SCALE}", observed=str(scale)
-        )
-    return Pattern(
-        name=_typed(table, "name", str),
-        summary=_typed(table, "summary", str, ""),
-        expression=_typed(table, "expression", str),
-        identifies=_words(table, "identifies", [], {"row", "col", "marked"}),
-        carriers=_words(table, "carriers", list(CARRIERS), set(CARRIERS)),
-        parameters=parameters,
-        scale=scale,
+            values.fail(key, "a name of a-z and _, and neither row, col, rows nor cols")
+    pattern = Pattern(
+        name=table.text("name", "a name", _ANY),
+        summary=table.text("summary", "a text", _ANY, ""),
+        expression=table.text("expression", "an expression over row and col", _ANY),
+        identifies=table.choices("identifies", ("row", "col", "marked"), ()),
+        carriers=table.choices("carriers", tuple(CARRIERS), tuple(CARRIERS)),
+        parameters={key: values.integer(key, 1 - (1 << 62), (1 << 62) - 1) for key in values},
+        scale=table.maybe_integer("scale", 1, MAX_SCALE) or 1,
     )
-
-
-def _typed(table: Mapping[str, Any], key: str, kind: type, default: object = None) -> Any:
-    value = table.get(key, default)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        observed = "nothing" if value is None else repr(value)[:80]
-        raise UsageError(f"A pattern needs {key!r} as {kind.__name__}", observed=observed)
-    return value
-
-
-def _words(table: Mapping[str, Any], key: str, default: list[str], known: set[str]) -> tuple[str, ...]:
-    words = _typed(table, key, list, default)
-    for word in words:
-        if not isinstance(word, str) or word not in known:
-            expected = ", ".join(sorted(known))
-            raise UsageError(f"Unknown entry {word!r} in {key!r} of a pattern", expected=expected)
-    return tuple(words)
+    table.finish()
+    return pattern

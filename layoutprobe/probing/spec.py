@@ -199,16 +199,16 @@ def _read(table: Table, name: str, source: Path, include: Path) -> ProbeSpec:
     m, n, k = table.integers("tile", 3, 0, 4096)
     defines = table.names("defines")
     instructions = _by_dtype(table.table("instruction"))
-    arguments = tuple(_argument(t) for t in table.tables("argument"))
+    arguments = tuple(_argument(t) for t in table.tables("argument", least=1))
     if len({a.name for a in arguments}) != len(arguments):
         table.fail("argument", "every name once")
-    grid = table.name("grid", choices=_GRIDS)
+    grid = table.choice("grid", _GRIDS)
     _check_symbols(table, grid, {*defines, *(REGISTERS if instructions else ())}, arguments)
     return ProbeSpec(
         name=name,
         source=source,
         include=include,
-        kernel=table.name("kernel"),
+        kernel=table.identifier("kernel"),
         block=block,
         grid=grid,
         tile=(m, n, k),
@@ -236,8 +236,8 @@ def _check_symbols(table: Table, grid: str, known: set[str], arguments: tuple[Ar
 
 
 def _argument(table: Table) -> ArgumentSpec:
-    role = table.name("role", choices=_ROLES)
-    dtype = table.name("dtype", choices=_DTYPES)
+    role = table.choice("role", _ROLES)
+    dtype = table.choice("dtype", _DTYPES)
     sized = role == "size"
     axes = () if sized else table.names("axes")
     shape = () if sized else _shape(table)
@@ -245,9 +245,9 @@ def _argument(table: Table) -> ArgumentSpec:
         table.fail("axes", f"{len(shape)} names, as many as shape has extents")
     if sized and dtype != "i32":
         table.fail("dtype", "i32 for a size")
-    matrix = "" if sized else table.name("matrix", choices=_MATRICES, default="")
+    matrix = "" if sized else table.choice("matrix", _MATRICES, "")
     argument = ArgumentSpec(
-        table.name("name"), role, dtype, matrix, axes, shape, _holds(table.table("holds"))
+        table.identifier("name"), role, dtype, matrix, axes, shape, _holds(table.table("holds"))
     )
     table.finish()
     return argument
