@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.manifest.binding import BoundBuffer
-from layoutprobe.observe.matrix import SLOTS
 from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores, touched
+from layoutprobe.observe.results import Result
 from layoutprobe.place import Element, Place, Register
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
@@ -286,11 +286,10 @@ def _of_another(subject: Subject, analysis: Analysis, stores: Stores) -> Finding
 def _place_of_slot(subject: Subject, analysis: Analysis, slot: int) -> Place:
     """Matrix instruction, wave, lane and VGPR of a slot (numbered as `Chains` says)."""
     chains, lanes = analysis.arrivals.chains, subject.kernel.wavefront_size
-    chain, inside = divmod(slot, SLOTS)
+    chain, inside = divmod(slot, chains.slots)
     inst = next(link.inst for link in reversed(chains.links) if (link.chain == chain).any())
-    number, lane = divmod(inside, lanes)
-    vgpr = inst.dst[0].index + number * inst.dst[0].regs * lanes // SLOTS
-    who = who_was(chains.waves, int(chains.wave[chain]), lane)
+    vgpr = inst.dst[0].index + Result.of(inst, lanes).register(inside)
+    who = who_was(chains.waves, int(chains.wave[chain]), inside % lanes)
     return replace(where(subject, inst, who), register=Register("VGPR", vgpr))
 
 

@@ -13,9 +13,9 @@ from layoutprobe.brief import brief
 from layoutprobe.checks.base import Check
 from layoutprobe.instructions.meetings import element_types
 from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.manifest.model import Gemm, Reference, Tolerance
 from layoutprobe.numbers import element_type
-from layoutprobe.observe.accumulators import result_type
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
@@ -165,7 +165,8 @@ def product_of(recorded: Recorded, contract: Gemm) -> Product:
 
 def accumulators(subject: Subject) -> tuple[str, ...]:
     """Types in which the kernel's matrix instructions accumulate."""
-    return tuple(sorted({result_type(i) for i in subject.insts.values() if Kind.MATRIX in i.kind}))
+    forms = [matrix_form(inst) for inst in subject.insts.values() if Kind.MATRIX in inst.kind]
+    return tuple(sorted({form.result for form in forms if form is not None}))
 
 
 def tolerated(

@@ -27,8 +27,6 @@ Words = NDArray[np.uint32]
 
 OPERAND_LIMIT = 256 << 20
 """Bytes of operands that are kept. Beyond, every second workgroup is dropped, as often as needed."""
-SLOTS = 256
-"""Accumulator slots of one instruction in one wave: elements of its D."""
 
 
 @dataclass(frozen=True, eq=False)

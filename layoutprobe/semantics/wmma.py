@@ -22,6 +22,7 @@ import numpy as np
 
 from layoutprobe.arch import MatrixForm, matrix_forms
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
+from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
@@ -169,12 +170,11 @@ def form_of(inst: Inst) -> MatrixForm:
     Raises:
         UnsupportedFormError: no family has it.
     """
-    regs = {"A": inst.src[0].regs, "D": inst.dst[0].regs}
-    for form in matrix_forms(inst.name):
-        for wave in form.waves:
-            if regs.items() <= form.vgprs(wave).items():
-                return form
-    raise UnsupportedFormError(f"{inst.name} with {regs['A']} registers of A and {regs['D']} of D")
+    form = matrix_form(inst)
+    if form is None:
+        regs = inst.src[0].regs, inst.dst[0].regs
+        raise UnsupportedFormError(f"{inst.name} with {regs[0]} registers of A and {regs[1]} of D")
+    return form
 
 
 def _watched(inst: Inst, multiply_add: Executor) -> Executor:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.numbers import DigitCode, digit_base
-from layoutprobe.observe.accumulators import AccumulatorCoding, Chains, result_type
-from layoutprobe.observe.matrix import SLOTS
+from layoutprobe.observe.accumulators import AccumulatorCoding, Chains
 from layoutprobe.observe.outputs import StoreRecorder, Stores, touched
+from layoutprobe.observe.results import Result
 from layoutprobe.trace.operands import Executions
 from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Recorded, Subject, UndecidedError
@@ -22,6 +23,8 @@ Ints = NDArray[np.int64]
 
 _SLACK = 4
 """Slots that are numbered, per element of D: ragged tiles and several accumulators need more."""
+_SPARE = 64
+"""Chains that have numbers in any case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +37,9 @@ class Arrivals:
         values: float64 [digit, ...], D after each run.
         slot: int64, shape of D: slot that an element came from, -1 where it holds no code.
         written: bool, shape of D: elements that were stored to.
-        element: int64 [chain, slot of 256], flat index of the element of D that a slot was stored
+        element: int64 [chain, slot], flat index of the element of D that a slot was stored
             to, the first one; -1 where it was stored nowhere.
-        times: int64 [chain, slot of 256], elements that hold its code.
+        times: int64 [chain, slot], elements that hold its code.
     """
 
     chains: Chains
@@ -59,24 +62,33 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
     """
     name = problem.contract.d
     dtype, shape = subject.binding.buffers[name].dtype, subject.binding.buffers[name].shape
-    results = {result_type(inst) for inst in subject.insts.values() if Kind.MATRIX in inst.kind}
-    count = _SLACK * int(np.prod(shape)) + 64 * SLOTS
-    codes = DigitCode.of(count, digit_base((dtype, *results)), scrambled=True)
-    runs = [subject.epilogue(AccumulatorCoding(codes, place), StoreRecorder) for place in range(codes.digits)]
+    lanes = subject.kernel.wavefront_size
+    results = [
+        Result.of(inst, lanes)
+        for inst in subject.insts.values()
+        if Kind.MATRIX in inst.kind and matrix_form(inst) is not None
+    ]
+    slots = max((result.slots for result in results), default=1)
+    base = digit_base((dtype, *(result.kind.name for result in results)))
+    codes = DigitCode.of(_SLACK * int(np.prod(shape)) + _SPARE * slots, base, scrambled=True)
+    runs = [
+        subject.epilogue(AccumulatorCoding(codes, slots, place), StoreRecorder)
+        for place in range(codes.digits)
+    ]
     chains = runs[0].record(Chains)
     if not chains.complete:
         raise UndecidedError("there are more accumulators than codes: check a smaller size")
     _same_links(runs)
     values = np.stack([np.asarray(run.outputs[name], np.float64) for run in runs])
     slot = codes.numbers(list(values))
-    slot = np.where(slot < chains.wave.size * SLOTS, slot, -1)
-    element = np.full(chains.wave.size * SLOTS, -1, np.int64)
+    slot = np.where(slot < chains.wave.size * slots, slot, -1)
+    element = np.full(chains.wave.size * slots, -1, np.int64)
     held = np.flatnonzero(slot >= 0)
     element[slot.ravel()[held][::-1]] = held[::-1]  # backwards, so that the first one stays
     times = np.bincount(slot.ravel()[held], minlength=element.size)
     written = _written(subject, runs[0].record(Stores), name)
     return Arrivals(
-        chains, codes, values, slot, written, element.reshape(-1, SLOTS), times.reshape(-1, SLOTS)
+        chains, codes, values, slot, written, element.reshape(-1, slots), times.reshape(-1, slots)
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.accumulators import FROM_OTHER
-from layoutprobe.observe.matrix import SLOTS, OperandRecorder, Operands
+from layoutprobe.observe.matrix import OperandRecorder, Operands
 from layoutprobe.solver.product import NOWHERE, Factors, Judgement, Targets, judge
 from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of
 from layoutprobe.trace.operands import MOSTLY, Executions, by_roles, executions_of
@@ -164,7 +164,7 @@ def _astray(
     only one of its elements is the one that `Arrivals.element` knows."""
     expected, slot = _expected(problem, arrivals, made).ravel(), arrivals.slot.ravel()
     held = np.flatnonzero(slot >= 0)
-    held = held[~tainted[slot[held] // SLOTS]]
+    held = held[~tainted[slot[held] // arrivals.chains.slots]]
     wanted, several = expected[slot[held]], arrivals.times.ravel()[slot[held]] > 1
     # What waves that were not looked at should hold is unknown, but two elements they cannot be.
     elsewhere = wanted != held % (problem.batch * problem.m * problem.n)
@@ -173,7 +173,7 @@ def _astray(
 
 def _expected(problem: Problem, arrivals: Arrivals, made: list[tuple[Executions, Factors]]) -> Ints:
     """Element that every slot should go to, as the operands of its chain say: [chain, slot]."""
-    expected = np.full((arrivals.chains.wave.size, SLOTS), -1, np.int64)
+    expected = np.full((arrivals.chains.wave.size, arrivals.chains.slots), -1, np.int64)
     for done, factors in made:
         # Where one operand is zero (a K tail), nothing is added, whatever the other holds.
         live = np.logical_and((factors.a_row >= 0).any(axis=2), (factors.b_col >= 0).any(axis=2))

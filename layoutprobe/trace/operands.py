@@ -116,7 +116,7 @@ class Slot:
         """Number of the VGPR."""
         inst = self.inst
         operand = {"A": inst.src[0], "B": inst.src[1], "D": inst.dst[0]}[self.matrix]
-        return operand.index + self.vgpr
+        return operand.index + self.vgpr * -(-self.bits // 32)
 
     @property
     def wave(self) -> int:
@@ -195,11 +195,10 @@ def _operand(e: Execution, which: str) -> Raw:
 
 def _numbers(runs: list[list[Raw]], orders: list[Ints], dtype: str, bits: int, coding: Coding) -> Numbers:
     """Number of the element in every slot: int32 [execution, slot]."""
-    table = _digits(dtype, coding.code.base)
     digits, undefined = [], None
     for run, order in zip(runs, orders, strict=True):
         words = np.concatenate([raw for raw, _ in run], axis=1)
-        digits.append(table[_fields(words[:, order], bits)])
+        digits.append(_digits(_fields(words[:, order], bits), dtype, coding.code.base))
         if any(bad is not None for _, bad in run):
             masks = [np.zeros_like(raw) if bad is None else bad for raw, bad in run]
             mask = _fields(np.concatenate(masks, axis=1)[:, order], bits) != 0
@@ -227,22 +226,30 @@ def _joined(digits: list[Numbers], coding: Coding) -> Numbers:
 
 
 def _fields(words: NDArray[np.uint32], bits: int) -> NDArray[Any]:
-    """Fields of registers, low first: [..., lane, field]."""
+    """Fields of registers, low first, or of pairs of registers: [register, execution, lane, field]."""
     words = np.ascontiguousarray(words)
+    if bits == 64:
+        return (words[0::2] | words[1::2].astype(np.uint64) << np.uint64(32))[..., None]
     if bits >= 8:
-        return words.view(np.uint16 if bits == 16 else np.uint8).reshape(*words.shape, 32 // bits)
+        return words.view(f"u{bits // 8}").reshape(*words.shape, 32 // bits)
     return np.asarray(words[..., None] >> np.arange(0, 32, bits, dtype=np.uint32)) & np.uint32(
         (1 << bits) - 1
     )
 
 
-def _digits(dtype: str, base: int) -> NDArray[np.int32]:
-    """Digit less one of every raw value of an element; ZERO, or UNKNOWN for no digit.
+def _digits(raw: NDArray[Any], dtype: str, base: int) -> NDArray[np.int32]:
+    """Digits less one of raw elements; ZERO, or UNKNOWN for no digit.
 
     A manifest has no 8-bit floats: they are bytes, which no kernel changes on their way.
     """
     kind = element_type(dtype)
-    value = element_type("u8" if kind.bits == 8 else dtype).values()
+    kind = element_type("u8") if kind.bits == 8 else kind
+    if kind.bits > 16:
+        return _digits_of(kind.decode(raw), base)
+    return _digits_of(kind.values(), base)[raw]
+
+
+def _digits_of(value: NDArray[np.float64], base: int) -> NDArray[np.int32]:
     value = np.nan_to_num(value, nan=-1.0)  # NaN is no digit
     good = (value >= 1) & (value <= base) & (value == np.floor(value))
     digit = np.where(good, np.where(good, value, 1) - 1, UNKNOWN)
