@@ -17,7 +17,7 @@ from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.gate.summary import MOST_FINDINGS, SIGNS, safe
 from layoutprobe.render.gate.table import lines, show
 from layoutprobe.render.look import ASCII, UNICODE
-from layoutprobe.report.gate import GateReport
+from layoutprobe.report.gate import CheckResult, GateReport
 
 everywhere = pytest.mark.parametrize("name", fake_gates.ALL)
 WORDS = ("HOLDS", "FINDING", "UNDECIDED")
@@ -128,6 +128,34 @@ def test_figures_are_shown() -> None:
     text = flat("\n".join(table(fake_gates.green())))
     assert "VGPRs 96, SGPRs 30, LDS bytes 16384, spills 0, waves per SIMD 16" in text
     assert "largest error 0, allowed 0.05" in text
+
+
+SITES = {
+    "LDS cycles": 4608,
+    "conflict factor": 1.8,
+    "worst site 1": "ds_store_b128 at ../wmma_helpers.h:68: 2.00x, up to 8 cycles instead of 4, 768 accesses",
+    "worst site 2": "ds_store_b16 at ../wmma_helpers.h:75: 8.00x, up to 8 cycles instead of 1, 384 accesses",
+    "more sites with conflicts": 13,
+}
+
+
+@pytest.mark.parametrize("width", [40, 80, 132])
+def test_a_long_figure_has_lines_of_its_own(width: int) -> None:
+    """Where a figure is a sentence, its name opens a line and its text stands beside or below, aligned."""
+    verdict = fake_gates.green().verdicts[0]
+    result = CheckResult("bank-conflicts", "law", "holds", metrics=SITES)
+    report = replace(fake_gates.green(), verdicts=(replace(verdict, results=(result,)),))
+    shown = [line.rstrip() for line in table(report, width)]
+    assert max(map(len, shown)) <= width
+    text = flat("\n".join(shown))
+    for name, value in SITES.items():
+        assert name in text
+        assert flat(str(value)) in text
+    assert "LDS cycles 4608, conflict factor 1.8" in text
+    first, second = (at for at, line in enumerate(shown) if line.lstrip().startswith("worst site"))
+    texts = [line.replace("worst site 1", " " * 12) for line in shown[first:second]]
+    begins = {len(line) - len(line.lstrip(" :")) for line in texts if line.strip(" :")}
+    assert len(begins) == 1, "one text, one edge"
 
 
 def coloured(**options: object) -> str:

@@ -22,6 +22,7 @@ _STYLE = """
 .layoutprobe .figures { display: flex; flex-wrap: wrap; gap: .3rem .5rem; margin-top: .3rem; font-size: .85rem; }
 .layoutprobe .figures span { border: 1px solid var(--line); border-radius: 5px; padding: 0 .45rem;
   overflow-wrap: anywhere; }
+.layoutprobe .figures .long { flex-basis: 100%; }
 .layoutprobe .figures span span { border: 0; padding: 0; color: var(--soft); }
 .layoutprobe .built { margin-top: 1rem; font-size: .85rem; color: var(--soft); }
 """
@@ -88,7 +89,7 @@ def _kernel(verdict: KernelVerdict, number: int) -> Iterator[str]:
 
 def _check(result: CheckResult, like: str) -> str:
     says = says_of(result, like)
-    figures = _figures(result.metrics.items())
+    figures = _figures(gate_words.figures(result))
     body = "".join(
         [f'<div class="law">{safe(result.law)}</div>', f"<div>{safe(says)}</div>" if says else "", figures]
     )
@@ -96,9 +97,11 @@ def _check(result: CheckResult, like: str) -> str:
     return f'<li class="{result.status}"><span>{sign(result.status)}</span>{name}<div>{body}</div></li>\n'
 
 
-def _figures(figures: Iterable[tuple[str, object]]) -> str:
+def _figures(figures: Iterable[tuple[str, str]]) -> str:
     shown = "".join(
-        f"<span><span>{safe(name)}</span> {safe(gate_words.figure(value))}</span>" for name, value in figures
+        f'<span class="{"long" if gate_words.is_long(figure) else ""}">'
+        f"<span>{safe(figure[0])}</span> {safe(figure[1])}</span>"
+        for figure in figures
     )
     return f'<div class="figures">{shown}</div>' if shown else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TextIO
 
 from rich.console import Console
@@ -20,6 +21,8 @@ from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 NARROW = 60
 """Below this width what a check says stands under its name, not beside it."""
 WIDEST_NAME = 24
+NARROWEST = 36
+"""Columns that a long figure needs beside its name; else it stands below."""
 
 
 def write(report: GateReport, stream: TextIO) -> None:
@@ -99,8 +102,26 @@ class _Page(Page):
         yield first
         for text in body:
             yield Text(" " * indent + text)
-        if result.metrics:
-            yield from self.paragraph(gate_words.metrics(result.metrics.items()), "dim", indent=" " * indent)
+        yield from self.figures(gate_words.figures(result), indent)
+
+    def figures(self, figures: Sequence[tuple[str, str]], indent: int) -> Iterator[Text]:
+        """Short figures run on; long ones have lines of their own below, aligned behind their names."""
+        edge = " " * indent
+        for long, group in groupby(figures, gate_words.is_long):
+            shown = list(group)
+            if not long:
+                text = ", ".join(f"{name} {value}" for name, value in shown)
+                yield from self.paragraph(text, "dim", indent=edge)
+                continue
+            edge = " " * min(indent, 6)
+            names = max(len(name) for name, _ in shown) + 2
+            for name, value in shown:
+                if self.width - len(edge) - names < NARROWEST:
+                    yield from self.paragraph(f"{name}:", "dim", indent=edge)
+                    yield from self.paragraph(value, "dim", indent=f"{edge}  ")
+                    continue
+                for number, line in enumerate(self.wrap(value, self.width - len(edge) - names)):
+                    yield Text(f"{edge}{name if not number else '':<{names}}{line}", "dim")
 
     def finding(self, heading: str, found: Finding) -> Iterator[Text]:
         yield from self.panel([heading, found.what], words.finding(found), "finding")

@@ -13,7 +13,10 @@ from layoutprobe.render.layout import words
 from layoutprobe.render.layout.words import Verdict, plural
 from layoutprobe.render.look import WORDS
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import GateReport, KernelVerdict
+from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
+
+LONG_FIGURE = 32
+"""Characters of a figure that is no number any more."""
 
 
 @dataclass(frozen=True)
@@ -189,11 +192,14 @@ def shown(path: str) -> str:
     return os.path.normpath(path).replace(os.sep, "/")
 
 
-def metrics(figures: Iterable[tuple[str, object]]) -> str:
-    """ "VGPRs 96, SGPRs 30": figures of a check on one line."""
-    return ", ".join(f"{name} {figure(value)}" for name, value in figures)
+def figures(result: CheckResult) -> list[tuple[str, str]]:
+    """(name, value) of a check's figures, as people read them."""
+    return [
+        (name, f"{value:.4g}" if isinstance(value, float) else str(value))
+        for name, value in result.metrics.items()
+    ]
 
 
-def figure(value: object) -> str:
-    """A figure as people read it."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def is_long(figure: tuple[str, str]) -> bool:
+    """A sentence rather than a number: it wants a line of its own."""
+    return len(figure[1]) > LONG_FIGURE
