@@ -67,7 +67,8 @@ def _refuse_idle(arguments: argparse.Namespace) -> None:
     """
     from layoutprobe.arch import DEFAULT, resources
 
-    known = resources(arguments.arch or DEFAULT)
+    target = arguments.arch or DEFAULT
+    known = resources(target)
     takes = {
         "--agprs": arguments.agprs,
         "--sgprs": arguments.sgprs,
@@ -79,14 +80,12 @@ def _refuse_idle(arguments: argparse.Namespace) -> None:
         why = "beside --waves, which asks for the registers that so many waves leave each other"
         refuse_idle(why, takes, "ask with --vgprs, how many waves fit")
     if known.unit == "CU":
-        refuse_idle(
-            f"on {known.name}, where every workgroup stays on one CU", {"--cu-mode": arguments.cu_mode}
-        )
+        refuse_idle(f"on {target}, where every workgroup stays on one CU", {"--cu-mode": arguments.cu_mode})
     elif arguments.workgroup is None:
         why = "without --workgroup: it is about how many workgroups fit"
         refuse_idle(why, {"--cu-mode": arguments.cu_mode}, "give --workgroup")
     if not known.sgpr_steps:
-        why = f"on {known.name}, where every wave has as many SGPRs as it can address"
+        why = f"on {target}, where every wave has as many SGPRs as it can address"
         refuse_idle(why, {"--sgprs": arguments.sgprs})
 
 
