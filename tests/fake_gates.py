@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.place import Element, Place, Register, SourceLine
+from layoutprobe.place import Call, Element, Place, Register, SourceLine
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 
@@ -98,6 +98,7 @@ TRANSPOSED = Finding(
     "the kernel loads A transposed: a lane holds a column, the instruction needs a row",
     Place(
         source=SourceLine("asmOpt.hip", 742, 13),
+        inlined_at=(Call(SourceLine("../gemm/asmOpt.hip", 750, 17), "mma"),),
         instruction="v_wmma_f32_16x16x16_f16",
         workgroup=(0, 0, 0),
         wave=0,
@@ -215,6 +216,7 @@ def hostile() -> GateReport:
     at_worst = Place(
         kernel=HOSTILE,
         source=SourceLine(HOSTILE, 12),
+        inlined_at=(Call(SourceLine(HOSTILE, 1), HOSTILE),),
         instruction=HOSTILE,
         matrix=HOSTILE,
         element=Element(HOSTILE, (1,)),

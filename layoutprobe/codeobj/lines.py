@@ -97,6 +97,20 @@ def read_lines(container: Container, segments: tuple[Segment, ...]) -> LineTable
     return _table(sequences)
 
 
+def file_names(container: Container, offset: int) -> tuple[str, ...]:
+    """Files of the unit at an offset of .debug_line, by the number that entries give them.
+
+    Raises:
+        CodeObjectError: there is no such unit, or it is malformed.
+    """
+    section = container.section(".debug_line")
+    if section is None:
+        return ()
+    at = Cursor(section.data, section.what, section.pos + offset, section.end, section.origin)
+    header = _header(*_next_unit(at), _Strings(container))
+    return ("",) * header.first_file + header.files
+
+
 def _table(sequences: list[list[Row]]) -> LineTable:
     """One table of sequences that may come in any order; of two that overlap the first counts."""
     rows: list[Row] = []
@@ -118,14 +132,18 @@ def _table(sequences: list[list[Row]]) -> LineTable:
 
 def _unit(section: Cursor, strings: _Strings) -> Iterator[list[Row]]:
     """Sequences of the next unit; leaves `section` behind it."""
+    unit, offset_size = _next_unit(section)
+    yield from _sequences(unit, _header(unit, offset_size, strings))
+
+
+def _next_unit(section: Cursor) -> tuple[Cursor, int]:
+    """The next unit, and the bytes of its offsets; leaves `section` behind it."""
     length, offset_size = section.unsigned(4), 4
     if length == 0xFFFF_FFFF:
         length, offset_size = section.unsigned(8), 8
     start = section.pos
     section.take(length)
-    unit = Cursor(section.data, section.what, start, start + length, section.origin)
-    header = _header(unit, offset_size, strings)
-    yield from _sequences(unit, header)
+    return Cursor(section.data, section.what, start, start + length, section.origin), offset_size
 
 
 def _header(unit: Cursor, offset_size: int, strings: _Strings) -> _Header:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from layoutprobe.errors import UsageError
-from layoutprobe.place import Place, SourceLine
+from layoutprobe.place import SourceLine
 
 
 @dataclass(frozen=True)
@@ -182,18 +182,6 @@ class CodeObject:
     lines: LineTable = field(default_factory=LineTable)
     relocations: tuple[Relocation, ...] = ()
     image: bytes = field(default=b"", repr=False)
-
-    def place(self, kernel: Kernel, pc: int, instruction: str = "") -> Place:
-        """An instruction of a kernel: its line, or the nearest one before it within the kernel."""
-        source = self.lines.find(pc)
-        near = self.lines.near(pc, kernel.entry) if source is None else None
-        return Place(
-            kernel=kernel.name,
-            source=source or near,
-            near=near is not None,
-            pc=pc,
-            instruction=instruction,
-        )
 
     def kernel(self, name: str | None = None) -> Kernel:
         """The kernel of that name, or the only one.

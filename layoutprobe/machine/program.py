@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError
 from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst
@@ -76,7 +77,7 @@ class Program:
 
     def location(self, inst: Inst) -> Place:
         """Kernel, source line, PC and instruction, for an error."""
-        return self.code.place(self.kernel, inst.pc, inst.name)
+        return place_of(self.code, self.kernel, inst.pc, inst.name)
 
     def located(self, error: ExecutionError, inst: Inst) -> ExecutionError:
         """An error that an instruction raised, now with kernel and source line."""

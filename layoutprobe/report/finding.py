@@ -55,8 +55,9 @@ class Related:
     def __str__(self) -> str:
         """ "stored by ds_store_b128 at gemm.hip:73 (wave 4, lane 2)"."""
         known = self.place.named()
-        # A load is in the lane that the finding names, or in that of the store before it.
-        shown = ("LDS byte",) if self.role == "loaded by" else ("wave", "lane", "VGPR")
+        shown: tuple[str, ...] = ("wave", "lane", "VGPR")
+        if self.role in ("loaded by", "computed by") and self.place.register is None:
+            shown = ("LDS byte",)  # in the lane that the finding names, or in that of the store before it
         details = ", ".join(f"{name} {known[name]}" for name in shown if name in known)
         return f"{self.role} {self.place.site}" + (f" ({details})" if details else "")
 

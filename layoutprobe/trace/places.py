@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.observe.matrix import WaveTable
 from layoutprobe.observe.who import Who
@@ -14,7 +15,7 @@ from layoutprobe.trace.subject import Subject
 
 def where(subject: Subject, inst: Inst, who: Who | None = None) -> Place:
     """Kernel, line (or the nearest one before), PC and instruction, and who executed it."""
-    place = subject.code.place(subject.kernel, inst.pc, inst.name)
+    place = place_of(subject.code, subject.kernel, inst.pc, inst.name)
     return place if who is None else replace(place, workgroup=who.workgroup, wave=who.wave, lane=who.lane)
 
 

@@ -97,6 +97,7 @@ def test_json_holds_a_finding_in_full() -> None:
             "file": "gemm/asmOpt.hip",
             "line": 742,
             "column": 13,
+            "inlined_at": [{"file": "gemm/asmOpt.hip", "line": 750, "column": 17, "function": "mma"}],
             "instruction": "v_wmma_f32_16x16x16_f16",
             "workgroup": [0, 0, 0],
             "wave": 0,
@@ -357,7 +358,7 @@ def test_sarif_shows_place_law_and_words() -> None:
     assert [
         (other["physicalLocation"]["region"]["startLine"], other["message"]["text"].split(" at ")[0])
         for other in result["relatedLocations"]
-    ] == [(731, "loaded by ds_load_u16"), (702, "stored by ds_store_b128")]
+    ] == [(750, "inlined here: mma"), (731, "loaded by ds_load_u16"), (702, "stored by ds_store_b128")]
     for part in ("asmOpt (gfx1151)", "loads A transposed", "expected: A[1][0]", "next: swap"):
         assert part in result["message"]["text"]
     assert result["properties"]["place"]["register"] == {"kind": "VGPR", "index": 12}

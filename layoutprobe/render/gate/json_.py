@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any, TextIO
 
+from layoutprobe.place import Place
 from layoutprobe.render import data
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.layout.json_ import finding, plain
@@ -71,10 +72,14 @@ def _check(verdict: KernelVerdict, result: CheckResult) -> dict[str, Any]:
 def _finding(verdict: KernelVerdict, found: Finding) -> dict[str, Any]:
     written = finding(found)
     # The file as a reviewer finds it, and the kernel's own where no other is known.
-    written["place"] = {**written["place"], "file": gate_words.spot(verdict, found).file}
+    written["place"] = _place(verdict, found.place)
     for other, related in zip(found.related, written["related"], strict=True):
-        related["place"] = {**related["place"], "file": gate_words.file_of(verdict, other.place)}
+        related["place"] = _place(verdict, other.place)
     return written
+
+
+def _place(verdict: KernelVerdict, place: Place) -> dict[str, Any]:
+    return {"file": gate_words.file_of(verdict, place), **gate_words.located(verdict, place).json()}
 
 
 def _figure(value: object) -> bool | float | int | str:

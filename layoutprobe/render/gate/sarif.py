@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from typing import Any, TextIO
 from urllib.parse import quote
 
+from layoutprobe.place import Place
 from layoutprobe.render import data
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.gate.words import Open, Spot
@@ -95,19 +97,23 @@ def _finding(found: Finding, verdict: KernelVerdict, index: dict[str, int]) -> d
     text = "\n".join([f"{kernel}: {found.what}", *(f"{a}: {b}" for a, b in words.finding(found))])
     result = _result(rule, "error", text, kernel, place, index)
     result["partialFingerprints"] = {"layoutprobe/v2": _fingerprint(rule, kernel, place.file, found.what)}
-    others = [
-        {
-            "id": number,
-            "physicalLocation": _physical(gate_words.spot_of(verdict, other.place)),
-            "message": {"text": printable(str(other))},
-        }
-        for number, other in enumerate(found.related, 1)
-    ]
-    if others:
+    if others := list(_related(found, verdict)):
         result["relatedLocations"] = others
     details = {name: value for name, value in finding_object(found).items() if value is not None}
     result["properties"] = _clean({"kernel": verdict.name, "target": verdict.target, **details})
     return result
+
+
+def _related(found: Finding, verdict: KernelVerdict) -> Iterator[dict[str, Any]]:
+    """The calls by which the line came into the kernel, and the other places that the finding is about."""
+    told = [(f"inlined here: {call.function}", Place(source=call.source)) for call in found.place.inlined_at]
+    told += [(str(other), other.place) for other in found.related]
+    for number, (text, place) in enumerate(told, 1):
+        yield {
+            "id": number,
+            "physicalLocation": _physical(gate_words.spot_of(verdict, place)),
+            "message": {"text": printable(text)},
+        }
 
 
 def _clean(value: Any) -> Any:

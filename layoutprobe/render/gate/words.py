@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from layoutprobe.place import Place
+from layoutprobe.place import Place, SourceLine
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.words import Verdict, plural
 from layoutprobe.render.look import WORDS
@@ -171,11 +171,26 @@ def spot_of(verdict: KernelVerdict, place: Place) -> Spot:
     return Spot(file_of(verdict, place), source.line, source.column)
 
 
+def located(verdict: KernelVerdict, place: Place) -> Place:
+    """The same place with every file as a reviewer finds it."""
+    if place.source is None:
+        return place
+    calls = tuple(
+        replace(call, source=replace(call.source, file=_file(verdict, call.source)))
+        for call in place.inlined_at
+    )
+    return replace(place, source=replace(place.source, file=_file(verdict, place.source)), inlined_at=calls)
+
+
 def file_of(verdict: KernelVerdict, place: Place) -> str:
     """The file of a place; line tables name files relative to the source's own directory."""
-    if place.source is None or PurePosixPath(place.source.file).name == PurePosixPath(verdict.source).name:
+    return shown(verdict.source) if place.source is None else _file(verdict, place.source)
+
+
+def _file(verdict: KernelVerdict, source: SourceLine) -> str:
+    if PurePosixPath(source.file).name == PurePosixPath(verdict.source).name:
         return shown(verdict.source)
-    return shown(os.path.join(os.path.dirname(verdict.source), place.source.file))
+    return shown(os.path.join(os.path.dirname(verdict.source), source.file))
 
 
 def in_full(verdict: KernelVerdict, found: Finding) -> str:
