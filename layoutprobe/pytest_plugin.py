@@ -193,12 +193,12 @@ class ManifestFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """One test per kernel, target and check, and one for each kernel as a whole."""
-        from layoutprobe.checks.registry import check_names
+        from layoutprobe.checks.registry import RULES, check_names
         from layoutprobe.errors import ProbeError
         from layoutprobe.manifest.read import read_manifest
 
         try:
-            manifest = read_manifest(self.path, checks=check_names())
+            manifest = read_manifest(self.path, checks=check_names(), rules=[rule.id for rule in RULES])
         except ProbeError as error:
             raise self.CollectError(str(error)) from None
         for case in manifest.kernels:

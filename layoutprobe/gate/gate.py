@@ -11,7 +11,7 @@ from pathlib import Path
 from layoutprobe import __version__
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.checks.base import Check
-from layoutprobe.checks.registry import CHECKS, check_names, find_check
+from layoutprobe.checks.registry import CHECKS, RULES, check_names, find_check
 from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.model import KernelCase, Manifest
@@ -65,7 +65,7 @@ def check(
     for name in checks:
         find_check(name)
     if not isinstance(manifest, Manifest):
-        manifest = read_manifest(Path(manifest), checks=check_names())
+        manifest = read_manifest(Path(manifest), checks=check_names(), rules=[rule.id for rule in RULES])
     work = [
         _Job(case, target, _selected(case, checks), allow_reference)
         for case in _chosen(manifest, kernels)

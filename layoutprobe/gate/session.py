@@ -104,7 +104,8 @@ class _Session:
                 waived = check.skipped(f"the manifest skips it: {self.case.skip[check.name]}")
                 merged.append(replace(waived, waived=True))
             else:
-                merged.append(merge(sized) if sized else check.undecided("it was not reached"))
+                result = merge(sized) if sized else check.undecided("it was not reached")
+                merged.append(result.without(self.case.skip))
         return tuple(merged)
 
     def run(self) -> None:

@@ -167,7 +167,7 @@ class KernelCase:
         sizes: the problem sizes to run.
         limits, tolerance: see there.
         checks: names of the checks to run; empty for all.
-        skip: check -> why it is not to be run.
+        skip: check -> why it is not to be run; rule of a finding -> why it is accepted.
         seed: of the random inputs.
     """
 

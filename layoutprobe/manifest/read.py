@@ -24,12 +24,15 @@ _LARGEST_SIZE = (1 << 31) - 1
 _ONE, _NONE = Expression("1", Number(1)), Expression("0", Number(0))
 
 
-def read_manifest(path: Path, *, checks: Collection[str] | None = None) -> Manifest:
+def read_manifest(
+    path: Path, *, checks: Collection[str] | None = None, rules: Collection[str] = ()
+) -> Manifest:
     """A manifest, with every expression parsed and evaluated once at every size.
 
     Args:
         path: the file.
         checks: names that `checks` and `skip` may use; None accepts any.
+        rules: ids that `skip` may use besides.
 
     Raises:
         UsageError: whatever is wrong with it, with file, key and what is allowed.
@@ -48,7 +51,7 @@ def read_manifest(path: Path, *, checks: Collection[str] | None = None) -> Manif
     work = 0
     for table in tables:
         section = Section({k: table.get(k) for k in table}, path, table.name, defaults)
-        case = _kernel(section, path.parent, checks)
+        case = _kernel(section, path.parent, checks, rules)
         if any(case.name == known.name for known in kernels):
             section.fail("name", "a name that no other kernel of the manifest has")
         work += len(case.sizes) * (len(case.arguments) + 1)
@@ -68,7 +71,9 @@ def _bound(case: KernelCase, sizes: Sizes, path: Path) -> None:
         raise
 
 
-def _kernel(table: Section, folder: Path, checks: Collection[str] | None) -> KernelCase:
+def _kernel(
+    table: Section, folder: Path, checks: Collection[str] | None, rules: Collection[str]
+) -> KernelCase:
     name = table.text("name", "a name of up to 64 letters, digits and . _ + / -", _NAME)
     source, code_object = _file(table, folder)
     sizes = _sizes(table)
@@ -92,7 +97,7 @@ def _kernel(table: Section, folder: Path, checks: Collection[str] | None) -> Ker
         limits=_limits(table.table("limits")),
         tolerance=_tolerance(table.table("tolerance")),
         checks=_check_names(table, checks),
-        skip=_skip(table.table("skip"), checks),
+        skip=_skip(table.table("skip"), checks, rules),
         seed=table.maybe_integer("seed", 0, (1 << 63) - 1) or 0,
     )
     table.finish()
@@ -209,11 +214,12 @@ def _check_names(table: Section, known: Collection[str] | None) -> tuple[str, ..
     return names
 
 
-def _skip(table: Section, known: Collection[str] | None) -> dict[str, str]:
+def _skip(table: Section, known: Collection[str] | None, rules: Collection[str]) -> dict[str, str]:
     skip = {}
     for name in list(table):
-        if known is not None and name not in known:
+        if known is not None and name not in known and name not in rules:
             table.get(name)
-            table.fail(name, "a check: one of " + ", ".join(known))
-        skip[name] = table.text(name, "why the check is not to be run", r"(?s)\s*\S.*")
+            near = did_you_mean(name, [*known, *rules])
+            table.fail(name, "a check, or the rule of a finding; checks: " + ", ".join(known), near)
+        skip[name] = table.text(name, "why it is waived", r"(?s)\s*\S.*")
     return skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from layoutprobe.capture.capture import Evidence
@@ -26,6 +26,7 @@ class CheckResult:
         reason: why it is undecided or skipped; what was covered, where it holds.
         metrics: figures in the order in which they are to be shown, name -> value with unit.
         waived: skipped because the manifest's author says so, though it may well apply.
+        accepted: findings whose rule the manifest's author waives, each with why.
     """
 
     check: str
@@ -35,6 +36,21 @@ class CheckResult:
     reason: str = ""
     metrics: Mapping[str, object] = field(default_factory=dict)
     waived: bool = False
+    accepted: tuple[tuple[Finding, str], ...] = ()
+
+    def without(self, rules: Mapping[str, str]) -> CheckResult:
+        """The result without findings of some rules (id -> why); where none is left, it is no longer red,
+        and not green either."""
+        kept = tuple(found for found in self.findings if found.rule.id not in rules)
+        gone = tuple((found, rules[found.rule.id]) for found in self.findings if found.rule.id in rules)
+        if not gone:
+            return self
+        why = {found.rule.id: text for found, text in gone}
+        said = "; ".join(f"the manifest waives {rule}: {text}" for rule, text in why.items())
+        reason = "; ".join(filter(None, (self.reason, said)))
+        return replace(
+            self, status="finding" if kept else "skipped", findings=kept, reason=reason, accepted=gone
+        )
 
 
 @dataclass(frozen=True)
@@ -74,6 +90,11 @@ class KernelVerdict:
     def waived(self) -> tuple[str, ...]:
         """Names of the checks that the manifest skips: nobody looked."""
         return tuple(result.check for result in self.results if result.waived)
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """Rules that the manifest waives and that are broken, each once."""
+        return tuple(dict.fromkeys(found.rule.id for r in self.results for found, _ in r.accepted))
 
     @property
     def exit_code(self) -> int:

@@ -362,6 +362,28 @@ def test_a_skipped_check_says_so(folder: Path) -> None:
     assert verdict.exit_code == 2, "nothing was checked"
 
 
+def test_a_rule_that_the_manifest_waives_is_reported_and_does_not_count(folder: Path) -> None:
+    text = ONE.format(name="store_far", arguments=f"{Y}, {N}")
+    waiver = 'skip = { "epilogue/out-of-bounds" = "known", "memory/changed" = "never found here" }\n'
+    case = case_of(folder, text + waiver)
+    (result,) = check_kernel(case, case.arches[0], [MEMORY]).results
+    assert (result.status, result.findings) == ("skipped", ())
+    assert result.reason == "the manifest waives epilogue/out-of-bounds: known"
+    ((found, why),) = result.accepted
+    assert (found.rule.id, why) == ("epilogue/out-of-bounds", "known")
+    assert check_kernel(case, case.arches[0], [MEMORY]).exit_code == 2, "silence is never green"
+    other = case_of(folder, text + waiver.replace("epilogue/out-of-bounds", "memory/trap"))
+    assert check_kernel(other, case.arches[0], [MEMORY]).exit_code == 1, "another rule waives nothing"
+
+
+def test_unknown_rules_are_refused(folder: Path) -> None:
+    path = folder / "layoutprobe.toml"
+    case_of(folder, ONE.format(name="store_far", arguments=f"{Y}, {N}") + 'skip = { "memory/trp" = "x" }\n')
+    with pytest.raises(UsageError) as caught:
+        check(path)
+    assert caught.value.hint == "did you mean memory/trap?"
+
+
 def test_nothing_is_run_that_no_check_needs(folder: Path) -> None:
     def lazy(subject: Subject) -> CheckResult:
         return check_.holds()

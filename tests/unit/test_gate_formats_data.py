@@ -325,14 +325,17 @@ def test_sarif_obeys_the_standard(name: str) -> None:
 def test_sarif_has_a_result_for_each_finding_and_each_open_question(name: str) -> None:
     report, text = made(name, "sarif")
     run = json.loads(text)["runs"][0]
-    levels = Counter(result["level"] for result in run["results"])
+    counted = [result for result in run["results"] if "suppressions" not in result]
+    accepted = [found for v in report.verdicts for r in v.results for found, _ in r.accepted]
+    assert len(run["results"]) - len(counted) == len(accepted)
+    levels = Counter(result["level"] for result in counted)
     questions = sum(len(list(open_questions(verdict))) for verdict in report.verdicts) or int(
         not report.verdicts
     )
     assert levels == Counter(
         {"error": sum(len(v.findings) for v in report.verdicts), "warning": questions}
     ) - Counter(none=0)
-    assert bool(run["results"]) == (report.exit_code != 0)
+    assert bool(counted) == (report.exit_code != 0)
     (invocation,) = run["invocations"]
     assert invocation["exitCode"] == report.exit_code
     assert invocation["executionSuccessful"] == (questions == 0)
@@ -365,6 +368,19 @@ def test_sarif_shows_place_law_and_words() -> None:
     notes = run["invocations"][0]["toolExecutionNotifications"]
     assert [n["level"] for n in notes] == ["note"]
     assert "LDS is padded" in notes[0]["message"]["text"]
+
+
+def test_what_the_author_accepts_is_suppressed_with_the_reason() -> None:
+    report, text = made("accepted", "sarif")
+    (result,) = json.loads(text)["runs"][0]["results"]
+    assert result["suppressions"] == [{"kind": "external", "justification": "B is symmetric here"}]
+    check = json.loads(text_of(report, "json"))["kernels"][0]["checks"][0]
+    assert (check["status"], check["findings"]) == ("skipped", [])
+    (accepted,) = check["accepted"]
+    assert (accepted["why"], accepted["finding"]["rule"]) == (
+        "B is symmetric here",
+        "operand-provenance/transposed",
+    )
 
 
 def test_sarif_fingerprints_survive_a_moved_line_and_tell_kernels_apart() -> None:

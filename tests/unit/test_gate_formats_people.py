@@ -48,6 +48,19 @@ def test_a_check_that_the_author_switched_off_is_in_the_headline(format: str) ->
     assert "not checked" not in text_of(fake_gates.green(), format), "what does not apply is no such thing"
 
 
+@pytest.mark.parametrize("format", ["table", "summary", "html", "json", "junit"])
+def test_a_finding_that_the_author_accepts_stays_in_sight(format: str) -> None:
+    text = html.unescape(" ".join(text_of(fake_gates.accepted(), format).split()))
+    text = text.replace("│ ", "")
+    if format != "junit":
+        says = "the 1 kernel holds; found and waived, as the manifest says: operand-provenance/transposed"
+        assert says in text
+    if format != "summary":  # whose table has a sign for it
+        assert "the manifest waives operand-provenance/transposed: B is symmetric here" in " ".join(
+            text.split()
+        )
+
+
 @pytest.mark.parametrize("format", ["table", "summary", "html"])
 def test_one_reason_is_told_once(format: str) -> None:
     """And beside it, or below, every check that it leaves open."""

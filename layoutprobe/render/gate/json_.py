@@ -66,6 +66,7 @@ def _check(verdict: KernelVerdict, result: CheckResult) -> dict[str, Any]:
         "waived": result.waived,
         "metrics": {name: _figure(value) for name, value in result.metrics.items()},
         "findings": [_finding(verdict, found) for found in result.findings],
+        "accepted": [{"why": why, "finding": _finding(verdict, found)} for found, why in result.accepted],
     }
 
 

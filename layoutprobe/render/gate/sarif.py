@@ -46,7 +46,7 @@ def log(report: GateReport) -> dict[str, Any]:
     for verdict in report.verdicts:
         for result in verdict.results:
             rules.setdefault(result.check, _rule(result.check, result.law, _help(result)))
-            for found in result.findings:
+            for found in (*result.findings, *(found for found, _ in result.accepted)):
                 rules.setdefault(
                     found.rule.id, _rule(found.rule.id, found.rule.title, found.rule.explanation)
                 )
@@ -86,6 +86,9 @@ def _help(result: CheckResult) -> str:
 def _results(verdict: KernelVerdict, index: dict[str, int]) -> list[dict[str, Any]]:
     kernel = gate_words.kernel_title(verdict)
     results = [_finding(found, verdict, index) for found in verdict.findings]
+    for found, why in (accepted for result in verdict.results for accepted in result.accepted):
+        suppressed = {"kind": "external", "justification": printable(why)}
+        results.append(_finding(found, verdict, index) | {"suppressions": [suppressed]})
     whole = gate_words.spot(verdict)
     results += [_open(question, kernel, whole, index) for question in gate_words.open_questions(verdict)]
     return results

@@ -108,7 +108,7 @@ class _Page(Page):
         """Short figures run on; long ones have lines of their own below, aligned behind their names."""
         edge = " " * indent
         for long, group in groupby(figures, gate_words.is_long):
-            shown = list(group)
+            shown = [(self.line(name), value) for name, value in group]
             if not long:
                 text = ", ".join(f"{name} {value}" for name, value in shown)
                 yield from self.paragraph(text, "dim", indent=edge)

@@ -79,15 +79,16 @@ def _sentence(verdict: KernelVerdict) -> str:
     parts = [plural(len(verdict.findings), "finding")] if verdict.findings else []
     if held := counts["holds"]:
         parts.append(f"{plural(held, 'check')} {'holds' if held == 1 else 'hold'}")
-    counts["skipped"] -= len(verdict.waived)
+    counts["skipped"] -= sum(r.waived or bool(r.accepted and not r.findings) for r in verdict.results)
     parts += [f"{counts[status]} {status}" for status in ("undecided", "skipped") if counts[status]]
-    if verdict.waived:
-        parts.append(_not_checked(verdict.waived))
+    parts += _waivers(verdict.waived, verdict.accepted)
     return ", ".join(parts) or "no check ran"
 
 
-def _not_checked(names: Iterable[str]) -> str:
-    return f"not checked, as the manifest says: {', '.join(names)}"
+def _waivers(checks: Iterable[str], rules: Iterable[str]) -> list[str]:
+    """What a headline must not hide: checks that nobody made, and findings that the author accepts."""
+    said = {"not checked": ", ".join(checks), "found and waived": ", ".join(rules)}
+    return [f"{what}, as the manifest says: {names}" for what, names in said.items() if names]
 
 
 def gate_outcome(report: GateReport) -> Verdict:
@@ -100,11 +101,13 @@ def _gate_sentence(report: GateReport) -> str:
     if not total:
         return "no kernel was checked"
     sentence = _counted(report, total)
-    waived = dict.fromkeys(name for verdict in report.verdicts for name in verdict.waived)
-    if not waived:
+    checks = dict.fromkeys(name for verdict in report.verdicts for name in verdict.waived)
+    rules = dict.fromkeys(name for verdict in report.verdicts for name in verdict.accepted)
+    if not checks and not rules:
         return sentence
-    some = sum(bool(verdict.waived) for verdict in report.verdicts)
-    return f"{sentence}; {_not_checked(waived)}" + (f" (in {some} of {total} kernels)" if total > 1 else "")
+    some = sum(bool(verdict.waived or verdict.accepted) for verdict in report.verdicts)
+    said = "; ".join([sentence, *_waivers(checks, rules)])
+    return said + (f" (in {some} of {total} kernels)" if total > 1 else "")
 
 
 def _counted(report: GateReport, total: int) -> str:
