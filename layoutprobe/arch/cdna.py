@@ -1,8 +1,10 @@
-"""CDNA2, CDNA3 and CDNA4: what a code object alone tells. Nothing here executes their code yet."""
+"""CDNA2, CDNA3 and CDNA4. The code of the last two is decoded; nothing here executes it yet."""
 
 from __future__ import annotations
 
+from layoutprobe.arch import gfx9
 from layoutprobe.arch.base import Arch
+from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.lds import LdsModel, Phases, lanes, runs
 from layoutprobe.arch.registers import KIB, Resources, VgprFile
 
@@ -76,7 +78,26 @@ _GFX950 = _model(
 )
 
 
-def _target(name: str, product: str, lds: int, banks: int, model: LdsModel | None = None) -> Arch:
+def _isa(title: str, prefix: str, generic: tuple[str, ...], absent: frozenset[str]) -> Isa:
+    return Isa(
+        title=title,
+        encodings=gfx9.encodings(absent),
+        prefixes=(prefix,),
+        generic=generic,
+        counting=gfx9.COUNTING,
+        launch=gfx9.LAUNCH,
+        matrix={},
+        split_barrier=False,
+    )
+
+
+CDNA3 = _isa("CDNA3", "gfx94", ("gfx9-4-generic",), gfx9.ABSENT_942)
+CDNA4 = _isa("CDNA4", "gfx95", (), gfx9.ABSENT_950)
+
+
+def _target(
+    name: str, product: str, lds: int, banks: int, model: LdsModel | None = None, isa: Isa | None = None
+) -> Arch:
     return Arch(
         name=name,
         product=product,
@@ -85,6 +106,7 @@ def _target(name: str, product: str, lds: int, banks: int, model: LdsModel | Non
         lds_banks=banks,
         resources=_resources(lds),
         lds=model,
+        isa=isa,
         emulated=False,
         facts_only=True,
         sources={
@@ -97,6 +119,6 @@ def _target(name: str, product: str, lds: int, banks: int, model: LdsModel | Non
 
 TARGETS = (
     _target("gfx90a", "CDNA2, MI200", 64 * KIB, 32),
-    _target("gfx942", "CDNA3, MI300", 64 * KIB, 32, _GFX942),
-    _target("gfx950", "CDNA4, MI350", 160 * KIB, 64, _GFX950),
+    _target("gfx942", "CDNA3, MI300", 64 * KIB, 32, _GFX942, CDNA3),
+    _target("gfx950", "CDNA4, MI350", 160 * KIB, 64, _GFX950, CDNA4),
 )

@@ -19,6 +19,10 @@ class Encodings:
 
     Attributes:
         table: the module of the decoder's package that has the encodings.
+        markers: what source 0 of a vector instruction holds where a second word follows -> that word's kind.
+        m0: encoding of M0; `isa.inst` numbers it M0 whatever it is here.
+        no_address: encoding of a scalar address that is not there.
+        halves: bit 7 of a 16-bit VGPR number of VOP1, VOP2 and VOPC chooses the upper half.
         buffer: upper six bits of the first word of buffer instructions, and the package's class of them;
             None where the package finds them by itself.
         offset: encoding -> its field with the immediate offset.
@@ -30,9 +34,19 @@ class Encodings:
             data, which are two values.
         wave_wide_permute: ds_permute and its like count lanes through the whole of a wave64, and not
             through each half by itself.
+        paired: the package's class of instructions of two parts, and the upper half of the word that such a
+            one begins with; the package looks at the second part alone.
+        both_masks: v_cmpx writes the mask in its destination as well as EXEC.
+        widths: mnemonic -> field -> bits, where the package's operand table has none.
+        absent: mnemonics that the package's table has and the target has not.
+        renamed: mnemonic of the package's table -> as assemblers spell it.
     """
 
     table: str
+    markers: Mapping[int, str]
+    m0: int
+    no_address: int
+    halves: bool
     buffer: tuple[int, str] | None
     offset: Mapping[str, SignedField]
     address: str
@@ -42,7 +56,15 @@ class Encodings:
     old_value: str
     compared_width: bool
     wave_wide_permute: bool
+    paired: tuple[str, int] | None = None
+    both_masks: bool = False
+    widths: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
+
+RDNA_MARKERS = {233: "DPP8", 234: "DPP8", 250: "DPP16"}
+"""RDNA3 ISA guide, "DPP": 250 for DPP16, 233 and 234 for DPP8 without and with fetch-inactive."""
 
 Piece = tuple[int, int]
 """Lowest bit and width of a part of a field."""
@@ -61,6 +83,8 @@ class Counting:
             many operations may stay outstanding; no pieces: none may.
         bits: counter -> width. All ones wait for nothing.
         spelling: how a wait is written, with {counter} and {count}.
+        flat_in_order: a FLAT operation is done in order with the others of both its counters; else it is done
+            for certain only when nothing is outstanding.
     """
 
     loads: str
@@ -70,6 +94,7 @@ class Counting:
     waits: Mapping[str, Mapping[str, tuple[Piece, ...]]]
     bits: Mapping[str, int]
     spelling: str
+    flat_in_order: bool = True
 
     @property
     def loading(self) -> tuple[str, ...]:

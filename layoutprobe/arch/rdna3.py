@@ -21,6 +21,7 @@ from layoutprobe.arch.fragments import (
     zero,
 )
 from layoutprobe.arch.isa import (
+    RDNA_MARKERS,
     USER_SGPRS,
     WORK_ITEM,
     Counting,
@@ -94,8 +95,16 @@ FORMS = by_name(
 
 ENCODINGS = Encodings(
     table="rdna3",
+    markers=RDNA_MARKERS,
+    m0=125,
+    no_address=124,
+    halves=True,
     buffer=(0b111000, "MUBUF"),
-    offset={"SMEM": ("offset", 21), "FLAT": ("offset", 13), "MUBUF": ("offset", 0)},
+    offset={
+        "SMEM": ("offset", 21),
+        "MUBUF": ("offset", 0),
+        **dict.fromkeys(("FLAT", "GLOBAL", "SCRATCH"), ("offset", 13)),
+    },
     address="addr",
     data="data",
     resource="srsrc",

@@ -24,6 +24,7 @@ from layoutprobe.arch.fragments import (
     zero,
 )
 from layoutprobe.arch.isa import (
+    RDNA_MARKERS,
     USER_SGPRS,
     WORK_ITEM,
     Counting,
@@ -219,8 +220,16 @@ FORMS = by_name(
 
 ENCODINGS = Encodings(
     table="rdna4",
+    markers=RDNA_MARKERS,
+    m0=125,
+    no_address=124,
+    halves=True,
     buffer=(0b110001, "VBUFFER"),
-    offset={"SMEM": ("ioffset", 24), "FLAT": ("ioffset", 24), "MUBUF": ("ioffset", 24)},
+    offset={
+        "SMEM": ("ioffset", 24),
+        "MUBUF": ("ioffset", 24),
+        **dict.fromkeys(("FLAT", "GLOBAL", "SCRATCH"), ("ioffset", 24)),
+    },
     address="vaddr",
     data="vsrc",
     resource="rsrc",

@@ -12,6 +12,12 @@ from layoutprobe.isa.fields import NONE, Fields
 from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
 
 _DUAL_PREFIX = "v_dual_"
+_CARRY_IN = (
+    *("v_add_co_ci_", "v_sub_co_ci_", "v_subrev_co_ci_"),
+    *("v_addc_co_", "v_subb_co_", "v_subbrev_co_"),
+)
+"""As RDNA and as GFX9 spell them; what else has a carry only writes one."""
+_CARRY_OUT = ("v_add_co_", "v_sub_co_", "v_subrev_co_")
 
 
 def dual(raw: Any, pc: int, dialect: Dialect) -> Inst:
@@ -43,37 +49,44 @@ def _vop1(f: Fields) -> Inst:
     if f.name in ("v_nop", "v_pipeflush"):
         return f.inst((), ())
     source = f.first_source(neg=bool(f.mod("src0_neg")), abs=bool(f.mod("src0_abs")))
-    return f.inst((f.operand("vdst"),), (source,))
+    return f.inst((f.operand("vdst"),), (source,), clamp=f.mod("clmp"), omod=f.mod("omod"))
 
 
 def _vop2(f: Fields) -> Inst:
     dst = f.operand("vdst")
     src0 = f.first_source(neg=bool(f.mod("src0_neg")), abs=bool(f.mod("src0_abs")))
-    src1 = f.operand("vsrc1", neg=bool(f.mod("src1_neg")), abs=bool(f.mod("src1_abs")))
+    src1 = f.second_source(neg=bool(f.mod("src1_neg")), abs=bool(f.mod("src1_abs")))
     constant = Operand("literal", 0, 1, dst.bits, dst.fmt, value=f.literal)
-    if "_co_ci_" in f.name:
-        return f.inst((dst, f.mask()), (src0, src1, f.mask()))
-    if f.name.startswith("v_fmaak"):
+    output = {"clamp": f.mod("clmp"), "omod": f.mod("omod")}
+    if f.name.startswith(_CARRY_IN):
+        return f.inst((dst, f.mask()), (src0, src1, f.mask()), **output)
+    if f.name.startswith(_CARRY_OUT):
+        return f.inst((dst, f.mask()), (src0, src1), **output)
+    if f.name.startswith(("v_fmaak", "v_madak")):
         return f.inst((dst,), (src0, src1, constant))
-    if f.name.startswith("v_fmamk"):
+    if f.name.startswith(("v_fmamk", "v_madmk")):
         return f.inst((dst,), (src0, constant, src1))
     if f.name == "v_cndmask_b32":
-        return f.inst((dst,), (src0, src1, f.mask()))
-    return f.inst((dst,), (src0, src1))
+        return f.inst((dst,), (src0, src1, f.mask()), **output)
+    return f.inst((dst,), (src0, src1), **output)
 
 
 def _compare_target(f: Fields) -> tuple[Operand, ...]:
-    if f.name.startswith("v_cmpx_"):
+    to_exec = f.name.startswith("v_cmpx_")
+    if to_exec and not f.rules.both_masks:
         return (f.mask(EXEC_LO),)
-    if f.encoding == "VOPC":
-        return (f.mask(),)
-    # With DPP the package calls this field a VGPR.
-    return (f.mask(f.fields["vdst"].offset & 0xFF),)
+    if f.mod("sd"):
+        mask = f.mask(f.code("sdst"))
+    elif f.encoding == "VOPC":
+        mask = f.mask()
+    else:  # with DPP the package calls this field a VGPR
+        mask = f.mask(f.fields["vdst"].offset & 0xFF)
+    return (mask, f.mask(EXEC_LO)) if to_exec else (mask,)
 
 
 def _vopc(f: Fields) -> Inst:
     src0 = f.first_source(neg=bool(f.mod("src0_neg")), abs=bool(f.mod("src0_abs")))
-    src1 = f.operand("vsrc1", neg=bool(f.mod("src1_neg")), abs=bool(f.mod("src1_abs")))
+    src1 = f.second_source(neg=bool(f.mod("src1_neg")), abs=bool(f.mod("src1_abs")))
     return f.inst(_compare_target(f), (src0, src1))
 
 

@@ -11,13 +11,14 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from layoutprobe.arch.isa import Encodings
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError
-from layoutprobe.isa import alu, memory
+from layoutprobe.isa import alu, mai, memory
 from layoutprobe.isa.dialect import Dialect, dialect_of
 from layoutprobe.isa.fields import RESERVED, Fields
 from layoutprobe.isa.inst import Inst
-from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.kind import Kind, kind_of
 from layoutprobe.isa.mnemonics import table
 
 MAX_INSTRUCTIONS = 400_000
@@ -25,10 +26,9 @@ MAX_INSTRUCTIONS = 400_000
 
 _SOURCE_0 = {"VOP1": 0, "VOP2": 0, "VOPC": 0, "VOP3": 4, "VOP3SD": 4, "VOP3P": 4}
 """Byte at which the nine bits of source 0 start."""
-_DPP_MARKERS = {233: "DPP8", 234: "DPP8", 250: "DPP16"}
 _COMMON_NAMES = {"VGLOBAL": "GLOBAL", "VFLAT": "FLAT", "VSCRATCH": "SCRATCH", "VBUFFER": "MUBUF"}
 """One name for what the package's tables call by two."""
-_ASSEMBLE = alu.ASSEMBLE | memory.ASSEMBLE
+_ASSEMBLE = alu.ASSEMBLE | memory.ASSEMBLE | mai.ASSEMBLE
 
 
 def decode_kernel(code: CodeObject, kernel: Kernel) -> dict[int, Inst]:
@@ -108,29 +108,54 @@ def decode_one(data: bytes, pc: int, dialect: Dialect | None = None) -> Inst:
 def _raw(data: bytes, dialect: Dialect) -> Any:
     """The instruction as the package reads it.
 
-    Two things it does not see by itself: buffer instructions, and DPP in encodings other than VOP1,
-    VOP2 and VOPC with a plain control. Source 0 then holds a marker (RDNA3 ISA guide, "DPP"): 250 for
-    DPP16, 233 and 234 for DPP8 without and with fetch-inactive, and the control follows in a word of
-    its own.
+    What it does not see by itself: buffer instructions of RDNA; what follows in a word of its own, where
+    source 0 holds a marker for it (DPP and SDWA); and what `_encoding` corrects.
     """
-    from tinygrad.renderer.amd import detect_format
-
     if len(data) < 4:
         raise ValueError("truncated")
     rules = dialect.isa.encodings
     ins = table(rules.table, "ins")
     if rules.buffer is not None and data[3] >> 2 == rules.buffer[0]:
         return getattr(ins, rules.buffer[1]).from_bytes(data)
-    encoding = detect_format(data, rules.table)
+    encoding = _encoding(data, rules)
     name = encoding.__name__.partition("_")[0]
     if name in _SOURCE_0:
         at = _SOURCE_0[name]
         source = int.from_bytes(data[at : at + 2], "little") & 0x1FF
-        if source in _DPP_MARKERS:
-            encoding = getattr(ins, f"{name}_{_DPP_MARKERS[source]}")
+        if source in rules.markers:
+            encoding = _marked(ins, name, rules.markers[source])
         elif source in RESERVED:
             raise ValueError(f"source encoding {source} is reserved")
-    return encoding.from_bytes(data)
+    raw = encoding.from_bytes(data)
+    if name == "VOP3P" and kind_of(raw.op.name.lower()) & Kind.MATRIX and hasattr(ins, mai.CLASS):
+        return getattr(ins, mai.CLASS).from_bytes(data)
+    return raw
+
+
+def _encoding(data: bytes, rules: Encodings) -> Any:
+    """The package's class for these bytes.
+
+    It takes an instruction of two parts for one by its second part: any eight bytes in front would do.
+    """
+    from tinygrad.renderer.amd import detect_format
+
+    found = detect_format(data, rules.table)
+    if rules.paired is not None:
+        name, upper = rules.paired
+        whole = int.from_bytes(data[2:4], "little") == upper
+        if found.__name__ == name and not whole:
+            return detect_format(data[:8], rules.table)
+        if whole and found.__name__ != name:
+            raise ValueError("the first part of an instruction, without its second")
+    return found
+
+
+def _marked(ins: Any, name: str, kind: str) -> Any:
+    """The package's class of an encoding with a second word of some kind."""
+    found = getattr(ins, f"{name}_{kind}", None) or getattr(ins, f"{name}_{kind}_SDST", None)
+    if found is None:
+        raise ValueError(f"{name} takes no {kind}")
+    return found
 
 
 def _to_inst(raw: Any, pc: int, dialect: Dialect) -> Inst:
@@ -138,6 +163,12 @@ def _to_inst(raw: Any, pc: int, dialect: Dialect) -> Inst:
     if encoding == "VOPD":
         return alu.dual(raw, pc, dialect)
     fields = {name: getattr(raw, name) for name, _ in raw._fields if name not in ("encoding", "op", "seg")}
+    rules = dialect.isa.encodings
     name = raw.op.name.lower().removesuffix("_e32").removesuffix("_e64")
+    if name in rules.absent:
+        raise ValueError(f"{dialect.isa.title} has no {name}")
+    name = rules.renamed.get(name, name)
     encoding = _COMMON_NAMES.get(encoding, encoding)
+    if type(raw).__name__ == mai.CLASS:
+        encoding = mai.ENCODING
     return _ASSEMBLE[encoding](Fields(raw, fields, name, encoding, variant, pc, dialect))

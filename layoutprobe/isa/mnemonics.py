@@ -21,6 +21,8 @@ def mnemonics(isa: Isa) -> frozenset[str]:
     """Every mnemonic that the encodings of an instruction set have, as `Inst.name` spells it."""
     found = vars(table(isa.encodings.table, "enum"))
     operations = [value for name, value in found.items() if name.endswith("Op") and issubclass(value, Enum)]
-    return frozenset(
+    names = {
         entry.name.lower().removesuffix("_e32").removesuffix("_e64") for op in operations for entry in op
-    )
+    }
+    rules = isa.encodings
+    return frozenset(rules.renamed.get(name, name) for name in names - rules.absent)

@@ -143,7 +143,7 @@ def test_the_corpus_covers_what_is_new() -> None:
 def test_a_target_without_tables_is_refused_in_words() -> None:
     code = load(compile_hip(KERNELS[-1], target="gfx1200").data)
     kernel = next(iter(code.kernels.values()))
-    for target in ("gfx1250", "gfx1170", "gfx1030", "gfx942", "", "gfx12-5-generic"):
+    for target in ("gfx1250", "gfx1170", "gfx1030", "gfx90a", "", "gfx12-5-generic"):
         with pytest.raises(CodeObjectError, match="cannot be decoded"):
             decode_kernel(replace(code, target=target), kernel)
     for target in ("gfx1201", "gfx12-generic"):

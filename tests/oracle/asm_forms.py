@@ -18,8 +18,9 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 from layoutprobe.semantics.valu import Op
+from oracle.listings import TARGET
 
-_ASSEMBLE = ("-c", "-x", "assembler", "--target=amdgcn-amd-amdhsa", "-mcpu=gfx1151", "-fno-color-diagnostics")
+_ASSEMBLE = ("-c", "-x", "assembler", "--target=amdgcn-amd-amdhsa", "-fno-color-diagnostics")
 _ERROR = re.compile(r"^[^\n]*forms\.s:(\d+):\d+: error", re.MULTILINE)
 
 
@@ -32,12 +33,12 @@ class Accepted:
     code: bytes
 
 
-def assemble_accepted(candidates: Iterable[str], folder: Path) -> Accepted:
-    """Assemble those of the candidates that are legal."""
+def assemble_accepted(candidates: Iterable[str], folder: Path, target: str = TARGET) -> Accepted:
+    """Assemble those of the candidates that are legal on a target."""
     lines = list(dict.fromkeys(candidates))
-    refused = {int(n) - 1 for n in _ERROR.findall(_assemble(lines, folder).stderr)}
+    refused = {int(n) - 1 for n in _ERROR.findall(_assemble(lines, folder, target).stderr)}
     lines = [line for i, line in enumerate(lines) if i not in refused]
-    done = _assemble([f"l{i}: {line}" for i, line in enumerate(lines)], folder)
+    done = _assemble([f"l{i}: {line}" for i, line in enumerate(lines)], folder, target)
     if done.returncode:
         raise RuntimeError(done.stderr[:2000])
     with (folder / "forms.o").open("rb") as stream:
@@ -47,7 +48,7 @@ def assemble_accepted(candidates: Iterable[str], folder: Path) -> Accepted:
     return Accepted(tuple(lines), tuple(symbols[f"l{i}"] for i in range(len(lines))), code)
 
 
-def _assemble(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def _assemble(lines: list[str], folder: Path, target: str) -> subprocess.CompletedProcess[str]:
     source = folder / "forms.s"
     source.write_text("\n".join(lines) + "\n")
     command = (
@@ -56,6 +57,7 @@ def _assemble(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str
         "ziglang",
         "clang",
         *_ASSEMBLE,
+        f"-mcpu={target}",
         str(source),
         "-o",
         str(folder / "forms.o"),

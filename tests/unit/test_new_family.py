@@ -176,7 +176,7 @@ def test_its_code_is_decoded_with_its_own_operands() -> None:
     code = CodeObject(digest="", target="made200", kernels={}, segments=())
     with pytest.raises(CodeObjectError, match="cannot be decoded") as error:
         isa_of(code, cast(Any, SimpleNamespace(name="k")))
-    assert error.value.expected == "a target of RDNA3 and RDNA3.5, RDNA4 or MADE"
+    assert error.value.expected == "a target of RDNA3 and RDNA3.5, RDNA4, CDNA3, CDNA4 or MADE"
 
 
 def inst_of(form: MatrixForm) -> Inst:
