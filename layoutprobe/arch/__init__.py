@@ -5,7 +5,7 @@ A family's file ends in `TARGETS`; here they are registered.
 
 from __future__ import annotations
 
-from layoutprobe.arch import cdna, nvidia, rdna3, rdna4
+from layoutprobe.arch import cdna, rdna3, rdna4
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.matrix import MatrixForm
@@ -23,7 +23,7 @@ from layoutprobe.arch.registry import (
 )
 from layoutprobe.arch.waves import Occupancy, RegisterBudget, occupancy, register_budget
 
-for _family in (rdna3, rdna4, nvidia, cdna):
+for _family in (rdna3, rdna4, cdna):
     register(*_family.TARGETS)
 
 DEFAULT = rdna3.TARGETS[0].name

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 EF_AMDGPU_MACH = 0xFF
 
 # The metadata of compiled kernels names the target; that of hand-written assembly may not, and then only
@@ -37,27 +35,3 @@ def hip_version(target: str) -> tuple[int, int]:
     """Major and minor number, as HIP's device properties have them: gfx1151 is 11.5."""
     digits = target.split(":")[0].removeprefix("gfx")
     return int(digits[:-2]), int(digits[-2], 16)
-
-
-def of_cuda(major: int, minor: int) -> str:
-    """A card of NVIDIA by its compute capability."""
-    return f"sm_{major}{minor}"
-
-
-def is_cuda(target: str) -> bool:
-    """It is spelled as NVIDIA spells its cards: sm_90, sm_90a."""
-    return re.fullmatch(r"sm_[0-9]{2,3}[a-z]?", target) is not None
-
-
-def cuda_runs(card: str, target: str) -> bool:
-    """Code for one card runs on later ones of the same major version, and on no others.
-
-    Args:
-        card: as `of_cuda` names it.
-        target: what the code was compiled for; sm_90a is that card and no later one.
-    """
-    here, wanted = (text.removeprefix("sm_") for text in (card, target))
-    number = wanted.rstrip("af")
-    if not number.isdecimal() or here[:-1] != number[:-1]:
-        return False
-    return int(here) == int(number) if number != wanted else int(here) >= int(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layoutprobe import plugins
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.lds import LdsModel
@@ -26,6 +27,8 @@ def register(*targets: Arch) -> None:
         UsageError: there is a target of that name.
     """
     for target in targets:
+        if TARGETS.get(target.name) is target:
+            continue
         if target.name in TARGETS:
             raise UsageError(f"there are two targets named {target.name[:40]!r}")
         TARGETS[target.name] = target
@@ -44,6 +47,8 @@ def find(name: str) -> Arch:
     Raises:
         UsageError: unknown; lists those known.
     """
+    if name not in ARCHES:
+        plugins.load()
     if name in ARCHES:
         return ARCHES[name]
     # A name close by is another chip, and no typing error: gfx1100 is none of gfx1151.
@@ -102,4 +107,6 @@ def readable() -> list[str]:
 
 def matrix_forms(name: str) -> tuple[MatrixForm, ...]:
     """The matrix instructions of that mnemonic: families may share one, and differ in its operands."""
+    if name not in _FORMS:
+        plugins.load()
     return _FORMS.get(name, ())

@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
+from layoutprobe import plugins
 from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend, Launch
 from layoutprobe.brief import brief
@@ -191,8 +192,30 @@ def source_of(backend: Backend | Source) -> Source:
     return backend if isinstance(backend, Source) else Live(backend)
 
 
-BACKENDS = ("emulator", "hip", "cuda")
-"""What can execute, by name."""
+def _hip(device: int | None) -> Backend:
+    from layoutprobe.backends.hip import HipBackend
+
+    return HipBackend(device)
+
+
+EMULATOR = "emulator"
+_CARDS: dict[str, Callable[[int | None], Backend]] = {"hip": _hip}
+
+
+def register_backend(name: str, make: Callable[[int | None], Backend]) -> None:
+    """Add a backend that runs code on cards.
+
+    Args:
+        name: as `--backend` has it.
+        make: number of the card, or None for the one that the backend chooses -> the backend.
+    """
+    _CARDS[name] = make
+
+
+def backend_names() -> tuple[str, ...]:
+    """What can execute, by name."""
+    plugins.load()
+    return EMULATOR, *_CARDS
 
 
 def chosen(
@@ -205,21 +228,21 @@ def chosen(
     """What answers requests for a target.
 
     Args:
-        backend: a name of BACKENDS, the thing itself, or None for the emulator.
+        backend: one of `backend_names`, the thing itself, or None for the emulator.
         arch: the target.
-        device: number of the card; None: the first (cuda), or the one that runs the code (hip).
+        device: number of the card; None: the one that the backend chooses.
         arithmetic: of the emulator; see `EmulatorBackend`.
 
     Raises:
         UsageError: no such backend, an option that it does not take, or the emulator is asked for
             code that it does not execute.
     """
-    emulates = backend is None or backend == "emulator"
+    emulates = backend is None or backend == EMULATOR
     if not emulates and arithmetic is not None:
         raise UsageError("only the emulator has modes of arithmetic", hint="leave --arithmetic out")
     if (emulates or not isinstance(backend, str)) and device is not None:
         raise UsageError("only a card has a number", hint="leave --device out, or name a --backend")
-    if backend is None or backend == "emulator":
+    if backend is None or backend == EMULATOR:
         if not find(arch).emulated:
             raise UsageError(
                 f"the emulator does not execute code for {arch}",
@@ -228,20 +251,15 @@ def chosen(
         from layoutprobe.backends.emulator import EmulatorBackend
 
         return Live(EmulatorBackend(arithmetic=arithmetic or "ieee"))
-    if backend == "cuda":
-        from layoutprobe.backends.cuda import CudaBackend
-
-        return Live(CudaBackend(device or 0))
-    if backend == "hip":
-        from layoutprobe.backends.hip import HipBackend
-
-        return Live(HipBackend(device))
     if isinstance(backend, str):
-        raise UsageError(f"no backend named {backend[:40]!r}", expected="one of: " + ", ".join(BACKENDS))
+        known = backend_names()
+        if backend not in _CARDS:
+            raise UsageError(f"no backend named {backend[:40]!r}", expected="one of: " + ", ".join(known))
+        return Live(_CARDS[backend](device))
     if isinstance(backend, Source) or callable(getattr(backend, "run", None)):
         return source_of(backend)
     raise UsageError(
         "`backend` must be a name, or an object that runs launches",
-        expected="one of: " + ", ".join(BACKENDS) + "; or a layoutprobe.backends.base.Backend",
+        expected="one of: " + ", ".join(backend_names()) + "; or a layoutprobe.backends.base.Backend",
         observed=type(backend).__name__,
     )

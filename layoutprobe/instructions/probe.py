@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -16,12 +16,10 @@ from layoutprobe.backends.base import Backend, Buffer, Launch
 from layoutprobe.backends.source import Prepared, Request, Source, source_of
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture, Evidence
-from layoutprobe.codeobj.cubin import cubin
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import CodeObjectError, ProbeError, UsageError
 from layoutprobe.toolchain.compile import compile_hip
-from layoutprobe.toolchain.cuda import compile_cuda
 
 Words = NDArray[np.uint32]
 
@@ -47,9 +45,7 @@ class Variant:
 
     @property
     def kernel(self) -> str:
-        """Name of its kernel."""
-        if self.form.language == "cuda":
-            return "interaction"
+        """Name of its kernel in HIP."""
         suffix = f"opsel{self.opsel}" if self.opsel else self.modifier
         return self.form.name + (f"__{suffix}" if suffix else "")
 
@@ -85,21 +81,40 @@ def build(
     return load(compiled.data), compiled.toolchain
 
 
-@lru_cache(maxsize=64)
-def build_cuda(
-    form: MatrixForm, arch: str, probes: Path | None = None
-) -> tuple[CodeObject, Mapping[str, str]]:
-    """The code with a kernel for one mma.sync, and what compiled it.
+@dataclass(frozen=True)
+class Built:
+    """The kernel of a variant.
 
-    Raises:
-        ToolchainError: there is no compiler, or it refuses the probe.
+    Attributes:
+        code: where it is.
+        kernel: its name there.
+        toolchain: what compiled it.
     """
-    vgprs = form.vgprs(form.waves[0])
-    defines: dict[str, str | int] = {f"{name}_REGS": vgprs[name] for name in "ABD"}
-    defines |= {"INSTRUCTION": f'"{form.name}"', "D_IS_F32": int(form.result == "f32")}
-    source = (probes or asset_dir("probes")) / "nvidia" / "interaction.cu"
-    compiled = compile_cuda(source, target=arch, defines=defines)
-    return cubin(compiled.data, arch), compiled.toolchain
+
+    code: CodeObject
+    kernel: str
+    toolchain: Mapping[str, str]
+
+
+Kernels = Callable[[Variant, str | None, Path | None], Built]
+"""(variant, compiler, directory of probes) -> its kernel."""
+
+
+def _hip_kernel(variant: Variant, compiler: str | None, probes: Path | None) -> Built:
+    code, toolchain = build(variant.arch, variant.wave, compiler, probes)
+    kernel = code.kernel(variant.kernel)
+    if kernel.wavefront_size != variant.wave or len(kernel.explicit_args) != 5:
+        raise CodeObjectError("the interaction probe is not what its table says",
+                              where={"kernel": variant.kernel})  # fmt: skip
+    return Built(code, variant.kernel, toolchain)
+
+
+_KERNELS: dict[str, Kernels] = {"hip": _hip_kernel}
+
+
+def register_kernels(language: str, kernels: Kernels) -> None:
+    """Say how the kernels of the probe are made for forms of another language."""
+    _KERNELS[language] = kernels
 
 
 @dataclass
@@ -147,19 +162,12 @@ class Prober:
 
     def _prepare(self, inputs: Mapping[str, Words]) -> Prepared:
         variant = self.variant
-        if variant.form.language == "cuda":
-            code, toolchain = build_cuda(variant.form, variant.arch, self.probes)
-        else:
-            code, toolchain = build(variant.arch, variant.wave, self.compiler, self.probes)
-            kernel = code.kernel(variant.kernel)
-            if kernel.wavefront_size != variant.wave or len(kernel.explicit_args) != 5:
-                raise CodeObjectError("the interaction probe is not what its table says",
-                                      where={"kernel": variant.kernel})  # fmt: skip
+        built = _KERNELS[variant.form.language](variant, self.compiler, self.probes)
         waves, vgprs = len(inputs["a"]), variant.form.vgprs(variant.wave)["D"]
         out = Buffer(np.zeros((waves, vgprs, variant.wave), np.uint32), undefined=True)
         args = [*(Buffer(np.ascontiguousarray(x)) for x in inputs.values()), out]
-        launch = Launch(code, variant.kernel, (waves, 1, 1), (variant.wave, 1, 1), args)
-        return Prepared(launch, {"d": len(args) - 1}, toolchain)
+        launch = Launch(built.code, built.kernel, (waves, 1, 1), (variant.wave, 1, 1), args)
+        return Prepared(launch, {"d": len(args) - 1}, built.toolchain)
 
     @property
     def evidence(self) -> Evidence:

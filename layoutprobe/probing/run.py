@@ -78,28 +78,15 @@ def build(
         UsageError: a define that the probe does not understand, or a dtype that it lacks.
         ToolchainError: the probe does not compile.
     """
-    from layoutprobe.codeobj.elf import load
-    from layoutprobe.toolchain.compile import compile_hip
+    from layoutprobe.toolchain.languages import language_of
 
     values = _defines(spec, dtype, _scheme(spec, lds), defines or {})
-    if spec.source.suffix == ".cu":
-        return _build_cuda(spec, arch, values)
-    compiled = compile_hip(
+    code, toolchain = language_of(spec.source).build(
         spec.source, target=arch, defines=values, include_dirs=(spec.include,), compiler=compiler
     )
-    code = load(compiled.data)
-    _check_kernel(spec, code)
-    return code, compiled.toolchain
-
-
-def _build_cuda(
-    spec: ProbeSpec, arch: str, defines: Mapping[str, str]
-) -> tuple[CodeObject, Mapping[str, str]]:
-    from layoutprobe.codeobj.cubin import cubin
-    from layoutprobe.toolchain.cuda import compile_cuda
-
-    compiled = compile_cuda(spec.source, target=arch, defines=defines, include_dirs=(spec.include,))
-    return cubin(compiled.data, arch), compiled.toolchain
+    if code.kernels:  # of code for other cards nothing is read here
+        _check_kernel(spec, code)
+    return code, toolchain
 
 
 def make_launch(

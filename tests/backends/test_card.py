@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.card import run_on
-from layoutprobe.backends.cuda import CudaBackend
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.codeobj.cubin import cubin
 from layoutprobe.errors import ExecutionError, UsageError
+from layoutprobe.extras.nvidia.backend import CudaBackend
+from layoutprobe.extras.nvidia.cubin import cubin
 
 EVIDENCE = Evidence("measured", "a fake card")
 CODE = cubin(b"code", "sm_90")

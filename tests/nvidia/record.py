@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from layoutprobe.backends.cuda import CudaBackend
 from layoutprobe.backends.source import Live, Recorder
 from layoutprobe.cli.main import main
+from layoutprobe.extras.nvidia.backend import CudaBackend
 from layoutprobe.patterns import load_pattern
 from layoutprobe.probing.run import run_probe
 from layoutprobe.probing.spec import load_spec

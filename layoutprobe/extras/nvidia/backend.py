@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.arch.processors import cuda_runs, of_cuda
 from layoutprobe.backends.base import Launch, RunResult
 from layoutprobe.backends.card import run_on
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import ExecutionError, UsageError
+from layoutprobe.extras.nvidia.names import cuda_runs, of_cuda
 
 INSTALL = "install it with: pip install 'layoutprobe[cuda]'"
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from layoutprobe.arch.processors import is_cuda
 from layoutprobe.errors import ToolchainError, UsageError
+from layoutprobe.extras.nvidia.names import is_cuda
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import run
 
