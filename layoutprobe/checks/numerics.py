@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.brief import brief
 from layoutprobe.checks.base import Check
 from layoutprobe.instructions.meetings import element_types
@@ -19,7 +20,7 @@ from layoutprobe.numbers import element_type
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.trace.gemm_faults import Product, error_metrics, where_wrong, words_for
+from layoutprobe.trace.gemm_faults import TILE, Product, error_metrics, where_wrong, words_for
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
 NAME = "numerics"
@@ -144,7 +145,7 @@ def _outputs(subject: Subject) -> list[str]:
 def _products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
     for kind in ("integers", "normal"):
         recorded = subject.plain() if kind == "integers" else subject.run(RunSpec(kind))
-        product = product_of(recorded, contract)
+        product = product_of(recorded, contract, tile_of(subject))
         observed = np.asarray(recorded.outputs[contract.d], np.float64)
         undefined = _undefined(recorded, contract.d)
         if contract.split_k:
@@ -155,18 +156,27 @@ def _products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
         yield Comparison("C", kind, dtype, observed, expected, np.asarray(undefined), bound, product)
 
 
-def product_of(recorded: Recorded, contract: Gemm) -> Product:
+def product_of(recorded: Recorded, contract: Gemm, tile: int = TILE) -> Product:
     """The contract's product on the inputs of a run."""
     a, b = (np.asarray(recorded.inputs[name], np.float64) for name in (contract.a, contract.b))
     added = recorded.inputs.get(contract.c) if contract.c else None
     c = None if added is None else np.asarray(added, np.float64)
-    return Product(a, b, c, recorded.alpha, recorded.beta)
+    return Product(a, b, c, recorded.alpha, recorded.beta, tile)
+
+
+def tile_of(subject: Subject) -> int:
+    """Rows of D of the kernel's largest matrix instruction."""
+    return max((form.shape[0] for form in _forms(subject)), default=TILE)
 
 
 def accumulators(subject: Subject) -> tuple[str, ...]:
     """Types in which the kernel's matrix instructions accumulate."""
-    forms = [matrix_form(inst) for inst in subject.insts.values() if Kind.MATRIX in inst.kind]
-    return tuple(sorted({form.result for form in forms if form is not None}))
+    return tuple(sorted({form.result for form in _forms(subject)}))
+
+
+def _forms(subject: Subject) -> list[MatrixForm]:
+    forms = (matrix_form(inst) for inst in subject.insts.values() if Kind.MATRIX in inst.kind)
+    return [form for form in forms if form is not None]
 
 
 def tolerated(

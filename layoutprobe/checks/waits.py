@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from layoutprobe.checks.base import Check
-from layoutprobe.checks.matrix_hazard import BACK_TO_BACK, hazards
-from layoutprobe.checks.races import missing_barriers
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.observe.counters import spelled, waits
@@ -15,6 +13,8 @@ from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.matrix_hazards import BACK_TO_BACK, hazards
+from layoutprobe.trace.missing_barriers import missing_barriers
 from layoutprobe.trace.places import register, site, where
 from layoutprobe.trace.subject import Subject
 

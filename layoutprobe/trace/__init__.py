@@ -2,16 +2,18 @@
 
 To be read in this order:
 
-    subject        one kernel at one size, and the runs of it that anybody may ask for
-    problem        the contract's matrix product
-    operands       what A and B of every matrix instruction held, as elements of that product
-    accumulators   where every D is stored
-    analysis       both together, held against the law of the product
-    culprits       which of A, B and D is to blame, and why
-    copies         operands whose copies in other lanes differ
-    load_path      the loads and stores that a wrong value passed through
-    places         how findings say where
-    findings       culprits and differing copies in words
-    lds_tiles      how tiles lie in LDS
-    gemm_faults    what known faults make of a product's values
+    subject           one kernel at one size, and the runs of it that anybody may ask for
+    problem           the contract's matrix product
+    operands          what A and B of every matrix instruction held, as elements of that product
+    accumulators      where every D is stored
+    analysis          both together, held against the law of the product
+    culprits          which of A, B and D is to blame, and why
+    copies            operands whose copies in other lanes differ
+    load_path         the loads and stores that a wrong value passed through
+    places            how findings say where
+    findings          culprits and differing copies in words
+    lds_tiles         how tiles lie in LDS
+    missing_barriers  races by the barrier that is missing
+    matrix_hazards    results of matrix instructions that are taken too early
+    gemm_faults       what known faults make of a product's values
 """

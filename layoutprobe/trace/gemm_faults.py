@@ -16,7 +16,9 @@ Doubles = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 TILE = 16
-_STEPS = (16, 32, 64)
+"""Rows and columns of a tile where no matrix instruction says otherwise."""
+_STEPS = (1, 2, 4)
+"""K steps that a loop may leave out or repeat, in tiles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,7 @@ class Product:
         a, b: factors.
         c: what is added; None where nothing is.
         alpha, beta: scalars.
+        tile: rows, and columns, of a matrix instruction's D.
     """
 
     a: Doubles
@@ -34,6 +37,7 @@ class Product:
     c: Doubles | None
     alpha: float
     beta: float
+    tile: int = TILE
 
     __repr__ = brief
 
@@ -53,25 +57,24 @@ class Product:
         return terms, added
 
 
-def transposed_tiles(matrix: Doubles) -> Doubles:
-    """Every 16 x 16 tile transposed in place; beyond the edge there are zeros."""
+def transposed_tiles(matrix: Doubles, tile: int = TILE) -> Doubles:
+    """Every tile transposed in place; beyond the edge there are zeros."""
     *lead, rows, cols = matrix.shape
-    tall, wide = -(-rows // TILE) * TILE, -(-cols // TILE) * TILE
+    tall, wide = -(-rows // tile) * tile, -(-cols // tile) * tile
     padded = np.zeros((*lead, tall, wide))
     padded[..., :rows, :cols] = matrix
-    tiles = padded.reshape(*lead, tall // TILE, TILE, wide // TILE, TILE)
+    tiles = padded.reshape(*lead, tall // tile, tile, wide // tile, tile)
     return np.asarray(np.swapaxes(tiles, -3, -1).reshape(*lead, tall, wide)[..., :rows, :cols])
 
 
 def known_faults(p: Product) -> Iterator[tuple[str, Doubles]]:
     """Sentences, and the result that a kernel with that fault computes."""
     depth = p.a.shape[-1]
-    yield "every 16 x 16 tile of A is transposed", p.of(transposed_tiles(p.a), p.b)
-    yield "every 16 x 16 tile of B is transposed", p.of(p.a, transposed_tiles(p.b))
-    yield (
-        "every 16 x 16 tile of A and of B is transposed",
-        p.of(transposed_tiles(p.a), transposed_tiles(p.b)),
-    )
+    tiles = f"every {p.tile} x {p.tile} tile"
+    turned_a, turned_b = (transposed_tiles(factor, p.tile) for factor in (p.a, p.b))
+    yield f"{tiles} of A is transposed", p.of(turned_a, p.b)
+    yield f"{tiles} of B is transposed", p.of(p.a, turned_b)
+    yield f"{tiles} of A and of B is transposed", p.of(turned_a, turned_b)
     if p.c is not None and p.beta:
         yield "beta * C is missing", p.alpha * (p.a @ p.b)
         yield "C is added without beta", p.alpha * (p.a @ p.b) + p.c
@@ -79,8 +82,8 @@ def known_faults(p: Product) -> Iterator[tuple[str, Doubles]]:
     added = 0.0 if p.c is None or not p.beta else p.beta * p.c
     if p.alpha != 1:
         yield "alpha is missing", p.a @ p.b + added
-    tail = depth % TILE
-    lengths = dict.fromkeys([*([tail] if tail else []), *(s for s in _STEPS if s < depth)])
+    tail = depth % p.tile
+    lengths = dict.fromkeys([*([tail] if tail else []), *(s * p.tile for s in _STEPS if s * p.tile < depth)])
     for length in lengths:
         yield f"the last {length} of {depth} k are missing", p.of(p.a[..., :-length], p.b[..., :-length, :])
         yield f"the first {length} of {depth} k are missing", p.of(p.a[..., length:], p.b[..., length:, :])
@@ -93,13 +96,17 @@ def known_faults(p: Product) -> Iterator[tuple[str, Doubles]]:
     product = p.alpha * (p.a @ p.b)
     if product.shape[-1] == product.shape[-2]:
         yield "C is stored transposed", np.swapaxes(product, -1, -2) + added
-    yield "half-waves store 8 consecutive rows, as on another generation", _rows_apart(product) + added
+    if p.tile == 16:
+        yield (
+            "half-waves store 8 consecutive rows, as on another generation",
+            _rows_apart_of_16(product) + added,
+        )
 
 
-def _rows_apart(value: Doubles) -> Doubles:
+def _rows_apart_of_16(value: Doubles) -> Doubles:
     """Row 2v + h of every tile stored to row v + 8h; only meaningful for whole tiles."""
     rows = np.arange(value.shape[-2])
-    inside = rows % TILE
+    inside = rows % 16
     source = rows - inside + inside % 8 * 2 + inside // 8
     return np.asarray(value[..., np.minimum(source, value.shape[-2] - 1), :])
 
@@ -109,10 +116,10 @@ def words_for(p: Product, observed: Doubles, wrong: Mask, bound: Doubles | float
     for sentence, predicted in known_faults(p):
         if not (np.abs(observed - predicted) > bound).any():
             return sentence
-    return where_wrong(wrong)
+    return where_wrong(wrong, p.tile)
 
 
-def where_wrong(wrong: Mask) -> str:
+def where_wrong(wrong: Mask, tile: int = TILE) -> str:
     """Where the wrong elements lie, in words."""
     share = wrong.mean()
     if share == 1:
@@ -120,18 +127,18 @@ def where_wrong(wrong: Mask) -> str:
     flat = np.any(wrong.reshape(-1, *wrong.shape[-2:]), axis=0) if wrong.ndim > 1 else wrong[None]
     rows, cols = np.flatnonzero(flat.any(axis=1)), np.flatnonzero(flat.any(axis=0))
     for name, lines, extent in (("rows", rows, flat.shape[0]), ("columns", cols, flat.shape[1])):
-        if lines.size < extent and lines[-1] == extent - 1 and lines[0] >= extent // TILE * TILE:
+        if lines.size < extent and lines[-1] == extent - 1 and lines[0] >= extent // tile * tile:
             count = extent - int(lines[0])
             lasts = f"{count} {name} are" if count > 1 else f"{name[:-1]} is"
-            return f"only the last {lasts} wrong, beyond the last whole tile of 16"
+            return f"only the last {lasts} wrong, beyond the last whole tile of {tile}"
     for name, lines, extent in (("row", rows, flat.shape[0]), ("column", cols, flat.shape[1])):
-        classes = np.unique(lines % TILE)
+        classes = np.unique(lines % tile)
         if (
-            extent > TILE
-            and classes.size < TILE
-            and lines.size == np.isin(np.arange(extent) % TILE, classes).sum()
+            extent > tile
+            and classes.size < tile
+            and lines.size == np.isin(np.arange(extent) % tile, classes).sum()
         ):
-            return f"wrong in every tile of 16 in {name}s {', '.join(map(str, classes))}"
+            return f"wrong in every tile of {tile} in {name}s {', '.join(map(str, classes))}"
     return f"wrong: {region(wrong)}" if share < 0.9 else "nearly all elements are wrong"
 
 

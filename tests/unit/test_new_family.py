@@ -22,7 +22,6 @@ from layoutprobe.arch.fragments import Fragment, indices
 from layoutprobe.arch.isa import IdRegister, LaunchAbi, MatrixHazard
 from layoutprobe.arch.lds import LdsModel, runs
 from layoutprobe.arch.registers import Resources, VgprFile
-from layoutprobe.checks.matrix_hazard import too_early
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import CodeObjectError, UsageError
 from layoutprobe.isa.decode import decode_one
@@ -33,6 +32,7 @@ from layoutprobe.numbers import element_type
 from layoutprobe.observe.cycles import cycles
 from layoutprobe.semantics.alone import execute
 from layoutprobe.semantics.wmma import form_of
+from layoutprobe.trace.matrix_hazards import too_early
 
 Words = NDArray[np.uint32]
 Place = Callable[[int, int, int], tuple[int, int]]
