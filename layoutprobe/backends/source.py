@@ -142,6 +142,10 @@ class Recorder:
         return tuple(asked.values())
 
 
+class NotRecordedError(UsageError):
+    """The capture file has no run that was fed the same."""
+
+
 class Replay:
     """Answers requests out of a capture file.
 
@@ -169,7 +173,7 @@ class Replay:
         """The recorded run that was fed the very same.
 
         Raises:
-            UsageError: there is none in the file; says what is.
+            NotRecordedError: there is none in the file; says what is.
         """
         found = self._captures.get(
             same_question(request.probe, request.arch, request.parameters, request.inputs)
@@ -178,7 +182,7 @@ class Replay:
             return found
         asked = said(request.probe, request.arch, request.parameters)
         recorded = dict.fromkeys(said(one.probe, one.arch, one.parameters) for one in self.file.captures)
-        raise UsageError(
+        raise NotRecordedError(
             f"the capture file has no run of {asked} with these inputs",
             where={"file": self.file.path},
             expected=asked,

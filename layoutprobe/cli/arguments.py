@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from layoutprobe.cli.help import Help
 from layoutprobe.cli.terminal import printing
 from layoutprobe.errors import UsageError
 from layoutprobe.render.formats import names, suffixes
@@ -27,7 +28,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *, epilog: str | None = None, **options: Any) -> None:
         """The parser; `epilog` are examples, other options are argparse's."""
         super().__init__(
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
             allow_abbrev=False,
             add_help=False,
             epilog="\n".join(filter(None, (epilog, EXIT_CODES))),
@@ -90,7 +91,10 @@ def add_output(group: argparse.ArgumentParser | argparse._ArgumentGroup, subject
     """--format and --output, as the registry of formats has them for a subject."""
     default, *_ = names(subject)
     group.add_argument(
-        "--format", choices=names(subject), help=f"default: by the suffix of --output, else {default}"
+        "--format",
+        metavar="NAME",
+        choices=names(subject),
+        help=f"{', '.join(names(subject))}; default: by the suffix of --output, else {default}",
     )
     known = ", ".join(f".{suffix}" for suffix in suffixes(subject))
     group.add_argument(

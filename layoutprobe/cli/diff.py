@@ -32,7 +32,7 @@ def _add_options(command: Parser) -> None:
         command.add_argument(
             name,
             metavar="X" if name == "first" else "Y",
-            help="INSTRUCTION[@TARGET][:WAVE][/OPSEL], TARGET, or a capture file",
+            help="an instruction, NAME[@TARGET][:WAVE][/OPSEL], a target, or a capture file",
         )
     add_source_options(command)
     add_compiler_option(command)

@@ -19,7 +19,11 @@ def add_target_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--arch", metavar="TARGET", help="target (default: the one that is emulated)")
     command.add_argument("--wave", type=int, choices=(32, 64), help="lanes of a wave (default 32)")
     command.add_argument(
-        "--opsel", type=int, choices=range(8), help="op_sel; 4: upper half of 16-bit C and D"
+        "--opsel",
+        metavar="N",
+        type=int,
+        choices=range(8),
+        help="op_sel, 0 to 7; 4: upper half of 16-bit C and D",
     )
     add_source_options(command)
     add_compiler_option(command)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch import MatrixForm, find
 from layoutprobe.arch.base import Arch
-from layoutprobe.backends.source import Request, Source, chosen
+from layoutprobe.backends.source import NotRecordedError, Request, Source, chosen
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.errors import ProbeError, UsageError
@@ -169,7 +169,9 @@ def attempted(name: str, look: Callable[[], Case]) -> Case:
 
 
 def said(error: ProbeError) -> str:
-    """An error in one line."""
+    """An error in one line; of a run that is missing, not what the file has instead, case by case."""
+    if isinstance(error, NotRecordedError):
+        return error.what
     where = ", ".join(f"{name} {value}" for name, value in error.where.items())
     parts = [error.what, where, error.observed or ""]
     return ": ".join(" ".join(part.split()) for part in parts if part)

@@ -54,7 +54,7 @@ def test_a_format_from_outside_works_on_the_command_line(
     assert capsysbinary.readouterr().out == raw
     assert main(["dump", "--help"]) == 0
     said = " ".join(capsysbinary.readouterr().out.decode().split())
-    assert "json,csv,svg,html,shout,bits" in said
+    assert "json, csv, svg, html, shout, bits;" in said
     assert ".loud, .louder, .bin" in said
     assert main(["layout", "v_wmma_f32_16x16x16_f16", "--format", "shout"]) == 2, "of one subject only"
 

@@ -295,6 +295,9 @@ def test_a_card_that_takes_the_process_with_it_leaves_a_whole_bundle(
     assert verdicts.pop(LAST) == "undecided"
     assert set(verdicts.values()) == {"agree"}
     assert "the capture file has no run of" in report["experiments"][-1]["answer"]
+    said = json.dumps(report["experiments"][-1])
+    assert "file " + str(tmp_path) not in said, "what the file has instead is not told again in every case"
+    assert "; ..." not in said
 
 
 @pytest.mark.parametrize("write", [1, 3])
