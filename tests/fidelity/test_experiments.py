@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from fidelity import cards
 from fidelity.cards import Card, Words, cycles_of
+from layoutprobe.arch import ARCHES
 from layoutprobe.arch.lds import Phases
 from layoutprobe.backends.source import Live
 from layoutprobe.fidelity.examine import examine
@@ -202,7 +204,8 @@ def test_costs_that_are_not_the_models_differ() -> None:
     assert "phases as the model has them, but" in outcome.answer
 
 
-def test_where_there_are_no_rules_the_phases_are_only_said() -> None:
+def test_where_there_are_no_rules_the_phases_are_only_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ARCHES, "gfx1100", replace(ARCHES["gfx1100"], lds=None))
     report = examine("gfx1100", Live(Card()), (BY_NAME["LDS phases"],))
     (outcome,) = report.outcomes
     assert {case.verdict for case in outcome.cases} == {"not applicable"}
@@ -215,7 +218,7 @@ def test_where_there_are_no_rules_the_phases_are_only_said() -> None:
 
 @pytest.mark.parametrize(
     ("arch", "lacks"),
-    [("gfx1100", {"LDS phases"}), ("gfx1200", {"half-wave copies", "op_sel of 16-bit results"})],
+    [("gfx1100", {"sums"}), ("gfx1200", {"half-wave copies", "op_sel of 16-bit results", "sums"})],
 )
 def test_other_targets_are_asked_what_applies_to_them(arch: str, lacks: set[str]) -> None:
     """But for LDS phases of RDNA4, whose kernel the fake clock does not read, and layouts, which take long."""
