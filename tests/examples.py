@@ -1,13 +1,26 @@
-"""How many inputs hypothesis tries."""
+"""How much is tried: the quick profile for a desk, everything in CI and with HYPOTHESIS_PROFILE=thorough."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from hypothesis import settings
 
 THOROUGH = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 1
 """Factor of the numbers that the tests name."""
+WHOLE = THOROUGH > 1 or bool(os.environ.get("CI"))
+"""Every member of a large family of like cases; otherwise one of each class."""
+
+
+Case = TypeVar("Case")
+
+
+def one_of_each(cases: Iterable[Case], class_of: Callable[[Case], object]) -> list[Case]:
+    """All cases in CI and when thorough; else the first of each class."""
+    listed = list(cases)
+    return listed if WHOLE else list({class_of(case): case for case in reversed(listed)}.values())[::-1]
 
 
 def examples(count: int) -> settings:
