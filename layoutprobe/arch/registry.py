@@ -24,7 +24,7 @@ def register(*targets: Arch) -> None:
     """Add targets; everything that asks for a target knows them from then on.
 
     Raises:
-        UsageError: there is a target of that name.
+        UsageError: there is another target of that name.
     """
     for target in targets:
         if TARGETS.get(target.name) is target:

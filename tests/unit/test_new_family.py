@@ -146,7 +146,7 @@ def test_the_target_is_found_and_no_other_may_have_its_name() -> None:
     assert arch.find("made100") is MADE
     assert "made100" in arch.ARCHES
     with pytest.raises(UsageError, match="two targets named 'made100'"):
-        arch.register(MADE)
+        arch.register(replace(MADE))
 
 
 def test_occupancy_follows_its_registers() -> None:
