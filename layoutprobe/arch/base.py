@@ -26,7 +26,7 @@ class Arch:
         lds_bytes: LDS that one workgroup may have.
         lds_banks: dword banks.
         sources: where the facts come from, by attribute.
-        matrix: all matrix instructions by mnemonic, in the order of their opcodes.
+        matrix: all matrix instructions by their spelling, in the order of their opcodes.
         probed: element type of A and B -> the matrix instruction that the layout probes execute.
         isa: how its code is read, and what the code must obey; None where it is not known here.
         resources: what its waves share; None where it is not known here.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from layoutprobe.arch import gfx9
+from collections.abc import Mapping
+
+from layoutprobe.arch import gfx9, mfma
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.lds import LdsModel, Phases, lanes, runs
+from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.registers import KIB, Resources, VgprFile
 
 
@@ -78,7 +81,13 @@ _GFX950 = _model(
 )
 
 
-def _isa(title: str, prefix: str, generic: tuple[str, ...], absent: frozenset[str]) -> Isa:
+def _isa(
+    title: str,
+    prefix: str,
+    generic: tuple[str, ...],
+    absent: frozenset[str],
+    matrix: Mapping[str, MatrixForm],
+) -> Isa:
     return Isa(
         title=title,
         encodings=gfx9.encodings(absent),
@@ -86,13 +95,13 @@ def _isa(title: str, prefix: str, generic: tuple[str, ...], absent: frozenset[st
         generic=generic,
         counting=gfx9.COUNTING,
         launch=gfx9.LAUNCH,
-        matrix={},
+        matrix=matrix,
         split_barrier=False,
     )
 
 
-CDNA3 = _isa("CDNA3", "gfx94", ("gfx9-4-generic",), gfx9.ABSENT_942)
-CDNA4 = _isa("CDNA4", "gfx95", (), gfx9.ABSENT_950)
+CDNA3 = _isa("CDNA3", "gfx94", ("gfx9-4-generic",), gfx9.ABSENT_942, mfma.CDNA3)
+CDNA4 = _isa("CDNA4", "gfx95", (), gfx9.ABSENT_950, mfma.CDNA4)
 
 
 def _target(
@@ -107,9 +116,11 @@ def _target(
         resources=_resources(lds),
         lds=model,
         isa=isa,
+        matrix=isa.matrix if isa else {},
         emulated=False,
         facts_only=True,
         sources={
+            "matrix": "see arch/mfma.py; mnemonics: clang 22.1.8 assembles them",
             "lds_bytes": "clang 22.1.8 refuses one byte more",
             "lds_banks": "SHARK, docs/empirical-lds; gfx90a: assumed as gfx942",
             "resources": "LLVM 22, AMDGPUBaseInfo.cpp and GCNProcessors.td",

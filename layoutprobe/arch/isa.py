@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from layoutprobe.arch.matrix import MatrixForm
 
@@ -198,7 +199,7 @@ class Isa:
         generic: LLVM's names for all processors that have it.
         counting: wait counters.
         launch: the state in which a wave starts.
-        matrix: matrix instructions by mnemonic.
+        matrix: matrix instructions by their spelling.
         split_barrier: a wave arrives at a barrier with one instruction and waits there with another.
         hazards: what the code itself must keep apart.
     """
@@ -212,6 +213,18 @@ class Isa:
     matrix: Mapping[str, MatrixForm]
     split_barrier: bool
     hazards: tuple[MatrixHazard, ...] = field(default_factory=tuple)
+
+    def form(self, name: str, mods: Mapping[str, int]) -> MatrixForm | None:
+        """The matrix instruction of that mnemonic that the encoded modifiers choose; None where there is none."""
+        forms = self._forms.get(name, [])
+        return forms[0] if len(forms) == 1 else next((form for form in forms if form.selected(mods)), None)
+
+    @cached_property
+    def _forms(self) -> Mapping[str, list[MatrixForm]]:
+        found: dict[str, list[MatrixForm]] = {}
+        for form in self.matrix.values():
+            found.setdefault(form.name, []).append(form)
+        return found
 
     def executes(self, target: str) -> bool:
         """The processor of that name has it, known here or not."""

@@ -11,19 +11,42 @@ import numpy as np
 from layoutprobe.arch.fragments import Fragment
 from layoutprobe.errors import UsageError
 from layoutprobe.numbers import element_type
-from layoutprobe.numbers.sums import SumRule
+from layoutprobe.numbers.sums import Sum, SumRule
 
 Fragments = Mapping[str, Fragment]
-"""Of "A", "B", "C", "D" and, where A is sparse, "index"."""
+"""Of "A", "B", "C", "D"; where A is sparse "index"; where there are scales "scale A" and "scale B"."""
+
+
+SCALED = 32
+"""Neighbouring k that share a scale (OCP Microscaling Formats 1.0)."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What decides between layouts of one instruction: as one number, and as decoded modifiers.
+
+    Attributes:
+        number: decoded modifiers -> the number, which counts as op_sel.
+        mods: the inverse.
+    """
+
+    number: Callable[[Mapping[str, int]], int]
+    mods: Callable[[int], Mapping[str, int]]
+
+
+OPSEL = Choice(lambda mods: mods.get("opsel", 0), lambda opsel: {"opsel": opsel})
+"""op_sel itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixForm:
     """One matrix instruction: D = A * B + C, or D += A * B with a sparse A.
 
+    Where modifiers say of which types A and B are, each pair is a form of its own.
+
     Attributes:
         name: mnemonic.
-        a, b: element types of A and of B. On RDNA4 and on NVIDIA's cards fp8 and bf8 are OCP's.
+        a, b: element types of A and of B. fp8 and bf8 are OCP's, CDNA3's are called fp8_fnuz and bf8_fnuz.
         result: element type of C and D.
         shape: (M, N, K); K is the dense one.
         layout: (the form, lanes of a wave, op_sel) -> where the documents put each element.
@@ -36,6 +59,13 @@ class MatrixForm:
         modifiers: signs of integers, and clamp, are modifiers of it rather than parts of its name.
         language: of the probe that executes it: "hip" or "cuda".
         sums: how the unit is published to add products; None where nothing of that kind is.
+        select: decoded modifiers that tell this form from others of its mnemonic.
+        written: those that assemblers write, as they write them.
+        choice: what counts as op_sel: a half, an index set, bytes of scales.
+        scaled: two more operands hold scales, one for each block of A's and of B's k. What counts as op_sel
+            is the byte of A's, and four times that of B's.
+        broadcasts: operands whose blocks or lanes a modifier rearranges: "A" (cbsz, abid), "B" (blgp).
+        adds: arithmetic -> how the emulator adds products, where it is one of these rules.
     """
 
     name: str
@@ -53,11 +83,36 @@ class MatrixForm:
     modifiers: bool = True
     language: str = "hip"
     sums: SumRule | None = None
+    select: Mapping[str, int] = field(default_factory=dict)
+    written: str = ""
+    choice: Choice = OPSEL
+    scaled: bool = False
+    broadcasts: str = ""
+    adds: Mapping[str, Sum] = field(default_factory=dict)
+
+    @property
+    def spelling(self) -> str:
+        """Mnemonic, and the modifiers that choose this form, as assemblers write them."""
+        return self.name + self.written
+
+    def selected(self, mods: Mapping[str, int]) -> bool:
+        """Whether these decoded modifiers choose this form among those of its mnemonic."""
+        return all(mods.get(name, 0) == value for name, value in self.select.items())
+
+    def chosen(self, opsel: int) -> dict[str, int]:
+        """Decoded modifiers that choose this form and that op_sel; those that are not 0."""
+        mods = {**self.select, **self.choice.mods(opsel)}
+        return {name: value for name, value in mods.items() if value}
 
     @property
     def bits(self) -> int:
-        """Width of an element of A and B."""
+        """Width of an element of A; of most instructions of B, too."""
         return element_type(self.a).bits
+
+    @property
+    def b_bits(self) -> int:
+        """Width of an element of B."""
+        return element_type(self.b).bits
 
     @property
     def result_bits(self) -> int:
@@ -74,7 +129,7 @@ class MatrixForm:
         return self.op_sel.get(wave, (0,))
 
     def fragments(self, wave: int, opsel: int = 0) -> Fragments:
-        """Documented fragments of "A", "B", "C", "D" and, if sparse, "index".
+        """Documented fragments of "A", "B", "C", "D", if sparse "index", and if scaled "scale A", "scale B".
 
         Raises:
             UsageError: no wave of that size executes it, or it takes no such op_sel.
@@ -105,5 +160,5 @@ def _fragments(form: MatrixForm, wave: int, opsel: int) -> Fragments:
 
 
 def by_name(*forms: MatrixForm) -> Mapping[str, MatrixForm]:
-    """A table of forms."""
-    return {form.name: form for form in forms}
+    """A table of forms, by their spelling."""
+    return {form.spelling: form for form in forms}

@@ -36,9 +36,9 @@ def register(*targets: Arch) -> None:
             ARCHES[target.name] = target
         if target.isa is not None and target.isa not in _ISAS:
             _ISAS.append(target.isa)
-        for name, form in target.matrix.items():
-            known = _FORMS.get(name, ())
-            _FORMS[name] = known if form in known else (*known, form)
+        for form in target.matrix.values():
+            known = _FORMS.get(form.name, ())
+            _FORMS[form.name] = known if form in known else (*known, form)
 
 
 def find(name: str) -> Arch:
@@ -106,7 +106,7 @@ def readable() -> list[str]:
 
 
 def matrix_forms(name: str) -> tuple[MatrixForm, ...]:
-    """The matrix instructions of that mnemonic: families may share one, and differ in its operands."""
+    """The forms of that mnemonic: families may share one and differ in its operands, modifiers choose others."""
     if name not in _FORMS:
         plugins.load()
     return _FORMS.get(name, ())

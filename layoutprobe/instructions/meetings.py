@@ -20,6 +20,7 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.semantics import execute
 from layoutprobe.semantics.wmma import form_of
+from layoutprobe.solver.hotsets import Execute
 from layoutprobe.solver.interaction import Interaction
 
 Words = NDArray[np.uint32]
@@ -54,21 +55,31 @@ def interaction_of(inst: Inst, lanes: int) -> Interaction:
 
 @cache
 def _solved(form: MatrixForm, lanes: int) -> Interaction:
-    return interaction_by(Variant(form, "", lanes), partial(_execute, form, lanes)).by_register()
+    variant = Variant(form, "", lanes)
+    return interaction_by(variant, executed_alone(variant)).by_register()
 
 
-def _execute(form: MatrixForm, lanes: int, fed: Mapping[str, Words]) -> Words:
+def executed_alone(variant: Variant) -> Execute:
+    """What executes the instruction of a variant on registers, without a kernel."""
+    return partial(_execute, variant)
+
+
+def _execute(variant: Variant, fed: Mapping[str, Words]) -> Words:
     """D of one instruction; all uint32 [wave, vgpr, lane]."""
-    parts = [fed[name] for name in ("a", "b", "c", "old")]
-    operands = []
-    at = 0
-    for part in parts:
-        count = part.shape[1]
-        operands.append(Operand("v", at, count, 32 * count))
+    form = variant.form
+    names = ["a", "b", "index", "c"] if form.sparse else ["a", "b", "c", "old"]
+    names += ["scale_a", "scale_b"] if form.scaled else []
+    operands, at = {}, 0
+    for name in names:
+        count = fed[name].shape[1]
+        operands[name] = Operand("v", at, count, 32 * count)
         at += count
-    inst = Inst(0, 8, form.name, "VOP3P", (operands[3],), tuple(operands[:3]))
-    vgprs = execute(inst, np.concatenate(parts, axis=1).transpose(1, 0, 2))
-    return np.ascontiguousarray(vgprs[operands[3].index :].transpose(1, 0, 2))
+    target = operands.pop("c" if form.sparse else "old")
+    mods = form.chosen(variant.opsel)
+    inst = Inst(0, 8, form.name, "VOP3P", (target,), tuple(operands.values()), mods)
+    vgprs = execute(inst, np.concatenate([fed[name] for name in names], axis=1).transpose(1, 0, 2))
+    found = vgprs[target.index : target.index + target.regs]
+    return np.ascontiguousarray(found.transpose(1, 0, 2))
 
 
-__all__ = ["element_types", "interaction_of"]
+__all__ = ["element_types", "executed_alone", "interaction_of"]

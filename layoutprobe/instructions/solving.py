@@ -25,7 +25,8 @@ def extents_of(variant: Variant) -> Extents:
 
 def solved_by(variant: Variant, execute: Execute) -> Interaction:
     """What executions of a variant show, with the solver's own names."""
-    return solve_instruction(extents_of(variant), variant.form.shape, execute)
+    form = variant.form
+    return solve_instruction(extents_of(variant), form.shape, execute, form.blocks)
 
 
 def interaction_by(variant: Variant, execute: Execute) -> Interaction:

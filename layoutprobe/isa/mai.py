@@ -1,7 +1,7 @@
 """Matrix instructions of GFX9 (VOP3P-MAI): raw fields -> instruction.
 
 CDNA3 ISA guide, "VOP3P-MAI": bits of their own say which operands are AccVGPRs (`acc_cd` C and D together,
-`acc` A and B), and how A and B are rearranged (`cbsz`, `abid`, `blgp`).
+`acc` A and B), and how A and B are rearranged or of which types they are (`cbsz`, `abid`, `blgp`).
 """
 
 from __future__ import annotations
@@ -17,32 +17,27 @@ CLASS = "VOP3P_MFMA"
 ENCODING = "MAI"
 """As `Inst.encoding` names it; LLVM calls it so too."""
 
-_BY_FORMAT = "f8f6f4"
-_FORMAT_REGISTERS = {0: 8, 1: 8, 2: 6, 3: 6, 4: 4}
-"""cbsz says which format A has, blgp which B has: fp8, bf8, fp6, bf6, fp4, of each 32 elements a lane."""
-
 
 def _matrix(f: Fields) -> Inst:
     names = ("src0", "src1", "src2")
     dst, sources = f.operand("vdst"), [f.operand(name) for name in names]
     if any(source.kind != "v" for source in sources[:2]):
         raise ValueError("A or B of a matrix instruction is no vector register")
-    form = f.dialect.isa.matrix.get(f.name)
-    if form is not None and _BY_FORMAT not in f.name:
-        vgprs = form.vgprs(f.mask_bits)
-        dst = _wide(dst, vgprs["D"])
-        operands = ("A", "B", "index" if form.sparse else "C")
-        sources = [_wide(source, vgprs[name]) for name, source in zip(operands, sources, strict=True)]
-    if _BY_FORMAT in f.name:
-        for at, field in enumerate(("cbsz", "blgp")):
-            sources[at] = _wide(sources[at], _FORMAT_REGISTERS[f.mod(field)])
+    mods = {name: f.mod(name) for name in ("cbsz", "abid", "blgp")}
+    form = f.dialect.isa.form(f.name, mods)
+    if form is None:
+        raise ValueError("no matrix instruction of the target, or not with these modifiers")
+    vgprs = form.vgprs(f.mask_bits)
+    dst = _wide(dst, vgprs["D"])
+    operands = ("A", "B", "index" if form.sparse else "C")
+    sources = [_wide(source, vgprs[name]) for name, source in zip(operands, sources, strict=True)]
     files = f.mod("acc")
     sources[:2] = [acc(source) if files >> at & 1 else source for at, source in enumerate(sources[:2])]
     if f.mod("acc_cd"):
         dst = acc(dst)
-        if not f.name.startswith("v_smfmac"):  # whose third operand is the index
+        if not form.sparse:  # there it is the index
             sources[2] = acc(sources[2])
-    return f.inst((dst,), tuple(sources), cbsz=f.mod("cbsz"), abid=f.mod("abid"), blgp=f.mod("blgp"))
+    return f.inst((dst,), tuple(sources), **{**mods, **form.select})
 
 
 def _wide(operand: Operand, registers: int) -> Operand:

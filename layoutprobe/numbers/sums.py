@@ -9,7 +9,7 @@ bits are kept, how the rest is cut off, and how many products one step takes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,26 @@ EXPONENTS: tuple[Exponent, ...] = ("factors", "product")
 Cut = Literal["zero", "down", "even"]
 CUTS: tuple[Cut, ...] = ("zero", "down", "even")
 """What becomes of bits that are not kept: dropped (towards zero), floored, or rounded to nearest even."""
+
+Numbers = NDArray[Any]
+
+
+class Sum(Protocol):
+    """How an element of D is added up."""
+
+    def total(self, kinds: tuple[str, str], a: Numbers, b: Numbers, c: Numbers) -> Numbers:
+        """A * B + C.
+
+        Args:
+            kinds: element types of A and of B.
+            a: [run, row, k], numbers.
+            b: [run, k, col], numbers.
+            c: [run, row, col], of the type in which they are added up: float32 or float64.
+
+        Returns:
+            as `c`.
+        """
+
 
 _NONE = np.int64(-(1 << 20))
 """Exponent of a zero: below every other."""

@@ -165,7 +165,9 @@ def multiply(a: Array, b: list[Array]) -> Array:
 
 
 def form_of(inst: Inst) -> MatrixForm:
-    """The instruction of that name and with so many registers of A and D, by which families differ.
+    """The instruction of that name, those modifiers, and so many registers of A and D.
+
+    By registers families differ. What asks for most modifiers is meant.
 
     Raises:
         UnsupportedFormError: no family has it.

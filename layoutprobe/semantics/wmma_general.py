@@ -16,13 +16,13 @@ from functools import cache
 import numpy as np
 
 from layoutprobe.arch.fragments import DWORD, Fragment, Ints
-from layoutprobe.arch.matrix import Fragments, MatrixForm
+from layoutprobe.arch.matrix import SCALED, Fragments, MatrixForm
 from layoutprobe.brief import brief
-from layoutprobe.isa.inst import VGPR0, Inst, Operand
+from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
-from layoutprobe.semantics import silicon
+from layoutprobe.semantics import mai, silicon
 from layoutprobe.semantics.operands import constant_bits, settle
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError
 
@@ -119,6 +119,17 @@ def _insert(words: Array, vgpr: Ints, lane: Ints, values: Array, mask: int) -> N
     words[vgpr, :, lane] = kept | values.astype(np.uint32) & np.uint32(mask & 0xFFFFFFFF)
 
 
+def first_row(c: Cohort, operand: Operand) -> int:
+    """Where in the register file an operand begins: AccVGPRs lie behind the VGPRs."""
+    return operand.index
+
+
+def rows_of(c: Cohort, registers: Array, operand: Operand, count: int) -> Array:
+    """Registers of an operand: [vgpr, wave, lane], no copy."""
+    first = first_row(c, operand)
+    return registers[first : first + count]
+
+
 @dataclass(frozen=True)
 class Source:
     """A or B of an instruction: registers, and how raw elements become numbers.
@@ -131,9 +142,9 @@ class Source:
     operand: Operand
     kind: str
 
-    def words(self, registers: Array, fragment: Fragment) -> Array:
-        """The registers: [vgpr, wave, lane]."""
-        return registers[self.operand.index : self.operand.index + fragment.vgprs]
+    def words(self, c: Cohort, registers: Array, fragment: Fragment) -> Array:
+        """The registers, or their undefined bits: [vgpr, wave, lane]."""
+        return rows_of(c, registers, self.operand, fragment.vgprs)
 
     def numbers(self, raw: Array, fragment: Fragment, copy: int) -> Array:
         """float32, or float64 for integers, which are exact there: [wave, row, col]."""
@@ -169,39 +180,55 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
     Raises:
         UnsupportedFormError: modifiers without a documented meaning.
     """
+    inst = mai.negated(form, inst)
     _refuse(form, inst)
-    target, opsel = inst.dst[0], inst.mods.get("opsel", 0)
+    target, opsel, moved = inst.dst[0], form.choice.number(inst.mods), mai.broadcast(form, inst.mods)
     a, b = Source(inst.src[0], form.a), Source(inst.src[1], form.b)
     last = inst.src[2]
     addend = target if form.sparse else last
     clamp = bool(inst.mods.get("clamp", 0))
     if not any(opsel in form.opsels(wave) for wave in form.waves):
         raise UnsupportedFormError(f"{inst.name} with op_sel {opsel}")
+    scaled = form.scaled and inst.mods.get("abid", 0) & 1 == 1  # else all scales are 1
 
     def execute(c: Cohort) -> None:
         wave = c.regs.vgprs.shape[2]
-        fragments = form.fragments(wave, opsel)
+        fragments = mai.arranged(form, wave, opsel, moved)
         mode = c.machine.facts.arithmetic
         mode = mode if mode in form.arithmetic else "ieee"
         registers = c.regs.vgprs
-        undefined = _undefined(c, form, fragments, (a, b), addend, last) if c.undef else None
-        index = gather(registers[last.index : last.index + 1], fragments["index"]) if form.sparse else None
+        undefined = _undefined(c, form, fragments, inst, scaled) if c.undef else None
+        index = gather(rows_of(c, registers, last, 1), fragments["index"]) if form.sparse else None
         added = _addend(c, form, fragments["C"], addend)
         total = np.empty_like(added)
         for reading in readings(form, wave):
             rows, copy = reading.rows, reading.copy
-            raw_a = gather(a.words(registers, fragments["A"]), fragments["A"], copy)
+            raw_a = gather(a.words(c, registers, fragments["A"]), fragments["A"], copy)
             left = a.numbers(raw_a, fragments["A"], copy)[:, rows]
             if index is not None:
                 left = dense(left, index[:, rows])
-            raw_b = gather(b.words(registers, fragments["B"]), fragments["B"], copy)
+            raw_b = gather(b.words(c, registers, fragments["B"]), fragments["B"], copy)
             right = b.numbers(raw_b, fragments["B"], copy)
+            if scaled:
+                left = _scaled(c, left, inst.src[3], fragments["scale A"], 2)
+                right = _scaled(c, right, inst.src[4], fragments["scale B"], 1)
             total[:, rows] = by_block(form, left, right, added[:, rows], clamp, mode)
-        scatter(registers[target.index : target.index + fragments["D"].vgprs], fragments["D"], total)
+        scatter(rows_of(c, registers, target, fragments["D"].vgprs), fragments["D"], total)
         if undefined is not None:
             _record(c, target, fragments["D"], undefined)
 
     return execute
+
+
+def _scaled(c: Cohort, numbers: Array, operand: Operand, fragment: Fragment, axis: int) -> Array:
+    """A or B times its scales, exactly; float64 where a scale is not 1. Along an axis k share a scale."""
+    if operand.kind in "va":
+        raw = gather(rows_of(c, c.regs.vgprs, operand, 1), fragment)
+    else:
+        shape = (len(c.waves), *fragment.lane.shape[1:])
+        raw = np.full(shape, constant_bits(operand, DWORD)) >> fragment.shift[0] & 0xFF
+    scales = element_type("e8m0").decode(raw)
+    return numbers if (scales == 1).all() else np.asarray(numbers * np.repeat(scales, SCALED, axis=axis))
 
 
 def by_block(form: MatrixForm, a: Array, b: Array, c: Array, clamp: bool, mode: str) -> Array:
@@ -235,8 +262,8 @@ def dense(kept: Array, index: Array) -> Array:
 def _addend(c: Cohort, form: MatrixForm, fragment: Fragment, operand: Operand) -> Array:
     """Raw elements of C with their sign modifiers, as `gather` has them: [wave, row, col]."""
     width = form.result_bits
-    if operand.kind == "v":
-        raw = gather(c.regs.vgprs[operand.index : operand.index + fragment.vgprs], fragment)
+    if operand.kind in "va":
+        raw = gather(rows_of(c, c.regs.vgprs, operand, fragment.vgprs), fragment)
     else:
         shape = (len(c.waves), *fragment.lane.shape[1:])
         bits = constant_bits(operand, width) & (1 << width) - 1
@@ -255,6 +282,10 @@ def result_bits(form: MatrixForm, a: Array, b: Array, c: Array, clamp: bool, mod
     if form.result == "i32":
         total = np.matmul(a, b).astype(np.int64) + c.view(np.int32)
         return np.asarray(np.clip(total, -(2**31), 2**31 - 1) if clamp else total).astype(np.uint32)
+    if rule := form.adds.get(mode):
+        start = np.ascontiguousarray(c).view(element_type(form.result).storage)
+        summed = rule.total((form.a, form.b), a, b, start)
+        return np.ascontiguousarray(summed).view(c.dtype)
     if form.result == "f32":
         if mode == "silicon":
             return silicon.multiply_add(silicon.Step(form.a), a, b, c)
@@ -272,39 +303,43 @@ def result_bits(form: MatrixForm, a: Array, b: Array, c: Array, clamp: bool, mod
     return element_type(form.result).encode(value).astype(np.uint32)
 
 
-# Definedness: an output is undefined where its row of A, its column of B, its C, or (sparse) an
-# index of its row is.
+# Definedness: an output is undefined where its row of A, its column of B, its C, or an index or a scale of
+# its row or column is.
 
 
-def _undefined(
-    c: Cohort,
-    form: MatrixForm,
-    fragments: Fragments,
-    sources: tuple[Source, Source],
-    addend: Operand,
-    last: Operand,
-) -> Array:
+def _undefined(c: Cohort, form: MatrixForm, fragments: Fragments, inst: Inst, scaled: bool) -> Array:
     """Bool [wave, row, col] of D."""
     shadow = c.shadow.vgprs
-    a, b = sources
-    bad = np.zeros((len(c.waves), *fragments["D"].lane.shape[1:]), np.bool_)
+    target, (a, b, last, *scales) = inst.dst[0], inst.src
+    addend = target if form.sparse else last
+
+    def bad_in(operand: Operand, name: str, copy: int = 0) -> Array:
+        """Undefined bits of each of an operand's elements."""
+        if operand.kind not in "va":
+            return np.zeros((len(c.waves), *fragments[name].lane.shape[1:]), np.uint32)
+        return gather(rows_of(c, shadow, operand, fragments[name].vgprs), fragments[name], copy)
+
+    bad = bad_in(addend, "C") != 0
     for reading in readings(form, shadow.shape[2]):
         rows, copy = reading.rows, reading.copy
-        of_a = gather(a.words(shadow, fragments["A"]), fragments["A"], copy)[:, rows].any(axis=2)
-        of_b = gather(b.words(shadow, fragments["B"]), fragments["B"], copy).any(axis=1)
+        of_a = bad_in(a, "A", copy)[:, rows].any(axis=2)
+        of_b = bad_in(b, "B", copy).any(axis=1)
+        if scaled:
+            of_a = of_a | bad_in(scales[0], "scale A").any(axis=2)
+            of_b = of_b | bad_in(scales[1], "scale B").any(axis=1)
         columns = np.asarray(of_b).reshape(len(c.waves), form.blocks, form.shape[1])
         block = rows // form.shape[0]
-        bad[:, rows] = np.asarray(of_a)[:, :, None] | columns[:, block]
+        bad[:, rows] |= np.asarray(of_a)[:, :, None] | columns[:, block]
     if form.sparse:
-        index = gather(shadow[last.index : last.index + 1], fragments["index"])
-        bad |= np.asarray(index.any(axis=2))[:, :, None]
-    if addend.kind == "v":
-        bad |= gather(shadow[addend.index : addend.index + fragments["C"].vgprs], fragments["C"]) != 0
+        bad |= np.asarray(bad_in(last, "index").any(axis=2))[:, :, None]
     return bad
 
 
 def _record(c: Cohort, target: Operand, fragment: Fragment, undefined: Array) -> None:
-    shadow = c.shadow.vgprs[target.index : target.index + fragment.vgprs]
-    scatter(shadow, fragment, np.where(undefined, _mask(fragment.bits), np.uint64(0)))
-    for register in range(VGPR0 + target.index, VGPR0 + target.index + fragment.vgprs):
+    scatter(
+        rows_of(c, c.shadow.vgprs, target, fragment.vgprs),
+        fragment,
+        np.where(undefined, _mask(fragment.bits), np.uint64(0)),
+    )
+    for register in target.registers():
         settle(c, register)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,10 +66,10 @@ class Extents:
         return alphabet_of(self.types[_registers_of(operand)]).bits
 
     def slots(self, operand: str) -> tuple[int, int, int]:
-        """Lanes, VGPRs and fields of an operand; the VGPRs in pairs where an element fills two."""
+        """Lanes, VGPRs and fields of an operand; VGPRs in groups where these begin with an element."""
         bits = self.bits(operand)
-        fields = max(1, 32 // bits)
-        return self.lanes, self.vgprs[_registers_of(operand)] * 32 // (bits * fields), fields
+        group = lcm(bits, 32)
+        return self.lanes, self.vgprs[_registers_of(operand)] * 32 // group, group // bits
 
     def count(self, operand: str) -> int:
         """Number of slots."""
@@ -136,7 +137,7 @@ class Bench:
         for name, operand in (("a", "A"), ("b", "B"), ("c", "D"), ("old", "D")):
             shape = self.extents.slots(operand)
             nothing = np.zeros((1, self.extents.count(operand)), alphabet_of(self.extents.types[operand]).raw)
-            words = join_fields(slots.get(name, nothing).reshape(-1, *shape))
+            words = join_fields(slots.get(name, nothing).reshape(-1, *shape), self.extents.bits(operand))
             operands[name] = np.ascontiguousarray(np.broadcast_to(words, (waves, *words.shape[1:])))
         if self.extents.sparse:
             del operands["old"]

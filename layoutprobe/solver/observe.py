@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,10 +61,14 @@ class Match:
     __repr__ = brief
 
 
+_WIDTHS = (64, 32, 16, 8, 6, 4)
+
+
 def split_fields(raw: Raw, field_bits: int) -> Raw:
     """Slots [wave, lane, vgpr, field] of a register dump [wave, vgpr, lane].
 
-    An element of 64 bits fills two VGPRs, the low word first; then the third axis counts pairs.
+    Where an element fills two VGPRs or straddles them (64 and 6 bits), the third axis counts groups of VGPRs
+    that begin with an element: pairs, and groups of three.
 
     Raises:
         UsageError: not a register dump, or no such field width.
@@ -74,30 +79,46 @@ def split_fields(raw: Raw, field_bits: int) -> Raw:
             expected="uint32 [wave, vgpr, lane]",
             observed=f"{raw.dtype} with {raw.ndim} axes",
         )
-    if field_bits not in (64, 32, 16, 8, 4):
-        raise UsageError(f"A VGPR has no fields of {field_bits} bits", expected="64, 32, 16, 8 or 4")
-    if field_bits == 64:
-        low, high = (raw[:, word::2].transpose(0, 2, 1).astype(np.uint64) for word in (0, 1))
-        return np.asarray(low | high << np.uint64(32))[..., None]
-    shifts = np.arange(0, 32, field_bits, dtype=np.uint32)
-    mask = np.uint32((1 << field_bits) - 1)
-    fields = (raw.transpose(0, 2, 1)[..., None] >> shifts) & mask
-    return fields.astype(np.uint32, copy=False)
+    if field_bits not in _WIDTHS:
+        raise UsageError(
+            f"A VGPR has no fields of {field_bits} bits",
+            expected=", ".join(str(width) for width in _WIDTHS[:-1]) + f" or {_WIDTHS[-1]}",
+        )
+    count = lcm(field_bits, 32) // 32
+    words = raw.transpose(0, 2, 1).reshape(len(raw), raw.shape[2], -1, count)
+    if count > 1:
+        words = words.astype(np.uint64)
+    fields = [_field(words, low, field_bits) for low in range(0, 32 * count, field_bits)]
+    return np.stack(fields, axis=3).astype(np.uint64 if field_bits == 64 else np.uint32, copy=False)
 
 
-def join_fields(slots: Raw) -> NDArray[np.uint32]:
+def _field(words: Raw, low: int, bits: int) -> Raw:
+    """The bits from `low` on of groups of words, the last axis."""
+    first, shift = divmod(low, 32)
+    value = words[..., first] >> words.dtype.type(shift)
+    if shift + bits > 32:
+        value = value | words[..., first + 1] << words.dtype.type(32 - shift)
+    return np.asarray(value & words.dtype.type((1 << bits) - 1))
+
+
+def join_fields(slots: Raw, field_bits: int = 0) -> NDArray[np.uint32]:
     """Register dump [wave, vgpr, lane] with the given slots [wave, lane, vgpr, field].
 
-    Slots of type uint64 fill two VGPRs each.
+    Args:
+        slots: the inverse of `split_fields`.
+        field_bits: width of a slot; what fills a VGPR unless given.
     """
-    if slots.dtype == np.uint64:
-        halves = np.concatenate([slots, slots >> np.uint64(32)], axis=3).astype(np.uint32)
-        words = halves.reshape(*slots.shape[:2], -1)
-        return np.ascontiguousarray(words.transpose(0, 2, 1))
-    fields = slots.shape[3]
-    shifts = np.arange(0, 32, 32 // fields, dtype=np.uint32)
-    words = np.bitwise_or.reduce(slots.astype(np.uint32) << shifts, axis=3)
-    return np.ascontiguousarray(words.transpose(0, 2, 1)).astype(np.uint32, copy=False)
+    bits = field_bits or 32 // slots.shape[3]
+    count = lcm(bits, 32) // 32
+    words = np.zeros((*slots.shape[:3], count), np.uint64)
+    wide = slots.astype(np.uint64, copy=False)
+    for number in range(slots.shape[3]):
+        first, shift = divmod(number * bits, 32)
+        words[..., first] |= wide[..., number] << np.uint64(shift)
+        if shift + bits > 32:
+            words[..., first + 1] |= wide[..., number] >> np.uint64(32 - shift)
+    flat = words.astype(np.uint32).reshape(*slots.shape[:2], -1)
+    return np.ascontiguousarray(flat.transpose(0, 2, 1))
 
 
 def match_elements(coded: Sequence[tuple[Pattern, str, Raw]], shape: tuple[int, int]) -> Match:

@@ -1,0 +1,131 @@
+"""Sums of products as a chain of fused multiply-adds: D = C, then one product after the other, k ascending.
+
+Each step rounds once, to nearest even. The order is fixed, so that a result does not depend on a library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.numbers.types import element_type
+
+Floats = NDArray[Any]
+
+_SAFE = 300
+"""Between 2**-300 and 2**300 no part of a product of doubles is lost."""
+_SPLIT = 2.0**27 + 1
+
+
+@dataclass(frozen=True)
+class FusedChain:
+    """One fused multiply-add for each k, beginning with the accumulator."""
+
+    def __str__(self) -> str:
+        return "one fused multiply-add for each k, k ascending, beginning with C"
+
+    def total(self, kinds: tuple[str, str], a: Floats, b: Floats, c: Floats) -> Floats:
+        """A * B + C.
+
+        Args:
+            kinds: element types of A and of B.
+            a: [run, row, k], numbers of that type; in float64 any that are exact.
+            b: [run, k, col], the same.
+            c: [run, row, col]; in float32 or float64, which is the type of the accumulator.
+
+        Returns:
+            as `c`.
+        """
+        total = np.ascontiguousarray(c)
+        plain = a.dtype == b.dtype == np.float32 and _exact(kinds)
+        step = _fma64 if c.dtype == np.float64 else _add_exact if plain else _fma32
+        wide = np.float32 if step is _add_exact else np.float64
+        a, b = a.astype(wide, copy=False), b.astype(wide, copy=False)
+        with np.errstate(all="ignore"):
+            for k in range(a.shape[2]):
+                total = step(a[:, :, k, None], b[:, None, k, :], total)
+        return total
+
+
+FUSED = FusedChain()
+
+
+def _exact(kinds: tuple[str, str]) -> bool:
+    """Whether f32 has every product of such numbers."""
+    a, b = (element_type(kind) for kind in kinds)
+    least, most = a.smallest * b.smallest, a.largest * b.largest
+    return a.precision + b.precision <= 24 and least >= 2.0**-149 and most < 2.0**128
+
+
+def _add_exact(a: Floats, b: Floats, c: Floats) -> Floats:
+    return np.asarray(a * b + c)
+
+
+def _fma32(a: Floats, b: Floats, c: Floats) -> Floats:
+    """Of numbers of f32, as doubles: their product is exact, and their sum rounded to odd."""
+    return to_odd(a * b, c.astype(np.float64)).astype(np.float32)
+
+
+def _two_sum(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Sum and error of the sum (Knuth)."""
+    total = x + y
+    there = total - x
+    return total, (x - (total - there)) + (y - there)
+
+
+def to_odd(x: Floats, y: Floats) -> Floats:
+    """x + y as a double; one that is not exact becomes that of its two neighbours whose last bit is odd.
+
+    What is then rounded to a type with fewer bits is rounded as if once (Boldo and Melquiond, "Emulation
+    of FMA and correctly rounded sums", 2008).
+    """
+    total, error = _two_sum(x, y)
+    bits = np.ascontiguousarray(total).view(np.int64)
+    even = (bits & 1 == 0) & (error != 0) & np.isfinite(total)
+    if not even.any():
+        return total
+    away = (error > 0) == (total > 0)
+    return np.asarray(np.where(even, bits + np.where(away, 1, -1), bits).view(np.float64))
+
+
+def _fma64(a: Floats, b: Floats, c: Floats) -> Floats:
+    """Of doubles: exact product and sum as pairs of doubles; fractions where a part could be lost."""
+    a, b, c = np.broadcast_arrays(a, b, c)
+    high = a * b
+    (a1, a2), (b1, b2) = _halves(a), _halves(b)
+    low = ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2
+    upper, lower = _two_sum(c, low)
+    total, rest = _two_sum(high, upper)
+    found = np.asarray(total + to_odd(rest, lower))
+    wild = ~(_tame(a) & _tame(b) & _tame(c))
+    if wild.any():
+        found[wild] = [_exactly(*xyz) for xyz in zip(a[wild], b[wild], c[wild], strict=True)]
+    return found
+
+
+def _halves(x: Floats) -> tuple[Floats, Floats]:
+    """Upper and lower bits of a double (Veltkamp)."""
+    scaled = _SPLIT * x
+    upper = scaled - (scaled - x)
+    return upper, x - upper
+
+
+def _tame(x: Floats) -> NDArray[np.bool_]:
+    size = np.abs(x)
+    return np.asarray((x == 0) | ((size > 2.0**-_SAFE) & (size < 2.0**_SAFE)))
+
+
+def _exactly(a: float, b: float, c: float) -> float:
+    if not np.isfinite([a, b, c]).all():
+        return float(a * b + c)
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    if exact == 0:
+        return float(a * b + c)
+    try:
+        return float(exact)
+    except OverflowError:
+        return float("inf") if exact > 0 else -float("inf")
