@@ -110,7 +110,7 @@ def test_two_weak_patterns_are_strong(capsys: Capsys) -> None:
         (["--matrix", "E"], ["'E'", "A, B, C, D"]),
         (["--lds", "zigzag"], ["'zigzag'", "none, padded, xor, xor-vector"]),
         (["--pattern", "rocwol"], ["'rocwol'", "did you mean", "rowcol"]),
-        (["--pattern", "gone.toml"], ["gone.toml", "No such file"]),
+        (["--pattern", "gone.toml"], ["gone.toml", "no such pattern file"]),
         (["--pattern", "row +"], ["row +"]),
         (["--pattern", "__import__('os')"], ["__import__"]),
         (["--dtype", "f7"], ["'f7'", "f16"]),
