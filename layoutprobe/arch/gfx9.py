@@ -13,6 +13,18 @@ _XF32 = {
     "v_mfma_f32_32x32x4_xf32": {"src0": 64, "src1": 64, "src2": 512, "vdst": 512},
 }
 
+_CLEARED = frozenset(
+    [f"v_{verb}_{kind}" for verb in ("add", "sub", "subrev") for kind in ("f16", "u16")]
+    + [f"v_{verb}_{kind}" for verb in ("min", "max") for kind in ("f16", "u16", "i16")]
+    + [f"v_{verb}_f16" for verb in ("mul", "ldexp", "rcp", "rsq", "sqrt", "log", "exp", "sin", "cos", "floor",
+                                    "ceil", "trunc", "rndne", "fract", "frexp_mant", "mad_legacy", "fma_legacy",
+                                    "div_fixup_legacy")]
+    + [f"v_cvt_f16_{kind}" for kind in ("f32", "u16", "i16")]
+    + ["v_frexp_exp_i16_f16", "v_mul_lo_u16", "v_lshlrev_b16", "v_lshrrev_b16", "v_ashrrev_i16",
+       "v_mad_legacy_u16", "v_mad_legacy_i16"]
+)  # fmt: skip
+"""LLVM 22, GCNSubtarget::zeroesHigh16BitsOfDest, by the names of GFX9; AMD's documents do not say."""
+
 
 def encodings(absent: frozenset[str]) -> Encodings:
     """Of a target that lacks these mnemonics of the decoder's table, which is that of CDNA4 and more."""
@@ -40,6 +52,7 @@ def encodings(absent: frozenset[str]) -> Encodings:
         paired=("VOP3PX2", 0xD3AC),
         both_masks=True,
         widths=_XF32,
+        cleared=_CLEARED,
         absent=absent,
         renamed=RENAMED,
     )

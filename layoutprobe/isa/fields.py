@@ -80,6 +80,8 @@ class Fields:
         if file in _SCALAR_FILE and self.encoding in _VECTOR:  # the package reads the field as a VGPR
             code &= 0xFF
         operand = self.register(code, bits, fmt, **changes)
+        if name == "vdst" and self.name in self.rules.cleared:
+            operand = replace(operand, bits=32)
         return acc(operand) if file in _ACC_FILE else operand
 
     def data(self, name: str) -> Operand:

@@ -33,7 +33,8 @@ class Operand:
         index: number of the VGPR or AccVGPR; SGPR encoding (106 is vcc_lo, 126 exec_lo); or the encoding of the
             inline constant (128..208 integers, 235..238 apertures, 240..248 floats, 253 SCC).
         regs: number of 32-bit registers.
-        bits: width of the value in bits (16 for a half, 64 for a pair).
+        bits: width of the value in bits (16 for a half, 64 for a pair); of a 16-bit result that clears the
+            other half of its register, 32.
         fmt: number format as AMD's machine-readable ISA names it: "F16", "U32", "PK2_F16"...
         value: the literal.
         hi: the operand is the upper half of its VGPR.

@@ -7,7 +7,7 @@ then gathered or scattered together. Data and undefined bits travel the same way
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,11 +31,13 @@ class Width:
         size: bytes.
         signed: sign-extend to 32 bits.
         half: None, or the register half (0 low, 1 high) that a D16 form reads or writes.
+        loses: a D16 load leaves the other half undefined, and not as it was.
     """
 
     size: int
     signed: bool = False
     half: int | None = None
+    loses: bool = False
 
 
 WIDTHS = {
@@ -49,6 +51,23 @@ WIDTHS = {
     "b8_d16_hi": Width(1, False, 1), "b16_d16_hi": Width(2, False, 1),
 }  # fmt: skip
 """Suffix of the mnemonic -> width."""
+
+_OLD_NAMES = {
+    "ubyte": "u8", "sbyte": "i8", "ushort": "u16", "sshort": "i16", "byte": "b8", "short": "b16", "dword": "b32",
+    "dwordx2": "b64", "dwordx3": "b96", "dwordx4": "b128", "ubyte_d16": "d16_u8", "sbyte_d16": "d16_i8",
+    "short_d16": "d16_b16", "ubyte_d16_hi": "d16_hi_u8", "sbyte_d16_hi": "d16_hi_i8", "short_d16_hi": "d16_hi_b16",
+    "byte_d16_hi": "d16_hi_b8",
+}  # fmt: skip
+"""Suffix on CDNA -> suffix on RDNA."""
+
+
+def cdna_width(suffix: str) -> Width:
+    """As `WIDTHS`, of an access on CDNA, by its suffix there.
+
+    D16 loads of its targets do not keep the other half: they have SRAM-ECC (LLVM, d16PreservesUnusedBits).
+    """
+    width = WIDTHS[_OLD_NAMES.get(suffix, suffix)]
+    return replace(width, loses=width.half is not None)
 
 
 def transfer(
@@ -93,6 +112,9 @@ def load_into(c: Cohort, place: Place, width: Width, target: Operand, first: int
         if not undefined.any():
             undefined = None
     registers = range(256 + index, 256 + index + (width.size + 3) // 4)
+    if width.loses:
+        np.copyto(c.shadow.h[index][:, 1 - (width.half or 0) :: 2], np.uint16(0xFFFF), where=place.mask)
+        c.undef |= 1 << registers[0]
     if undefined is None:
         if not any(c.undef >> r & 1 for r in registers):
             return

@@ -10,22 +10,22 @@ from functools import partial
 import numpy as np
 
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Place
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
 from layoutprobe.semantics import floats
 from layoutprobe.semantics.access import (
-    global_place,
     lds_base,
     lds_place,
     notify,
     refuse_readonly,
     undefined_guard,
-    vector_address,
 )
 from layoutprobe.semantics.operands import DTYPES, join64, reader, settle
-from layoutprobe.semantics.registry import Executor, register_binder
+from layoutprobe.semantics.registry import Executor, register_alias, register_binder, supported
+from layoutprobe.semantics.spaces import Places, buffer_places, flat_places, global_places
 
 Update = Callable[[Array, Array, Array], Array]
 """(old, data, compare) -> new, all of the operation's type."""
@@ -46,6 +46,9 @@ _UPDATES: dict[str, Update] = {
     # Plain comparisons, as AMD's text has them: a NaN in memory stays, a NaN operand changes nothing.
     "fmin": lambda old, data, _: np.where(data < old, data, old),
     "fmax": lambda old, data, _: np.where(data > old, data, old),
+    # CDNA.
+    "mskor": lambda old, clear, given: (old & ~clear) | given,
+    "wrap": lambda old, data, other: np.where(old >= data, old - data, old + other),
     # RDNA4.
     "min_num": lambda old, data, _: floats.minimum_number(data, old),
     "max_num": lambda old, data, _: floats.maximum_number(data, old),
@@ -121,7 +124,7 @@ def _apply(
     cells = place.memory.data.views[size].view(dtype)
     index = place.offsets[place.mask] // size
     place.memory.tracked |= bool(given.undefined.any())
-    if not returns and verb in _AT_ONCE and kind != "f32":
+    if not returns and verb in _AT_ONCE and kind[0] != "f":
         _AT_ONCE[verb].at(cells, index, given.data)
         if place.memory.tracked:
             _spoil(place.memory.shadow.views[size], index, given.undefined)
@@ -151,7 +154,9 @@ def _spoil(shadow: Array, index: Array, undefined: Array) -> None:
 
 
 def _return(c: Cohort, target: Operand, old: tuple[Array, Array], mask: Array) -> None:
-    values, undefined = (np.ascontiguousarray(a).view(np.uint32).reshape(a.size, -1) for a in old)
+    values, undefined = (
+        np.ascontiguousarray(a).view(np.uint32).reshape(a.size, a.itemsize // 4) for a in old
+    )
     for j in range(values.shape[1]):
         register = target.index + j
         c.u[register][mask] = values[:, j]
@@ -166,6 +171,7 @@ def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
     size = np.dtype(DTYPES[kind]).itemsize
     target = inst.dst[0] if inst.dst else None
     guard = undefined_guard(inst, (inst.src[0],), "an LDS address")
+    compared_first = inst.name.startswith("ds_cmpst_")
 
     def execute(c: Cohort) -> None:
         guard(c)
@@ -173,8 +179,10 @@ def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
         if place is None:
             return
         notify(c, inst, place, size)
-        # DS_CMPSTORE: data0 is the new value, data1 the value to compare with.
+        # DS_CMPSTORE: data0 is the new value, data1 the value to compare with. CDNA's has them the other way.
         data, compare = (inst.src[1], 0), (inst.src[-1] if len(inst.src) > 2 else inst.src[1], 0)
+        if compared_first:
+            data, compare = compare, data
         given = _operands(c, place.mask, kind, data, compare)
         old = _apply(place, verb, kind, given, returns=target is not None)
         if target is not None and old is not None:
@@ -183,24 +191,31 @@ def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
     return execute
 
 
-def _bind_global(verb: str, kind: str, inst: Inst) -> Executor:
-    address = vector_address(inst)
+def _bind_vector(find: Callable[[Inst, int], Places], verb: str, kind: str, inst: Inst) -> Executor:
+    """Global, flat and buffer atomics."""
     size = np.dtype(DTYPES[kind]).itemsize
     target = inst.dst[0] if inst.dst else None
+    buffer = Kind.BUFFER in inst.kind
+    data = inst.src[0] if buffer else inst.src[1]
     comparand = size // 4 if verb == "cmpswap" else 0  # register of the data at which it starts
-    guard = undefined_guard(inst, (inst.src[0], inst.src[-1]), "an address")
+    places = find(inst, size)
 
-    def execute(c: Cohort) -> None:
-        guard(c)
-        place = global_place(c, inst, address(c), size)
-        if place is None:
-            return
+    def update(c: Cohort, place: Place) -> None:
         refuse_readonly(c, inst, place)
         notify(c, inst, place, size)
-        given = _operands(c, place.mask, kind, (inst.src[1], 0), (inst.src[1], comparand))
+        given = _operands(c, place.mask, kind, (data, 0), (data, comparand))
         old = _apply(place, verb, kind, given, returns=target is not None)
         if target is not None and old is not None:
             _return(c, target, old, place.mask)
+
+    def execute(c: Cohort) -> None:
+        found = [place for place in places(c) if place is not None]
+        if target is not None and buffer:  # what is out of range gives 0
+            beyond = c.exec & ~found[0].mask if found else c.exec
+            zeros = np.zeros(int(beyond.sum()), _BITS[size])
+            _return(c, target, (zeros, zeros), beyond)
+        for place in found:
+            update(c, place)
 
     return execute
 
@@ -220,7 +235,9 @@ def _register() -> None:
                 register_binder(f"ds_{local}_{kind}", partial(_bind_lds, verb, kind))
             register_binder(f"ds_{local}_rtn_{kind}", partial(_bind_lds, verb, kind))
             if verb != "rsub":
-                register_binder(f"global_atomic_{spoken}_{kind}", partial(_bind_global, verb, kind))
+                register_binder(
+                    f"global_atomic_{spoken}_{kind}", partial(_bind_vector, global_places, verb, kind)
+                )
     for verb, kind, suffix in (
         ("min_num", "f32", "min_num{}_f32"),
         ("max_num", "f32", "max_num{}_f32"),
@@ -231,7 +248,37 @@ def _register() -> None:
     ):
         register_binder(f"ds_{suffix.format('')}", partial(_bind_lds, verb, kind))
         register_binder(f"ds_{suffix.format('_rtn')}", partial(_bind_lds, verb, kind))
-        register_binder(f"global_atomic_{suffix.format('')}", partial(_bind_global, verb, kind))
+        register_binder(
+            f"global_atomic_{suffix.format('')}", partial(_bind_vector, global_places, verb, kind)
+        )
+
+
+def _register_cdna() -> None:
+    spoken = {"add": "u", "sub": "u", "smin": "i", "umin": "u", "smax": "i", "umax": "u", "and": "b", "or": "b",
+              "xor": "b", "swap": "b", "cmpswap": "b", "inc": "u", "dec": "u"}  # fmt: skip
+    forms = [
+        (f"{name}{suffix}", name[1:] if name[1:] in ("min", "max") else name, f"{sign}{bits}")
+        for name, sign in spoken.items()
+        for suffix, bits in (("", 32), ("_x2", 64))
+    ]
+    forms += [("add_f32", "add", "f32"), ("add_f64", "add", "f64"), ("min_f64", "fmin", "f64"),
+              ("max_f64", "fmax", "f64")]  # fmt: skip
+    forms += [(f"pk_add_{kind}", f"pk_add_{kind}", "u32") for kind in ("f16", "bf16")]
+    spaces = {"global": global_places, "flat": flat_places, "buffer": buffer_places}
+    for space, find in spaces.items():
+        for name, verb, kind in forms:
+            if not supported(f"{space}_atomic_{name}"):
+                register_binder(f"{space}_atomic_{name}", partial(_bind_vector, find, verb, kind))
+    for kind in ("b32", "b64"):
+        register_alias(f"ds_wrxchg_rtn_{kind}", f"ds_storexchg_rtn_{kind}")
+        for form in ("", "_rtn"):
+            register_alias(f"ds_cmpst{form}_{kind}", f"ds_cmpstore{form}_{kind}")
+            register_binder(f"ds_mskor{form}_{kind}", partial(_bind_lds, "mskor", kind))
+    register_binder("ds_wrap_rtn_b32", partial(_bind_lds, "wrap", "u32"))
+    for name, verb in (("add", "add"), ("min", "fmin"), ("max", "fmax")):
+        for form in ("", "_rtn"):
+            register_binder(f"ds_{name}{form}_f64", partial(_bind_lds, verb, "f64"))
 
 
 _register()
+_register_cdna()

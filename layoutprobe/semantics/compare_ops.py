@@ -6,7 +6,8 @@ import numpy as np
 
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats
-from layoutprobe.semantics.valu import Compute, vop
+from layoutprobe.semantics.op import Compute
+from layoutprobe.semantics.valu import vop
 
 
 def _ordered(a: Array, b: Array) -> Array:

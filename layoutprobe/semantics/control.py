@@ -22,6 +22,7 @@ def _hint(inst: Inst) -> None:
 
 @instruction(
     "buffer_gl0_inv", "buffer_gl1_inv", "s_gl1_inv", "s_dcache_inv", "global_inv", "global_wb", "global_wbinv",
+    "buffer_inv", "buffer_wbl2", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol",
 )  # fmt: skip
 def _cache(inst: Inst) -> None:
     """There are no caches here: every access sees memory as it is."""

@@ -10,9 +10,10 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array, RegisterFile
 from layoutprobe.semantics.access import undefined_guard
+from layoutprobe.semantics.op import Op
 from layoutprobe.semantics.operands import reader, register_mask, settle, write_shadow, writer
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction
-from layoutprobe.semantics.valu import OPS, Op, bind_valu
+from layoutprobe.semantics.valu import OPS, bind_valu
 
 _LANE = np.arange(64)
 """Lanes of a wave64; those of a wave32 are its first half."""

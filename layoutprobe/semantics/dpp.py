@@ -1,8 +1,9 @@
 """DPP: source 0 is read through a permutation of lanes.
 
 All lanes are read before any is written. A lane whose source is out of range or inactive is
-either given 0 (bound_ctrl) or not written. Controls: RDNA3 ISA guide, "DPP16" and "DPP8". No control
-crosses a row of 16 lanes, so that a wave32 is the first half of a wave64.
+either given 0 (bound_ctrl) or not written. Controls: RDNA3 ISA guide, "DPP16" and "DPP8"; CDNA3 ISA guide,
+"DPP", which alone has those that cross rows of 16 lanes, and has waves of 64 lanes only. No other control
+does, so that a wave32 is the first half of a wave64.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def lane_map(inst: Inst) -> LaneMap | None:
         np.bool_
     )
     source = _dpp16_source(inst.mods["dpp_ctrl"])
-    return LaneMap(source, enabled, bool(inst.mods["bound_ctrl"]), bool(inst.mods["fi"]))
+    return LaneMap(source, enabled, bool(inst.mods["bound_ctrl"]), bool(inst.mods.get("fi", 0)))
 
 
 def _dpp16_source(control: int) -> NDArray[np.int64]:
@@ -103,15 +104,27 @@ def _dpp16_source(control: int) -> NDArray[np.int64]:
         return _inside(_IN_ROW - amount)
     if 0x121 <= control <= 0x12F:  # row_ror
         return _ROW + (_IN_ROW - amount) % 16
+    if control in _WHOLE_WAVE:
+        return _WHOLE_WAVE[control]
     if control == 0x140:  # row_mirror
         return _ROW + 15 - _IN_ROW
     if control == 0x141:  # row_half_mirror
         return (_LANES & ~7) + 7 - (_LANES & 7)
-    if 0x150 <= control <= 0x15F:  # row_share
+    if 0x150 <= control <= 0x15F:  # row_share, of CDNA row_newbcast
         return _ROW + amount
     if 0x160 <= control <= 0x16F:  # row_xmask
         return _ROW + (_IN_ROW ^ amount)
     raise UnsupportedFormError(f"dpp_ctrl {control:#x}")
+
+
+_WHOLE_WAVE = {
+    0x130: np.where(_LANES < 63, _LANES + 1, -1),  # wave_shl
+    0x134: (_LANES + 1) % 64,  # wave_rol
+    0x138: _LANES - 1,  # wave_shr
+    0x13C: (_LANES - 1) % 64,  # wave_ror
+    0x142: _ROW - 1,  # row_bcast15: the last lane of the row before
+    0x143: np.where(_LANES < 32, -1, 31),  # row_bcast31
+}
 
 
 def _inside(place: NDArray[np.int64]) -> NDArray[np.int64]:

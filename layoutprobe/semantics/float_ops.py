@@ -14,8 +14,9 @@ import numpy as np
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats
 from layoutprobe.semantics.definedness import reading
+from layoutprobe.semantics.op import Compute
 from layoutprobe.semantics.operands import DTYPES
-from layoutprobe.semantics.valu import Compute, vop
+from layoutprobe.semantics.valu import vop
 
 _FMA = {"f16": floats.fma16, "f32": floats.fma32, "f64": floats.fma64}
 

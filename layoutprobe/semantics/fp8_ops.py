@@ -17,8 +17,9 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
 from layoutprobe.semantics.definedness import reading
+from layoutprobe.semantics.op import Compute, Op
 from layoutprobe.semantics.registry import Executor, register_binder
-from layoutprobe.semantics.valu import Compute, Op, bind_valu, vop
+from layoutprobe.semantics.valu import bind_valu, vop
 from layoutprobe.semantics.wmma_general import numbers_of
 
 Decode = Callable[[Array], Array]

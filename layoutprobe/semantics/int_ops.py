@@ -19,7 +19,8 @@ from layoutprobe.semantics.definedness import (
     union,
     upward,
 )
-from layoutprobe.semantics.valu import Compute, vop
+from layoutprobe.semantics.op import Compute
+from layoutprobe.semantics.valu import vop
 
 U = np.uint32
 U16 = np.uint16

@@ -11,12 +11,13 @@ from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault, global_fault
-from layoutprobe.machine.memory import BASE_ADDRESS, Place, Store
+from layoutprobe.machine.memory import BASE_ADDRESS, Store
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import (
     WIDTHS,
     LdsBase,
     Width,
+    cdna_width,
     extended,
     global_place,
     lds_base,
@@ -24,14 +25,10 @@ from layoutprobe.semantics.access import (
     scratch_place,
     transfer,
     undefined_guard,
-    vector_address,
     write_loaded,
 )
 from layoutprobe.semantics.operands import (
-    PRIVATE_APERTURE,
-    SHARED_APERTURE,
     define,
-    join64,
     reader,
     register_mask,
     settle,
@@ -39,9 +36,11 @@ from layoutprobe.semantics.operands import (
 from layoutprobe.semantics.registry import (
     Executor,
     UnsupportedFormError,
+    register_alias,
     register_binder,
     register_block_binder,
 )
+from layoutprobe.semantics.spaces import Places, buffer_reach, flat_places, global_places
 
 # LDS.
 
@@ -104,6 +103,11 @@ def _register_lds() -> None:
         register_block_binder(f"ds_load_{suffix}", partial(_bind_lds, WIDTHS[suffix], (), True))
     for suffix in ("b8", "b16", "b32", "b64", "b96", "b128", "b8_d16_hi", "b16_d16_hi"):
         register_block_binder(f"ds_store_{suffix}", partial(_bind_lds, WIDTHS[suffix], (), False))
+    for suffix in ("b8", "b16", "b32", "b64", "b96", "b128", "b8_d16_hi", "b16_d16_hi"):  # CDNA
+        register_alias(f"ds_write_{suffix}", f"ds_store_{suffix}")
+    for suffix in ("u8", "i8", "u16", "i16", "b32", "b64", "b96", "b128", "u8_d16", "u8_d16_hi", "i8_d16",
+                   "i8_d16_hi", "u16_d16", "u16_d16_hi"):  # fmt: skip
+        register_block_binder(f"ds_read_{suffix}", partial(_bind_lds, cdna_width(suffix), (), True))
     for suffix in ("b32", "b64"):
         width = WIDTHS[suffix]
         for form, unit in (("2addr", width.size), ("2addr_stride64", 64 * width.size)):
@@ -111,19 +115,21 @@ def _register_lds() -> None:
                 register_block_binder(
                     f"ds_{verb}_{form}_{suffix}", partial(_bind_lds, width, (unit, unit), load)
                 )
+        for old, new in (("read", "load"), ("write", "store")):
+            register_alias(f"ds_{old}2_{suffix}", f"ds_{new}_2addr_{suffix}")
+            register_alias(f"ds_{old}2st64_{suffix}", f"ds_{new}_2addr_stride64_{suffix}")
 
 
 # Global, flat and scratch.
 
 
-def _bind_global(width: Width, load: bool, inst: Inst) -> Executor:
+def _bind_places(find: Callable[[Inst, int], Places], width: Width, load: bool, inst: Inst) -> Executor:
     data = inst.dst[0] if load else inst.src[1]
-    offsets = vector_address(inst)
-    guard = undefined_guard(inst, (inst.src[0], inst.src[-1]), "an address")
+    places = find(inst, width.size)
 
     def execute(c: Cohort) -> None:
-        guard(c)
-        transfer(c, inst, global_place(c, inst, offsets(c), width.size), width, data, load=load)
+        for place in places(c):
+            transfer(c, inst, place, width, data, load=load)
 
     return execute
 
@@ -148,43 +154,29 @@ def _bind_scratch(width: Width, load: bool, inst: Inst) -> Executor:
     return execute
 
 
-def _bind_flat(width: Width, load: bool, inst: Inst) -> Executor:
-    data = inst.dst[0] if load else inst.src[1]
-    address = vector_address(inst, relative_to=0)
-    guard = undefined_guard(inst, (inst.src[0],), "an address")
-
-    def places(c: Cohort) -> list[Place | None]:
-        pointers = np.broadcast_to(address(c), c.exec.shape)
-        upper = (pointers >> np.uint64(32)).astype(np.uint32)
-        low = (pointers & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        shared, private = (upper == SHARED_APERTURE) & c.exec, (upper == PRIVATE_APERTURE) & c.exec
-        offsets = pointers - np.uint64(BASE_ADDRESS)
-        found: list[Place | None] = [global_place(c, inst, offsets, width.size, c.exec & ~shared & ~private)]
-        if shared.any():
-            with c.restricted(shared):
-                found.append(lds_place(c, inst, lds_base(c, low), 0, width.size))
-        if private.any():
-            found.append(scratch_place(c, inst, low, width.size, private))
-        return found
-
-    def execute(c: Cohort) -> None:
-        guard(c)
-        for place in places(c):
-            transfer(c, inst, place, width, data, load=load)
-
-    return execute
+_DWORDS = ("dword", "dwordx2", "dwordx3", "dwordx4")
 
 
 def _register_vector_memory() -> None:
     loads = ("u8", "i8", "u16", "i16", "b32", "b64", "b96", "b128", "d16_u8", "d16_i8", "d16_b16", "d16_hi_u8",
              "d16_hi_i8", "d16_hi_b16")  # fmt: skip
     stores = ("b8", "b16", "b32", "b64", "b96", "b128", "d16_hi_b8", "d16_hi_b16")
-    for space, binder in (("global", _bind_global), ("scratch", _bind_scratch), ("flat", _bind_flat),
-                          ("buffer", _bind_buffer)):  # fmt: skip
+    binders: dict[str, Callable[[Width, bool, Inst], Executor]] = {
+        "global": partial(_bind_places, global_places),
+        "flat": partial(_bind_places, flat_places),
+        "scratch": _bind_scratch,
+        "buffer": _bind_buffer,
+    }
+    for space, binder in binders.items():
         for suffix in loads:
             register_binder(f"{space}_load_{suffix}", partial(binder, WIDTHS[suffix], True))
         for suffix in stores:
             register_binder(f"{space}_store_{suffix}", partial(binder, WIDTHS[suffix], False))
+        for suffix in (*_DWORDS, "ubyte", "sbyte", "ushort", "sshort", "ubyte_d16", "ubyte_d16_hi", "sbyte_d16",
+                       "sbyte_d16_hi", "short_d16", "short_d16_hi"):  # fmt: skip
+            register_binder(f"{space}_load_{suffix}", partial(binder, cdna_width(suffix), True))
+        for suffix in (*_DWORDS, "byte", "short", "byte_d16_hi", "short_d16_hi"):
+            register_binder(f"{space}_store_{suffix}", partial(binder, cdna_width(suffix), False))
 
 
 # Buffer: raw buffers (stride 0), bounds-checked by the resource's size.
@@ -192,25 +184,10 @@ def _register_vector_memory() -> None:
 
 def _bind_buffer(width: Width, load: bool, inst: Inst) -> Executor:
     data = inst.dst[0] if load else inst.src[0]
-    vaddr, rsrc, soffset = inst.src if load else inst.src[1:]
-    if inst.mods.get("idxen"):
-        raise UnsupportedFormError(f"{inst.name} with idxen (structured buffers)")
-    if inst.mods.get("tfe"):
-        raise UnsupportedFormError(f"{inst.name} with tfe")
-    words = [reader(Operand("s", rsrc.index + j), "u32") for j in range(4)]
-    lanes = reader(vaddr, "u32") if vaddr.kind != "none" else None
-    scalar, offset = reader(soffset, "u32"), np.int64(inst.mods.get("offset", 0))
-    guard = undefined_guard(inst, (vaddr, rsrc, soffset), "a buffer address")
+    reach = buffer_reach(inst, *inst.src[-3:])
 
     def execute(c: Cohort) -> None:
-        guard(c)
-        low, high, records, _ = (w(c.regs) for w in words)
-        if ((high >> np.uint32(16)) & np.uint32(0x3FFF)).any():
-            raise fault(c, inst, "a structured buffer (stride not 0) is not supported", c.exec)
-        at: Array = np.full((1, 1), offset) + (lanes(c.regs) if lanes is not None else 0)
-        room = np.broadcast_to(records.astype(np.int64) - at, c.exec.shape)
-        offsets = join64(low, high & np.uint32(0xFFFF)) + scalar(c.regs) + at.astype(np.uint64)
-        offsets -= np.uint64(BASE_ADDRESS)
+        offsets, room = reach(c)
         if width.size > 4 and ((room >= 4) & (room < width.size) & c.exec).any():
             for j in range(width.size // 4):  # the range is checked dword by dword
                 part(c, offsets + np.uint64(4 * j), room - 4 * j, WIDTHS["b32"], j)
@@ -321,6 +298,9 @@ def _register_scalar_memory() -> None:
         bits = 32 * dwords
         register_binder(f"s_load_b{bits}", partial(_bind_scalar, Width(4 * dwords), False))
         register_binder(f"s_buffer_load_b{bits}", partial(_bind_scalar, Width(4 * dwords), True))
+        old = "dword" if dwords == 1 else f"dwordx{dwords}"  # CDNA
+        register_alias(f"s_load_{old}", f"s_load_b{bits}")
+        register_alias(f"s_buffer_load_{old}", f"s_buffer_load_b{bits}")
     for suffix in ("u8", "i8", "u16", "i16"):  # RDNA4
         register_binder(f"s_load_{suffix}", partial(_bind_scalar, WIDTHS[suffix], False))
         register_binder(f"s_buffer_load_{suffix}", partial(_bind_scalar, WIDTHS[suffix], True))

@@ -30,6 +30,13 @@ DTYPES: dict[str, type[np.generic]] = {
     "b16": np.uint16, "b32": np.uint32, "b64": np.uint64,
 }  # fmt: skip
 _WIDTH = {name: np.dtype(dtype).itemsize * 8 for name, dtype in DTYPES.items()}
+
+
+def width_of(kind: str) -> int:
+    """Bits of a value of the type; not of "mask"."""
+    return _WIDTH[kind]
+
+
 _UINT: dict[int, type[np.unsignedinteger]] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 SHARED_APERTURE = 0x0001_0000
@@ -59,8 +66,8 @@ def constant_bits(operand: Operand, width: int) -> int:
     if 193 <= code <= 208:
         return (192 - code) & mask
     if code in _FLOAT_CONSTANTS:
-        if operand.fmt in ("PK2_F16", "F16"):  # a packed operand takes the constant in its low half
-            width = 16
+        # A packed operand takes the constant in its low part.
+        width = {"PK2_F16": 16, "F16": 16, "PK2_F32": 32, "PK2_B32": 32}.get(operand.fmt, width)
         fmt = {16: "<e", 32: "<f", 64: "<d"}[width]
         return int.from_bytes(struct.pack(fmt, _FLOAT_CONSTANTS[code]), "little")
     if code in _APERTURES:
@@ -187,13 +194,15 @@ def _mask_reader(operand: Operand) -> Reader:
 def writer(operand: Operand, kind: str) -> Writer:
     """How to write a result of a type: active lanes of a VGPR, or a scalar register.
 
-    A 16-bit result leaves the other half of its VGPR as it was.
+    A 16-bit result leaves the other half of its VGPR as it was; that of an operand of 32 bits clears it.
     """
     index = operand.index
     if kind == "mask":
         return _mask_writer(index)
     if operand.kind == "s":
         return _scalar_writer(index, _WIDTH[kind])
+    if _WIDTH[kind] == 16 and operand.bits == 32:
+        return lambda c, value: c.write(index, value.view(np.uint16).astype(np.uint32))
     if _WIDTH[kind] == 16:
         start = int(operand.hi)
         return lambda c, value: _write_half(c, index, start, value)
@@ -255,7 +264,9 @@ def write_shadow(c: Cohort, operand: Operand, kind: str, undefined: Array) -> No
         return
     uint = _UINT[_WIDTH[kind]]
     undefined = np.broadcast_to(undefined, c.exec.shape).astype(uint, copy=False)
-    if _WIDTH[kind] == 16:
+    if _WIDTH[kind] < operand.bits:
+        undefined = undefined.astype(np.uint32)
+    if _WIDTH[kind] == 16 and operand.bits == 16:
         half = c.shadow.h[index][:, int(operand.hi) :: 2]
         np.copyto(half, undefined, where=c.exec)
         settle(c, VGPR0 + index)

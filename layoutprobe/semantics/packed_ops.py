@@ -13,9 +13,10 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats, silicon
 from layoutprobe.semantics.definedness import any_undefined, reading
+from layoutprobe.semantics.op import Compute, Op
 from layoutprobe.semantics.operands import DTYPES
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_binder
-from layoutprobe.semantics.valu import OPS, Compute, Op, bind_valu
+from layoutprobe.semantics.valu import OPS, bind_valu
 
 _LOW, _HIGH = np.uint32(0xFFFF), np.uint32(16)
 

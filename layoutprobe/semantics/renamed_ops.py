@@ -15,11 +15,12 @@ from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats
 from layoutprobe.semantics.definedness import carry_upward
 from layoutprobe.semantics.float_ops import TRANSCENDENTALS, from64
+from layoutprobe.semantics.op import Compute
 from layoutprobe.semantics.packed_ops import packed
 from layoutprobe.semantics.registry import register_alias
 from layoutprobe.semantics.salu import sop
 from layoutprobe.semantics.salu_float import f16_result
-from layoutprobe.semantics.valu import OPS, Compute, vop
+from layoutprobe.semantics.valu import OPS, vop
 
 # Renamed: new name -> name on RDNA3.
 

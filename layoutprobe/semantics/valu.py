@@ -7,8 +7,7 @@ What an instruction computes stands in the tables of `int_ops`, `float_ops`, `co
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,46 +15,28 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array
-from layoutprobe.semantics.definedness import Rule, any_undefined, carry_upward
+from layoutprobe.semantics.definedness import Rule, any_undefined
 from layoutprobe.semantics.dpp import LaneMap, lane_map
+from layoutprobe.semantics.op import Compute, Op, modified
 from layoutprobe.semantics.operands import (
     DTYPES,
     define,
     reader,
     register_mask,
     sign_modifier,
+    width_of,
     write_shadow,
     writer,
     writes_exec,
 )
-from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction, register_binder
-
-Compute = Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class Op:
-    """What one VALU mnemonic computes.
-
-    Attributes:
-        name: mnemonic.
-        results: type per destination ("mask" for a bit per lane).
-        sources: type per source; a trailing "dst" entry in `implicit` reads the destination.
-        compute: function of the source arrays; a tuple when there are several results.
-        rule: undefined bits of the results from values and undefined bits of the sources.
-        implicit: types of sources that the encoding leaves out: ("f32",) when the old
-            destination is the last source (fmac).
-        saturate: what to compute instead under `clamp`, for integers.
-    """
-
-    name: str
-    results: tuple[str, ...]
-    sources: tuple[str, ...]
-    compute: Compute
-    rule: Rule = any_undefined
-    implicit: tuple[str, ...] = ()
-    saturate: Compute | None = None
-
+from layoutprobe.semantics.registry import (
+    Executor,
+    UnsupportedFormError,
+    instruction,
+    register_alias,
+    register_binder,
+)
+from layoutprobe.semantics.sdwa import sub_dword
 
 OPS: dict[str, Op] = {}
 """Every VALU operation by mnemonic."""
@@ -79,20 +60,44 @@ def vop(
     register_binder(name, lambda inst: bind_valu(op, inst))
 
 
+def renamed(name: str, known: str) -> None:
+    """Register one mnemonic that does what another, registered before, does."""
+    register_alias(name, known)
+    if known in OPS:
+        OPS[name] = replace(OPS[known], name=name)
+
+
 def bind_valu(op: Op, inst: Inst) -> Executor:
     """Executor of one VALU instruction."""
+    if "dst_sel" in inst.mods:
+        return bind_valu(*sub_dword(op, inst))
+    if op.results == ("mask",) and len(inst.dst) == 2:
+        op = _to_both(op)
     execution = Execution(op, inst)
-    plain = execution.lanes is None and not execution.post
-    # `execution.compute`, not `op.compute`: clamp saturates.
-    if plain and isinstance(execution.compute, np.ufunc) and op.results[0] in ("u32", "i32", "f32"):
+    plain = execution.lanes is None and not execution.compute.post
+    # Not `op.compute`: clamp saturates.
+    if plain and isinstance(execution.compute.compute, np.ufunc) and op.results[0] in ("u32", "i32", "f32"):
         return _bind_ufunc(execution)
     return execution
+
+
+def _to_both(op: Op) -> Op:
+    """V_CMPX of CDNA writes its mask to a register and to EXEC."""
+
+    def compute(*sources: Array) -> tuple[Array, Array]:
+        mask = op.compute(*sources)
+        return mask, mask
+
+    def rule(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+        return (*op.rule(values, shadows, widths[:1]),) * 2
+
+    return replace(op, results=("mask", "mask"), compute=compute, rule=rule)
 
 
 def _bind_ufunc(execution: Execution) -> Executor:
     """The fast path: one ufunc straight into the destination register."""
     op, touched = execution.op, execution.touched
-    compute, get = execution.compute, execution.readers
+    compute, get = execution.compute.compute, execution.readers
     index = execution.dst[0].index
     column = {"u32": "u", "i32": "i", "f32": "f"}[op.results[0]]
     first, second = get[0], get[1] if len(get) > 1 else None
@@ -131,27 +136,8 @@ class Execution:
         self.touched = 0
         for operand in (*sources, *self.dst):
             self.touched |= register_mask(operand)
-        self.compute, self.post = self._modified()
-        # Saturation looks at the whole sum: an undefined bit may change every bit.
-        self.rule = any_undefined if self.compute is op.saturate and op.rule is carry_upward else op.rule
-
-    def _modified(self) -> tuple[Compute, list[Callable[[Array], Array]]]:
-        """The computation, and what clamp and omod do to its result."""
-        mods, kind = self.inst.mods, self.op.results[0]
-        post: list[Callable[[Array], Array]] = []
-        if omod := mods.get("omod", 0):
-            if not kind.startswith("f"):
-                raise UnsupportedFormError(f"{self.inst.name} with an output multiplier")
-            factor = {1: 2.0, 2: 4.0, 3: 0.5}[omod]
-            post.append(lambda value: value * value.dtype.type(factor))
-        if not mods.get("clamp", 0):
-            return self.op.compute, post
-        if kind.startswith("f"):
-            post.append(clamp_unit)
-            return self.op.compute, post
-        if self.op.saturate is None:
-            raise UnsupportedFormError(f"{self.inst.name} with clamp")
-        return self.op.saturate, post
+        self.compute = modified(op, inst)
+        self.rule = self.compute.rule
 
     def __call__(self, c: Cohort) -> None:
         """Execute the instruction for a cohort."""
@@ -174,11 +160,7 @@ class Execution:
             c: the cohort.
             readable: with DPP, the lanes whose source may be read.
         """
-        out = self.compute(*self._values(c, readable))
-        results: Sequence[Array] = out if isinstance(out, tuple) else (out,)
-        for change in self.post:
-            results = (change(results[0]), *results[1:])
-        return results
+        return self.compute(*self._values(c, readable))
 
     def undefined(self, c: Cohort, readable: Array | None = None) -> Sequence[Array] | None:
         """Undefined bits of the results; None when all sources are defined."""
@@ -187,7 +169,7 @@ class Execution:
             shadows[0] = self.lanes.permute(shadows[0], readable)
         if not any(s.any() for s in shadows):
             return None
-        widths = [d.bits if k != "mask" else 1 for d, k in self._outputs()]
+        widths = [width_of(k) if k != "mask" else 1 for k in self.op.results]
         undefined = self.rule(self._values(c, readable), shadows, widths)
         if self.writes_exec and (undefined[0] & c.exec).any():
             raise fault(
@@ -229,11 +211,6 @@ def define_result(c: Cohort, operand: Operand, kind: str) -> None:
         write_shadow(c, operand, kind, np.zeros((1, 1), np.uint16))
     else:
         define(c, operand)
-
-
-def clamp_unit(value: Array) -> Array:
-    """Float clamp to [0, 1]; NaN becomes 0 (DX10_CLAMP, the compiler's default)."""
-    return np.nan_to_num(np.clip(value, value.dtype.type(0), value.dtype.type(1)), copy=False, nan=0.0)
 
 
 @instruction("v_nop", "v_pipeflush")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from layoutprobe.semantics.valu import Op
+from layoutprobe.semantics.op import Op
 from oracle.listings import TARGET
 
 _ASSEMBLE = ("-c", "-x", "assembler", "--target=amdgcn-amd-amdhsa", "-fno-color-diagnostics")

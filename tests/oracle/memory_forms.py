@@ -118,16 +118,17 @@ def _global(encoding: Encoding, name: str, image: Image, machine: Machine, rng: 
 
 def _flat(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
     size = size_of(name)
-    offset = int(rng.integers(0, 3)) * 16
-    at = slots(rng, False) + rng.integers(0, 8)
+    offset, step = int(rng.integers(0, 3)) * 16, size if is_atomic(name) else 1
+    at = slots(rng, is_atomic(name)) + (0 if is_atomic(name) else rng.integers(0, 8))
     pointers = (buffer_address(machine) + at).astype(np.uint64)
     shared = (at + (SHARED << 48)).astype(np.uint64)
-    private = rng.integers(0, SCRATCH_BYTES - 47 - size, at.shape) + (PRIVATE << 48)
+    private = rng.integers(0, SCRATCH_BYTES - 47 - size, at.shape) // step * step + (PRIVATE << 48)
     memory = rng.integers(0, 3, at.shape) if rng.integers(0, 4) else np.zeros(at.shape, np.int64)
     pointers = np.choose(memory, [pointers, shared, private.astype(np.uint64)])
     image.v[ADDRESS] = pointers.astype(np.uint32)
     image.v[ADDRESS + 1] = (pointers >> np.uint64(32)).astype(np.uint32)
-    return encoding.inst(addr=ADDRESS, data=DATA0, vdst=TARGET, saddr=NULL, offset=offset)
+    fields = {"addr": ADDRESS, "data": DATA0, "vdst": TARGET, "saddr": NULL, "offset": offset}
+    return encoding.inst(**fields, glc=int(rng.integers(0, 2)))
 
 
 def _scratch(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
@@ -150,16 +151,20 @@ def _scratch(encoding: Encoding, name: str, image: Image, machine: Machine, rng:
 
 
 def _buffer(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
-    values = {"vaddr": ADDRESS, "vdata": DATA0 if "store" in name else TARGET, "srsrc": RESOURCE // 4}
-    values |= {"soffset": SOFFSET if rng.integers(0, 2) else 128 + 4, "offset": int(rng.integers(0, 200))}
+    atomic, step = is_atomic(name), 8 if is_atomic(name) else 1
+    values = {"vaddr": ADDRESS, "vdata": TARGET if "load" in name else DATA0, "srsrc": RESOURCE // 4}
+    values |= {"soffset": SOFFSET if rng.integers(0, 2) else 128 + 8}
+    values |= {"offset": int(rng.integers(0, 200)) // step * step, "glc": int(atomic and rng.integers(0, 2))}
     offen = int(rng.integers(0, 4) > 0) if "load" in name else 1
     values["offen"] = offen
-    image.v[ADDRESS] = slots(rng, False) + rng.integers(0, 16, (WAVES, LANES))
+    image.v[ADDRESS] = slots(rng, atomic) + (0 if atomic else rng.integers(0, 16, (WAVES, LANES)))
     base = buffer_address(machine)
     image.s[RESOURCE], image.s[RESOURCE + 1] = base & 0xFFFFFFFF, base >> 32
     image.s[RESOURCE + 2] = int(rng.choice((4096 - 40, 1200, 100)))
     image.s[RESOURCE + 3] = 0x31004000
-    image.s[SOFFSET] = int(rng.integers(0, 40))  # the same for all waves, so that lanes do not collide
+    image.s[SOFFSET] = (
+        int(rng.integers(0, 40)) // step * step
+    )  # the same for all waves, so that lanes do not collide
     return encoding.inst(**values)
 
 

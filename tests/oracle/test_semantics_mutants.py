@@ -14,8 +14,9 @@ from layoutprobe.isa.inst import EXEC_LO, Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.definedness import transport, union
+from layoutprobe.semantics.op import Op
 from layoutprobe.semantics.registry import Executor
-from layoutprobe.semantics.valu import OPS, Op, bind_valu
+from layoutprobe.semantics.valu import OPS, bind_valu
 from oracle.encode import DPP16, encodings
 from oracle.forms import edge_images, fill, fill_scalars, generator, plain_form, scalar_forms
 from oracle.harness import Image, MismatchError, execute
