@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,24 +15,33 @@ from layoutprobe.checks.base import Check
 from layoutprobe.instructions.meetings import element_types
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form
-from layoutprobe.manifest.model import Gemm, Reference, Tolerance
+from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.numbers import element_type
+from layoutprobe.observe.executed import Executed, ExecutionRecorder
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.gemm_faults import TILE, Product, error_metrics, where_wrong, words_for
+from layoutprobe.trace.rounding import accumulators, is_exact, tolerated
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
 NAME = "numerics"
 LAW = "the outputs are what the contract computes in float64, up to the rounding of their types"
 EXPLAIN = """\
 The kernel runs on small non-negative integers, on which no permutation of elements goes unseen: where
-all partial sums are integers that the types hold, the result must be equal to the bit. It runs again
-on standard normal numbers (bytes: on all values), and each element may differ from the float64 result by
-  (K + 8) * u * (|alpha| * |A| @ |B| + |beta * C|)  +  e * |C|  +  the smallest subnormal of C
-where u is 2^-23 for f32 accumulators (twice the unit roundoff, as matrix units may truncate), 2^-11
-for f16 and 2^-8 for bf16 accumulators, and e is half a unit in the last place of C. A [tolerance] of
-the manifest replaces this. Undefined output elements are wrong. A Python reference is compared with
+all partial sums are multiples of a power of two that the types hold, the result must be equal to the bit.
+Where they are not (sums in 16 bits), it runs on few small integers of both signs, for which they are. It
+runs again on standard normal numbers (bytes: on all values), and each element may differ from the float64
+result by
+  (K + 8) * 2^-23 * (|alpha| * |A| @ |B| + |beta * C|)  +  e * |C|  +  the smallest subnormal of C
+where e is half a unit in the last place of C. Where instructions that ran add up in 16 bits, these come on
+top, with u = 2^-11 for f16 and 2^-8 for bf16:
+  4 * u * (sqrt(K + 8) * |alpha| * sqrt(A*A @ B*B) + |beta * C| + |result|)
+(roundings of random numbers are a random walk; of numbers that the manifest gives they may all point the
+same way, and (K + 8) * u * |alpha| * |A| @ |B| + 8 * u * |beta * C| comes on top.) A kernel that takes
+alpha and beta runs also with (0, 1), (-1.5, 0) and (3e-6, -0.7), at sizes whose buffers are at most four
+times as large as those of the smallest. A [tolerance] of the manifest replaces these bounds.
+Undefined output elements are wrong. A Python reference is compared with
 absolute + relative * |expected|, by default 1e-5 for f32, 1e-3 for f16, 1e-2 for bf16.
 A manifest has no 8-bit floats: a product of them is undecided, a Python reference decides it. Buffers
 of role "out" of which the contract says nothing leave it undecided. It cannot see faults that other
@@ -55,7 +64,9 @@ NEVER_DEFINED = Rule(
 
 Doubles = NDArray[np.float64]
 
-_F32 = 2.0**-23
+FACTORS = ((0.0, 1.0), (-1.5, 0.0), (3e-6, -0.7))
+"""alpha and beta of runs beside those of the contract, as far as the kernel takes them as arguments."""
+
 _REFERENCE = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-5, "f64": 1e-10}
 _SHORT = 7
 
@@ -66,7 +77,7 @@ class Comparison:
 
     Attributes:
         name: of the output.
-        inputs: kind of the run's inputs.
+        spec: the run.
         dtype: of the output.
         observed, expected: float64.
         undefined: bool, elements with bits that nobody has set.
@@ -75,7 +86,7 @@ class Comparison:
     """
 
     name: str
-    inputs: str
+    spec: RunSpec
     dtype: str
     observed: Doubles
     expected: Doubles
@@ -89,7 +100,7 @@ class Comparison:
     def wrong(self) -> NDArray[np.bool_]:
         """Elements that are off by more than the bound, or undefined."""
         with np.errstate(invalid="ignore"):
-            near = np.abs(self.observed - self.expected) <= self.bound
+            near = np.isfinite(self.expected) & (np.abs(self.observed - self.expected) <= self.bound)
         # What rounds to infinity is infinitely far off, and right.
         same = (self.observed == rounded(self.expected, self.dtype)) | (
             np.isnan(self.observed) & np.isnan(self.expected)
@@ -110,14 +121,11 @@ def run(subject: Subject) -> CheckResult:
         compared = list(_references(subject))
     else:
         return CHECK.skipped("the contract says nothing about values")
-    metrics: dict[str, object] = {}
-    for c in compared:
-        absolute, relative = error_metrics(c.observed, c.expected)
-        metrics[f"{c.name}, {c.inputs}: wrong"] = f"{100 * c.wrong.mean():.3g} %"
-        metrics[f"{c.name}, {c.inputs}: max abs error"] = f"{absolute:.3g}"
-        metrics[f"{c.name}, {c.inputs}: max error / max |{c.name}|"] = f"{relative:.3g}"
+    metrics = _metrics(compared)
     findings = _findings(subject, compared)
-    kinds = " and ".join(dict.fromkeys(c.inputs for c in compared))
+    kinds = " and ".join(dict.fromkeys(c.spec.inputs for c in compared))
+    if more := list(dict.fromkeys(filter(None, map(_with, (c.spec for c in compared))))):
+        kinds += ", also with " + ", ".join(more)
     judged = {contract.d} if isinstance(contract, Gemm) else {c.name for c in compared}
     if not findings and (left := [name for name in _outputs(subject) if name not in judged]):
         return CHECK.undecided(
@@ -126,6 +134,26 @@ def run(subject: Subject) -> CheckResult:
             metrics=metrics,
         )
     return CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
+
+
+def _metrics(compared: Sequence[Comparison]) -> dict[str, object]:
+    """Errors of the runs with the contract's own alpha and beta."""
+    metrics: dict[str, object] = {}
+    for c in compared:
+        if _with(c.spec):
+            continue
+        absolute, relative = error_metrics(c.observed, c.expected)
+        about = f"{c.name}, {c.spec.inputs}"
+        metrics[f"{about}: wrong"] = f"{100 * c.wrong.mean():.3g} %"
+        metrics[f"{about}: max abs error"] = f"{absolute:.3g}"
+        metrics[f"{about}: max error / max |{c.name}|"] = f"{relative:.3g}"
+    return metrics
+
+
+def _with(spec: RunSpec) -> str:
+    """The factors of a run that are not the contract's: "alpha 0 and beta 1"; "" for none."""
+    given = {"alpha": spec.alpha, "beta": spec.beta}
+    return " and ".join(f"{name} {value:g}" for name, value in given.items() if value is not None)
 
 
 def _small_floats(subject: Subject) -> str:
@@ -143,17 +171,53 @@ def _outputs(subject: Subject) -> list[str]:
 
 
 def _products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
-    for kind in ("integers", "normal"):
-        recorded = subject.plain() if kind == "integers" else subject.run(RunSpec(kind))
-        product = product_of(recorded, contract, tile_of(subject))
-        observed = np.asarray(recorded.outputs[contract.d], np.float64)
-        undefined = _undefined(recorded, contract.d)
-        if contract.split_k:
-            observed, undefined = observed.sum(axis=0), np.asarray(undefined.any(axis=0))
-        dtype = subject.binding.buffers[contract.d].dtype
-        expected = product.value()
-        bound = tolerated(product, expected, dtype, accumulators(subject), subject.case.tolerance)
-        yield Comparison("C", kind, dtype, observed, expected, np.asarray(undefined), bound, product)
+    plain = _product(subject, contract, subject.plain())
+    yield plain
+    assert plain.product is not None
+    if not is_exact(plain.product, plain.dtype, _kinds(subject)):
+        yield _product(subject, contract, subject.run(RunSpec("sparse")))
+    yield _product(subject, contract, subject.run(RunSpec("normal")))
+    for alpha, beta in _factors(subject, contract):
+        yield _product(subject, contract, subject.run(RunSpec("normal", (), alpha, beta)))
+
+
+def _factors(subject: Subject, contract: Gemm) -> Iterator[tuple[float | None, float | None]]:
+    """alpha and beta of further runs: what the kernel takes of each row of FACTORS, each once."""
+    taken = subject.binding.scalars.values()
+    if not subject.small:
+        return
+    rows = dict.fromkeys(
+        (alpha if "alpha" in taken else None, beta if "beta" in taken and contract.c else None)
+        for alpha, beta in FACTORS
+    )
+    yield from (row for row in rows if row not in ((None, None), (contract.alpha, contract.beta)))
+
+
+def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison:
+    product = product_of(recorded, contract, tile_of(subject))
+    observed = np.asarray(recorded.outputs[contract.d], np.float64)
+    undefined = _undefined(recorded, contract.d)
+    if contract.split_k:
+        observed, undefined = observed.sum(axis=0), np.asarray(undefined.any(axis=0))
+    dtype = subject.binding.buffers[contract.d].dtype
+    expected = product.value()
+    given = any(subject.case.argument(name).values is not None for name in (contract.a, contract.b))
+    random = recorded.spec.inputs == "normal" and not given
+    bound = tolerated(
+        product, expected, dtype, _kinds(subject), subject.case.tolerance, random=random
+    )  # fmt: skip
+    return Comparison(
+        "C", recorded.spec, dtype, observed, expected, np.asarray(undefined), bound, product
+    )  # fmt: skip
+
+
+def _kinds(subject: Subject) -> tuple[str, ...]:
+    """Types in which what ran adds up."""
+    return subject.once(_accumulators)
+
+
+def _accumulators(subject: Subject) -> tuple[str, ...]:
+    return accumulators(subject.plain().record(Executed).insts)
 
 
 def product_of(recorded: Recorded, contract: Gemm, tile: int = TILE) -> Product:
@@ -169,54 +233,9 @@ def tile_of(subject: Subject) -> int:
     return max((form.shape[0] for form in _forms(subject)), default=TILE)
 
 
-def accumulators(subject: Subject) -> tuple[str, ...]:
-    """Types in which the kernel's matrix instructions accumulate."""
-    return tuple(sorted({form.result for form in _forms(subject)}))
-
-
 def _forms(subject: Subject) -> list[MatrixForm]:
     forms = (matrix_form(inst) for inst in subject.insts.values() if Kind.MATRIX in inst.kind)
     return [form for form in forms if form is not None]
-
-
-def tolerated(
-    product: Product, expected: Doubles, dtype: str, kinds: tuple[str, ...], given: Tolerance
-) -> Doubles | float:
-    """Largest error of each element; see EXPLAIN.
-
-    Args:
-        product, expected: the product and its value.
-        dtype: of the output.
-        kinds: accumulator types.
-        given: the manifest's, which goes before.
-    """
-    if given.absolute is not None or given.relative is not None:
-        return np.asarray((given.absolute or 0.0) + (given.relative or 0.0) * np.abs(expected))
-    terms, added = product.magnitude()
-    if _is_exact(product, terms + added, dtype, kinds):
-        return 0.0
-    output = element_type(dtype)
-    if not output.is_float:
-        return 0.5
-    unit = max([_F32, *(_half_ulp(kind) for kind in kinds)])
-    depth = product.a.shape[-1]
-    sums = (depth + 8) * unit * terms + (depth + 8) * _F32 * added
-    return np.asarray(sums + _half_ulp(dtype) * np.abs(expected) + output.smallest)
-
-
-def _half_ulp(kind: str) -> float:
-    """Half a unit in the last place, relative to the number; 0 for integers."""
-    found = element_type(kind)
-    return 2.0**-found.precision if found.is_float else 0.0
-
-
-def _is_exact(product: Product, magnitude: Doubles, dtype: str, kinds: tuple[str, ...]) -> bool:
-    """All partial results are integers that every type on the way holds."""
-    limit = min(element_type(kind).exact for kind in ("f64", dtype, *(kinds or ("f32",))))
-    parts = [product.a, product.b, np.asarray([product.alpha, product.beta])]
-    parts += [] if product.c is None else [product.c]
-    whole = all(bool((part == np.rint(part)).all()) for part in parts)
-    return whole and float(magnitude.max(initial=0.0)) <= limit
 
 
 def rounded(values: Doubles, dtype: str) -> Doubles:
@@ -252,7 +271,7 @@ def _beside(
         absolute = usual if given.absolute is None else given.absolute
         relative = usual if given.relative is None else given.relative
         bound = absolute + relative * np.abs(wanted)
-        yield Comparison(name, kind, dtype, observed, wanted, _undefined(recorded, name), bound)
+        yield Comparison(name, RunSpec(kind), dtype, observed, wanted, _undefined(recorded, name), bound)
 
 
 def _undefined(recorded: Recorded, name: str) -> NDArray[np.bool_]:
@@ -288,7 +307,7 @@ def _finding(subject: Subject, c: Comparison) -> Finding:
     seen = "undefined" if c.undefined[index] else f"{c.observed[index]:.{_SHORT}g}"
     return Finding(
         NEVER_DEFINED if c.undefined[wrong].all() else WRONG_VALUES,
-        f"{c.name} is wrong on {_KINDS[c.inputs]}: {pattern}",
+        f"{c.name} is wrong on {_title(c.spec)}: {pattern}",
         Place(kernel=subject.kernel.name, element=Element(c.name, index)),
         expected=f"{c.expected[index]:.{_SHORT}g}",
         observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong, max abs error {absolute:.3g}, "
@@ -298,6 +317,12 @@ def _finding(subject: Subject, c: Comparison) -> Finding:
     )
 
 
-_KINDS = {"integers": "small integers", "normal": "normal numbers"}
+_KINDS = {"integers": "small integers", "sparse": "few small integers", "normal": "normal numbers"}
 
-CHECK = Check(NAME, LAW, EXPLAIN, run, rules=(WRONG_VALUES, NEVER_DEFINED))
+
+def _title(spec: RunSpec) -> str:
+    factors = _with(spec)
+    return _KINDS[spec.inputs] + (f" with {factors}" if factors else "")
+
+
+CHECK = Check(NAME, LAW, EXPLAIN, run, observers=(ExecutionRecorder,), rules=(WRONG_VALUES, NEVER_DEFINED))

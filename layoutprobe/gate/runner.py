@@ -125,15 +125,18 @@ class KernelRunner:
             self.faults.append(fault)
 
     def _factors(self, spec: RunSpec) -> tuple[float, float]:
-        """The run's alpha and beta: those of the spec, as far as the kernel takes them as arguments."""
+        """The run's alpha and beta: those of the spec, as far as the kernel takes them as arguments, and as
+        the types of these hold them."""
         contract = self.binding.case.contract
         alpha, beta = (contract.alpha, contract.beta) if isinstance(contract, Gemm) else (1.0, 0.0)
-        taken = set(self.binding.scalars.values())
-        if spec.alpha is not None and "alpha" in taken:
-            alpha = spec.alpha
-        if spec.beta is not None and "beta" in taken:
-            beta = spec.beta
-        return alpha, beta
+        return self._taken("alpha", alpha, spec.alpha), self._taken("beta", beta, spec.beta)
+
+    def _taken(self, factor: str, given: float, wanted: float | None) -> float:
+        for name, value in self.binding.scalars.items():
+            if value == factor:
+                kind = element_type(self.binding.case.argument(name).dtype)
+                return float(kind.decode(kind.encode(given if wanted is None else wanted)).item())
+        return given
 
     def _argument(
         self,

@@ -17,6 +17,9 @@ from layoutprobe.patterns.expression import evaluate
 
 LARGEST_INTEGER = 9
 """Of the kind "integers": products and sums of 2**17 of them are exact in f32, and a bf16 holds them."""
+FEW = 16
+"""Elements other than zero in a column of B, of the kind "sparse": sums of 32 at most, which a bf16 holds
+times any small alpha."""
 
 Fill = Callable[[BoundBuffer, np.random.Generator], NDArray[Any]]
 
@@ -38,8 +41,23 @@ def _zeros(buffer: BoundBuffer, _: np.random.Generator) -> NDArray[Any]:
     return np.zeros(buffer.shape)
 
 
-KINDS: Mapping[str, Fill] = {"integers": _integers, "normal": _normal, "zeros": _zeros}
+def _sparse(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    low = -1 if buffer.element.signed else 1
+    if buffer.argument.matrix != "B" or len(buffer.shape) < 2:
+        return np.asarray(random.integers(1, 3, buffer.shape) * random.choice([low, 1], buffer.shape))
+    rank = random.random(buffer.shape).argsort(axis=-2).argsort(axis=-2)
+    return np.where(rank < FEW, random.choice([low, 1], buffer.shape), 0)
+
+
+KINDS: Mapping[str, Fill] = {
+    "integers": _integers,
+    "normal": _normal,
+    "sparse": _sparse,
+    "zeros": _zeros,
+}
 """Kinds that need no coding; "code0", "code1"... are the digits of one."""
+JUDGED = ("normal", "sparse")
+"""Kinds for which outputs are held against the contract with any alpha and beta."""
 
 
 def coding_of(binding: Binding) -> Coding:
@@ -65,7 +83,8 @@ def make_inputs(
         binding: the kernel at one size.
         kind: see KINDS.
         beta: factor of the contract's C in this run: where it is 0, a C that is both read and
-            written is undefined unless the manifest says what it holds.
+            written is undefined unless the manifest says what it holds. In a run whose values are
+            judged that holds of the contract's own beta only: a kernel that multiplies by 0, too, is right.
         coding: for the kinds "code0"...
 
     Raises:
@@ -79,7 +98,7 @@ def make_inputs(
         random = np.random.default_rng([binding.case.seed, zlib.crc32(buffer.name.encode())])
         if buffer.argument.values is not None:
             result[buffer.name] = _given(buffer, binding)
-        elif _starts_undefined(buffer, binding, beta):
+        elif _starts_undefined(buffer, binding, kind, beta):
             result[buffer.name] = None
         elif buffer.argument.initial == "zero":
             result[buffer.name] = np.zeros(buffer.shape)
@@ -88,12 +107,14 @@ def make_inputs(
     return result
 
 
-def _starts_undefined(buffer: BoundBuffer, binding: Binding, beta: float) -> bool:
+def _starts_undefined(buffer: BoundBuffer, binding: Binding, kind: str, beta: float) -> bool:
     argument, contract = buffer.argument, binding.case.contract
     if argument.role == "in" or argument.initial != "auto":
         return argument.initial == "undefined"
-    scaled = isinstance(contract, Gemm) and contract.c == buffer.name
-    return argument.role == "out" or (scaled and beta == 0.0)
+    if not isinstance(contract, Gemm) or contract.c != buffer.name:
+        return argument.role == "out"
+    needless = contract.beta == 0.0 or kind not in JUDGED
+    return argument.role == "out" or (beta == 0.0 and needless)
 
 
 def _digit(kind: str, coding: Coding) -> Fill | None:

@@ -16,4 +16,5 @@ To be read in this order:
     missing_barriers  races by the barrier that is missing
     matrix_hazards    results of matrix instructions that are taken too early
     gemm_faults       what known faults make of a product's values
+    rounding          how far rounding may take a right result
 """

@@ -56,6 +56,10 @@ class Product:
         added = np.zeros(()) if self.c is None or not self.beta else np.abs(self.beta * self.c)
         return terms, added
 
+    def spread(self) -> Doubles:
+        """|alpha| * sqrt(A*A @ B*B): how far sums of terms of either sign come from zero."""
+        return np.asarray(abs(self.alpha) * np.sqrt(self.a**2 @ self.b**2))
+
 
 def transposed_tiles(matrix: Doubles, tile: int = TILE) -> Doubles:
     """Every tile transposed in place; beyond the edge there are zeros."""

@@ -16,7 +16,7 @@ from layoutprobe.brief import brief
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
-from layoutprobe.manifest.binding import Binding
+from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Contract, KernelCase, Sizes
 from layoutprobe.observe.base import Recorder
@@ -24,6 +24,7 @@ from layoutprobe.observe.base import Recorder
 Record = TypeVar("Record")
 Made = TypeVar("Made")
 RecorderFactory = Callable[[], Recorder]
+_SMALL = 4
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class RunSpec:
     Attributes:
         inputs: name of an input kind, see `layoutprobe.manifest.inputs`: "integers" (small, exact
             in every dtype, no permutation survives), "normal" (standard normal; bytes of all values),
-            "zeros", "code0", "code1"... (the digits of `subject.coding`).
+            "sparse" (small integers, B mostly zero: sums that 16 bits hold), "zeros", "code0",
+            "code1"... (the digits of `subject.coding`).
         observers: factories of the observers that watch it.
         alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
     """
@@ -139,6 +141,11 @@ class Subject:
         return self.load_insts()
 
     @property
+    def small(self) -> bool:
+        """Its buffers are at most a few times as large as those of the smallest size: worth further runs."""
+        return self.once(_is_small)
+
+    @property
     def copies_every(self) -> int:
         """Lanes that lie so far apart hold copies of one operand; 0 where nothing is replicated."""
         forms = self.arch.probed.values() if self.arch else ()
@@ -182,6 +189,14 @@ class Subject:
     def epilogue(self, *observers: RecorderFactory, partial: bool = False) -> Recorded:
         """A run on zeros with alpha 1 and beta 0, for an observer that replaces accumulators."""
         return self.run(RunSpec("zeros", observers, alpha=1.0, beta=0.0), partial=partial)
+
+
+def _is_small(subject: Subject) -> bool:
+    def taken(binding: Binding) -> int:
+        return sum(buffer.nbytes for buffer in binding.buffers.values())
+
+    least = min(taken(bind(subject.case, sizes)) for sizes in subject.case.sizes)
+    return taken(subject.binding) <= _SMALL * least
 
 
 class UndecidedError(Exception):

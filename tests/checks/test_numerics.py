@@ -98,6 +98,87 @@ def test_no_tolerance_hides_an_error_beyond_rounding(tmp_path: Path, form: int, 
     assert result.status == "finding"
 
 
+@pytest.mark.parametrize("form", [2, 3])
+def test_sums_in_16_bits_hide_no_small_factor(tmp_path: Path, form: int) -> None:
+    """Off by a sixteenth: less than what rounding could do if all roundings pointed the same way."""
+    more = {
+        2: "Output(RESULT(acc, v)) * _Float16(1.0625f)",
+        3: "Output(__builtin_bit_cast(unsigned, __builtin_bit_cast(float, RESULT(acc, v) << 16) * 1.0625f) >> 16)",
+    }
+    edit = ("Output(RESULT(acc, v))", more[form])
+    checks = (numerics.CHECK,)
+    for size in ("M = 16, N = 16, K = 16", INTERIOR, "M = 16, N = 16, K = 1024"):
+        result = direct(tmp_path, form=form, types=TYPES[form], edits=(edit,), sizes=(size,), checks=checks)[
+            NAME
+        ]
+        assert result.status == "finding", size
+        right = direct(tmp_path, form=form, types=TYPES[form], sizes=(size,), checks=checks)[NAME]
+        assert right.status == "holds", right
+
+
+def test_an_instruction_that_never_runs_loosens_nothing(tmp_path: Path) -> None:
+    dead = """
+  if (K < 0) {
+    short16 x;
+    for (int i = 0; i < 16; ++i) x[i] = A[i] > _Float16(1);
+    x = __builtin_amdgcn_wmma_bf16_16x16x16_bf16_w32(x, x, x, false);
+    acc[0] = x[0];
+  }
+"""
+    at = "#pragma unroll\n  for (int v = 0; v < 8; ++v) {"
+    edits = [(at, dead + at), ("Output(RESULT(acc, v))", "RESULT(acc, v) * 1.03f")]
+    result = direct(tmp_path, edits=edits, sizes=("M = 40, N = 57, K = 75",), checks=(numerics.CHECK,))[NAME]
+    assert result.status == "finding"
+    sound = direct(tmp_path, edits=edits[:1], sizes=(RAGGED,), checks=(numerics.CHECK,))[NAME]
+    assert sound.status == "holds"
+
+
+def test_sums_in_f16_without_a_matrix_instruction_are_no_fault(tmp_path: Path) -> None:
+    def of(*edits: Edit) -> str:
+        result = checked(
+            tmp_path,
+            edited((KERNELS / "gemm_unusual.hip").read_text(), edits),
+            buffers(c_role="out") + "".join(SCALARS),
+            grid='["N // 16", "M // 16"]',
+            block=32,
+            sizes=("M = 32, N = 48, K = 256",),
+            defines="SCALAR = 1",
+            checks=(numerics.CHECK,),
+        )
+        return result[NAME].status
+
+    half = [
+        ("float sum = 0;", "_Float16 sum = 0;"),
+        ("sum += (float)A[row * K + k] * (float)B[k * N + n];", "sum += A[row * K + k] * B[k * N + n];"),
+    ]
+    assert of(*half) == "holds"
+    assert of(*half, ("C[row * N + n] = sum;", "C[row * N + n] = sum * 1.05f;")) == "finding"
+
+
+SCALARS = [f'{{ name = "{x}", role = "scalar", dtype = "i32", value = "{x}" }},' for x in "MNK"]
+
+
+@pytest.mark.parametrize(
+    "sum_",
+    [
+        "(alpha != 0 ? alpha : 1.0f) * acc[v] + (beta != 0 ? beta * C[at] : 0.0f)",
+        "alpha * acc[v] + (beta > 0 ? beta * C[at] : 0.0f)",
+        "(alpha < 0 ? -alpha : alpha) * acc[v] + (beta != 0 ? beta * C[at] : 0.0f)",
+        "(_Float16)alpha * acc[v] + (beta != 0 ? beta * C[at] : 0.0f)",
+    ],
+)
+def test_other_factors_than_those_of_the_contract_are_tried(tmp_path: Path, sum_: str) -> None:
+    """All are right for alpha 2 and beta 3."""
+    finding = only(tiled(tmp_path, (SUM, sum_), sizes=(RAGGED,), checks=(numerics.CHECK,))[NAME])
+    assert " with alpha " in finding.what
+
+
+def test_a_kernel_that_multiplies_by_any_beta_is_right(tmp_path: Path) -> None:
+    result = tiled(tmp_path, (SUM, "alpha * acc[v] + beta * C[at]"), checks=(numerics.CHECK,))[NAME]
+    assert result.status == "holds"
+    assert "alpha -1.5 and beta 0" in result.reason
+
+
 def test_a_kernel_without_matrix_instructions_is_compared_all_the_same(tmp_path: Path) -> None:
     result = plain(tmp_path, "gemm_unusual", "SCALAR", checks=(numerics.CHECK,))[NAME]
     assert result.status == "holds"

@@ -1,0 +1,123 @@
+"""How far a right kernel may be from its contract's product: what rounding explains, and no more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.matrix import matrix_form
+from layoutprobe.manifest.model import Tolerance
+from layoutprobe.numbers import element_type
+from layoutprobe.trace.gemm_faults import Product
+
+Doubles = NDArray[np.float64]
+
+_F32 = 2.0**-23
+"""Twice the unit roundoff of f32: matrix units may truncate."""
+_SPREAD = 4.0
+"""Standard deviations that the sum of many roundings may be away from zero. One of them is less than half
+of the estimate below, so that no element of a large matrix reaches it."""
+_NARROW = re.compile(r"\w*_(?:add|sub|subrev|mul|fma|fmac|mac|mad|dot2|mix|mixlo|mixhi)(?:_\w+)?_(b?f16)")
+"""Arithmetic whose result is rounded to 16 bits; conversions are none."""
+
+
+def accumulators(executed: Iterable[Inst]) -> tuple[str, ...]:
+    """Float and integer types in which instructions that ran add up: results of matrix instructions, and
+    16-bit floats of other arithmetic. f32 goes without saying."""
+    kinds = set()
+    for inst in executed:
+        form = matrix_form(inst) if Kind.MATRIX in inst.kind else None
+        if form is not None:
+            kinds.add(form.result)
+        elif found := _NARROW.fullmatch(inst.name):
+            kinds.add(found[1])
+    return tuple(sorted(kinds))
+
+
+def tolerated(
+    product: Product,
+    expected: Doubles,
+    dtype: str,
+    kinds: tuple[str, ...],
+    given: Tolerance,
+    *,
+    random: bool,
+) -> Doubles | float:
+    """Largest error of each element; `checks.numerics` explains it.
+
+    Args:
+        product, expected: the product and its value.
+        dtype: of the output.
+        kinds: types in which it was added up, see `accumulators`.
+        given: the manifest's, which goes before.
+        random: elements of A and B are independent and as often positive as negative.
+    """
+    if given.absolute is not None or given.relative is not None:
+        return np.asarray((given.absolute or 0.0) + (given.relative or 0.0) * np.abs(expected))
+    terms, added = product.magnitude()
+    if is_exact(product, dtype, kinds):
+        return 0.0
+    output = element_type(dtype)
+    if not output.is_float:
+        return 0.5
+    steps = product.a.shape[-1] + 8
+    error = steps * _F32 * (terms + added) + half_ulp(dtype) * np.abs(expected) + output.smallest
+    unit = max((half_ulp(kind) for kind in kinds), default=0.0)
+    if unit > _F32:
+        error = error + _narrow(product, expected, unit, steps, random=random)
+    return np.asarray(error)
+
+
+def _narrow(product: Product, expected: Doubles, unit: float, steps: int, *, random: bool) -> Doubles:
+    """Error of sums in 16 bits.
+
+    On random data a partial sum is a random walk, and so is the sum of its roundings: both grow with the
+    square root of their number. Otherwise all roundings may point the same way.
+    """
+    terms, added = product.magnitude()
+    linear = np.asarray(steps * unit * terms + 8 * unit * added)
+    if not random:
+        return linear
+    walk = np.sqrt(steps) * product.spread() + added + np.abs(expected)
+    return np.asarray(np.minimum(linear, _SPREAD * unit * walk))
+
+
+def half_ulp(kind: str) -> float:
+    """Half a unit in the last place, relative to the number; 0 for integers."""
+    found = element_type(kind)
+    return 2.0**-found.precision if found.is_float else 0.0
+
+
+def is_exact(product: Product, dtype: str, kinds: tuple[str, ...]) -> bool:
+    """All partial results are multiples of one power of two that every type on the way holds.
+
+    True for small integers, and for such multiples of alpha and beta; the order of summation is then
+    of no effect.
+    """
+    types = [element_type(kind) for kind in ("f64", dtype, *(kinds or ("f32",)))]
+    limit = min(kind.exact for kind in types)
+    smallest = max(kind.smallest for kind in types)
+    factors = _quantum(product.a) * _quantum(product.b)
+    scaled = factors * _quantum(np.array([product.alpha]))
+    if product.c is not None and product.beta:
+        scaled = min(scaled, _quantum(product.c) * _quantum(np.array([product.beta])))
+    unscaled = np.abs(product.a) @ np.abs(product.b)
+    terms, added = product.magnitude()
+    most = max(float(unscaled.max(initial=0.0)) / factors, float((terms + added).max(initial=0.0)) / scaled)
+    return most <= limit and min(factors, scaled) >= smallest
+
+
+def _quantum(values: Doubles) -> float:
+    """The largest power of two up to 1 that all numbers are multiples of; next to 0 where one is no number."""
+    values = np.abs(values[values != 0])
+    if not np.isfinite(values).all():
+        return float(np.finfo(np.float64).tiny)
+    mantissa, exponent = np.frexp(values)
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1  # trailing zeros
+    return float(2.0 ** min(0, int((exponent + lowest - 53).min(initial=0))))
