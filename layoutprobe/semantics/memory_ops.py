@@ -11,7 +11,7 @@ from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault, global_fault
-from layoutprobe.machine.memory import BASE_ADDRESS, Store
+from layoutprobe.machine.memory import BASE_ADDRESS, Place, Store
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import (
     WIDTHS,
@@ -22,6 +22,7 @@ from layoutprobe.semantics.access import (
     global_place,
     lds_base,
     lds_place,
+    notify,
     scratch_place,
     transfer,
     undefined_guard,
@@ -237,15 +238,18 @@ def _bind_scalar(width: Width, buffer: bool, inst: Inst) -> Executor:
             first = int(np.argmax(inside))
             offsets = np.where(inside, offsets, np.broadcast_to(offsets, inside.shape).flat[first])
         arena = c.machine.arena
-        outside = None if arena.common_region(offsets, width.size) else arena.outside(offsets, width.size)
-        if outside is not None:
-            raise global_fault(c, inst, offsets, width.size, outside & np.ones(c.exec.shape, np.bool_))
+        beyond = _beyond(c, inst, offsets, width.size)
         low_bits = int(np.bitwise_or.reduce(offsets, axis=None))
+        if c.machine.events.access:
+            at = np.broadcast_to(offsets, (len(c.waves), 1))
+            mask = np.ones(at.shape, np.bool_) if inside is None else inside
+            notify(c, inst, Place(arena, at, low_bits, mask), width.size, store=False)
         for register, word in read(arena.data, offsets, low_bits):
             c.write_scalar(register, word if inside is None else np.where(inside, word, 0))
-        if arena.tracked:
+        if arena.tracked or beyond is not None:
             for register, word in read(arena.shadow, offsets, low_bits):
-                c.shadow.su[register][...] = word if inside is None else np.where(inside, word, 0)
+                bits = word if beyond is None else word | beyond[register - target.index]
+                c.shadow.su[register][...] = bits if inside is None else np.where(inside, bits, 0)
                 settle(c, register)
         else:
             define(c, target)
@@ -259,6 +263,31 @@ def _bind_scalar(width: Width, buffer: bool, inst: Inst) -> Executor:
             yield target.index + j, np.take(store.views[4], (offsets >> 2) + j)
 
     return execute
+
+
+def _beyond(c: Cohort, inst: Inst, offsets: Array, size: int) -> list[Array] | None:
+    """Bits of each dword that lie behind an allocation and are undefined; None where all are inside.
+
+    Compilers widen a scalar load within its natural alignment (s_load_b128 of 12 bytes): what lies there
+    is in the page of what was asked for, so that a card never faults.
+    """
+    arena = c.machine.arena
+    outside = None if arena.common_region(offsets, size) else arena.outside(offsets, size)
+    if outside is None:
+        return None
+    aligned = offsets & (1 << (size - 1).bit_length()) - 1 == 0
+    begins = arena.outside(offsets, 1)
+    wild = outside & ~aligned if begins is None else outside & (begins | ~aligned)
+    if wild.any():
+        raise global_fault(c, inst, offsets, size, wild & np.ones(c.exec.shape, np.bool_))
+    undefined = []
+    for first in range(0, size, 4):
+        bits = np.zeros(outside.shape, np.uint32)
+        for byte in range(min(size, 4)):
+            if (missing := arena.outside(offsets + first + byte, 1)) is not None:
+                bits[missing] |= np.uint32(0xFF << 8 * byte)
+        undefined.append(bits)
+    return undefined
 
 
 def _scalar_range(width: Width, inst: Inst) -> Callable[[Cohort], Array | None]:
