@@ -163,11 +163,13 @@ class LaunchAbi:
         user_sgprs: in the order of their registers.
         ids: registers with the ids of the workgroup, in the order of their registers.
         work_item: "x", "y", "z" -> lowest bit in v0; y and z as the descriptor asks for them.
+        modes: parts of the floating-point mode that are on where that bit of RSRC1 is set.
     """
 
     user_sgprs: tuple[UserSgpr, ...]
     ids: tuple[IdRegister, ...]
     work_item: Mapping[str, int]
+    modes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,7 @@ LAUNCH = LaunchAbi(
     user_sgprs=USER_SGPRS,
     ids=(IdRegister({"x": 0}, bit=7), IdRegister({"y": 0}, bit=8), IdRegister({"z": 0}, bit=9)),
     work_item=WORK_ITEM,
+    modes={"DX10 clamp": 21, "IEEE mode": 23},
 )
 """LLVM AMDGPUUsage, "Initial Kernel Execution State"."""
 

@@ -53,6 +53,26 @@ class KernelDescriptor:
     kernarg_preload: int
 
     @property
+    def round_32(self) -> int:
+        """How f32 is rounded, RSRC1 bits 13:12: 0 nearest even, 1 up, 2 down, 3 towards zero."""
+        return self.rsrc1 >> 12 & 3
+
+    @property
+    def round_16_64(self) -> int:
+        """The same of f16 and f64, RSRC1 bits 15:14."""
+        return self.rsrc1 >> 14 & 3
+
+    @property
+    def denormals_32(self) -> int:
+        """f32 subnormals, RSRC1 bits 17:16: bit 0 keeps those of operands, bit 1 those of results."""
+        return self.rsrc1 >> 16 & 3
+
+    @property
+    def denormals_16_64(self) -> int:
+        """The same of f16 and f64, RSRC1 bits 19:18."""
+        return self.rsrc1 >> 18 & 3
+
+    @property
     def wave32(self) -> bool:
         """Bit 10 of kernel_code_properties."""
         return bool(self.properties >> 10 & 1)

@@ -11,6 +11,7 @@ from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.engine.base import Dispatch, Finished
 from layoutprobe.engine.scheduler import Scheduler
 from layoutprobe.isa.store import load_instructions
+from layoutprobe.machine.float_mode import guarded, refuse_float_mode
 from layoutprobe.machine.launch import batches, facts_of, make_waves, start_cohort, vgpr_count, wave_bytes
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import events_of
@@ -52,6 +53,7 @@ class NumpyEngine:
     def _program(self, code: CodeObject, kernel: Kernel) -> Program:
         key = (code.digest, kernel.name)
         if key not in self._programs:
-            insts = load_instructions(code, kernel)
-            self._programs[key] = build_program(code, kernel, insts, semantics.bind, vgpr_count(code, kernel))
+            refuse_float_mode(code, kernel)
+            insts, bind = load_instructions(code, kernel), guarded(semantics.bind, kernel)
+            self._programs[key] = build_program(code, kernel, insts, bind, vgpr_count(code, kernel))
         return self._programs[key]
