@@ -109,11 +109,14 @@ def _text(finding: Finding) -> str:
     return " ".join((finding.what, finding.expected, finding.observed, finding.hint))
 
 
+_ORIGINS = ("loaded by", "stored by", "computed by", "written by")
+
+
 def _place(finding: Finding) -> str:
     place = finding.place
     near = f"near {place.source}" if place.near else ""
     shown = (place.line or near or str(place.element or "")).replace("../", "")
-    origins = (other.place.source for other in finding.related)
+    origins = (other.place.source for other in finding.related if other.role in _ORIGINS)
     came_from = next((f"{basename(s.file)}:{s.line}" for s in origins if s is not None), "")
     return f"{shown}, from {came_from}" if came_from and came_from != shown else shown
 

@@ -94,6 +94,6 @@ class Finding:
         return self.rule.check
 
     @property
-    def came_from(self) -> str:
+    def related_text(self) -> str:
         """The related places in words; "" where there are none."""
         return ", ".join(map(str, self.related))

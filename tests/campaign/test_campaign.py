@@ -93,7 +93,7 @@ def _text(finding: Finding) -> str:
 def _stands_in_a_source(fault: Fault, finding: Finding) -> bool:
     """The finding, or where its value came from, names lines that exist in the kernel or its helpers."""
     sources = {path.name: path for path in (kernels()[fault.kernel].file, GEMM / HELPERS)}
-    places = SITE.findall(f"{finding.place.source} {finding.came_from}")
+    places = SITE.findall(f"{finding.place.source} {finding.related_text}")
     added = sum(edit.new.count("\n") - edit.old.count("\n") for edit in fault.edits if isinstance(edit, Edit))
     lines = {name: len(path.read_text().splitlines()) + max(added, 0) for name, path in sources.items()}
     return bool(places) and all(1 <= int(line) <= lines.get(name, 0) for name, line in places)

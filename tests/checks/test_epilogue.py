@@ -74,7 +74,7 @@ def test_a_misplaced_accumulator_is_shown_at_its_store(tmp_path: Path, name: str
     assert (place.workgroup, place.wave, place.lane) == ((0, 0, 0), 0, lane)
     assert (finding.expected, finding.observed) == (expected, f"stored to {observed}")
     matrix = f"v_wmma_f32_16x16x16_f16 at {line(tmp_path, 'acc = __builtin')}"
-    assert finding.came_from.startswith(f"computed by {matrix} (wave 0, lane {lane}, VGPR v")
+    assert finding.related_text.startswith(f"computed by {matrix} (wave 0, lane {lane}, VGPR v")
     assert results["operand-provenance"].status == "holds", "what is added up is right"
     numerics = only(results["numerics"]).what
     assert NUMERICS.get(name, "C is wrong on small integers: nearly all elements are wrong") in numerics
@@ -102,7 +102,7 @@ def test_an_accumulator_stored_to_several_elements(tmp_path: Path, name: str) ->
     assert finding.observed.startswith(f"that of {other}, which ")
     lane = finding.place.lane
     matrix = f"v_wmma_f32_16x16x16_f16 at {line(tmp_path, 'acc = __builtin')}"
-    assert finding.came_from.startswith(
+    assert finding.related_text.startswith(
         f"computed by {matrix} (wave {finding.place.wave}, lane {lane}, VGPR v"
     )
 

@@ -41,7 +41,7 @@ def test_a_handover_within_a_workgroup_wants_a_barrier() -> None:
     finding = only(result_of("no_barrier"))
     assert finding.what == "a wave loads global memory that another wave stores, with no barrier between"
     assert finding.place.line == at("// no_barrier loads")
-    assert at("// no_barrier stores") in finding.came_from
+    assert at("// no_barrier stores") in finding.related_text
     assert finding.count == 128
 
 

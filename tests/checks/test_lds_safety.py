@@ -71,7 +71,7 @@ def test_a_tile_that_is_filled_by_half(tmp_path: Path) -> None:
     # Every other group of 8 rows of A is stored, and every other group of 4 k of B.
     assert [f.place.lds_byte for f in findings] == [8 * 24 * 2, 2 * 32 * 24 * 2 + 4 * 2]
     assert [(f.place.matrix, f.place.lane) for f in findings] == [("A", 8), ("B", 0)]
-    assert all(line(tmp_path, "acc = __builtin") in f.came_from for f in findings)
+    assert all(line(tmp_path, "acc = __builtin") in f.related_text for f in findings)
 
 
 def test_a_ragged_tile_whose_tail_is_not_stored(tmp_path: Path) -> None:

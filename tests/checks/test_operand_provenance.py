@@ -167,7 +167,7 @@ def test_a_wrong_operand_is_named(tmp_path: Path, name: str) -> None:
     small = fault.matrix.lower()
     load, store = line(tmp_path, f" {small}[k] ="), line(tmp_path, f"= {small}_in ?")
     steps = [other for other in finding.related if other.role != "computed by"]
-    assert [step.role for step in steps] == ["loaded by", "stored by", "loaded by"], finding.came_from
+    assert [step.role for step in steps] == ["loaded by", "stored by", "loaded by"], finding.related_text
     assert [step.place.line for step in steps] == [load, store, store]
     assert [re.sub(r"_\w+", "", step.place.instruction) for step in steps] == ["ds", "ds", "global"]
     byte = steps[0].place.lds_byte
@@ -205,7 +205,7 @@ def test_a_missing_copy_is_found_in_the_half_wave_that_lacks_it(
     element = f"A[{lane % 16}][0]" if matrix == "A" else f"B[0][{lane % 16}]"
     assert (finding.expected, finding.observed) == (element, "zero")
     assert finding.place.line == line(tmp_path, "acc = __builtin")
-    assert line(tmp_path, f" {matrix.lower()}[k] =") in finding.came_from
+    assert line(tmp_path, f" {matrix.lower()}[k] =") in finding.related_text
 
 
 def test_a_copy_that_no_output_reads_must_be_there_as_well(tmp_path: Path) -> None:

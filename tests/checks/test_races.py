@@ -100,14 +100,14 @@ def test_sums_are_read_before_the_other_wave_has_added(wave: int) -> None:
     finding = only(result_of(f"added_up_read_by_{wave}"))
     assert finding.what.startswith(f"wave {wave} reads what another wave writes (wave {1 - wave})")
     assert finding.place.line == at("// added_up reads")
-    assert at("// added_up adds") in finding.came_from
+    assert at("// added_up adds") in finding.related_text
 
 
 def test_a_store_over_another_waves_atomic() -> None:
     finding = only(result_of("added_up_overwritten"))
     assert finding.what.startswith("wave 1 overwrites what another wave writes (wave 0)")
     assert finding.place.line == at("// overwritten stores")
-    assert at("// overwritten adds") in finding.came_from
+    assert at("// overwritten adds") in finding.related_text
 
 
 def test_one_wave_races_with_nobody() -> None:

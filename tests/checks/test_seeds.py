@@ -63,12 +63,12 @@ def test_the_column_load_is_named(name: str) -> None:
     assert (finding.expected, finding.observed) == ("A[0][1]", "A[1][0]")
     file = f"{name.split('-')[0]}.hip"
     source = (SEEDS / file).read_text().split("\n")
-    load = re.search(rf"ds_load_u16_d16_hi at {file}:(\d+) \(LDS byte", finding.came_from)
-    assert load, finding.came_from
+    load = re.search(rf"ds_load_u16_d16_hi at {file}:(\d+) \(LDS byte", finding.related_text)
+    assert load, finding.related_text
     assert "A_lds[buffer]" in source[int(load[1]) - 1], "the load that takes a column"
     assert "#if COLUMN_LOAD" in source[int(load[1]) - 2]
-    assert "stored by ds_store_b128 at" in finding.came_from
-    assert "stored by v_" not in finding.came_from, "only stores store"
+    assert "stored by ds_store_b128 at" in finding.related_text
+    assert "stored by v_" not in finding.related_text, "only stores store"
     assert only(results["numerics"]).what.endswith("every 16 x 16 tile of A is transposed")
     others = {
         check: result.status

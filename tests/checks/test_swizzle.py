@@ -96,8 +96,8 @@ def test_a_scheme_on_one_side_is_red(tmp_path: Path, name: str, side: str) -> No
     lane = finding.place.lane
     assert isinstance(lane, int)
     assert byte == 2 * index((load if side == "load" else plain_load), wave_m=0, lane=lane, k=col % 16)
-    assert f"at {line(tmp_path, ' a[k] =')} (LDS byte" in finding.came_from
-    assert f"at {line(tmp_path, '= a_in ?')}" in finding.came_from
+    assert f"at {line(tmp_path, ' a[k] =')} (LDS byte" in finding.related_text
+    assert f"at {line(tmp_path, '= a_in ?')}" in finding.related_text
 
 
 def index(formula: str, **names: int) -> int:
@@ -157,7 +157,7 @@ def test_all_wrong_slots_are_followed_in_one_launch(tmp_path: Path, monkeypatch:
     )
     findings = [found for result in results.values() for found in result.findings]
     assert [found.place.matrix for found in findings] == ["A", "A", "B"]
-    assert all("ds_load" in found.came_from for found in findings)
+    assert all("ds_load" in found.related_text for found in findings)
     assert len(launches) == 1
     assert len(launches[0]) >= 2
 

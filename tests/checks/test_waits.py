@@ -189,7 +189,7 @@ def test_a_wait_dropped_from_a_gemm(assembly: str) -> None:
     assert "reads v" in finding.what
     assert "while ds_load" in finding.what
     text = (asset_dir("probes") / "gemm" / "standard.hip").read_text().split("\n")
-    named = re.search(r"standard\.hip:(\d+)$", finding.came_from)
-    assert named, finding.came_from
+    named = re.search(r"standard\.hip:(\d+)$", finding.related_text)
+    assert named, finding.related_text
     assert "shufflevector" in text[int(named[1]) - 1], "the line that loads a fragment"
     assert str(finding.place.instruction).startswith("v_wmma_")

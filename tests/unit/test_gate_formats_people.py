@@ -120,7 +120,7 @@ def test_findings_are_told_in_full(name: str, width: int) -> None:
     text = flat("\n".join(table(report, width)))
     for verdict in report.verdicts:
         for found in verdict.findings:
-            for part in (found.what, found.expected, found.observed, found.hint, found.came_from):
+            for part in (found.what, found.expected, found.observed, found.hint, found.related_text):
                 assert flat(part) in text
             for key, value in found.place.named().items():
                 assert f"{key} {value}" in text
@@ -316,7 +316,7 @@ def test_page_shows_everything(name: str) -> None:
     for verdict in report.verdicts:
         assert " ".join(verdict.error.split()) in text
         for found in verdict.findings:
-            for part in (found.what, found.expected, found.observed, found.hint, found.came_from):
+            for part in (found.what, found.expected, found.observed, found.hint, found.related_text):
                 assert part in text
         for result in verdict.results:
             assert result.law in text

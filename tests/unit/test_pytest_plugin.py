@@ -97,7 +97,7 @@ def test_a_failure_reads_well(run: Runner, asked: list[dict[str, Any]], pytester
             "asmOpt (gfx1151): operand-provenance/transposed",
             "gemm/asmOpt.hip:742: the kernel loads A transposed*",
             "expected: A[[]1[]][[]0[]]",
-            "from: *ds_load_u16*",
+            "related: *ds_load_u16*",
             "next: *swap the two indices*",
             "flash (gfx1151): operand-provenance could not be decided",
             "*v_pk_mul_f16*",

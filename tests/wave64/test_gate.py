@@ -89,5 +89,5 @@ def test_lanes_beyond_the_32nd_are_told_apart(tmp_path: Path) -> None:
     finding = finding_of(results, "operand-provenance")
     assert (finding.place.lane, finding.expected, finding.observed) == (38, "A[6][0]", "A[7][0]")
     # Element 16 * 7 of the tile, which thread 112 stored.
-    assert "stored by ds_store_b16" in finding.came_from
-    assert "(wave 1, lane 48)" in finding.came_from
+    assert "stored by ds_store_b16" in finding.related_text
+    assert "(wave 1, lane 48)" in finding.related_text

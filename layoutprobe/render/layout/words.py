@@ -250,7 +250,7 @@ def finding(found: Finding) -> Lines:
         ("where", f"{found.place}{more}"),
         ("expected", found.expected),
         ("observed", found.observed),
-        ("from", found.came_from),
+        ("related", found.related_text),
         ("slots", f"{found.count} show it" if found.count > 1 else ""),
         ("next", found.hint),
     ]
