@@ -135,7 +135,7 @@ class Place:
             "element": None if self.element is None else str(self.element),
             "LDS byte": self.lds_byte,
             "buffer": self.buffer,
-            "byte": self.buffer_byte,
+            "buffer byte": self.buffer_byte,
             "size": in_words(self.size),
         }
         return {name: value for name, value in pairs.items() if value is not None and value != ""}
