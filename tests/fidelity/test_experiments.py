@@ -44,7 +44,7 @@ def test_an_honest_card_agrees_in_everything(honest: FidelityReport) -> None:
 
 LIES: dict[str, tuple[str, dict[str, Any], str]] = {
     "columns one lane further": (
-        "layouts", {"after": cards.columns_rotated}, "lane 0, vgpr 0: D[0][15], the emulator has D[0][0]"
+        "layouts", {"after": cards.columns_rotated}, "lane 0, VGPR v0: D[0][15], the emulator has D[0][0]"
     ),
     "no product": ("layouts", {"after": cards.nonsense}, "v_wmma_i32_16x16x16_iu4"),
     "D keeps nothing": ("layouts", {"after": cards.other_half_cleared_by_wmma}, "D keeps what it held before in"),
