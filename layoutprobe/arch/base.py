@@ -51,6 +51,12 @@ class Arch:
     probes: str = ""
     facts_only: bool = False
 
+    @property
+    def arithmetic(self) -> tuple[str, ...]:
+        """How its matrix instructions can be emulated: "ieee", and "silicon" where that is known of some."""
+        known = (form.arithmetic for form in self.matrix.values())
+        return tuple(dict.fromkeys(("ieee", *(mode for modes in known for mode in modes))))
+
     def matrix_form(self, name: str) -> MatrixForm:
         """The matrix instruction of that mnemonic.
 

@@ -64,11 +64,19 @@ class EmulatorBackend:
 
         Raises:
             ExecutionError: a fault of the kernel, or something that the emulator does not know.
-            UsageError: arguments that do not fit the kernel, or a launch that is too large.
+            UsageError: arguments that do not fit the kernel, a launch that is too large, or an arithmetic that
+                nobody knows of the target.
         """
         kernel = launch.code.kernel(launch.kernel)
         lds_size = kernel.descriptor.group_segment_size + launch.dynamic_lds
-        check_launchable(kernel, launch.block, lds_size, arch.find(launch.code.target).lds_bytes)
+        target = arch.find(launch.code.target)
+        if self.arithmetic not in target.arithmetic:
+            raise UsageError(
+                f"nobody has published how matrix instructions of {target.name} round",
+                where={"arithmetic": self.arithmetic},
+                expected="one of: " + ", ".join(target.arithmetic),
+            )
+        check_launchable(kernel, launch.block, lds_size, target.lds_bytes)
         buffers = [a for a in launch.args if isinstance(a, Buffer)]
         memory = _memory(launch, kernel, buffers)
         finished = self.engine.run(

@@ -35,7 +35,7 @@ class Dispatch:
         budget: instructions that may be issued before the kernel counts as endless. An instruction counts
             once for all waves that execute it together.
         arithmetic: how matrix instructions and DOT2 round: "ieee" (exact products, one rounding at the
-            end), or "silicon" (in steps, as measured on gfx1151; RDNA3 only).
+            end), or "silicon" (as found on a card: RDNA3's measured on gfx1151, CDNA3's as published).
     """
 
     code: CodeObject

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch.fragments import Fragment
-from layoutprobe.arch.matrix import MatrixForm
+from layoutprobe.arch.matrix import SCALED, MatrixForm
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.solver.interaction import Interaction
 
@@ -54,6 +54,8 @@ def renamed(layouts: Layouts, form: MatrixForm, wave: int, opsel: int) -> tuple[
     ):
         unit = group if axis == "K" else 1
         order = _permutation(solved.ravel().astype(np.int64) // unit, wanted // unit)
+        if order is not None and axis == "K" and form.scaled and not _keeps_blocks(order):
+            order = None
         if order is not None:
             axes.add(axis)
             found = {name: _apply(layout, axis, order, form.sparse) for name, layout in found.items()}
@@ -81,6 +83,12 @@ def _permutation(solved: Ints, wanted: Ints) -> Ints | None:
     return order
 
 
+def _keeps_blocks(order: Ints) -> bool:
+    """Whether k that share a scale still do, under their new names."""
+    block = order.reshape(-1, SCALED) // SCALED
+    return bool((block == block[:, :1]).all())
+
+
 def _apply(layout: Layout, axis: str, order: Ints, sparse: bool) -> Layout:
     def renaming(unit: int) -> Callable[[NDArray[np.int32]], NDArray[np.int32]]:
         return lambda line: np.where(line >= 0, order[line // unit] * unit + line % unit, line).astype(
@@ -89,14 +97,28 @@ def _apply(layout: Layout, axis: str, order: Ints, sparse: bool) -> Layout:
 
     kept, dense = (2, 4) if sparse else (1, 1)
     row: Mapping[tuple[str, str], int] = {
-        ("M", "A"): 1, ("M", "C"): 1, ("M", "D"): 1, ("M", "index"): 1, ("K", "B"): dense,
+        ("M", "A"): 1, ("M", "C"): 1, ("M", "D"): 1, ("M", "index"): 1, ("M", "scale A"): 1, ("K", "B"): dense,
     }  # fmt: skip
     col: Mapping[tuple[str, str], int] = {
-        ("N", "B"): 1, ("N", "C"): 1, ("N", "D"): 1, ("K", "A"): kept, ("K", "index"): kept,
+        ("N", "B"): 1, ("N", "C"): 1, ("N", "D"): 1, ("N", "scale B"): 1, ("K", "A"): kept, ("K", "index"): kept,
     }  # fmt: skip
+    if axis == "K" and layout.matrix in ("scale A", "scale B"):
+        return _scale_blocks(layout, order)
     key = (axis, layout.matrix)
     if key in row:
         layout = replace(layout, row=renaming(row[key])(layout.row))
     if key in col:
         layout = replace(layout, col=renaming(col[key])(layout.col))
     return layout
+
+
+def _scale_blocks(layout: Layout, order: Ints) -> Layout:
+    """Blocks of k under the new names of their k."""
+    block = order[::SCALED] // SCALED
+
+    def renamed(line: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.where(line >= 0, block[line], line).astype(np.int32)
+
+    if layout.matrix == "scale A":
+        return replace(layout, col=renamed(layout.col))
+    return replace(layout, row=renamed(layout.row))

@@ -20,6 +20,7 @@ def extents_of(variant: Variant) -> Extents:
         {name: vgprs[name] for name in "ABD"},
         {"A": form.a, "B": form.b, "D": form.result},
         form.sparse,
+        form.scaled,
     )
 
 

@@ -33,6 +33,7 @@ class AxisGauge:
         copies: sets of outputs that share no copy of an operand along this axis; each could be
             renamed by itself. 1 where all outputs meet the same slots.
         operands: the operands that a renaming changes together, as "A and B".
+        within: the lines of a group permute freely, too: k that share a scale.
     """
 
     axis: str
@@ -41,19 +42,22 @@ class AxisGauge:
     unit: int = 1
     copies: int = 1
     operands: str = ""
+    within: bool = False
 
     @property
     def free(self) -> bool:
         """Whether some joint permutation is unobservable."""
-        return self.units > 1 or self.copies > 1
+        return self.units > 1 or self.copies > 1 or self.within
 
     @property
     def renamings(self) -> int:
         """Number of renamings that give the same results."""
-        return int(factorial(self.units) ** self.copies)
+        inside = factorial(self.unit) ** self.units if self.within else 1
+        return int((factorial(self.units) * inside) ** self.copies)
 
     def __str__(self) -> str:
         what = f"{self.units} {'lines' if self.unit == 1 else f'groups of {self.unit} lines'}"
+        what += " and of the lines of a group" if self.within else ""
         each = f", in each of {self.copies} copies separately" if self.copies > 1 else ""
         return f"{self.axis}: any joint permutation of {what} in {self.operands}{each}"
 

@@ -41,7 +41,7 @@ class LaunchFacts:
 
     Attributes:
         image: arena offset at which code address 0 lies.
-        arithmetic: of matrix instructions and DOT2: "ieee", or "silicon" (as gfx1151 rounds).
+        arithmetic: of matrix instructions and DOT2: "ieee", or "silicon" (as a card rounds).
         null: what a null pointer may stand for, in words: things of a host that are not made here.
         packet: bytes from address 0 on that stand for the dispatch packet, which is not made either.
     """

@@ -119,15 +119,9 @@ def _insert(words: Array, vgpr: Ints, lane: Ints, values: Array, mask: int) -> N
     words[vgpr, :, lane] = kept | values.astype(np.uint32) & np.uint32(mask & 0xFFFFFFFF)
 
 
-def first_row(c: Cohort, operand: Operand) -> int:
-    """Where in the register file an operand begins: AccVGPRs lie behind the VGPRs."""
-    return operand.index
-
-
-def rows_of(c: Cohort, registers: Array, operand: Operand, count: int) -> Array:
-    """Registers of an operand: [vgpr, wave, lane], no copy."""
-    first = first_row(c, operand)
-    return registers[first : first + count]
+def rows_of(registers: Array, operand: Operand, count: int) -> Array:
+    """Registers of an operand, or their undefined bits: [vgpr, wave, lane], no copy."""
+    return registers[operand.index : operand.index + count]
 
 
 @dataclass(frozen=True)
@@ -141,10 +135,6 @@ class Source:
 
     operand: Operand
     kind: str
-
-    def words(self, c: Cohort, registers: Array, fragment: Fragment) -> Array:
-        """The registers, or their undefined bits: [vgpr, wave, lane]."""
-        return rows_of(c, registers, self.operand, fragment.vgprs)
 
     def numbers(self, raw: Array, fragment: Fragment, copy: int) -> Array:
         """float32, or float64 for integers, which are exact there: [wave, row, col]."""
@@ -198,22 +188,22 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
         mode = mode if mode in form.arithmetic else "ieee"
         registers = c.regs.vgprs
         undefined = _undefined(c, form, fragments, inst, scaled) if c.undef else None
-        index = gather(rows_of(c, registers, last, 1), fragments["index"]) if form.sparse else None
+        index = gather(rows_of(registers, last, 1), fragments["index"]) if form.sparse else None
         added = _addend(c, form, fragments["C"], addend)
         total = np.empty_like(added)
         for reading in readings(form, wave):
             rows, copy = reading.rows, reading.copy
-            raw_a = gather(a.words(c, registers, fragments["A"]), fragments["A"], copy)
+            raw_a = gather(rows_of(registers, a.operand, fragments["A"].vgprs), fragments["A"], copy)
             left = a.numbers(raw_a, fragments["A"], copy)[:, rows]
             if index is not None:
                 left = dense(left, index[:, rows])
-            raw_b = gather(b.words(c, registers, fragments["B"]), fragments["B"], copy)
+            raw_b = gather(rows_of(registers, b.operand, fragments["B"].vgprs), fragments["B"], copy)
             right = b.numbers(raw_b, fragments["B"], copy)
             if scaled:
                 left = _scaled(c, left, inst.src[3], fragments["scale A"], 2)
                 right = _scaled(c, right, inst.src[4], fragments["scale B"], 1)
             total[:, rows] = by_block(form, left, right, added[:, rows], clamp, mode)
-        scatter(rows_of(c, registers, target, fragments["D"].vgprs), fragments["D"], total)
+        scatter(rows_of(registers, target, fragments["D"].vgprs), fragments["D"], total)
         if undefined is not None:
             _record(c, target, fragments["D"], undefined)
 
@@ -222,8 +212,8 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
 
 def _scaled(c: Cohort, numbers: Array, operand: Operand, fragment: Fragment, axis: int) -> Array:
     """A or B times its scales, exactly; float64 where a scale is not 1. Along an axis k share a scale."""
-    if operand.kind in "va":
-        raw = gather(rows_of(c, c.regs.vgprs, operand, 1), fragment)
+    if operand.kind == "v":
+        raw = gather(rows_of(c.regs.vgprs, operand, 1), fragment)
     else:
         shape = (len(c.waves), *fragment.lane.shape[1:])
         raw = np.full(shape, constant_bits(operand, DWORD)) >> fragment.shift[0] & 0xFF
@@ -262,8 +252,8 @@ def dense(kept: Array, index: Array) -> Array:
 def _addend(c: Cohort, form: MatrixForm, fragment: Fragment, operand: Operand) -> Array:
     """Raw elements of C with their sign modifiers, as `gather` has them: [wave, row, col]."""
     width = form.result_bits
-    if operand.kind in "va":
-        raw = gather(rows_of(c, c.regs.vgprs, operand, fragment.vgprs), fragment)
+    if operand.kind == "v":
+        raw = gather(rows_of(c.regs.vgprs, operand, fragment.vgprs), fragment)
     else:
         shape = (len(c.waves), *fragment.lane.shape[1:])
         bits = constant_bits(operand, width) & (1 << width) - 1
@@ -315,9 +305,9 @@ def _undefined(c: Cohort, form: MatrixForm, fragments: Fragments, inst: Inst, sc
 
     def bad_in(operand: Operand, name: str, copy: int = 0) -> Array:
         """Undefined bits of each of an operand's elements."""
-        if operand.kind not in "va":
+        if operand.kind != "v":
             return np.zeros((len(c.waves), *fragments[name].lane.shape[1:]), np.uint32)
-        return gather(rows_of(c, shadow, operand, fragments[name].vgprs), fragments[name], copy)
+        return gather(rows_of(shadow, operand, fragments[name].vgprs), fragments[name], copy)
 
     bad = bad_in(addend, "C") != 0
     for reading in readings(form, shadow.shape[2]):
@@ -337,7 +327,7 @@ def _undefined(c: Cohort, form: MatrixForm, fragments: Fragments, inst: Inst, sc
 
 def _record(c: Cohort, target: Operand, fragment: Fragment, undefined: Array) -> None:
     scatter(
-        rows_of(c, c.shadow.vgprs, target, fragment.vgprs),
+        rows_of(c.shadow.vgprs, target, fragment.vgprs),
         fragment,
         np.where(undefined, _mask(fragment.bits), np.uint64(0)),
     )

@@ -18,18 +18,21 @@ from layoutprobe.solver.hotsets import PLACES, Meetings
 from layoutprobe.solver.lines import Names, Shape
 
 Ints = NDArray[np.int64]
+Renaming = Callable[[Ints], Ints]
+"""Lines -> the lines whose names they take."""
 
 GROUP = 4
 _OPERANDS = {"M": "A, C and D", "N": "B, C and D", "K": "A and B"}
 
 
-def gauge_of(met: Meetings, names: Names, shape: Shape) -> Gauge:
+def gauge_of(met: Meetings, names: Names, shape: Shape, block: int = 0) -> Gauge:
     """The gauge of an instruction.
 
     Args:
         met: what was seen to meet.
         names: lines of every slot.
         shape: what they fill.
+        block: neighbouring k that share a scale; 0 where there are none.
     """
     sparse = len(met.partners) > 1
     seen = _table(met, names, shape, sparse)
@@ -37,14 +40,20 @@ def gauge_of(met: Meetings, names: Names, shape: Shape) -> Gauge:
     for number, (axis, lines) in enumerate(zip("MNK", (shape.m, shape.n, shape.k), strict=True)):
         # Blocks of rows share their rows with no other block: rows are one set of names.
         copies = 1 if axis == {"rows": "M", "columns": "N"}.get(names.stacked) else names.blocks
+        kept = block if axis == "K" else 0
+
+        def unseen(rename: Renaming, axis: int = number, lines: int = lines, kept: int = kept) -> bool:
+            return _together(rename, lines, kept) and _hidden(seen, axis, rename, sparse)
+
         units, unit = lines, 1
-        for unit in (1, GROUP):
+        for unit in (1, kept or GROUP):
             units = lines // unit
-            if all(_hidden(seen, number, p, sparse) for p in _generators(units, unit)):
+            if all(unseen(p) for p in _generators(units, unit)):
                 break
         else:
             units, unit = 1, lines
-        axes[axis] = AxisGauge(axis, lines, units, unit, copies, _OPERANDS[axis])
+        within = unit > 1 and all(unseen(p) for p in _inside(unit))
+        axes[axis] = AxisGauge(axis, lines, units, unit, copies, _OPERANDS[axis], within)
     return Gauge(axes, names.blocks, names.stacked)
 
 
@@ -64,12 +73,12 @@ def _table(met: Meetings, names: Names, shape: Shape, sparse: bool) -> Table:
     return a_at, b_at, d_at
 
 
-def _generators(units: int, unit: int) -> list[Callable[[Ints], Ints]]:
+def _generators(units: int, unit: int) -> list[Renaming]:
     swap, turn = np.arange(units), np.roll(np.arange(units), 1)
     if units > 1:
         swap[:2] = 1, 0
 
-    def renaming(order: Ints) -> Callable[[Ints], Ints]:
+    def renaming(order: Ints) -> Renaming:
         """Of the lines of each product alike."""
         lines = units * unit
         return lambda line: line // lines * lines + order[line % lines // unit] * unit + line % unit
@@ -77,7 +86,24 @@ def _generators(units: int, unit: int) -> list[Callable[[Ints], Ints]]:
     return [renaming(swap), renaming(turn)]
 
 
-def _hidden(table: Table, axis: int, rename: Callable[[Ints], Ints], sparse: bool) -> bool:
+def _inside(unit: int) -> list[Renaming]:
+    """Renamings of the lines of the first group."""
+
+    def only_first(rename: Renaming) -> Renaming:
+        return lambda line: np.where(line < unit, rename(np.minimum(line, unit - 1)), line)
+
+    return [only_first(rename) for rename in _generators(unit, 1)]
+
+
+def _together(rename: Renaming, lines: int, block: int) -> bool:
+    """Whether k that share a scale still do: the scale's own slot tells them from others."""
+    if not block:
+        return True
+    to = rename(np.arange(lines)).reshape(-1, block) // block
+    return bool((to == to[:, :1]).all())
+
+
+def _hidden(table: Table, axis: int, rename: Renaming, sparse: bool) -> bool:
     """Whether the renamed layouts predict the meetings that were seen."""
     a_at, b_at, d_at = table
     m, n, _ = b_at.shape

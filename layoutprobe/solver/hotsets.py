@@ -36,7 +36,10 @@ Elements = NDArray[np.unsignedinteger]
 
 Execute = Callable[[Mapping[str, Words]], Words]
 """Runs the instruction once per wave: operands "a", "b", "c" and "old" (what D held before), or
-"index" for a sparse one, to "d"; uint32 [wave, vgpr, lane]."""
+"index" for a sparse one, and "scale_a" and "scale_b" for a scaled one, to "d"; uint32 [wave, vgpr, lane]."""
+
+UNSCALED = 0x7F7F7F7F
+"""Four scales of one."""
 
 INDEX_SETTINGS = (0x44444444, 0x99999999, 0xEEEEEEEE, 0x88888888)
 """Every group keeps (0,1), (1,2), (2,3), (0,2). Legal index pairs ascend. In the first three both
@@ -54,12 +57,14 @@ class Extents:
         vgprs: "A", "B", "D" -> registers.
         types: "A", "B", "D" -> element type.
         sparse: there is an index operand, and D is C.
+        scaled: there are two operands with scales.
     """
 
     lanes: int
     vgprs: Mapping[str, int]
     types: Mapping[str, str]
     sparse: bool = False
+    scaled: bool = False
 
     def bits(self, operand: str) -> int:
         """Width of an element."""
@@ -130,7 +135,7 @@ class Bench:
             purpose: what the executions are for.
             waves: how many.
             slots: "a", "b", "c", "old": raw elements [wave or 1, slot], zeros where not given;
-                "index": words [wave or 1, lane].
+                "index", "scale_a", "scale_b": words [wave or 1, lane].
         """
         self.launches[purpose] = self.launches.get(purpose, 0) + waves
         operands = {}
@@ -141,12 +146,18 @@ class Bench:
             operands[name] = np.ascontiguousarray(np.broadcast_to(words, (waves, *words.shape[1:])))
         if self.extents.sparse:
             del operands["old"]
-            index = slots.get("index", np.full((1, self.extents.lanes), INDEX_SETTINGS[0], np.uint32))
-            operands["index"] = np.ascontiguousarray(
-                np.broadcast_to(index[:, None, :], (waves, 1, self.extents.lanes))
-            )
+            operands["index"] = self._one_register(waves, slots.get("index"), INDEX_SETTINGS[0])
+        if self.extents.scaled:
+            for name in ("scale_a", "scale_b"):
+                operands[name] = self._one_register(waves, slots.get(name), UNSCALED)
         d = split_fields(self.execute(operands), self.extents.bits("D")).reshape(waves, -1)
         return alphabet_of(self.extents.types["D"]).value(d)
+
+    def _one_register(self, waves: int, words: Elements | None, unless: int) -> Words:
+        """An operand of one register: [wave, 1, lane] of words [wave or 1, lane]."""
+        lanes = self.extents.lanes
+        given = np.full((1, lanes), unless, np.uint32) if words is None else words.astype(np.uint32)
+        return np.ascontiguousarray(np.broadcast_to(given[:, None, :], (waves, 1, lanes)))
 
 
 def hot_sets(bench: Bench, operand: str) -> list[Mask]:

@@ -8,7 +8,7 @@ the element that each slot must hold, who reads it, and how far all that is know
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.solver.gauge import gauge_of
 from layoutprobe.solver.hotsets import Bench, Execute, Extents, Meetings, find_meetings
 from layoutprobe.solver.lines import Names, Shape, names_of
+from layoutprobe.solver.scales import BYTES, by_blocks, find_scales
 from layoutprobe.solver.sparse import FIELDS, find_index
 from layoutprobe.solver.verify import verify
 
@@ -49,10 +50,13 @@ class Interaction:
         meetings: every product that was seen.
         needed: "A", "B", "C", "D" and, if sparse, "index" -> the element each slot must hold, under
             `rules`; HOLE in slots that no output depends on. Sparse A is the compressed matrix, M x
-            K/2, and B the dense one. Of several products: see `Shape`.
+            K/2, and B the dense one. Of several products: see `Shape`. "scale A" and "scale B" of a scaled
+            one: row and block of k, block of k and column.
         index: int64 [product]: slot of two bits of the index operand that tells the k of the
             product's A; numbered lane, field. Empty where A is dense.
         gauge: which renamings no execution can tell apart.
+        scales: "A", "B" -> int64 [product]: byte of the scale registers that scales the product; numbered
+            lane, byte. Empty where nothing is scaled.
         rules: "M", "N", "K" -> how the lines of that axis got their names, in words.
         launches: executions by purpose.
     """
@@ -64,6 +68,7 @@ class Interaction:
     gauge: Gauge
     rules: Mapping[str, str]
     launches: Mapping[str, int]
+    scales: Mapping[str, Ints] = field(default_factory=dict)
 
     __repr__ = brief
 
@@ -82,6 +87,7 @@ class Interaction:
         read = {"A": (met.a, group), "B": (met.partners, group), "C": (met.c, of_c), "D": (met.d, group)}
         if "index" in self.needed:
             read["index"] = (self.index, group)
+        read |= {f"scale {name}": (byte, group) for name, byte in self.scales.items()}
         found = {}
         for name, (slot, bits) in read.items():
             axes = self.needed[name].row.shape
@@ -155,10 +161,17 @@ def solve_instruction(
     met = find_meetings(bench)
     names = names_of(extents, whole, met)
     index = find_index(bench, met, names.b_k % 4) if extents.sparse else np.zeros(0, np.int64)
-    verify(bench, met, index)
-    gauge = gauge_of(met, names, whole)
-    needed = _layouts(extents, whole, met, names, index)
-    return Interaction(shape, met, needed, index, gauge, names.rules, bench.launches)
+    scales: Mapping[str, Ints] = {}
+    block = 0
+    if extents.scaled:
+        scales = find_scales(bench, met)
+        names, block = by_blocks(names, met, scales)
+    verify(bench, met, index, scales)
+    gauge = gauge_of(met, names, whole, block)
+    needed = _layouts(extents, whole, met, names, index) | _scale_layouts(
+        extents, whole, met, names, scales, block
+    )
+    return Interaction(shape, met, needed, index, gauge, names.rules, bench.launches, scales)
 
 
 def _layouts(extents: Extents, shape: Shape, met: Meetings, names: Names, index: Ints) -> dict[str, Layout]:
@@ -180,6 +193,23 @@ def _layouts(extents: Extents, shape: Shape, met: Meetings, names: Names, index:
         row, col = (np.full(extents.lanes * FIELDS, HOLE, np.int64) for _ in range(2))
         row[index], col[index] = names.a_row[met.a], names.a_k[met.a]
         found["index"] = _layout("index", (shape.rows, kept), row, col, (extents.lanes, 1, FIELDS), 2)
+    return found
+
+
+def _scale_layouts(
+    extents: Extents, shape: Shape, met: Meetings, names: Names, scales: Mapping[str, Ints], block: int
+) -> dict[str, Layout]:
+    """Line and block of k of every scale that is read."""
+    found = {}
+    for name, byte in scales.items():
+        row, col = (np.full(extents.lanes * BYTES, HOLE, np.int64) for _ in range(2))
+        if name == "A":
+            row[byte], col[byte] = names.a_row[met.a], names.a_k[met.a] // block
+            extent = (shape.rows, shape.k // block)
+        else:
+            row[byte], col[byte] = names.b_k[met.b] // block, names.b_col[met.b]
+            extent = (shape.k // block, shape.cols)
+        found[f"scale {name}"] = _layout(f"scale {name}", extent, row, col, (extents.lanes, 1, BYTES), 8)
     return found
 
 

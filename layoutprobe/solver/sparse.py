@@ -66,15 +66,8 @@ def find_index(bench: Bench, met: Meetings, place: Ints) -> Ints:
     index = words_of(_PAIRS[trits].reshape(digits, extents.lanes, NIBBLES))
     kind = kinds_of(met)
 
-    # One element of each output is hot at a time: outputs number theirs from 0.
-    order = np.lexsort((met.a, met.d))
-    first = np.searchsorted(met.d[order], met.d[order])
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size) - first
-    sets = int(rank.max()) + 1
-    slots = np.zeros((sets, extents.count("A")), np.uint32)
-    slots[rank, met.a] = alphabet_of(extents.types["A"]).one
-    _check_hot(met, rank, slots)
+    rank, slots = hot_one_by_one(bench, met)
+    sets = len(slots)
     letters = alphabet_of(extents.types["B"])
     places = letters.letters(4)[place % 4][None]
     value = bench.run(
@@ -99,9 +92,25 @@ def find_index(bench: Bench, met: Meetings, place: Ints) -> Ints:
     return np.asarray(lane * FIELDS + 2 * nibble + kind)
 
 
-def _check_hot(met: Meetings, rank: Ints, slots: NDArray[np.uint32]) -> None:
-    """Ranks must agree between the outputs that share a slot: then one slot an output is hot."""
+def hot_one_by_one(bench: Bench, met: Meetings) -> tuple[Ints, NDArray[np.unsignedinteger]]:
+    """A with one element of each output hot at a time.
+
+    Returns:
+        For each product the number of the execution in which it is hot, int64 [product]; and A of each
+        execution, raw elements [execution, slot].
+
+    Raises:
+        ProbeError: outputs of one row have different slots of A.
+    """
+    order = np.lexsort((met.a, met.d))
+    first = np.searchsorted(met.d[order], met.d[order])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size) - first
+    one = alphabet_of(bench.extents.types["A"])
+    slots = np.zeros((int(rank.max()) + 1, bench.extents.count("A")), one.raw)
+    slots[rank, met.a] = one.one
     owner = np.full(slots.shape[1], -1)
     owner[met.a] = rank
     if (owner[met.a] != rank).any():
         raise ProbeError("Two outputs of one row do not sum the same slots of A")
+    return rank, slots

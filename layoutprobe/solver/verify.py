@@ -8,12 +8,15 @@ each wrong term (numbers are 0 to 3), and all outputs must agree in every execut
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import ProbeError
 from layoutprobe.solver.alphabet import alphabet_of
 from layoutprobe.solver.hotsets import PLACES, Bench, Meetings
+from layoutprobe.solver.scales import BYTES, ONE, scale_words
 from layoutprobe.solver.sparse import LEGAL_PAIRS, NIBBLES, kinds_of, words_of
 
 ROUNDS = 8
@@ -21,13 +24,16 @@ ROUNDS = 8
 _TOP = 3
 
 
-def verify(bench: Bench, met: Meetings, index: NDArray[np.int64]) -> None:
+def verify(
+    bench: Bench, met: Meetings, index: NDArray[np.int64], scales: Mapping[str, NDArray[np.int64]]
+) -> None:
     """Execute with random operands, and compare every output.
 
     Args:
         bench: executes.
         met: what was found.
         index: slot of the index operand by term; empty where A is dense.
+        scales: "A", "B" -> byte with the scale of each term; empty where there are none.
 
     Raises:
         ProbeError: the instruction does something that the terms do not explain.
@@ -47,12 +53,17 @@ def verify(bench: Bench, met: Meetings, index: NDArray[np.int64]) -> None:
         pairs = LEGAL_PAIRS[random.randint(0, 6, (ROUNDS, extents.lanes, NIBBLES))]
         operands["index"] = words_of(pairs)
         places = (pairs[..., None] >> np.array([0, 2]) & 3).reshape(ROUNDS, -1)
+    factor = np.ones((ROUNDS, 1))
+    for name, byte in scales.items():
+        power = random.randint(-1, 3, (ROUNDS, extents.lanes * BYTES))
+        operands[f"scale_{name.lower()}"] = scale_words(ONE + power)
+        factor = factor * 2.0 ** power[:, byte]
     observed = bench.run("random operands", ROUNDS, **operands)
     b = np.broadcast_to(met.partners[0], (ROUNDS, met.a.size))
     if extents.sparse:
         b = _selected(met, places[:, index])
-    product = numbers["a"][:, met.a] * np.take_along_axis(numbers["b"], b, axis=1)
-    expected = np.zeros(observed.shape, np.int64)
+    product = factor * numbers["a"][:, met.a] * np.take_along_axis(numbers["b"], b, axis=1)
+    expected = np.zeros(observed.shape)
     for wave in range(ROUNDS):
         np.add.at(expected[wave], met.d, product[wave])
     expected[:, met.c_to] += numbers["c"][:, met.c]
@@ -62,7 +73,7 @@ def verify(bench: Bench, met: Meetings, index: NDArray[np.int64]) -> None:
         raise ProbeError(
             "With random operands the instruction gives something else than the products found",
             where={"slot of D": slot},
-            expected=str(expected[wave, slot]),
+            expected=f"{expected[wave, slot]:g}",
             observed=f"{observed[wave, slot]:g}",
             hint="the instruction is not a plain matrix product of these operands",
         )

@@ -6,7 +6,6 @@ arXiv 2511.10909), here written down a second time with fractions and no floatin
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -15,6 +14,10 @@ import numpy as np
 import pytest
 
 from layoutprobe.arch import TARGETS, MatrixForm
+from layoutprobe.backends.base import Launch
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.errors import UsageError
+from layoutprobe.instructions.probe import build
 from layoutprobe.numbers import element_type
 from layoutprobe.numbers.fused import FUSED
 from layoutprobe.numbers.groups import GroupSum
@@ -202,5 +205,13 @@ def test_doubles_at_the_ends_of_their_range() -> None:
 def test_cdna4_has_no_published_rule() -> None:
     assert all(form.arithmetic == ("ieee",) for form in TARGETS["gfx950"].matrix.values())
     assert all("silicon" in form.arithmetic for form in FLOATS)
-    wrong = dataclasses.replace(GFX942["v_mfma_f32_32x32x8_f16"], adds={"silicon": GroupSum(4)})
-    assert wrong.adds["silicon"] != GroupSum(8)
+    assert TARGETS["gfx950"].arithmetic == ("ieee",)
+    assert TARGETS["gfx942"].arithmetic == ("ieee", "silicon")
+
+
+def test_it_is_refused_in_words() -> None:
+    """Also of RDNA4, of which nothing is published either."""
+    code, _ = build("gfx1200", 32)
+    launch = Launch(code, "v_wmma_f32_16x16x16_f16", (1, 1, 1), (32, 1, 1), [])
+    with pytest.raises(UsageError, match="nobody has published how matrix instructions of gfx1200 round"):
+        EmulatorBackend(arithmetic="silicon").run(launch)
