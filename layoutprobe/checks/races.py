@@ -1,7 +1,7 @@
 """Law: waves of a workgroup that touch one LDS byte, one of them writing, have a barrier between.
 
-Global memory that waves hand each other (`observe.handover`) is ordered by more than barriers: it
-is named, and left undecided unless nothing at all could order it.
+Waves that meet in global memory (`observe.handover`) are held to the same law, across workgroups too:
+there, counters and flags order them, with the waits and fences around them.
 
 One missing barrier shows as a race between every store and every load around its place. Such pairs
 are one finding.
@@ -15,7 +15,6 @@ from math import prod
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
-from layoutprobe.isa.inst import Inst
 from layoutprobe.observe.barriers import ApartBarriers
 from layoutprobe.observe.handover import Handover, HandoverObserver, Handovers
 from layoutprobe.observe.lds import Clash, ClashKind, LdsObserver, LdsRecord
@@ -41,11 +40,13 @@ nobody. Divergent barriers are found here too: waves that let each other go from
 instructions, one of which both executed, and that passed different numbers of barriers in all. A wave
 that has ended no longer counts, as on the hardware, and a barrier under a partial EXEC counts once for
 its wave. Wave-specialised kernels, whose waves meet at barriers of their own in equal numbers, are
-right. Seen is what was executed: a race on a path that this size does not take stays unseen. Where a
-wave loads global memory that another wave stored in the same launch, fences, counters and caches decide
-whether it is there; they are not modelled, so that the check is undecided and names both places. It is
-a finding where both are in one workgroup with no barrier between and no counter or coherent load by
-which waves could wait, and so are elements that one wave stores and another adds to. An LDS access
+right. Seen is what was executed: a race on a path that this size does not take stays unseen. Global
+memory is followed over the whole launch: a wave that loads what another one stores, or overwrites what
+another one loads or stores (with other values), must be ordered against it. Within a workgroup barriers
+do that, in WGP mode with a wait for the stores before and a fence after; between workgroups counters and
+flags: the giver waits for its stores before it signals, and the taker invalidates its caches after the
+signal has come (LLVM AMDGPUUsage, "Memory Model"). That a wave looks at the value of an atomic is taken
+for granted, and a signal in LDS is not seen. An LDS access
 that was not waited for before the barrier is reported by
 `waits`. Evidence: emulated."""
 
@@ -93,8 +94,26 @@ DIVERGENT = Rule(
 UNORDERED = Rule(
     "races/global-handover",
     "a wave loads global memory that another wave stores in the same launch, and nothing orders the two",
-    "Without a barrier, a counter or a coherent load between, the wave gets the old or the new value.",
+    "Without a barrier, or a signal between workgroups, the wave gets the old or the new value.",
     "__syncthreads() between the stores and the loads; across workgroups, a second launch",
+)
+TOO_EARLY = Rule(
+    "races/signal-before-store",
+    "a wave signals another workgroup before its own stores are done",
+    "Whoever gets the signal may load before the store arrives, and gets the old value.",
+    "__threadfence() after the stores, __syncthreads(), and only then the atomic that signals",
+)
+STALE = Rule(
+    "races/stale-cache",
+    "a wave loads what another one stored, with no fence that invalidates its caches after the signal",
+    "The order is right, but the cache of the CU, or the one that workgroups share, may still hold the old value.",
+    "__threadfence() between the signal and the loads, or an atomic with acquire order and agent scope",
+)
+OVERWRITTEN = Rule(
+    "races/global-overwrite",
+    "global memory is overwritten while another wave may still load or store it",
+    "Waves and workgroups run in any order: which value is loaded, or stays, depends on which is faster.",
+    "store into another buffer, or do it in a launch of its own",
 )
 STORED_AND_ADDED = Rule(
     "races/store-and-add",
@@ -108,34 +127,29 @@ def run(subject: Subject) -> CheckResult:
     """See EXPLAIN."""
     recorded = subject.plain()
     record, handed = recorded.record(LdsRecord), recorded.record(Handovers)
-    unordered = [h for h in handed.found if not h.ordered] if _nothing_signals(handed) else []
-    in_global = [_unordered(subject, h) for h in unordered if h.within or h.kind == "mix"][:1]
-    if not record.stores and not record.loads:
-        if in_global:
-            return CHECK.found(in_global)
-        return (
-            CHECK.undecided(_handed(subject, handed))
-            if handed.found
-            else CHECK.skipped("the kernel uses no LDS")
-        )
+    in_global = [_in_global(subject, met) for met in _by_buffer(handed)]
+    if not record.stores and not record.loads and not handed.found and handed.complete:
+        return CHECK.skipped("the kernel uses no LDS, and no two waves share what one of them stores")
     races = [c for c in record.races if not c.late]
     if record.apart:  # the races that follow from it are no findings of their own
         # Once apart, waves also meet wrongly at the barriers that follow.
-        findings = [_divergent(subject, record.apart[0], len(races))]
+        findings = [_divergent(subject, record.apart[0], len(races)), *in_global]
     else:
         findings = [_race(subject, clashes) for clashes in missing_barriers(subject, races)] + in_global
     metrics = {
         "LDS stores": record.stores,
         "LDS loads": record.loads,
         "barriers passed": record.barriers,
-        "harmless double stores": record.harmless,
+        "harmless double stores": record.harmless + handed.harmless,
     }
     if not record.complete and not findings:
         return CHECK.undecided("the kernel executes more LDS accesses than are followed", metrics=metrics)
-    if handed.found and not findings:
-        return CHECK.undecided(_handed(subject, handed), metrics=metrics)
+    if not handed.complete and not findings:
+        return CHECK.undecided("waves signal each other more than is followed", metrics=metrics)
     waves = -(-prod(subject.binding.block) // subject.kernel.wavefront_size)
     reason = f"{waves} waves a workgroup" if waves > 1 else "one wave a workgroup: nobody to race with"
+    if handed.found and not findings:
+        reason += f"; {len(handed.found)} pair(s) of instructions meet in global memory, in order"
     return CHECK.found(findings, reason, metrics=metrics)
 
 
@@ -197,56 +211,67 @@ def _divergent(subject: Subject, apart: ApartBarriers, races: int) -> Finding:
     )
 
 
-def _nothing_signals(handed: Handovers) -> bool:
-    """No counter that returns its value, and no load that bypasses caches, as a wait for a flag does."""
-    return not handed.signals and not any(h.kind == "load" and _coherent(h.second) for h in handed.found)
+_GRAVITY = ("load", "overwrites a store", "overwrites a load", "mix")
 
 
-def _coherent(load: Inst) -> bool:
-    return any(load.mods.get(bit) for bit in ("glc", "scope"))
-
-
-def _handed(subject: Subject, handed: Handovers) -> str:
-    """Why global memory leaves the check undecided."""
-    shown = next((h for h in handed.found if not h.ordered), handed.found[0])
-    verb = (
-        "loads global memory that {} stored"
-        if shown.kind == "load"
-        else "and {} store and add to one element"
-    )
-    more = f", and {len(handed.found) - 1} more such pairs" if len(handed.found) > 1 else ""
-    return (
-        f"{_wave(shown.taker)} {verb.format(_wave(shown.giver))} in the same launch "
-        f"({site(subject, shown.second)}, from {site(subject, shown.first)}{more}): "
-        "what orders that, fences, counters and caches, is not modelled"
-    )
+def _by_buffer(handed: Handovers) -> list[list[Handover]]:
+    """What is not ordered, by buffer: one fault shows in many pairs. What tells most comes first."""
+    grouped: dict[str, list[Handover]] = {}
+    for met in sorted(
+        (h for h in handed.found if h.order != "ordered"), key=lambda h: _GRAVITY.index(h.kind)
+    ):
+        grouped.setdefault(met.buffer, []).append(met)
+    return list(grouped.values())
 
 
 def _wave(who: Who) -> str:
     return f"wave {who.wave} of workgroup {who.workgroup}"
 
 
-def _unordered(subject: Subject, shown: Handover) -> Finding:
-    """A handover that nothing orders."""
-    if shown.kind == "mix":
-        rule = STORED_AND_ADDED
-        what = "an element of global memory is stored by one wave and added to by another, in no given order"
-        hint = "clear the output in a launch before, and let every workgroup add to it"
-    else:
-        rule = UNORDERED
-        what = "a wave loads global memory that another wave stores, with no barrier between"
-        hint = "__syncthreads() between the stores and the loads; across workgroups, a second launch"
+def _in_global(subject: Subject, pairs: Sequence[Handover]) -> Finding:
+    """Accesses of one buffer that nothing orders, shown by one pair."""
+    shown = pairs[0]
+    rule, what = _cause(shown)
+    early = rule is TOO_EARLY  # the culprit is who signals
+    giver, taker = where(subject, shown.first, shown.giver), where(subject, shown.second, shown.taker)
+    loads = shown.kind == ("load" if early else "overwrites a load")
+    more = f"; {len(pairs) - 1} more pair(s) of instructions" if len(pairs) > 1 else ""
+    orders = (
+        "a barrier" if shown.within else "a signal with a wait before and a fence after, or another launch"
+    )
     return Finding(
         rule,
         what,
-        where(subject, shown.second, shown.taker),
-        expected="something that orders the two: " + ("a barrier" if shown.within else "another launch"),
+        replace(giver if early else taker, buffer=shown.buffer),
+        expected=f"something that orders the two: {orders}",
         observed=f"{_wave(shown.taker)} by {site(subject, shown.second)}, {_wave(shown.giver)} by "
-        f"{site(subject, shown.first)}",
-        hint=hint,
-        count=shown.count,
-        related=(Related("stored by", where(subject, shown.first, shown.giver)),),
+        f"{site(subject, shown.first)}{more}",
+        hint=rule.mend,
+        count=sum(pair.count for pair in pairs),
+        related=(Related("loaded by" if loads else "stored by", taker if early else giver),),
     )
+
+
+def _cause(shown: Handover) -> tuple[Rule, str]:
+    between = (
+        "with no barrier between" if shown.within else "and no signal between the workgroups orders the two"
+    )
+    if shown.kind == "mix":
+        return (
+            STORED_AND_ADDED,
+            "an element of global memory is stored by one wave and added to by another, in no given order",
+        )
+    if shown.order == "too early":
+        return (
+            TOO_EARLY,
+            "a wave signals that its stores are there before they are done, and another one relies on it",
+        )
+    if shown.kind == "load" and shown.order == "stale":
+        return STALE, "a wave loads what another one stored, with no fence that invalidates its caches"
+    if shown.kind == "load":
+        return UNORDERED, f"a wave loads global memory that another wave stores, {between}"
+    done = shown.kind.removeprefix("overwrites a ")
+    return OVERWRITTEN, f"a wave overwrites global memory that another wave {done}s, {between}"
 
 
 CHECK = Check(
@@ -259,6 +284,9 @@ CHECK = Check(
         *(rule for _, rule in _WORDS.values()),
         DIVERGENT,
         UNORDERED,
+        TOO_EARLY,
+        STALE,
+        OVERWRITTEN,
         STORED_AND_ADDED,
         *fault_rules(NAME),
     ),

@@ -1,55 +1,64 @@
-"""Global memory that waves hand each other within a launch: loads of bytes that another wave stored,
-and elements that one wave stores and another one adds to.
+"""Global memory in which waves meet within a launch: one loads or overwrites what another one stored or
+loaded, and elements that one wave stores and another one adds to.
 
-What orders such accesses is more than the barriers of a workgroup: fences, counters that workgroups
-spin on, scopes and caches. None of it is modelled, so nothing here is judged but one thing: what is
-certain is that it was handed over, where, and whether a barrier of the workgroup lies between.
+Two accesses of one granule, one of them a store, must be ordered (`happens_before`), whatever order the
+emulator happened to take. Stores of values that are there already harm nobody. Atomics, and loads that
+bypass the caches, are signals: they may meet anything but plain stores and loads.
 
-Per granule the last plain store and the last atomic are kept, over all batches of the launch. Loads
-cost nothing until a store has hit their allocation. A load that the emulator runs before the other
-wave's store is not seen.
+Per granule the last plain store, the last atomic, and the last readers are kept, over all batches of
+the launch. Of readers there are three: the last, the last of another wave, and of another workgroup.
+Loads of memory that nobody stores to cost next to nothing: they are laid aside, and looked at only when
+somebody does.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Place
-from layoutprobe.machine.program import Program
+from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
-from layoutprobe.observe.lds_access import granule_shift
+from layoutprobe.observe.happens_before import KNOWN, SEEN, Order, coherent, effects
+from layoutprobe.observe.lds_access import Store, granule_shift
 from layoutprobe.observe.matrix import WaveCounter
 from layoutprobe.observe.who import Who
 
 Stamps = NDArray[np.int64]
-HandoverKind = Literal["load", "mix"]
+HandoverKind = Literal["load", "overwrites a load", "overwrites a store", "mix"]
+Ordering = Literal["ordered", "unordered", "too early", "stale"]
 
-# A stamp says who stored to a granule and when: 1 + wave of the launch, site, barriers passed.
-_SITE, _INTERVAL = 24, 40
+# A stamp says who touched a granule and when: 1 + wave of the launch, site, time of the wave.
+_SITE, _TIME = 24, 38
 _WAVE_MASK = (1 << _SITE) - 1
-_SITE_MASK = (1 << _INTERVAL - _SITE) - 1
+_SITE_MASK = (1 << _TIME - _SITE) - 1
 _GLOBAL = ("FLAT", "GLOBAL", "MUBUF")
+MAX_ASIDE = 64 << 20
+"""Bytes of loads that are laid aside."""
 
 
 @dataclass(frozen=True)
 class Handover:
-    """Two waves that meet in global memory.
+    """Two waves that meet in global memory, in the order in which the emulator executed them.
 
     Attributes:
-        kind: "load": the second loads what the first stored; "mix": one stores, and the other's is
-            an atomic.
+        kind: "load": the second loads what the first stored; "overwrites a load", "overwrites a store":
+            the second is a plain store; "mix": one stores, and the other's is an atomic.
         first, second: the instructions.
         giver, taker: the waves that executed them.
-        ordered: a barrier of their workgroup lies between.
-        count: how many lanes did this.
+        order: "ordered"; "unordered"; "too early": the second wave got a signal of the first, which the first
+            had given before its access was done; "stale": ordered, but nothing makes the second wave's caches
+            forget what they hold.
+        count: how many granules of lanes did this.
+        buffer: the allocation.
     """
 
     kind: HandoverKind
@@ -57,8 +66,9 @@ class Handover:
     second: Inst
     giver: Who
     taker: Who
-    ordered: bool
+    order: Ordering
     count: int
+    buffer: str
 
     @property
     def within(self) -> bool:
@@ -72,101 +82,316 @@ class Handovers:
 
     Attributes:
         found: in the order in which they happened.
-        signals: atomics that return what was there: counters and locks, by which waves may wait.
+        harmless: stores of values that another wave had stored already.
+        complete: False where the waves signal each other more than is followed.
     """
 
     found: tuple[Handover, ...]
-    signals: int
+    harmless: int
+    complete: bool
 
 
 class HandoverObserver(WaveCounter):
-    """Watches who stores to global memory, and who loads it afterwards."""
+    """Watches who stores to global memory, and who loads or stores it afterwards."""
 
     def __init__(self) -> None:
         super().__init__()
+        self._order: Order | None = None
         self._plain = self._atomic = np.zeros(0, np.int64)  # [granule]
+        self._readers = np.zeros((3, 0), np.int64)  # [which, granule]: last, other wave, other workgroup
+        self._published = np.zeros(0, np.int32)  # [granule] number of a clock
+        self._asked = np.zeros(0, np.bool_)  # [granule] somebody has looked there for a signal
+        self._atomics = self._read = self._signals = (
+            False  # there were atomics; readers; there may be signals
+        )
         self._stored: set[int] = set()  # first bytes of allocations
-        self._group = self._passed = np.zeros(0, np.int64)  # [wave]: number of its group; [group]: barriers
-        self._first_group = 0
+        self._aside: dict[int, list[tuple[Array, Stamps, Array | None, int]]] = {}
+        self._aside_bytes = 0
+        self._first_group = self._harmless = 0
         self._sites: dict[int, int] = {}
         self._insts: list[Inst] = []
         self._found: dict[tuple[object, ...], Handover] = {}
-        self._signals: set[int] = set()
+        self._effects: dict[Block, tuple[Inst, ...]] = {}
+        self._waves_now: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._coming: tuple[Inst, ...] = ()  # waits and fences of the block that runs
         self._shift = 2
+        self._machine: Machine | None = None
+
+    # The protocol.
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
+        self._catch_up()
         super().batch(machine, program)
-        if not self._plain.size:
-            insts = program.insts
+        self._machine = machine
+        if self._order is None:
+            insts, isa = list(program.insts), isa_of(program.code, program.kernel)
+            self._counting = isa.counting
+            two_caches = program.kernel.descriptor.wgp_mode and isa.counting.loads != isa.counting.stores
+            self._order = Order(isa.counting, one_cache=not two_caches)
             self._shift = granule_shift(insts, _GLOBAL)
-            self._plain, self._atomic = np.zeros(
-                (2, (machine.arena.data.bytes.size >> self._shift) + 1), np.int64
-            )
-        self._first_group = self._passed.size
-        groups = int(machine.waves.workgroup.max(initial=-1)) + 1
-        self._group = np.concatenate([self._group, machine.waves.workgroup + self._first_group])
-        self._passed = np.concatenate([self._passed, np.zeros(groups, np.int64)])
+            self._signals = any(_acquires(inst) for inst in insts)
+            granules = (machine.arena.data.bytes.size >> self._shift) + 1
+            self._plain, self._atomic = np.zeros((2, granules), np.int64)
+            self._readers = np.zeros((3, granules), np.int64)
+            self._published = np.zeros(granules, np.int32)
+            self._asked = np.zeros(granules, np.bool_)
+        self._order.batch(machine.waves.workgroup + self._first_group, machine.waves.index)
+        self._group_base, self._first_group = self._first_group, int(self._order.group.max(initial=-1)) + 1
+
+    def block(self, c: Cohort, block: Block) -> None:
+        """See Observer."""
+        self._catch_up()
+        if block not in self._effects:
+            found = (inst for inst in block.listing if effects(inst, self._counting))
+            self._effects[block] = tuple(found)
+        self._coming = self._effects[block]
+        if self._coming:
+            self._waves_now = self.number(c)
 
     def barrier(self, machine: Machine, groups: NDArray[np.int64]) -> None:
         """See Observer."""
-        self._passed[groups + self._first_group] += 1
+        self._catch_up()
+        assert self._order is not None
+        self._order.barrier(groups + self._group_base)
 
     def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
         """See Observer."""
-        if place.memory is not c.machine.arena or not (store or self._stored):
+        if place.memory is not c.machine.arena:
             return
-        if not store and place.region is not None and place.region.start not in self._stored:
-            return
-        mask = np.broadcast_to(place.mask, place.offsets.shape)
-        stamps = np.broadcast_to(self._stamps(c, inst)[:, None], place.offsets.shape)[mask][:, None]
-        cells = (place.offsets[mask] >> self._shift)[:, None] + np.arange(max(1, size >> self._shift))
-        stamps = np.broadcast_to(stamps, cells.shape)
-        if not store:
-            self._meet("load", self._plain, stamps, cells)
-            self._meet("load", self._atomic, stamps, cells)
-            return
-        atomic = Kind.ATOMIC in inst.kind
-        if atomic and inst.dst:
-            self._signals.add(inst.pc)
-        self._meet("mix", self._plain if atomic else self._atomic, stamps, cells)
-        (self._atomic if atomic else self._plain)[cells] = stamps
-        for offset in [place.region.start] if place.region is not None else np.unique(place.offsets[mask]):
-            region = c.machine.arena.region_at(int(offset))
-            if region is not None:
-                self._stored.add(region.start)
+        if self._coming:
+            self._catch_up(inst.pc)
+        if store:
+            self._stores(c, inst, place, size)
+        elif self._signals and coherent(inst):
+            self._polls(c, inst, place)
+        else:
+            self._loads(c, inst, place, size)
 
     def record(self) -> Handovers:
         """See Recorder."""
-        return Handovers(tuple(self._found.values()), len(self._signals))
+        complete = self._order is None or self._order.complete
+        return Handovers(tuple(self._found.values()), self._harmless, complete)
 
-    def _stamps(self, c: Cohort, inst: Inst) -> Stamps:
+    def _catch_up(self, pc: int | None = None) -> None:
+        """The waits and fences that the running block has executed: all of them, or those before an address."""
+        assert self._order is not None or not self._coming
+        while self._coming and (pc is None or self._coming[0].pc < pc):
+            self._order.apply(self._waves_now, self._coming[0])  # type: ignore[union-attr]
+            self._coming = self._coming[1:]
+
+    # Accesses.
+
+    def _loads(self, c: Cohort, inst: Inst, place: Place, size: int) -> None:
+        assert self._order is not None
+        wave = self.number(c)
+        stamps = self._stamps(wave, self._order.load(wave), inst)
+        region = place.region or c.machine.arena.region_at(int(place.offsets[place.mask][0]))
+        if region is None or not region.writable:
+            return
+        mask = None if place.mask.all() else place.mask.copy()
+        if place.region is not None and region.start not in self._stored:
+            self._aside.setdefault(region.start, []).append((place.offsets, stamps, mask, size))
+            self._aside_bytes += place.offsets.nbytes
+            if self._aside_bytes > MAX_ASIDE:
+                for start in list(self._aside):
+                    self._fetch(start)
+            return
+        mine, cells = self._cells(place.offsets, stamps, mask, size)
+        self._meet("load", self._plain, mine, cells, KNOWN)
+        if self._atomics:
+            self._meet("load", self._atomic, mine, cells, KNOWN)
+        self._note_readers(mine, cells)
+
+    def _stores(self, c: Cohort, inst: Inst, place: Place, size: int) -> None:
+        assert self._order is not None
+        mask = np.broadcast_to(place.mask, place.offsets.shape)
+        starts = [place.region.start] if place.region else self._regions(c.machine, place.offsets[mask])
+        for start in starts:
+            self._stored.add(start)
+            self._fetch(start)
+        atomic, wave = Kind.ATOMIC in inst.kind, self.number(c)
+        times = self._order.store(wave, returns=atomic and bool(inst.dst))
+        stamps = self._stamps(wave, times, inst)
+        mine, cells = self._cells(place.offsets, stamps, None if mask.all() else mask, size)
+        if self._signals:
+            self._signal(wave, mine, cells, inst)
+        if atomic:
+            self._atomics = True
+            self._meet("mix", self._plain, mine, cells, SEEN)
+            if self._read and "cmpswap" not in inst.name:
+                self._overwrites_loads(mine, cells)
+            self._atomic[cells] = mine
+            return
+        if self._atomics:
+            self._meet("mix", self._atomic, mine, cells, SEEN)
+        self._overwrites(Store(c, inst, place, size), mine, cells)
+
+    def _overwrites(self, store: Store, mine: Stamps, cells: Array) -> None:
+        """A plain store among plain stores and loads."""
+        others = [self._plain, *(self._readers if self._read else ())]
+        if any(_foreign(other[cells], mine).any() for other in others):
+            changes = store.changes(cells.shape[-1])
+            self._harmless += int((_foreign(self._plain[cells], mine) & ~changes).sum())
+            self._meet("overwrites a store", self._plain, mine, cells, SEEN, changes)
+            if self._read:
+                self._overwrites_loads(mine, cells, changes)
+        self._plain[cells] = mine
+        last = self._plain[cells]
+        if (together := _foreign(last, mine)).any():
+            words = store.granules(cells.shape[-1])
+            value = dict(zip(cells[last == mine].tolist(), words[last == mine].tolist(), strict=True))
+            unlike = np.zeros(cells.shape, np.bool_)
+            unlike[together] = words[together] != [value[cell] for cell in cells[together].tolist()]
+            self._harmless += int((together & ~unlike).sum())
+            self._note("overwrites a store", last, mine, cells, unlike, SEEN)
+
+    def _overwrites_loads(self, mine: Stamps, cells: Array, which: Array | bool = True) -> None:
+        for readers in self._readers:
+            self._meet("overwrites a load", readers, mine, cells, SEEN, which)
+
+    def _signal(self, wave: Stamps, mine: Stamps, cells: Array, inst: Inst) -> None:
+        """What a store announces stays at its address; atomics take turns, and those that return acquire."""
+        order = self._order
+        assert order is not None
+        of_lane = (mine & _WAVE_MASK) - 1
+        for one in wave.tolist():
+            at = cells[of_lane == one]
+            if not at.size:
+                continue
+            self._asked[at] |= Kind.ATOMIC in inst.kind and bool(inst.dst)
+            if Kind.ATOMIC not in inst.kind:
+                self._published[at] = order.publish(one)
+                continue
+            there = np.unique(self._published[at])
+            given = order.publish(one)
+            before = self._published[at]
+            for number in there.tolist():
+                self._published[at[before == number]] = order.join(number, given)
+            for number in there.tolist() if inst.dst else ():
+                order.acquire(one, number)
+
+    def _polls(self, c: Cohort, inst: Inst, place: Place) -> None:
+        """A load from behind the caches acquires what was announced there."""
+        assert self._order is not None
+        mask = np.broadcast_to(place.mask, place.offsets.shape)
+        cells = place.offsets >> self._shift
+        self._asked[cells[mask]] = True
+        numbers = self._published[cells]
+        if not numbers[mask].any():
+            return
+        for position, wave in enumerate(self.number(c).tolist()):
+            for number in np.unique(numbers[position][mask[position]]).tolist():
+                self._order.acquire(wave, number)
+
+    # Stamps.
+
+    def _stamps(self, wave: Stamps, times: Stamps, inst: Inst) -> Stamps:
         """int64 [wave]."""
         site = self._sites.setdefault(inst.pc, len(self._insts))
         if site == len(self._insts):
             self._insts.append(inst)
-        wave = self.number(c)
-        return np.asarray(wave + 1 + (site << _SITE) + (self._passed[self._group[wave]] << _INTERVAL))
+        return np.asarray(wave + 1 + (site << _SITE) + (times << _TIME))
 
-    def _meet(self, kind: HandoverKind, others: Stamps, me: Stamps, cells: Array) -> None:
-        """Note accesses of granules that another wave stored to."""
+    def _cells(self, offsets: Array, stamps: Stamps, mask: Array | None, size: int) -> tuple[Stamps, Array]:
+        """Stamps and granules: [lane, granule]."""
+        of_lane = np.broadcast_to(stamps[:, None], offsets.shape)
+        at, of_lane = (x.ravel() if mask is None else x[mask] for x in (offsets, of_lane))
+        cells = (at >> self._shift)[:, None] + np.arange(max(1, size >> self._shift))
+        return np.broadcast_to(of_lane[:, None], cells.shape), cells
+
+    def _regions(self, machine: Machine, offsets: Array) -> set[int]:
+        found = (machine.arena.region_at(int(offset)) for offset in np.unique(offsets))
+        return {region.start for region in found if region is not None}
+
+    def _fetch(self, start: int) -> None:
+        """Look at the loads of an allocation that were laid aside."""
+        for offsets, stamps, mask, size in self._aside.pop(start, ()):
+            self._aside_bytes -= offsets.nbytes
+            self._note_readers(*self._cells(offsets, stamps, mask, size))
+
+    def _note_readers(self, mine: Stamps, cells: Array) -> None:
+        assert self._order is not None
+        self._read = True
+        last, other, far = self._readers
+        before = last[cells]
+        last[cells] = mine
+        now = last[cells]
+        group = self._order.group
+        for stamps in (before, mine):
+            wave = _foreign(stamps, now)
+            other[cells[wave]] = stamps[wave]
+            apart = wave.copy()
+            apart[wave] = group[(stamps[wave] & _WAVE_MASK) - 1] != group[(now[wave] & _WAVE_MASK) - 1]
+            far[cells[apart]] = stamps[apart]
+
+    # Meetings.
+
+    def _meet(
+        self,
+        kind: HandoverKind,
+        others: Stamps,
+        me: Stamps,
+        cells: Array,
+        level: int,
+        which: Array | bool = True,
+    ) -> None:
+        """Note accesses of granules that another wave touched before."""
         before = others[cells]
-        differ = (before != 0) & ((before ^ me) & _WAVE_MASK != 0)
-        if not differ.any():
+        self._note(kind, before, me, cells, _foreign(before, me) & which, level)
+
+    def _note(
+        self, kind: HandoverKind, before: Stamps, me: Stamps, cells: Array, which: Array, level: int
+    ) -> None:
+        if not which.any():
             return
-        a, b = before[differ], me[differ]
-        givers, takers = (self._group[(x & _WAVE_MASK) - 1] for x in (a, b))
-        open_ = (givers == takers) & (a >> _INTERVAL == b >> _INTERVAL)
-        pairs = (a >> _SITE & _SITE_MASK) << 2 | (givers == takers) << 1 | open_
-        for _, at, count in zip(*np.unique(pairs, return_index=True, return_counts=True), strict=True):
-            within = bool(givers[at] == takers[at])
-            first, second = (self._insts[int(x[at]) >> _SITE & _SITE_MASK] for x in (a, b))
-            giver, taker = (self._who(int(x[at] & _WAVE_MASK) - 1) for x in (a, b))
-            key = (kind, first.pc, second.pc, within, bool(open_[at]))
-            new = Handover(kind, first, second, giver, taker, within and not open_[at], int(count))
-            self._found.setdefault(key, new)
+        order = self._order
+        assert order is not None
+        a, b, at = before[which], me[which], cells[which]
+        if kind == "load" and (swaps := [i for i, inst in enumerate(self._insts) if "cmpswap" in inst.name]):
+            guess = ~np.isin(
+                a >> _SITE & _SITE_MASK, swaps
+            )  # what a compare-and-swap looks at first may be old
+            a, b, at = a[guess], b[guess], at[guess]
+        if kind in ("overwrites a store", "mix") and (asked := self._asked[at]).any():
+            # Whoever has got a signal from an address may give the next one there, whatever else is done.
+            told = [
+                order.heard((one & _WAVE_MASK) - 1, (other & _WAVE_MASK) - 1)
+                for one, other in zip(a[asked].tolist(), b[asked].tolist(), strict=True)
+            ]
+            asked[asked] = told
+            a, b, at = a[~asked], b[~asked], at[~asked]
+        givers, takers = ((x & _WAVE_MASK) - 1 for x in (a, b))
+        seen = order.ordered(givers, a >> _TIME, takers, SEEN)
+        fine = order.ordered(givers, a >> _TIME, takers, level) if level != SEEN else seen
+        pairs = (a >> _SITE & _SITE_MASK) << 2 | seen << 1 | fine
+        for _, i, count in zip(*np.unique(pairs, return_index=True, return_counts=True), strict=True):
+            giver, taker = int(givers[i]), int(takers[i])
+            early = "too early" if order.heard(giver, taker) else "unordered"
+            how: Ordering = "ordered" if fine[i] else "stale" if seen[i] else early  # type: ignore[assignment]
+            first, second = (self._insts[int(x[i]) >> _SITE & _SITE_MASK] for x in (a, b))
+            region = self._machine and self._machine.arena.region_at(int(at[i]) << self._shift)
+            new = Handover(
+                kind, first, second, self._who(giver), self._who(taker), how, int(count),
+                region.name if region else "",
+            )  # fmt: skip
+            key = (kind, first.pc, second.pc, new.within, how)
+            known = self._found.get(key)
+            self._found[key] = replace(known, count=known.count + new.count) if known else new
 
     def _who(self, wave: int) -> Who:
         table = self.waves()
         x, y, z = (int(i) for i in table.group[wave])
         return Who((x, y, z), int(table.index[wave]))
+
+
+def _foreign(before: Stamps, me: Stamps) -> Array:
+    """Accesses of another wave."""
+    return np.asarray((before != 0) & ((before ^ me) & _WAVE_MASK != 0))
+
+
+def _acquires(inst: Inst) -> bool:
+    """It may tell a wave what others have done: an atomic that returns, or a load from behind the caches."""
+    if not inst.kind & (Kind.GLOBAL | Kind.BUFFER | Kind.FLAT | Kind.SMEM):
+        return False
+    return bool(inst.dst) if Kind.ATOMIC in inst.kind else Kind.LOAD in inst.kind and coherent(inst)

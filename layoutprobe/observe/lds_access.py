@@ -52,7 +52,7 @@ def stored_dwords(c: Cohort, inst: Inst, place: Place, size: int) -> NDArray[np.
 def _data_operand(c: Cohort, inst: Inst, place: Place) -> int:
     """Which source holds the data; the second of a 2addr store is told by its address."""
     if "_2addr_" not in inst.name:
-        return 1
+        return 0 if inst.encoding == "MUBUF" else 1
     unit = (8 if inst.name.endswith("b64") else 4) * (64 if "stride64" in inst.name else 1)
     second = inst.mods.get("offset1", 0) * unit
     base = c.u[inst.src[0].index].astype(np.int64) + second
@@ -77,6 +77,12 @@ class Store:
         place = self.place
         now = place.memory.data.gather(place.offsets, self.size, place.low_bits)[place.mask]
         return _per_granule(new != now, width)
+
+    def granules(self, width: int) -> Array:
+        """What each granule gets: [lane, granule]. Granules of one dword share it."""
+        words = stored_dwords(self.c, self.inst, self.place, self.size)
+        mine = np.broadcast_to(words, (*self.place.offsets.shape, words.shape[-1]))[self.place.mask]
+        return np.asarray(mine[:, _columns(mine.shape[-1], width)])
 
     def unlike(self, wave: Array, lane: Array) -> Array:
         """Which granules get another value than the given wave and lane of this store bring."""

@@ -1,4 +1,4 @@
-"""Global memory between waves: never green where waves hand it over, and green where each has its own."""
+"""Global memory between waves: green where something orders what they hand over, and red where nothing does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from checks.gemm_lab import KERNELS, only
 from checks.watched import launch, small, verdict
 
 from layoutprobe.checks import races
+from layoutprobe.codeobj.elf import load
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.toolchain.compile import compile_hip
 
 
 def result_of(kernel: str) -> CheckResult:
@@ -16,11 +18,11 @@ def result_of(kernel: str) -> CheckResult:
     return verdict(races.CHECK, launch(small("global_small"), buffers, kernel=kernel, grid=2, block=64))
 
 
-def at(text: str) -> str:
+def at(text: str, name: str = "global_small") -> str:
     """ "global_small.hip:12": the one line with that text."""
-    lines = (KERNELS / "global_small.hip").read_text().split("\n")
+    lines = (KERNELS / f"{name}.hip").read_text().split("\n")
     (found,) = (i for i, one in enumerate(lines, 1) if text in one)
-    return f"global_small.hip:{found}"
+    return f"{name}.hip:{found}"
 
 
 @pytest.mark.parametrize("kernel", ["own_only", "halves", "everybody_adds"])
@@ -28,13 +30,17 @@ def test_waves_that_share_nothing_have_nothing_to_order(kernel: str) -> None:
     assert result_of(kernel).status == "skipped", result_of(kernel)
 
 
-@pytest.mark.parametrize("kernel", ["with_barrier", "next_workgroup"])
-def test_a_handover_is_undecided_and_names_both_lines(kernel: str) -> None:
-    """A barrier orders the waves, but not their caches; of workgroups, nothing orders even the waves."""
-    result = result_of(kernel)
-    assert result.status == "undecided", result
-    assert at(f"// {kernel} loads") in result.reason
-    assert f"from global_store_b32 at {at(f'// {kernel} stores')}" in result.reason
+def test_a_barrier_orders_a_handover_within_a_workgroup() -> None:
+    result = result_of("with_barrier")
+    assert result.status == "holds", result
+    assert "1 pair(s) of instructions meet in global memory, in order" in result.reason
+
+
+def test_nothing_orders_a_handover_between_workgroups() -> None:
+    finding = only(result_of("next_workgroup"))
+    assert finding.rule.id == "races/global-handover"
+    assert finding.place.line == at("// next_workgroup loads")
+    assert finding.related[0].place.line == at("// next_workgroup stores")
 
 
 def test_a_handover_within_a_workgroup_wants_a_barrier() -> None:
@@ -52,7 +58,61 @@ def test_a_store_among_the_atomics_of_another_workgroup() -> None:
     assert lines == {at("// one_stores stores"), at("// one_stores adds")}
 
 
-def test_a_counter_may_order_a_store_and_atomics() -> None:
+def test_a_counter_orders_a_store_and_atomics() -> None:
     result = result_of("waits_for_a_counter")
-    assert result.status == "undecided", result
-    assert at("// waits_for_a_counter stores") in result.reason
+    assert result.status == "holds", result
+
+
+RIGHT = ["last_arriver", "waves_announce", "release_acquire", "volatile_flag", "semaphore", "reversed"]
+"""They hand over, in order."""
+APART = ["compare_and_swap", "own_elements", "shifted_back"]
+"""No two waves share anything that matters."""
+WRONG = {
+    "last_without_fence": ("races/stale-cache", "// adds up", "// leaves its part"),
+    "last_but_one": ("races/global-handover", "// adds up", "// leaves its part"),
+    "counts_early": ("races/signal-before-store", "// leaves its part", "// adds up"),
+    "waves_announce_unfenced": (
+        "races/signal-before-store",
+        "// a wave leaves its part",
+        "out[threadIdx.x] = work[AT(0)]",
+    ),
+    "volatile_flag_unfenced": ("races/stale-cache", "// takes the part", "// stores its part"),
+    "semaphore_unfenced": ("races/stale-cache", "// takes its turn", "// takes its turn"),
+    "transposes": ("races/global-overwrite", "// stores in place", "// loads the mirrored"),
+    "reversed_without_barrier": ("races/global-overwrite", "// stores at this end", "// loads the other end"),
+    "product_in_place": ("races/global-overwrite", "// stores one element", "// loads its row"),
+    "overlapping": ("races/global-overwrite", "// stores its tile", "// stores its tile"),
+    "zeroes_all": ("races/global-handover", "// increments", "// clears"),
+}
+"""Rule, line of the culprit, line of the other access."""
+TARGETS = ["gfx1151", "gfx1201", "gfx1151 -mcumode"]
+
+
+def order_of(kernel: str, target: str) -> CheckResult:
+    name, *flags = target.split()
+    path = KERNELS / "global_orders.hip"
+    code = load(compile_hip(path, target=name, flags=flags).data)
+    buffers = [np.arange(1200, dtype=np.int32), np.zeros(1200, np.int32)]
+    return verdict(races.CHECK, launch(code, buffers, kernel=kernel, grid=3, block=64))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", [*RIGHT, *APART])
+def test_what_fences_and_signals_order_is_green(kernel: str, target: str) -> None:
+    result = order_of(kernel, target)
+    assert result.status == ("holds" if kernel in RIGHT else "skipped"), result
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", WRONG)
+def test_what_nothing_orders_is_red_at_its_line(kernel: str, target: str) -> None:
+    rule, culprit, other = WRONG[kernel]
+    finding = only(order_of(kernel, target))
+    assert finding.rule.id == rule, finding
+    assert finding.place.line == at(culprit, "global_orders")
+    assert finding.related[0].place.line == at(other, "global_orders")
+
+
+def test_every_kernel_of_the_file_is_judged() -> None:
+    code = load(compile_hip(KERNELS / "global_orders.hip", target="gfx1151").data)
+    assert set(code.kernels) == {*RIGHT, *APART, *WRONG}
