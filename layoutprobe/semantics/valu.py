@@ -69,10 +69,10 @@ def renamed(name: str, known: str) -> None:
 
 def bind_valu(op: Op, inst: Inst) -> Executor:
     """Executor of one VALU instruction."""
-    if "dst_sel" in inst.mods:
-        return bind_valu(*sub_dword(op, inst))
     if op.results == ("mask",) and len(inst.dst) == 2:
         op = _to_both(op)
+    if "dst_sel" in inst.mods:
+        return bind_valu(*sub_dword(op, inst))
     execution = Execution(op, inst)
     plain = execution.lanes is None and not execution.compute.post
     # Not `op.compute`: clamp saturates.

@@ -6,18 +6,16 @@ widths, formats and order that real kernels give them.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from tinygrad.renderer.amd.dsl import EnumBitField, FixedBitField
 from tinygrad.renderer.amd.dsl import Inst as RawInst
-from tinygrad.runtime.autogen.amd.rdna3 import ins
-from tinygrad.runtime.autogen.amd.rdna3.operands import OPERANDS
 
 from layoutprobe.isa.decode import decode_one
 from layoutprobe.isa.inst import Inst
+from oracle.language import current, remembered
 
-LITERAL, DPP16, DPP8, DPP8_FI = 255, 250, 233, 234
+LITERAL, DPP16, DPP8, DPP8_FI, SDWA = 255, 250, 233, 234, 249
 """Codes of source 0 that announce more words."""
 
 
@@ -37,7 +35,7 @@ class Encoding:
         self._fixed = [f for _, f in cls._fields if isinstance(f, FixedBitField)]
         self._settable = {n: f for n, f in cls._fields if not isinstance(f, FixedBitField | EnumBitField)}
         self.fields = {n: f.hi - f.lo + 1 for n, f in self._settable.items()}
-        table = OPERANDS.get(op, {})
+        table = current().table("operands").OPERANDS.get(op, {})
         self.operands = {
             n: (i[0].name.removeprefix("FMT_").removeprefix("NUM_"), int(i[1])) for n, i in table.items()
         }
@@ -57,22 +55,25 @@ class Encoding:
 
     def inst(self, **values: int) -> Inst:
         """The decoded instruction."""
-        return decode_one(self.bytes(**values).ljust(16, b"\0"), 0x100)
+        return decode_one(self.bytes(**values).ljust(16, b"\0"), 0x100, current().dialect)
 
     def __repr__(self) -> str:
         return f"{self._op.name}[{self.name}]"
 
 
-@cache
+@remembered
 def _by_name() -> dict[str, list[Encoding]]:
     found: dict[str, list[Encoding]] = {}
-    formats: list[Any] = [c for c in vars(ins).values() if isinstance(c, type) and issubclass(c, RawInst)]
+    formats: list[Any] = [
+        c for c in vars(current().table("ins")).values() if isinstance(c, type) and issubclass(c, RawInst)
+    ]
     for cls in formats:
         if cls is RawInst:
             continue
         op = dict(cls._fields).get("op")
         for member in getattr(op, "allowed", None) or ():
             name = member.name.lower().removesuffix("_e32").removesuffix("_e64")
+            name = current().dialect.isa.encodings.renamed.get(name, name)
             found.setdefault(name, []).append(Encoding(cls, member))
     return found
 

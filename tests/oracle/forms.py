@@ -12,20 +12,23 @@ import numpy as np
 
 from layoutprobe.isa.inst import EXEC_LO, NULL, VCC_LO, Inst, Operand
 from oracle.edges import DOUBLE_ROUNDING, draw, patterns
-from oracle.encode import DPP8, DPP8_FI, DPP16, LITERAL, Encoding, encodings
-from oracle.harness import LANES, U32, Image
-from oracle.operands import FLOAT_MODIFIERS, saturating, width_of
+from oracle.encode import DPP8, DPP8_FI, DPP16, LITERAL, SDWA, Encoding, encodings
+from oracle.harness import U32, Image
+from oracle.language import current
+from oracle.operands import FLOAT_MODIFIERS, MASKS, saturating, width_of
 
 SOURCE_VGPRS = (2, 4, 6)
 TARGET_VGPRS = (8, 10, 4)
 SOURCE_SGPRS = (2, 4, 6, VCC_LO, 12)
 SCALAR_TARGETS = (14, 2, 10, VCC_LO, NULL)
-MASKS = (20, 22, VCC_LO)
+MASK_REGISTERS = (20, 22, VCC_LO)
 DPP_CONTROLS = (
     0x1B, 0xE4, 0x00, 0x4E, *range(0x101, 0x110), *range(0x111, 0x120), *range(0x121, 0x130), 0x140, 0x141,
     *range(0x150, 0x160), *range(0x160, 0x170),
 )  # fmt: skip
 EXEC_MASKS = (0xFFFFFFFF, 0xFFFFFFFE, 0x00FF7F01, 0x12345678, 0x80000000, 0x0000FFFF, 0xA5A5A5A5)
+_WHOLE = ("v_fmac", "v_fmaak", "v_fmamk", "v_dot", "v_cvt_f32_fp8", "v_cvt_f32_bf8", "v_cvt_pk_f32")
+"""Without SDWA, or with another meaning of it."""
 _NO_OMOD = ("v_rcp", "v_rsq", "v_sqrt", "v_exp", "v_log", "v_sin", "v_cos", "v_div", "v_frexp", "v_ldexp",
             "v_dot", "v_mov", "v_cndmask", "v_fma_mix")  # fmt: skip
 
@@ -75,6 +78,7 @@ class VectorForm:
     def half(self, field: str) -> int:
         """Bit 7 of the register number names the upper half in VOP1, VOP2 and VOPC."""
         short = self.encoding.name.startswith(("VOP1", "VOP2", "VOPC"))
+        short = short and current().dialect.isa.encodings.halves
         return 128 if short and self.format(field)[1] == 16 and self.chance() else 0
 
     def source(self, i: int, field: str) -> int:
@@ -108,13 +112,19 @@ class VectorForm:
             any(self.format(f)[1] == 64 for f in fields)
             or self.encoding.operands.get("vdst", ("", 0))[1] == 64
         )
-        if self.variant.startswith("DPP") and wide:
+        if self.variant.startswith(("DPP", "SDWA")) and wide:
+            return None
+        if "SDWA" in self.variant and (
+            self.name.startswith(_WHOLE) or self.encoding.name == "VOP2_SDWA_SDST"
+        ):
             return None
         codes = {f: self.source(i, f) for i, f in enumerate(fields)}
         if self.variant.startswith("DPP"):
             if self.encoding.fields.get("src1") == 9:  # only VGPRs are sure to be allowed
                 codes |= {f: 256 + SOURCE_VGPRS[i] for i, f in enumerate(fields) if i}
             codes["src0"] = self._dpp(fields[0])
+        elif self.variant.startswith("SDWA"):
+            codes |= self._sdwa(fields)
         elif self.variant == "LIT" and LITERAL not in codes.values() and "fmaak" not in self.name:
             codes[fields[0]] = LITERAL
             self.values.setdefault("literal", 0x3FC12345)
@@ -132,19 +142,44 @@ class VectorForm:
         # Which bit a lane leaves that row_mask disables is not stated: masks keep all rows on.
         full = {"row_mask": 15, "bank_mask": 15}
         some = {"row_mask": self.pick((15, 15, 1, 2)), "bank_mask": self.pick((15, 15, 5, 8))}
-        self.values |= {"dpp": self.pick(DPP_CONTROLS), "fi": int(self.chance()), "bc": int(self.chance())}
+        self.values |= {"dpp": self.pick(current().dpp or DPP_CONTROLS), "bc": int(self.chance())}
+        if self.has("fi"):
+            self.values["fi"] = int(self.chance())
         self.values |= full | {"bc": 1} if writes_mask else some
         return DPP16
+
+    def _sdwa(self, fields: list[str]) -> dict[str, int]:
+        """Sources and modifiers of SDWA; only the destination of 16 or 32 bits has a selection."""
+        v = self.values
+        v |= {f"src{i}_sel": self.pick(tuple(range(7))) for i in range(2)}
+        v |= {
+            f"src{i}_sext": int(self.chance() and not self._float_modifiers(f)) for i, f in enumerate(fields)
+        }
+        if self.has("dst_sel"):
+            fmt = self.encoding.operands.get("vdst", ("", 0))[0]
+            sizes = {"F16": (4, 5, 6), "F32": (6,)}.get(fmt, tuple(range(7)))
+            v |= {"dst_sel": self.pick(sizes), "dst_unused": self.pick((0, 1, 2))}
+        if self.has("sd"):
+            v |= {"sd": int(self.chance()), "sdst": self.pick(MASK_REGISTERS)}
+        scalar = [self.chance(4) for _ in range(2)]
+        v |= {"vsrc0": self.pick(SOURCE_SGPRS) if scalar[0] else SOURCE_VGPRS[0], "s0": int(scalar[0])}
+        codes = {"src0": SDWA}
+        if len(fields) > 1:
+            v["s1"] = int(scalar[1])
+            codes[fields[1]] = self.pick(SOURCE_SGPRS) if scalar[1] else SOURCE_VGPRS[1]
+        return codes
 
     def _masks(self) -> None:
         for field in ("src2", "sdst"):
             if is_mask(self.encoding, field) and self.has(field):
-                self.values[field] = self.pick(MASKS)
+                self.values[field] = self.pick(MASK_REGISTERS)
         vdst = self.encoding.operands.get("vdst")
         if self.has("vdst"):
             scalar = vdst is not None and vdst[0] in ("M64", "M32")
             if scalar or self.encoding.name.startswith("VOP3_SDST"):
-                self.values["vdst"] = EXEC_LO if "cmpx" in self.name else self.pick((*MASKS, NULL))
+                masks = MASK_REGISTERS if current().lanes == 64 else (*MASK_REGISTERS, NULL)
+                to_exec = "cmpx" in self.name and not current().dialect.isa.encodings.both_masks
+                self.values["vdst"] = EXEC_LO if to_exec else self.pick(masks)
             else:
                 self.values["vdst"] = self.pick(TARGET_VGPRS) + self.half("vdst")
 
@@ -165,6 +200,13 @@ class VectorForm:
                 v["opsel"] = self._bits([self.format(f)[1] == 16 for f in fields])
                 if self.encoding.operands.get("vdst", ("", 0))[1] == 16 and self.chance():
                     v["opsel"] |= 8
+        if "bitop3" in self.name:
+            v |= {
+                "omod": self.pick((0, 1, 2, 3)),
+                "abs": self.pick(tuple(range(8))),
+                "neg": self.pick(tuple(range(8))),
+            }
+            return
         target = self.encoding.operands.get("vdst", ("", 0))[0]
         if target in ("F16", "F32", "F64") and not self.name.startswith(_NO_OMOD):
             if has("omod") and self.chance(3):
@@ -210,12 +252,12 @@ def fill(image: Image, inst: Inst, rng: np.random.Generator) -> Image:
     """Give the source registers of an instruction values that suit their formats."""
     for operand in (*inst.src, *inst.dst):
         if operand.kind == "v":
-            set_vgpr(image, operand, draw(rng, operand.fmt, width_of(operand), (image.waves, LANES)))
-        elif operand.kind == "s" and operand.fmt not in ("M32",) and operand.index < 104:
+            set_vgpr(image, operand, draw(rng, operand.fmt, width_of(operand), (image.waves, image.lanes)))
+        elif operand.kind == "s" and operand.fmt not in MASKS and operand.index < 104:
             values = draw(rng, operand.fmt, width_of(operand), (image.waves,))
             for j in range(max(1, width_of(operand) // 32)):
                 image.s[operand.index + j] = (values >> np.uint64(32 * j)).astype(np.uint32)
-    image.s[EXEC_LO] = exec_masks(rng, image.waves)
+    image.activate(exec_masks(rng, image.waves))
     return image
 
 
@@ -252,7 +294,7 @@ def plain_form(name: str) -> Inst:
     if encoding.name == "VOP3P":
         values |= {"opsel_hi": 3, "opsel_hi2": 1}
     inst = encoding.inst(**values)
-    if "cmpx" in name and encoding.name == "VOP3_SDST":
+    if "cmpx" in name and encoding.name == "VOP3_SDST" and len(inst.dst) == 1:
         inst = replace(inst, dst=(Operand("s", EXEC_LO, 1, 32, "M32"),))
     return inst
 
@@ -267,21 +309,21 @@ def edge_images(inst: Inst, rng: np.random.Generator, limit: int) -> Image:
     hard = DOUBLE_ROUNDING.get(inst.name[-3:])
     if hard and len(sources) == 3:
         tuples[0] = hard
-    waves = -(-len(tuples) // LANES)
+    waves = -(-len(tuples) // current().lanes)
     image = Image.random(rng, waves)
-    table = np.array((tuples * 2)[: waves * LANES], np.uint64).reshape(waves, LANES, len(sources))
+    table = np.resize(np.array(tuples, np.uint64), (waves, image.lanes, len(sources)))
     for i, operand in enumerate(sources):
         set_vgpr(image, operand, table[..., i])
     for operand in inst.dst:
         if operand.kind == "v" and operand not in sources:
-            set_vgpr(image, operand, draw(rng, operand.fmt, width_of(operand), (waves, LANES)))
-    image.s[EXEC_LO] = 0xFFFFFFFF
+            set_vgpr(image, operand, draw(rng, operand.fmt, width_of(operand), (waves, image.lanes)))
+    image.activate(0xFFFFFFFF)
     return image
 
 
 # Scalar forms.
 
-SCALAR_SOURCES = (2, 4, 6, VCC_LO, 12, 125)
+SCALAR_SOURCES = (2, 4, 6, VCC_LO)
 SCALAR_DESTINATIONS = (14, 2, 16, VCC_LO, 125, NULL)
 
 
@@ -302,7 +344,8 @@ def _scalar(encoding: Encoding, rng: np.random.Generator) -> Inst:
         if literal and (kind == 0 or (i == len(names) - 1 and LITERAL not in values.values())):
             values[field] = LITERAL
         elif kind < 3:
-            values[field] = int(rng.choice(SCALAR_SOURCES[:4] if bits == 64 else SCALAR_SOURCES))
+            m0 = current().dialect.isa.encodings.m0
+            values[field] = int(rng.choice(SCALAR_SOURCES if bits == 64 else (*SCALAR_SOURCES, 12, m0)))
         else:
             floats = (
                 range(240, 249) if fmt in ("F16", "F32") and "cvt_hi" not in repr(encoding).lower() else ()
@@ -331,5 +374,5 @@ def fill_scalars(image: Image, inst: Inst, rng: np.random.Generator) -> Image:
             values = draw(rng, "F16", 16, (image.waves,)) | upper
         for j in range(max(1, width_of(operand) // 32)):
             image.s[operand.index + j] = (values >> np.uint64(32 * j)).astype(np.uint32)
-    image.s[EXEC_LO] = rng.choice(np.array((*EXEC_MASKS, 0), np.uint32), image.waves)
+    image.activate(rng.choice(np.array((*EXEC_MASKS, 0), np.uint32), image.waves))
     return image

@@ -7,21 +7,22 @@ a cohort of waves), binds a single instruction through the public `semantics.bin
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from layoutprobe import semantics
-from layoutprobe.isa.inst import EXEC_LO, SCC, VGPR0, Inst
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC, VGPR0, Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine, Waves
 from layoutprobe.machine.memory import ArenaPlan, address
 from layoutprobe.machine.registers import SGPRS, RegisterFile
+from oracle.language import current, remembered
 
 U32 = NDArray[np.uint32]
 LANES = 32
+"""Of the waves of RDNA3, for tests of that family alone; all else asks the image."""
 VGPRS = 24
 LDS_BYTES = 1 << 17
 SCRATCH_BYTES = 64
@@ -44,17 +45,18 @@ class Image:
     def random(cls, rng: np.random.Generator, waves: int) -> Image:
         """Random bits everywhere, EXEC partly off, SCC 0 or 1."""
         image = cls(
-            rng.integers(0, 1 << 32, (VGPRS, waves, LANES), np.uint32),
+            rng.integers(0, 1 << 32, (VGPRS, waves, current().lanes), np.uint32),
             rng.integers(0, 1 << 32, (SGPRS, waves), np.uint32),
         )
         image.s[SCC] &= 1
-        image.s[EXEC_LO + 1] = 0
+        if image.lanes == 32:
+            image.s[EXEC_HI] = 0
         return image
 
     @classmethod
     def zeros(cls, waves: int) -> Image:
         """All bits 0."""
-        return cls(np.zeros((VGPRS, waves, LANES), np.uint32), np.zeros((SGPRS, waves), np.uint32))
+        return cls(np.zeros((VGPRS, waves, current().lanes), np.uint32), np.zeros((SGPRS, waves), np.uint32))
 
     @property
     def waves(self) -> int:
@@ -65,10 +67,27 @@ class Image:
         """Another image with the same registers."""
         return Image(self.v.copy(), self.s.copy())
 
+    @property
+    def lanes(self) -> int:
+        """Lanes of a wave."""
+        return self.v.shape[2]
+
+    def mask(self, wave: int) -> int:
+        """EXEC of a wave."""
+        return int(self.s[EXEC_LO, wave]) | int(self.s[EXEC_HI, wave]) << 32
+
+    def activate(self, masks: ArrayLike) -> None:
+        """Set EXEC of all waves, or of each: bits of the lower half; an upper half gets them reversed."""
+        self.s[EXEC_LO] = masks
+        if self.lanes == 64:
+            self.s[EXEC_HI] = [int(f"{int(m):032b}"[::-1], 2) for m in self.s[EXEC_LO]]
+
     def active(self) -> NDArray[np.bool_]:
         """EXEC as bool [wave, lane]."""
-        bits: NDArray[np.bool_] = (self.s[EXEC_LO][:, None] >> np.arange(LANES, dtype=np.uint32)) & 1 != 0
-        return bits
+        words = np.concatenate(
+            [self.s[EXEC_LO + j][:, None] >> np.arange(32, dtype=np.uint32) for j in (0, 1)], 1
+        )
+        return np.asarray(words[:, : self.lanes] & 1 != 0)
 
     def wide(self, register: int, wave: int, lane: int, count: int = 2) -> int:
         """Some VGPRs of a lane as one number, the first lowest."""
@@ -87,14 +106,15 @@ class Outcome:
 def make_machine(waves: int) -> Machine:
     """A machine of one workgroup: a writable buffer, a read-only one, LDS and scratch."""
     plan = ArenaPlan()
-    plan.add("buffer", BUFFER_BYTES, writable=True)
-    plan.add("constants", BUFFER_BYTES, writable=False)
+    size = BUFFER_BYTES * current().lanes // 32
+    plan.add("buffer", size, writable=True)
+    plan.add("constants", size, writable=False)
     index = np.arange(waves)
     where = Waves(np.zeros(waves, np.int64), index, np.zeros((waves, 3), np.int64))
-    return Machine(plan.build(), where, LANES, lds_size=LDS_BYTES, scratch_size=SCRATCH_BYTES)
+    return Machine(plan.build(), where, current().lanes, lds_size=LDS_BYTES, scratch_size=SCRATCH_BYTES)
 
 
-@cache
+@remembered
 def _idle_machine(waves: int) -> Machine:
     """The machine of instructions that touch no memory."""
     return make_machine(waves)

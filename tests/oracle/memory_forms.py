@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.isa.inst import EXEC_LO, NULL, Inst
+from layoutprobe.isa.inst import NULL, Inst
 from layoutprobe.machine.machine import Machine
 from oracle.encode import Encoding, encodings
 from oracle.forms import SCALAR_DESTINATIONS, exec_masks
-from oracle.harness import LANES, SCRATCH_BYTES, Image, buffer_address, make_machine
+from oracle.harness import SCRATCH_BYTES, Image, buffer_address, make_machine
+from oracle.language import current
 from oracle.memory_reference import PRIVATE, SHARED
 
 ADDRESS, DATA0, DATA1, TARGET = 2, 4, 8, 12
@@ -35,10 +36,10 @@ def is_atomic(name: str) -> bool:
 
 def slots(rng: np.random.Generator, shared: bool, size: int = SLOT) -> NDArray[np.int64]:
     """A slot per lane: all different, or few for lanes that shall collide. Int64 [wave, lane], bytes."""
-    count = WAVES * LANES
+    shape = (WAVES, current().lanes)
     if shared:
-        return rng.integers(0, 5, (WAVES, LANES)) * size
-    order: NDArray[np.int64] = rng.permutation(count).reshape(WAVES, LANES)
+        return rng.integers(0, 5, shape) * size
+    order: NDArray[np.int64] = rng.permutation(shape[0] * shape[1]).reshape(shape)
     return order * size
 
 
@@ -48,7 +49,7 @@ def memory_forms(name: str, rng: np.random.Generator, each: int) -> Iterator[tup
         for _ in range(each):
             machine = random_machine(rng)
             image = Image.random(rng, WAVES)
-            image.s[EXEC_LO] = exec_masks(rng, WAVES)
+            image.activate(exec_masks(rng, WAVES))
             _operands(name, image, rng)
             yield _FORMS[encoding.name](encoding, name, image, machine, rng), image, machine
 
@@ -72,10 +73,10 @@ def _operands(name: str, image: Image, rng: np.random.Generator) -> None:
     if not is_atomic(name):
         return
     if "f32" in name:
-        values = rng.standard_normal((8, WAVES, LANES)).astype(np.float32) * 2
+        values = rng.standard_normal((8, *image.v.shape[1:])).astype(np.float32) * 2
         image.v[DATA0 : DATA0 + 8] = values.view(np.uint32)
     elif rng.integers(0, 2):
-        image.v[DATA0 : DATA0 + 8] = rng.integers(0, 3, (8, WAVES, LANES), np.uint32)
+        image.v[DATA0 : DATA0 + 8] = rng.integers(0, 3, (8, *image.v.shape[1:]), np.uint32)
 
 
 def _lds(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
@@ -102,7 +103,7 @@ def _global(encoding: Encoding, name: str, image: Image, machine: Machine, rng: 
     values = {"addr": ADDRESS, "data": DATA0, "vdst": TARGET, "saddr": NULL, "glc": int(rng.integers(0, 2))}
     offset = int(rng.integers(-4096, 4096)) & (~7 if atomic else ~0)
     values["offset"] = offset & 0x1FFF
-    at = slots(rng, atomic) + (0 if atomic else rng.integers(0, 16, (WAVES, LANES)))
+    at = slots(rng, atomic) + (0 if atomic else rng.integers(0, 16, image.v.shape[1:]))
     pointers = (buffer_address(machine) - offset + at).astype(np.uint64)
     if rng.integers(0, 2):
         values["saddr"] = BASE
@@ -140,7 +141,7 @@ def _scratch(encoding: Encoding, name: str, image: Image, machine: Machine, rng:
     based = values["sve"] or values["saddr"] != NULL
     offset = int(rng.integers(-20, 21) if based else rng.integers(0, room + 1))
     values["offset"] = offset & 0x1FFF
-    at = rng.integers(0, room + 1, (WAVES, LANES)) - offset
+    at = rng.integers(0, room + 1, image.v.shape[1:]) - offset
     scalar = rng.integers(-16, 17, WAVES) if values["saddr"] != NULL else np.zeros(WAVES, np.int64)
     if values["sve"]:
         image.v[ADDRESS] = (at - scalar[:, None]).astype(np.uint32)
@@ -157,7 +158,7 @@ def _buffer(encoding: Encoding, name: str, image: Image, machine: Machine, rng: 
     values |= {"offset": int(rng.integers(0, 200)) // step * step, "glc": int(atomic and rng.integers(0, 2))}
     offen = int(rng.integers(0, 4) > 0) if "load" in name else 1
     values["offen"] = offen
-    image.v[ADDRESS] = slots(rng, atomic) + (0 if atomic else rng.integers(0, 16, (WAVES, LANES)))
+    image.v[ADDRESS] = slots(rng, atomic) + (0 if atomic else rng.integers(0, 16, image.v.shape[1:]))
     base = buffer_address(machine)
     image.s[RESOURCE], image.s[RESOURCE + 1] = base & 0xFFFFFFFF, base >> 32
     image.s[RESOURCE + 2] = int(rng.choice((4096 - 40, 1200, 100)))

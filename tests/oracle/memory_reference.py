@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import NULL, Inst, Operand
 from layoutprobe.machine.machine import Machine
-from oracle.harness import LANES, SCRATCH_BYTES, Image, MismatchError, Outcome, buffer_address
+from oracle.harness import SCRATCH_BYTES, Image, MismatchError, Outcome, buffer_address
 from oracle.operands import read
 from oracle.pcode import evaluate
 from oracle.reference import check_unchanged
@@ -55,6 +55,7 @@ class Memories:
     buffers: Bytes
     scratch: Bytes
     first_address: int
+    lanes: int
 
     @classmethod
     def of(cls, machine: Machine) -> Memories:
@@ -62,11 +63,11 @@ class Memories:
         start = machine.arena.regions[0].start
         parts = (machine.lds, machine.arena, machine.scratch)
         lds, arena, scratch = (m.data.bytes.copy() for m in parts)
-        return cls(lds, arena, scratch, buffer_address(machine) - start)
+        return cls(lds, arena, scratch, buffer_address(machine) - start, machine.wave_size)
 
     def of_lane(self, wave: int, lane: int) -> Bytes:
         """The private memory of a lane."""
-        at = (wave * LANES + lane) * SCRATCH_BYTES
+        at = (wave * self.lanes + lane) * SCRATCH_BYTES
         return self.scratch[at : at + SCRATCH_BYTES]
 
 
@@ -152,7 +153,7 @@ def check_memory(inst: Inst, before: Image, memories: Memories, outcome: Outcome
     """
     expected, count = before.copy(), 0
     for wave in range(before.waves):
-        for lane in range(LANES):
+        for lane in range(before.lanes):
             if not before.active()[wave, lane]:
                 continue
             count += _turn(inst, before, expected, memories, wave, lane, size)

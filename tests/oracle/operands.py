@@ -16,6 +16,8 @@ from layoutprobe.isa.inst import NULL, SCC, Inst, Operand
 from oracle.harness import Image
 from oracle.pcode import softfloat as sf
 
+MASKS = ("M32", "M64")
+"""Formats of lane masks."""
 FORMATS = {"F16": sf.F16, "F32": sf.F32, "F64": sf.F64}
 _INLINE_FLOATS = {240: 0.5, 241: -0.5, 242: 1.0, 243: -1.0, 244: 2.0, 245: -2.0, 246: 4.0, 247: -4.0,
                   248: 0.15915494}  # fmt: skip
@@ -44,8 +46,8 @@ def constant(operand: Operand) -> int:
         return code - 128
     if code <= 208:
         return (192 - code) & mask
-    if operand.fmt == "PK2_F16":
-        width = 16
+    if operand.fmt in ("PK2_F16", "PK2_F32"):
+        width = int(operand.fmt[5:])
     if code == 248:
         return _INV_2PI[width]
     return int.from_bytes(struct.pack(_PACK[width], _INLINE_FLOATS[code]), "little")
@@ -97,12 +99,48 @@ def _mix_source(operand: Operand, bits: int) -> int:
     return bits ^ sign if operand.neg else bits
 
 
+def _dword_pair(operand: Operand, bits: int) -> int:
+    """Both dwords as op_sel picks and neg changes them."""
+    low, high = (bits >> 32 * s & 0xFFFFFFFF for s in (operand.sel, operand.sel_hi))
+    return low ^ operand.neg << 31 | (high ^ operand.neg_hi << 31) << 32
+
+
+_SDWA_FIELDS = {0: (0, 8), 1: (8, 8), 2: (16, 8), 3: (24, 8), 4: (0, 16), 5: (16, 16), 6: (0, 32)}
+
+
+def sub_dword_source(inst: Inst, i: int, operand: Operand, register: int) -> int:
+    """What SDWA takes out of a register, before abs and neg."""
+    low, width = _SDWA_FIELDS[inst.mods[f"src{i}_sel"]]
+    field = register >> low & (1 << width) - 1
+    if inst.mods[f"src{i}_sext"]:
+        field = signed(field, width)
+    return field & (1 << width_of(operand)) - 1
+
+
+def sub_dword_result(inst: Inst, value: int, old: int) -> int:
+    """A register that holds a result of SDWA."""
+    low, width = _SDWA_FIELDS[inst.mods["dst_sel"]]
+    field = value & (1 << width) - 1
+    match inst.mods["dst_unused"]:
+        case 0:
+            return field << low
+        case 1:
+            return signed(field, width) << low & 0xFFFFFFFF
+    return old & ~((1 << width) - 1 << low) | field << low
+
+
 def modified(inst: Inst, operand: Operand, bits: int) -> int:
     """A source as the operation sees it."""
     if inst.name.startswith("v_fma_mix"):
         return _mix_source(operand, bits)
+    if operand.fmt == "PK2_F32":
+        return _dword_pair(operand, bits)
+    if operand.fmt == "PK2_B32":  # the text itself looks at OPSEL
+        return bits
     if operand.fmt.startswith("PK2"):
         return _packed_source(operand, bits)
+    if "bitop3" in inst.name:  # the fields of the modifiers hold its table
+        return bits
     return with_modifiers(operand, bits) if operand.fmt in FLOAT_MODIFIERS else bits
 
 
@@ -121,6 +159,13 @@ def dpp16_source(control: int, lane: int) -> int | None:
             return lane - amount if place - amount >= 0 else None
         case 0x12:
             return row + (place + 16 - amount) % 16
+        case 0x13:  # wave_shl, wave_rol, wave_shr, wave_ror
+            to = lane + (1 if amount < 8 else -1)
+            return to % 64 if amount & 4 else to if 0 <= to < 64 else None
+        case 0x14 if amount == 2:  # row_bcast15
+            return lane // 16 * 16 - 1 if lane > 15 else None
+        case 0x14 if amount == 3:  # row_bcast31
+            return 31 if lane > 31 else None
         case 0x14:
             return row + (15 - place if amount == 0 else place // 8 * 8 + 7 - place % 8)
         case 0x15:
@@ -142,13 +187,13 @@ def dpp_fetch(inst: Inst, active: list[bool], lane: int) -> Fetch:
     """DPP as one lane sees it; without DPP the lane reads itself."""
     if "dpp8" in inst.mods:
         source = lane // 8 * 8 + (inst.mods["dpp8"] >> 3 * (lane % 8) & 7)
-        return Fetch(True, source if active[source] or inst.mods["fi"] else None)
+        return Fetch(True, source if active[source] or inst.mods.get("fi") else None)
     if "dpp_ctrl" not in inst.mods:
         return Fetch(True, lane)
     mods = inst.mods
     enabled = mods["row_mask"] >> lane // 16 & 1 and mods["bank_mask"] >> lane % 16 // 4 & 1
     source16 = dpp16_source(mods["dpp_ctrl"], lane)
-    if source16 is None or not (active[source16] or mods["fi"]):
+    if source16 is None or not (active[source16] or mods.get("fi")):
         return Fetch(bool(enabled and mods["bound_ctrl"]), None)
     return Fetch(bool(enabled), source16)
 

@@ -11,14 +11,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, NULL, SCC, Inst, Operand
-from oracle.harness import LANES, Image, MismatchError, Outcome
+from oracle.harness import Image, MismatchError, Outcome
+from oracle.language import current
 from oracle.operands import (
     FORMATS,
+    MASKS,
     Fetch,
     dpp_fetch,
     modified,
     output_modifiers,
     read,
+    sub_dword_result,
+    sub_dword_source,
     width_of,
 )
 from oracle.pcode import Result, evaluate
@@ -43,11 +47,13 @@ def _lane(inst: Inst, image: Image, wave: int, lane: int, fetch: Fetch) -> LaneR
     immediate = vcc = 0
     opsel = opsel_hi = neg = 0
     for i, operand in enumerate(inst.src):
-        if operand.fmt == "M32":
+        if operand.fmt in MASKS:
             vcc = read(operand, image, wave, lane)
             continue
         origin = fetch.lane if i == 0 else lane
-        bits = modified(inst, operand, 0 if origin is None else read(operand, image, wave, origin))
+        bits = modified(
+            inst, operand, 0 if origin is None else _source(inst, i, operand, image, wave, origin)
+        )
         if inst.name.startswith(("v_fmaak", "v_fmamk")) and operand.kind == "literal" and i > 0:
             immediate = bits
             if i == 1 or not inst.name.startswith("v_fmamk"):
@@ -62,16 +68,38 @@ def _lane(inst: Inst, image: Image, wave: int, lane: int, fetch: Fetch) -> LaneR
         old <<= 16
     s0, s1, s2 = [*sources, 0, 0, 0][:3]
     result = evaluate(
-        inst.name, s0=s0, s1=s1, s2=s2, d0=old, vcc=vcc, exec_=int(image.s[EXEC_LO, wave]), lane=lane,
-        simm32=immediate, opsel=opsel, opsel_hi=opsel_hi, neg=neg,
+        inst.name, s0=s0, s1=s1, s2=s2, d0=old, vcc=vcc, exec_=image.mask(wave), lane=lane,
+        simm16=_truth_table(inst), simm32=immediate, opsel=opsel, opsel_hi=opsel_hi, neg=neg,
     )  # fmt: skip
     given = {f"s{i}": f"{s:#x}" for i, s in enumerate(sources)} | {"old": f"{old:#x}", "vcc": f"{vcc:#x}"}
     values = [_destination(inst, d, result) for d in inst.dst]
-    if inst.mods.get("omod") or inst.mods.get("clamp"):
+    if inst.name in current().clears:
+        values[0] &= 0xFFFF
+    if "bitop3" not in inst.name and (inst.mods.get("omod") or inst.mods.get("clamp")):
         values[0] = output_modifiers(inst, values[0], sources)
-    if inst.name == "v_dot2acc_f32_f16":
+    if inst.name in ("v_dot2acc_f32_f16", "v_dot2c_f32_f16"):
         sources.append(old)
     return LaneResult(values, sources, result, given)
+
+
+def _truth_table(inst: Inst) -> int:
+    """V_BITOP3: { OMOD, ABS, NEG }, of which bit i of the last two belongs to source i."""
+    table = inst.mods.get("omod", 0)
+    for flags in ([o.abs for o in inst.src[::-1]], [o.neg for o in inst.src[::-1]]):
+        for flag in flags:
+            table = table << 1 | flag
+    return table if "bitop3" in inst.name else 0
+
+
+def _source(inst: Inst, i: int, operand: Operand, image: Image, wave: int, lane: int) -> int:
+    if "src0_sel" not in inst.mods:
+        return read(operand, image, wave, lane)
+    return sub_dword_source(inst, i, operand, read(_whole(operand), image, wave, lane))
+
+
+def _whole(operand: Operand) -> Operand:
+    """All bits of an operand's register."""
+    return replace(operand, bits=32, fmt="B32", hi=False)
 
 
 def targets(inst: Inst) -> tuple[Operand, ...]:
@@ -81,7 +109,7 @@ def targets(inst: Inst) -> tuple[Operand, ...]:
 
 
 def _destination(inst: Inst, operand: Operand, result: Result) -> int:
-    if operand.fmt == "M32" or operand.kind == "s":
+    if operand.fmt in MASKS or operand.kind == "s":
         bit = result.d1 if result.bit is None else result.bit
         assert bit is not None, f"{inst.name}: the text writes no bit for {operand}"
         return bit
@@ -94,7 +122,7 @@ def agrees(inst: Inst, fmt: str, promise: acc.Accuracy, expected: int, observed:
     if fmt == "PK2_F16":
         exact = acc.Accuracy(sf.F16)
         return all(acc.agrees(exact, expected >> at & 0xFFFF, observed >> at & 0xFFFF) for at in (0, 16))
-    if fmt not in FORMATS:
+    if fmt not in FORMATS or (inst.name in current().clears and observed >> bits_of(fmt)):
         return expected == observed
     kind = FORMATS[fmt]
     if promise.fmt is None or promise.fmt is not kind:
@@ -152,7 +180,7 @@ def _check_wave(inst: Inst, before: Image, expected: Image, observed: Image, wav
     active = [bool(a) for a in before.active()[wave]]
     masks = {d.index: 0 for d in inst.dst if d.kind == "s"}
     compared = 0
-    for lane in range(LANES):
+    for lane in range(before.lanes):
         fetch = dpp_fetch(inst, active, lane)
         if not active[lane] or not fetch.writes:
             continue
@@ -163,15 +191,41 @@ def _check_wave(inst: Inst, before: Image, expected: Image, observed: Image, wav
                 masks[operand.index] |= value << lane
                 continue
             seen = read(operand, observed, wave, lane)
+            if "dst_sel" in inst.mods:
+                operand, value, seen = _sub_dword(inst, operand, value, before, observed, wave, lane)
             if not _keeps_promise(inst, operand, wanted, value, seen):
                 raise MismatchError(
                     inst, f"wave {wave} lane {lane}", f"{value:#x}", f"{seen:#x}", wanted.given
                 )
-            _accept(operand, expected, observed, wave, lane)
+            _accept(_whole(operand) if "dst_sel" in inst.mods else operand, expected, observed, wave, lane)
     for index, bits in masks.items():
         if index != NULL:
-            expected.s[index, wave] = bits
+            for j in range(before.lanes // 32):
+                expected.s[index + j, wave] = bits >> 32 * j & 0xFFFFFFFF
     return compared
+
+
+def _sub_dword(
+    inst: Inst, operand: Operand, value: int, before: Image, observed: Image, wave: int, lane: int
+) -> tuple[Operand, int, int]:
+    """What to compare of a result of SDWA: a float by itself, after the rest of the register, else all of it."""
+    whole = _whole(operand)
+    expected = sub_dword_result(
+        inst, value & (1 << bits_of(operand.fmt)) - 1, read(whole, before, wave, lane)
+    )
+    seen = read(whole, observed, wave, lane)
+    if operand.fmt not in FORMATS:
+        return whole, expected, seen
+    at = 16 if inst.mods["dst_sel"] == 5 else 0
+    field = (1 << bits_of(operand.fmt)) - 1 << at
+    if inst.mods["dst_unused"] != 1 and (expected ^ seen) & ~field & 0xFFFFFFFF:
+        return whole, expected, seen
+    return replace(operand, bits=bits_of(operand.fmt)), (expected & field) >> at, (seen & field) >> at
+
+
+def bits_of(fmt: str) -> int:
+    """Width of a number format as AMD's tables name it."""
+    return int(fmt[1:]) if fmt[1:].isdigit() else 32
 
 
 def _keeps_promise(inst: Inst, operand: Operand, wanted: LaneResult, value: int, seen: int) -> bool:
@@ -206,11 +260,6 @@ def check_unchanged(inst: Inst, expected: Image, observed: Image) -> None:
 # Scalar instructions.
 
 
-def _exec(image: Image, wave: int) -> int:
-    """EXEC with both halves; an instruction of 64 bits writes the upper one in wave32 too."""
-    return int(image.s[EXEC_LO, wave]) | int(image.s[EXEC_HI, wave]) << 32
-
-
 def check_scalar(inst: Inst, before: Image, outcome: Outcome, pc: int | None = None) -> None:
     """Compare a scalar instruction of every wave with the oracle, and that nothing else changed.
 
@@ -234,7 +283,7 @@ def check_scalar(inst: Inst, before: Image, outcome: Outcome, pc: int | None = N
         s0, s1 = [*sources, 0, 0][:2]
         old = read(target, before, wave, 0) if target is not None else 0
         result = evaluate(
-            inst.name, s0=s0, s1=s1, d0=old, scc=int(before.s[SCC, wave]), exec_=_exec(before, wave),
+            inst.name, s0=s0, s1=s1, d0=old, scc=int(before.s[SCC, wave]), exec_=before.mask(wave),
             simm16=inst.mods.get("simm16", 0), simm32=immediate, pc=inst.pc if pc is None else pc,
         )  # fmt: skip
         expected.s[SCC, wave] = result.scc

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tinygrad.runtime.autogen.amd.rdna3.str_pcode import PCODE
+from oracle.language import current, remembered
 
 from . import accuracy
 from . import softfloat as sf
@@ -22,7 +22,6 @@ MODE = Mode()
 FULL_EXEC = 0xFFFFFFFF
 
 _ENCODING = re.compile(r"(_E32|_E64)?(_DPP8?)?$")
-_CALLEE = re.compile(r"v_(?:(?:min|max)3?_(?P<type>[fiu]\d+)|(?:m?sad_u8))")
 # Texts that parse as programs but mean other things: formats, coordinates, hidden tables.
 _UNSUPPORTED = re.compile(
     r"ConvertFromFormat|ConvertToFormat|TADDR|writeableBitMask|GS_REGS|LDS\[|SGPR|TTMP|CVT_OFF_TABLE :|1201'"
@@ -82,10 +81,10 @@ def canonical(op_name: str) -> str:
     return "V_" + name[len("V_DUAL_") :] if name.startswith("V_DUAL_") else name
 
 
-@cache
+@remembered
 def _texts() -> dict[str, str]:
     """AMD's text by name. Encodings of one name have one text; tests check that."""
-    return {canonical(op.name): text for op, text in PCODE.items()}
+    return {current().spelled(canonical(op.name)): text for op, text in current().texts.items()}
 
 
 def pseudocode(op_name: str) -> str:
@@ -136,7 +135,7 @@ class _Operation:
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-@cache
+@remembered
 def _operation(op_name: str) -> _Operation:
     name = canonical(op_name)
     text = pseudocode(name)
@@ -172,7 +171,7 @@ def coverage() -> tuple[list[str], list[str]]:
 
 def _invoke(frame: Frame, callee: str, arguments: list[Value]) -> Value:
     """An instruction that another's text calls by name."""
-    match = _CALLEE.fullmatch(callee)
+    match = re.fullmatch(current().callee, callee)
     if match is None:
         raise PcodeFault(f"{frame.op}: no function {callee}")
     operation = _operation(callee)
@@ -253,7 +252,7 @@ def evaluate(
     hwregs: Sequence[int] | None = None,
     mode: Mode = MODE,
 ) -> Result:
-    """Run one instruction of a wave32 for one lane.
+    """Run one instruction for one lane.
 
     Args:
         op_name: any spelling: `v_add_f32`, `V_ADD_F32_E64`, `v_dual_add_f32`.
@@ -316,7 +315,7 @@ def evaluate_wave(
 
     Args:
         op_name: as in `evaluate`.
-        vgpr: register number -> 32 lanes.
+        vgpr: register number -> lanes.
         src0, vdst, addr, data0: numbers of the registers of those operands.
         s0, s1, s2: values of scalar operands (the value of V_WRITELANE is `s0`, a lane select `s1`).
         exec_, offset, opsel, m0: as in `evaluate`.
