@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.arch.matrix import MatrixForm
-from layoutprobe.brief import brief
 from layoutprobe.checks.base import Check
-from layoutprobe.instructions.meetings import element_types
-from layoutprobe.isa.kind import Kind
-from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.manifest.model import Gemm, Reference
-from layoutprobe.numbers import element_type
-from layoutprobe.observe.executed import Executed, ExecutionRecorder
+from layoutprobe.observe.executed import ExecutionRecorder
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.trace.gemm_faults import TILE, Product, error_metrics, where_wrong, words_for
-from layoutprobe.trace.rounding import accumulators, is_exact, tolerated
-from layoutprobe.trace.subject import Recorded, RunSpec, Subject
+from layoutprobe.trace.comparisons import Comparison, products, references, small_floats
+from layoutprobe.trace.gemm_faults import error_metrics, where_wrong, words_for
+from layoutprobe.trace.subject import RunSpec, Subject
 
 NAME = "numerics"
 LAW = "the outputs are what the contract computes in float64, up to the rounding of their types"
@@ -41,6 +33,10 @@ top, with u = 2^-11 for f16 and 2^-8 for bf16:
 same way, and (K + 8) * u * |alpha| * |A| @ |B| + 8 * u * |beta * C| comes on top.) A kernel that takes
 alpha and beta runs also with (0, 1), (-1.5, 0) and (3e-6, -0.7), at sizes whose buffers are at most four
 times as large as those of the smallest. A [tolerance] of the manifest replaces these bounds.
+Where A and B are floats that the kernel multiplies as they are, and there is no [tolerance], it also runs
+at these sizes with rows of A and columns of B that are tiny, large and zero (elements of which a sum may
+overflow are not judged), and with a row of A and a column of B of NaN, and single infinities: these must
+arrive, and nowhere else.
 Undefined output elements are wrong. A Python reference is compared with
 absolute + relative * |expected|, by default 1e-5 for f32, 1e-3 for f16, 1e-2 for bf16.
 A manifest has no 8-bit floats: a product of them is undecided, a Python reference decides it. Buffers
@@ -62,63 +58,35 @@ NEVER_DEFINED = Rule(
     "see epilogue for stores that are missing, and lds-safety for loads of what was never stored",
 )
 
-Doubles = NDArray[np.float64]
+FOREIGN = Rule(
+    "numerics/foreign-element",
+    "an element of another row or column enters a sum, harmless only while it is finite",
+    "It is multiplied by a zero, as where only one operand of a tail is masked: 0 * NaN and 0 * infinity are "
+    "NaN. On finite numbers the result is right, and one NaN in a batch spoils its neighbours.",
+    "mask both operands beyond the edge, or load zeros there; check the bounds of the loads of A and of B",
+)
+LOST = Rule(
+    "numerics/lost-nonfinite",
+    "NaN or infinity of the inputs does not arrive in the output",
+    "A sum with NaN is NaN, and one with infinity is infinite or NaN. A kernel that drops them hides that a "
+    "model has diverged.",
+    "look for comparisons, min, max or clamps on the way, and for -ffast-math, which may drop NaN",
+)
 
-FACTORS = ((0.0, 1.0), (-1.5, 0.0), (3e-6, -0.7))
-"""alpha and beta of runs beside those of the contract, as far as the kernel takes them as arguments."""
-
-_REFERENCE = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-5, "f64": 1e-10}
 _SHORT = 7
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """One output of one run beside what it should be.
-
-    Attributes:
-        name: of the output.
-        spec: the run.
-        dtype: of the output.
-        observed, expected: float64.
-        undefined: bool, elements with bits that nobody has set.
-        bound: largest error allowed, per element or for all.
-        product: what was computed, where it is a product.
-    """
-
-    name: str
-    spec: RunSpec
-    dtype: str
-    observed: Doubles
-    expected: Doubles
-    undefined: NDArray[np.bool_]
-    bound: Doubles | float
-    product: Product | None = None
-
-    __repr__ = brief
-
-    @property
-    def wrong(self) -> NDArray[np.bool_]:
-        """Elements that are off by more than the bound, or undefined."""
-        with np.errstate(invalid="ignore"):
-            near = np.isfinite(self.expected) & (np.abs(self.observed - self.expected) <= self.bound)
-        # What rounds to infinity is infinitely far off, and right.
-        same = (self.observed == rounded(self.expected, self.dtype)) | (
-            np.isnan(self.observed) & np.isnan(self.expected)
-        )
-        return np.asarray(~(near | same) | self.undefined)
 
 
 def run(subject: Subject) -> CheckResult:
     """Apply the law to the runs on integers and on normal numbers."""
     contract = subject.contract
     if isinstance(contract, Gemm):
-        if types := _small_floats(subject):
+        if types := small_floats(subject):
             return CHECK.undecided(f"the kernel multiplies {types}, for which a manifest has no type")
-        compared = list(_products(subject, contract))
+        compared = list(products(subject, contract))
     elif isinstance(contract, Reference):
         if subject.reference is None:
             return CHECK.undecided("the Python reference was not loaded: allow it to run")
-        compared = list(_references(subject))
+        compared = list(references(subject))
     else:
         return CHECK.skipped("the contract says nothing about values")
     metrics = _metrics(compared)
@@ -137,10 +105,10 @@ def run(subject: Subject) -> CheckResult:
 
 
 def _metrics(compared: Sequence[Comparison]) -> dict[str, object]:
-    """Errors of the runs with the contract's own alpha and beta."""
+    """Errors of the runs on usual numbers with the contract's own alpha and beta."""
     metrics: dict[str, object] = {}
     for c in compared:
-        if _with(c.spec):
+        if _with(c.spec) or c.spec.inputs in ("scaled", "nonfinite"):
             continue
         absolute, relative = error_metrics(c.observed, c.expected)
         about = f"{c.name}, {c.spec.inputs}"
@@ -156,128 +124,9 @@ def _with(spec: RunSpec) -> str:
     return " and ".join(f"{name} {value:g}" for name, value in given.items() if value is not None)
 
 
-def _small_floats(subject: Subject) -> str:
-    """8-bit floats that the kernel's matrix instructions read; in a manifest they are bytes."""
-    found = {t for inst in subject.insts.values() if Kind.MATRIX in inst.kind for t in element_types(inst)}
-    return " and ".join(sorted(found & {"fp8", "bf8"}))
-
-
 def _outputs(subject: Subject) -> list[str]:
     """Buffers that are results, and nothing but results."""
     return [name for name, buffer in subject.binding.buffers.items() if buffer.argument.role == "out"]
-
-
-# What it should be
-
-
-def _products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
-    plain = _product(subject, contract, subject.plain())
-    yield plain
-    assert plain.product is not None
-    if not is_exact(plain.product, plain.dtype, _kinds(subject)):
-        yield _product(subject, contract, subject.run(RunSpec("sparse")))
-    yield _product(subject, contract, subject.run(RunSpec("normal")))
-    for alpha, beta in _factors(subject, contract):
-        yield _product(subject, contract, subject.run(RunSpec("normal", (), alpha, beta)))
-
-
-def _factors(subject: Subject, contract: Gemm) -> Iterator[tuple[float | None, float | None]]:
-    """alpha and beta of further runs: what the kernel takes of each row of FACTORS, each once."""
-    taken = subject.binding.scalars.values()
-    if not subject.small:
-        return
-    rows = dict.fromkeys(
-        (alpha if "alpha" in taken else None, beta if "beta" in taken and contract.c else None)
-        for alpha, beta in FACTORS
-    )
-    yield from (row for row in rows if row not in ((None, None), (contract.alpha, contract.beta)))
-
-
-def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison:
-    product = product_of(recorded, contract, tile_of(subject))
-    observed = np.asarray(recorded.outputs[contract.d], np.float64)
-    undefined = _undefined(recorded, contract.d)
-    if contract.split_k:
-        observed, undefined = observed.sum(axis=0), np.asarray(undefined.any(axis=0))
-    dtype = subject.binding.buffers[contract.d].dtype
-    expected = product.value()
-    given = any(subject.case.argument(name).values is not None for name in (contract.a, contract.b))
-    random = recorded.spec.inputs == "normal" and not given
-    bound = tolerated(
-        product, expected, dtype, _kinds(subject), subject.case.tolerance, random=random
-    )  # fmt: skip
-    return Comparison(
-        "C", recorded.spec, dtype, observed, expected, np.asarray(undefined), bound, product
-    )  # fmt: skip
-
-
-def _kinds(subject: Subject) -> tuple[str, ...]:
-    """Types in which what ran adds up."""
-    return subject.once(_accumulators)
-
-
-def _accumulators(subject: Subject) -> tuple[str, ...]:
-    return accumulators(subject.plain().record(Executed).insts)
-
-
-def product_of(recorded: Recorded, contract: Gemm, tile: int = TILE) -> Product:
-    """The contract's product on the inputs of a run."""
-    a, b = (np.asarray(recorded.inputs[name], np.float64) for name in (contract.a, contract.b))
-    added = recorded.inputs.get(contract.c) if contract.c else None
-    c = None if added is None else np.asarray(added, np.float64)
-    return Product(a, b, c, recorded.alpha, recorded.beta, tile)
-
-
-def tile_of(subject: Subject) -> int:
-    """Rows of D of the kernel's largest matrix instruction."""
-    return max((form.shape[0] for form in _forms(subject)), default=TILE)
-
-
-def _forms(subject: Subject) -> list[MatrixForm]:
-    forms = (matrix_form(inst) for inst in subject.insts.values() if Kind.MATRIX in inst.kind)
-    return [form for form in forms if form is not None]
-
-
-def rounded(values: Doubles, dtype: str) -> Doubles:
-    """Values as an output of that type holds them at best."""
-    kind = element_type(dtype)
-    return kind.decode(kind.encode(values)) if kind.is_float else values
-
-
-def _references(subject: Subject) -> Iterator[Comparison]:
-    assert subject.reference is not None
-    for kind in ("integers", "normal"):
-        recorded = subject.plain() if kind == "integers" else subject.run(RunSpec(kind))
-        inputs = {name: _for_reference(values) for name, values in recorded.inputs.items()}
-        expected = subject.reference(inputs, dict(subject.sizes))
-        yield from _beside(subject, recorded, kind, expected)
-
-
-def _for_reference(values: NDArray[Any]) -> NDArray[Any]:
-    floating = np.issubdtype(values.dtype, np.floating)
-    return values.astype(np.float64) if floating else values.copy()
-
-
-def _beside(
-    subject: Subject, recorded: Recorded, kind: str, expected: Mapping[str, Any]
-) -> Iterator[Comparison]:
-    for name, values in expected.items():
-        if name not in recorded.outputs:
-            continue
-        dtype = subject.binding.buffers[name].dtype
-        observed = np.asarray(recorded.outputs[name], np.float64)
-        wanted = np.broadcast_to(np.asarray(values, np.float64), observed.shape)
-        given, usual = subject.case.tolerance, _REFERENCE.get(dtype, 0.0)
-        absolute = usual if given.absolute is None else given.absolute
-        relative = usual if given.relative is None else given.relative
-        bound = absolute + relative * np.abs(wanted)
-        yield Comparison(name, RunSpec(kind), dtype, observed, wanted, _undefined(recorded, name), bound)
-
-
-def _undefined(recorded: Recorded, name: str) -> NDArray[np.bool_]:
-    bits = recorded.undefined.get(name)
-    shape = recorded.outputs[name].shape
-    return np.zeros(shape, np.bool_) if bits is None else np.asarray(bits != 0)
 
 
 # What is wrong
@@ -293,31 +142,51 @@ def _findings(subject: Subject, compared: list[Comparison]) -> list[Finding]:
 
 
 def _finding(subject: Subject, c: Comparison) -> Finding:
-    wrong = c.wrong
+    rule, wrong, pattern = _diagnosis(c)
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
     absolute, relative = error_metrics(c.observed, c.expected)
-    if c.undefined.all():
-        pattern = "no element is ever given a defined value"
-    elif c.undefined[wrong].all():
-        pattern = f"the wrong elements were never given a defined value: {where_wrong(wrong)}"
-    elif c.product is not None:
-        pattern = words_for(c.product, c.observed, wrong, c.bound)
-    else:
-        pattern = where_wrong(wrong)
     seen = "undefined" if c.undefined[index] else f"{c.observed[index]:.{_SHORT}g}"
+    size = f", max abs error {absolute:.3g}, {100 * relative:.3g} % of the largest element"
     return Finding(
-        NEVER_DEFINED if c.undefined[wrong].all() else WRONG_VALUES,
+        rule,
         f"{c.name} is wrong on {_title(c.spec)}: {pattern}",
         Place(kernel=subject.kernel.name, element=Element(c.name, index)),
         expected=f"{c.expected[index]:.{_SHORT}g}",
-        observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong, max abs error {absolute:.3g}, "
-        f"{100 * relative:.3g} % of the largest element",
-        hint="operand-provenance and epilogue say which instruction, lane and register are at fault",
+        observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong{size if np.isfinite(absolute) else ''}",
+        hint=rule.mend,
         count=int(wrong.sum()),
     )
 
 
-_KINDS = {"integers": "small integers", "sparse": "few small integers", "normal": "normal numbers"}
+def _diagnosis(c: Comparison) -> tuple[Rule, NDArray[np.bool_], str]:
+    """The rule that is broken, the elements that show it, and in words what is wrong with them."""
+    wrong = c.wrong
+    if c.undefined.all():
+        return NEVER_DEFINED, wrong, "no element is ever given a defined value"
+    if c.undefined[wrong].all():
+        return (
+            NEVER_DEFINED,
+            wrong,
+            f"the wrong elements were never given a defined value: {where_wrong(wrong)}",
+        )
+    if c.spec.inputs == "nonfinite":
+        # On finite numbers all was right, else that run would be the finding.
+        spread = wrong & np.isfinite(c.expected) & ~np.isfinite(c.observed)
+        if spread.any():
+            return FOREIGN, spread, f"a foreign element, harmless only while finite; {where_wrong(spread)}"
+        return LOST, wrong, f"NaN or infinity of the inputs does not arrive; {where_wrong(wrong)}"
+    if c.product is not None:
+        return WRONG_VALUES, wrong, words_for(c.product, c.observed, wrong, c.bound)
+    return WRONG_VALUES, wrong, where_wrong(wrong)
+
+
+_KINDS = {
+    "integers": "small integers",
+    "sparse": "few small integers",
+    "normal": "normal numbers",
+    "scaled": "tiny, large and zero rows and columns",
+    "nonfinite": "inputs with NaN and infinity",
+}
 
 
 def _title(spec: RunSpec) -> str:
@@ -325,4 +194,11 @@ def _title(spec: RunSpec) -> str:
     return _KINDS[spec.inputs] + (f" with {factors}" if factors else "")
 
 
-CHECK = Check(NAME, LAW, EXPLAIN, run, observers=(ExecutionRecorder,), rules=(WRONG_VALUES, NEVER_DEFINED))
+CHECK = Check(
+    NAME,
+    LAW,
+    EXPLAIN,
+    run,
+    observers=(ExecutionRecorder,),
+    rules=(WRONG_VALUES, NEVER_DEFINED, FOREIGN, LOST),
+)

@@ -49,14 +49,46 @@ def _sparse(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
     return np.where(rank < FEW, random.choice([low, 1], buffer.shape), 0)
 
 
+def _scaled(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    """Rows of A and columns of B are normal numbers times 1, 0, tiny or large; f16: also subnormal."""
+    values = _normal(buffer, random)
+    axis = {"A": -2, "B": -1}.get(buffer.argument.matrix)
+    if axis is None or values.ndim < 2 or not buffer.element.is_float:
+        return values
+    tiny, large = (2.0**-14, 2.0**4) if buffer.element.largest < 1e6 else (2.0**-40, 2.0**40)
+    # The two periods have no common divisor, so that every scale of A meets every scale of B.
+    scales = [1.0, 0.0, tiny, large, 1.0] if axis == -2 else [tiny, 1.0, large, 0.0]
+    each = np.resize(scales, values.shape[axis])
+    return np.asarray(values * (each[:, None] if axis == -2 else each))
+
+
+def _nonfinite(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    """Small integers other than 0; a row of A and a column of B are NaN, and one element of each infinite."""
+    signs = random.choice([-1.0, 1.0], buffer.shape)
+    values = np.asarray(random.integers(1, 4, buffer.shape) * signs)
+    matrix = buffer.argument.matrix
+    if matrix not in ("A", "B", "C") or values.ndim < 2 or not buffer.element.is_float:
+        return values if buffer.element.is_float else _integers(buffer, random)
+    lines = values if matrix != "B" else np.swapaxes(values, -1, -2)  # a view: rows of A, columns of B
+    count, depth = lines.shape[-2:]
+    if matrix == "C":
+        lines[..., count * 3 // 4, depth * 3 // 4] = np.nan
+    elif count > 1:
+        lines[..., count // 2, :] = np.nan
+        lines[..., count // 4, depth // 2 if matrix == "A" else depth // 3] = np.inf
+    return values
+
+
 KINDS: Mapping[str, Fill] = {
+    "nonfinite": _nonfinite,
+    "scaled": _scaled,
     "integers": _integers,
     "normal": _normal,
     "sparse": _sparse,
     "zeros": _zeros,
 }
 """Kinds that need no coding; "code0", "code1"... are the digits of one."""
-JUDGED = ("normal", "sparse")
+JUDGED = ("normal", "sparse", "scaled", "nonfinite")
 """Kinds for which outputs are held against the contract with any alpha and beta."""
 
 
@@ -103,7 +135,9 @@ def make_inputs(
         elif buffer.argument.initial == "zero":
             result[buffer.name] = np.zeros(buffer.shape)
         else:
-            result[buffer.name] = fill(buffer, random)
+            # What is multiplied by 0 stays finite: a kernel that does multiply it is right.
+            idle = kind == "nonfinite" and buffer.argument.matrix == "C" and beta == 0.0
+            result[buffer.name] = (_integers if idle else fill)(buffer, random)
     return result
 
 

@@ -17,4 +17,5 @@ To be read in this order:
     matrix_hazards    results of matrix instructions that are taken too early
     gemm_faults       what known faults make of a product's values
     rounding          how far rounding may take a right result
+    comparisons       outputs of runs beside what the contract says of them
 """

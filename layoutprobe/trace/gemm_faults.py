@@ -118,8 +118,9 @@ def _rows_apart_of_16(value: Doubles) -> Doubles:
 def words_for(p: Product, observed: Doubles, wrong: Mask, bound: Doubles | float) -> str:
     """The fault that explains the result, or where the wrong elements lie."""
     for sentence, predicted in known_faults(p):
-        if not (np.abs(observed - predicted) > bound).any():
-            return sentence
+        with np.errstate(invalid="ignore"):
+            if (np.abs(observed - predicted) <= bound).all():
+                return sentence
     return where_wrong(wrong, p.tile)
 
 

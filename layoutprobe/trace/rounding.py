@@ -69,7 +69,8 @@ def tolerated(
     error = steps * _F32 * (terms + added) + half_ulp(dtype) * np.abs(expected) + output.smallest
     unit = max((half_ulp(kind) for kind in kinds), default=0.0)
     if unit > _F32:
-        error = error + _narrow(product, expected, unit, steps, random=random)
+        smallest = max(element_type(kind).smallest for kind in kinds)
+        error = error + _narrow(product, expected, unit, steps, random=random) + steps * smallest
     return np.asarray(error)
 
 
@@ -106,17 +107,26 @@ def is_exact(product: Product, dtype: str, kinds: tuple[str, ...]) -> bool:
     scaled = factors * _quantum(np.array([product.alpha]))
     if product.c is not None and product.beta:
         scaled = min(scaled, _quantum(product.c) * _quantum(np.array([product.beta])))
+    if min(factors, scaled) < smallest:
+        return False
     unscaled = np.abs(product.a) @ np.abs(product.b)
     terms, added = product.magnitude()
     most = max(float(unscaled.max(initial=0.0)) / factors, float((terms + added).max(initial=0.0)) / scaled)
-    return most <= limit and min(factors, scaled) >= smallest
+    return most <= limit
+
+
+def judgeable(product: Product, kinds: Iterable[str]) -> NDArray[np.bool_]:
+    """Elements of which no partial sum, in whatever order, comes near the largest number of a type."""
+    terms, added = product.magnitude()
+    largest = min((element_type(kind).largest for kind in kinds), default=np.inf)
+    return np.asarray(terms / (abs(product.alpha) or 1.0) + terms + added < largest / 4)
 
 
 def _quantum(values: Doubles) -> float:
-    """The largest power of two up to 1 that all numbers are multiples of; next to 0 where one is no number."""
+    """The largest power of two up to 1 that all numbers are multiples of; 0 where one is not finite."""
     values = np.abs(values[values != 0])
     if not np.isfinite(values).all():
-        return float(np.finfo(np.float64).tiny)
+        return 0.0
     mantissa, exponent = np.frexp(values)
     whole = (mantissa * 2.0**53).astype(np.int64)
     lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1  # trailing zeros

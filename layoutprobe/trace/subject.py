@@ -34,8 +34,9 @@ class RunSpec:
     Attributes:
         inputs: name of an input kind, see `layoutprobe.manifest.inputs`: "integers" (small, exact
             in every dtype, no permutation survives), "normal" (standard normal; bytes of all values),
-            "sparse" (small integers, B mostly zero: sums that 16 bits hold), "zeros", "code0",
-            "code1"... (the digits of `subject.coding`).
+            "sparse" (small integers, B mostly zero: sums that 16 bits hold), "scaled" (rows of A and
+            columns of B tiny, large or zero), "nonfinite" (NaN and infinity among small integers),
+            "zeros", "code0", "code1"... (the digits of `subject.coding`).
         observers: factories of the observers that watch it.
         alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
     """

@@ -179,6 +179,49 @@ def test_a_kernel_that_multiplies_by_any_beta_is_right(tmp_path: Path) -> None:
     assert "alpha -1.5 and beta 0" in result.reason
 
 
+HALF_MASKED = (
+    "in ? A[from_m * a_row + (k0 + k) * a_col] : Element(0)",
+    "A[(from_m * a_row + (k0 + k) * a_col) % (M * K)]",
+)
+
+
+def test_a_foreign_element_times_a_masked_zero_is_found(tmp_path: Path) -> None:
+    """Only B is masked beyond K: the next row's elements are multiplied by zeros."""
+    checks = (numerics.CHECK,)
+    finding = only(direct(tmp_path, edits=(HALF_MASKED,), sizes=(RAGGED,), checks=checks)[NAME])
+    assert finding.rule.id == "numerics/foreign-element"
+    assert "a foreign element, harmless only while finite" in finding.what
+    assert str(finding.place.element).startswith("C[19]")  # the row before that of NaN
+
+
+def test_whole_steps_read_no_foreign_element(tmp_path: Path) -> None:
+    result = direct(tmp_path, edits=(HALF_MASKED,), sizes=(INTERIOR,), checks=(numerics.CHECK,))[NAME]
+    assert result.status == "holds"
+    assert "nonfinite" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("stored", "rule"),
+    [
+        ("__builtin_fmaxf(RESULT(acc, v), -1e30f)", "numerics/lost-nonfinite"),
+        ("(RESULT(acc, v) > 1e9f ? 1e9f : RESULT(acc, v))", "numerics/wrong-values"),  # 2**40 times 2**40
+    ],
+)
+def test_values_at_the_ends_of_the_range_arrive(tmp_path: Path, stored: str, rule: str) -> None:
+    edit = ("Output(RESULT(acc, v))", stored)
+    types, checks = ("bf16", "f32"), (numerics.CHECK,)
+    finding = only(direct(tmp_path, form=1, types=types, edits=(edit,), sizes=(RAGGED,), checks=checks)[NAME])
+    assert finding.rule.id == rule
+
+
+def test_a_kernel_that_gives_up_range_for_good_reason_is_not_tried(tmp_path: Path) -> None:
+    """f32 in memory, multiplied as f16."""
+    edits = [("const Element* A, const Element* B", "const float* A, const float* B")]
+    result = direct(tmp_path, types=("f32", "f32"), edits=edits, sizes=(RAGGED,), checks=(numerics.CHECK,))
+    assert "nonfinite" not in result[NAME].reason
+    assert result[NAME].status in ("holds", "finding")
+
+
 def test_a_kernel_without_matrix_instructions_is_compared_all_the_same(tmp_path: Path) -> None:
     result = plain(tmp_path, "gemm_unusual", "SCALAR", checks=(numerics.CHECK,))[NAME]
     assert result.status == "holds"

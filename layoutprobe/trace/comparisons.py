@@ -1,0 +1,207 @@
+"""The outputs of a kernel beside what the contract says of them, run by run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.arch.matrix import MatrixForm
+from layoutprobe.brief import brief
+from layoutprobe.instructions.meetings import element_types
+from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.matrix import matrix_form
+from layoutprobe.manifest.model import Gemm
+from layoutprobe.numbers import element_type
+from layoutprobe.observe.executed import Executed
+from layoutprobe.trace.gemm_faults import TILE, Product
+from layoutprobe.trace.rounding import accumulators, is_exact, judgeable, tolerated
+from layoutprobe.trace.subject import Recorded, RunSpec, Subject
+
+Doubles = NDArray[np.float64]
+
+FACTORS = ((0.0, 1.0), (-1.5, 0.0), (3e-6, -0.7))
+"""alpha and beta of runs beside those of the contract, as far as the kernel takes them as arguments."""
+_REFERENCE = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-5, "f64": 1e-10}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One output of one run beside what it should be.
+
+    Attributes:
+        name: of the output.
+        spec: the run.
+        dtype: of the output.
+        observed, expected: float64.
+        undefined: bool, elements with bits that nobody has set.
+        bound: largest error allowed, per element or for all.
+        product: what was computed, where it is a product.
+    """
+
+    name: str
+    spec: RunSpec
+    dtype: str
+    observed: Doubles
+    expected: Doubles
+    undefined: NDArray[np.bool_]
+    bound: Doubles | float
+    product: Product | None = None
+
+    __repr__ = brief
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Elements that are off by more than the bound, or undefined."""
+        with np.errstate(invalid="ignore"):
+            near = np.isfinite(self.expected) & (np.abs(self.observed - self.expected) <= self.bound)
+        # What rounds to infinity is infinitely far off, and right.
+        same = (self.observed == rounded(self.expected, self.dtype)) | (
+            np.isnan(self.observed) & np.isnan(self.expected)
+        )
+        return np.asarray(~(near | same) | self.undefined)
+
+
+def products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
+    """The output of a matrix product in all runs that are worth their time, beside what it should be."""
+    plain = _product(subject, contract, subject.plain())
+    yield plain
+    assert plain.product is not None
+    if not is_exact(plain.product, plain.dtype, _kinds(subject)):
+        yield _product(subject, contract, subject.run(RunSpec("sparse")))
+    yield _product(subject, contract, subject.run(RunSpec("normal")))
+    for alpha, beta in _factors(subject, contract):
+        yield _product(subject, contract, subject.run(RunSpec("normal", (), alpha, beta)))
+    if _takes_any_float(subject, contract):
+        for kind in ("scaled", "nonfinite"):
+            yield _product(subject, contract, subject.run(RunSpec(kind)))
+
+
+def _takes_any_float(subject: Subject, contract: Gemm) -> bool:
+    """A and B are floats that the gate chooses and that the kernel multiplies as they are, at a small size.
+
+    Whoever converts them first, or states a tolerance, may have good reason to give up some range.
+    """
+    buffers = [subject.binding.buffers[name] for name in (contract.a, contract.b)]
+    given = subject.case.tolerance
+    if not subject.small or given.absolute is not None or given.relative is not None:
+        return False
+    if any(not b.element.is_float or b.argument.values is not None for b in buffers):
+        return False
+    forms = [matrix_form(inst) for inst in _executed(subject) if Kind.MATRIX in inst.kind]
+    kinds = {kind for form in forms if form is not None for kind in (form.a, form.b)}
+    return kinds <= {b.dtype for b in buffers}
+
+
+def _factors(subject: Subject, contract: Gemm) -> Iterator[tuple[float | None, float | None]]:
+    """alpha and beta of further runs: what the kernel takes of each row of FACTORS, each once."""
+    taken = subject.binding.scalars.values()
+    if not subject.small:
+        return
+    rows = dict.fromkeys(
+        (alpha if "alpha" in taken else None, beta if "beta" in taken and contract.c else None)
+        for alpha, beta in FACTORS
+    )
+    yield from (row for row in rows if row not in ((None, None), (contract.alpha, contract.beta)))
+
+
+@np.errstate(all="ignore")
+def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison:
+    product = product_of(recorded, contract, tile_of(subject))
+    observed = np.asarray(recorded.outputs[contract.d], np.float64)
+    undefined = _undefined(recorded, contract.d)
+    if contract.split_k:
+        observed, undefined = observed.sum(axis=0), np.asarray(undefined.any(axis=0))
+    dtype = subject.binding.buffers[contract.d].dtype
+    expected = product.value()
+    given = any(subject.case.argument(name).values is not None for name in (contract.a, contract.b))
+    random = recorded.spec.inputs in ("normal", "scaled") and not given
+    kinds = _kinds(subject)
+    bound = tolerated(product, expected, dtype, kinds, subject.case.tolerance, random=random)
+    if recorded.spec.inputs == "scaled":  # where a sum may overflow on the way, anything may come out
+        expected = np.where(judgeable(product, (dtype, *kinds)), expected, observed)
+    return Comparison("C", recorded.spec, dtype, observed, expected, np.asarray(undefined), bound, product)
+
+
+def small_floats(subject: Subject) -> str:
+    """8-bit floats that the kernel's matrix instructions read; in a manifest they are bytes."""
+    found = {t for inst in _executed(subject) if Kind.MATRIX in inst.kind for t in element_types(inst)}
+    return " and ".join(sorted(found & {"fp8", "bf8"}))
+
+
+def _kinds(subject: Subject) -> tuple[str, ...]:
+    """Types in which what ran adds up."""
+    return subject.once(_accumulators)
+
+
+def _accumulators(subject: Subject) -> tuple[str, ...]:
+    return accumulators(_executed(subject))
+
+
+def _executed(subject: Subject) -> tuple[Inst, ...]:
+    return subject.plain().record(Executed).insts
+
+
+def product_of(recorded: Recorded, contract: Gemm, tile: int = TILE) -> Product:
+    """The contract's product on the inputs of a run."""
+    a, b = (np.asarray(recorded.inputs[name], np.float64) for name in (contract.a, contract.b))
+    added = recorded.inputs.get(contract.c) if contract.c else None
+    c = None if added is None else np.asarray(added, np.float64)
+    return Product(a, b, c, recorded.alpha, recorded.beta, tile)
+
+
+def tile_of(subject: Subject) -> int:
+    """Rows of D of the kernel's largest matrix instruction."""
+    return max((form.shape[0] for form in _forms(subject)), default=TILE)
+
+
+def _forms(subject: Subject) -> list[MatrixForm]:
+    forms = (matrix_form(inst) for inst in subject.insts.values() if Kind.MATRIX in inst.kind)
+    return [form for form in forms if form is not None]
+
+
+def rounded(values: Doubles, dtype: str) -> Doubles:
+    """Values as an output of that type holds them at best."""
+    kind = element_type(dtype)
+    return kind.decode(kind.encode(values)) if kind.is_float else values
+
+
+def references(subject: Subject) -> Iterator[Comparison]:
+    """The outputs of which the user's Python reference says what they should be."""
+    assert subject.reference is not None
+    for kind in ("integers", "normal"):
+        recorded = subject.plain() if kind == "integers" else subject.run(RunSpec(kind))
+        inputs = {name: _for_reference(values) for name, values in recorded.inputs.items()}
+        expected = subject.reference(inputs, dict(subject.sizes))
+        yield from _beside(subject, recorded, kind, expected)
+
+
+def _for_reference(values: NDArray[Any]) -> NDArray[Any]:
+    floating = np.issubdtype(values.dtype, np.floating)
+    return values.astype(np.float64) if floating else values.copy()
+
+
+def _beside(
+    subject: Subject, recorded: Recorded, kind: str, expected: Mapping[str, Any]
+) -> Iterator[Comparison]:
+    for name, values in expected.items():
+        if name not in recorded.outputs:
+            continue
+        dtype = subject.binding.buffers[name].dtype
+        observed = np.asarray(recorded.outputs[name], np.float64)
+        wanted = np.broadcast_to(np.asarray(values, np.float64), observed.shape)
+        given, usual = subject.case.tolerance, _REFERENCE.get(dtype, 0.0)
+        absolute = usual if given.absolute is None else given.absolute
+        relative = usual if given.relative is None else given.relative
+        bound = absolute + relative * np.abs(wanted)
+        yield Comparison(name, RunSpec(kind), dtype, observed, wanted, _undefined(recorded, name), bound)
+
+
+def _undefined(recorded: Recorded, name: str) -> NDArray[np.bool_]:
+    bits = recorded.undefined.get(name)
+    shape = recorded.outputs[name].shape
+    return np.zeros(shape, np.bool_) if bits is None else np.asarray(bits != 0)
