@@ -37,7 +37,8 @@ Where A and B are floats that the kernel multiplies as they are, and there is no
 at these sizes with rows of A and columns of B that are tiny, large and zero (elements of which a sum may
 overflow are not judged), and with a row of A and a column of B of NaN, and single infinities: these must
 arrive, and nowhere else.
-Undefined output elements are wrong. A Python reference is compared with
+Undefined output elements are wrong. A Python reference gets all floats as float64, whatever
+their type in memory, may take limits.seconds, has to name outputs, and is compared with
 absolute + relative * |expected|, by default 1e-5 for f32, 1e-3 for f16, 1e-2 for bf16.
 A manifest has no 8-bit floats: a product of them is undecided, a Python reference decides it. Buffers
 of role "out" of which the contract says nothing leave it undecided. It cannot see faults that other

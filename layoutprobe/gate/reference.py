@@ -1,17 +1,31 @@
-"""Loads a user's Python reference. It is code: only what the user allows is ever loaded."""
+"""Loads and calls a user's Python reference. It is code: only what the user allows is ever loaded.
+
+It runs in bounded time, and what goes wrong in it is said to be the reference's.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
+import threading
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.model import Contract, Reference
+from layoutprobe.trace.subject import UndecidedError
 
 
-def load_reference(contract: Contract, *, allowed: bool) -> Callable[..., Any] | None:
+def load_reference(contract: Contract, *, allowed: bool, seconds: float) -> Callable[..., Any] | None:
     """The function of a Reference contract; None for other contracts, or where not allowed.
+
+    Args:
+        contract: of the kernel.
+        allowed: the user allows its code to run.
+        seconds: that importing it, and each call of it, may take. A call raises UndecidedError where it
+            takes longer, or fails.
 
     Raises:
         UsageError: the file cannot be imported, or has no such function.
@@ -24,14 +38,80 @@ def load_reference(contract: Contract, *, allowed: bool) -> Callable[..., Any] |
         raise UsageError("there is no such Python reference", where=where)
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # whatever the user's module raises
+        _within(seconds, spec.loader.exec_module, module)
+    except BaseException as error:  # whatever the user's module raises
+        if _is_ours(error):
+            raise
         raise UsageError(
-            "the Python reference cannot be imported",
-            where=where,
-            observed=f"{type(error).__name__}: {error}",
+            "the Python reference cannot be imported", where=where, observed=_said(error, contract.path)
         ) from error
     function = getattr(module, contract.function, None)
     if not callable(function):
         raise UsageError("the Python reference has no such function", where=where)
-    return function
+    return _Bounded(function, contract, seconds)
+
+
+class _Bounded:
+    """The reference, called in bounded time."""
+
+    def __init__(self, function: Callable[..., Any], contract: Reference, seconds: float) -> None:
+        self.function = function
+        self.contract = contract
+        self.seconds = seconds
+        self.late = False
+
+    def __call__(self, *arguments: Any) -> Any:
+        name = f"your Python reference {self.contract.path.name}:{self.contract.function}"
+        try:
+            if self.late:  # it would take as long again
+                raise TimeoutError
+            return _within(self.seconds, self.function, *arguments)
+        except TimeoutError as error:
+            self.late = True
+            text = f"{name} did not return within {self.seconds:g} seconds; limits.seconds sets the limit"
+            raise UndecidedError(text) from error
+        except BaseException as error:  # whatever the user's function raises
+            if _is_ours(error):
+                raise
+            raise UndecidedError(f"{name} failed: {_said(error, self.contract.path)}") from error
+
+
+def _within(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function returns or raises; TimeoutError where that takes too long.
+
+    It runs in a thread of its own, which gets an exception when its time is over: one that is inside of a
+    long call to C takes it at the end of that call.
+    """
+    outcome: list[tuple[Any, BaseException | None]] = []
+
+    def work() -> None:
+        try:
+            outcome.append((function(*arguments), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=work, daemon=True, name="python reference")
+    thread.start()
+    thread.join(seconds)
+    if not outcome:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
+        )
+        raise TimeoutError(f"it did not return within {seconds:g} seconds")
+    result, error = outcome[0]
+    if error is not None:
+        raise error
+    return result
+
+
+def _is_ours(error: BaseException) -> bool:
+    """The user of the command interrupts it; a thread cannot be."""
+    return isinstance(error, KeyboardInterrupt)
+
+
+def _said(error: BaseException, path: Path) -> str:
+    """Type and text of an error, and the last line of the user's file that it passed."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    at = f" ({path.name}:{lines[-1]})" if lines else ""
+    return f"{type(error).__name__}: {str(error)[:300]}{at}"

@@ -50,7 +50,7 @@ def check_kernel(
     try:
         step("compiling" if case.source else "loading")
         built = build(case, target)
-        reference = load_reference(case.contract, allowed=allow_reference)
+        reference = load_reference(case.contract, allowed=allow_reference, seconds=case.limits.seconds)
         backend = backend or EmulatorBackend(budget=case.limits.instructions or DEFAULT_BUDGET)
         session = _Session(case, built, checks, backend, reference, step)
         session.run()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.brief import brief
+from layoutprobe.errors import did_you_mean
 from layoutprobe.instructions.meetings import element_types
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
@@ -20,7 +21,7 @@ from layoutprobe.numbers import element_type
 from layoutprobe.observe.executed import Executed
 from layoutprobe.trace.gemm_faults import TILE, Product
 from layoutprobe.trace.rounding import accumulators, is_exact, judgeable, tolerated
-from layoutprobe.trace.subject import Recorded, RunSpec, Subject
+from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
 
 Doubles = NDArray[np.float64]
 
@@ -188,17 +189,50 @@ def _for_reference(values: NDArray[Any]) -> NDArray[Any]:
 def _beside(
     subject: Subject, recorded: Recorded, kind: str, expected: Mapping[str, Any]
 ) -> Iterator[Comparison]:
-    for name, values in expected.items():
-        if name not in recorded.outputs:
-            continue
+    for name, values in _named(recorded, expected).items():
         dtype = subject.binding.buffers[name].dtype
         observed = np.asarray(recorded.outputs[name], np.float64)
-        wanted = np.broadcast_to(np.asarray(values, np.float64), observed.shape)
+        wanted = _shaped(name, values, observed.shape)
         given, usual = subject.case.tolerance, _REFERENCE.get(dtype, 0.0)
         absolute = usual if given.absolute is None else given.absolute
         relative = usual if given.relative is None else given.relative
-        bound = absolute + relative * np.abs(wanted)
+        with np.errstate(invalid="ignore"):
+            bound = absolute + relative * np.abs(wanted)
         yield Comparison(name, RunSpec(kind), dtype, observed, wanted, _undefined(recorded, name), bound)
+
+
+def _named(recorded: Recorded, expected: object) -> Mapping[str, Any]:
+    """What a reference returned, if it names outputs and nothing else.
+
+    Raises:
+        UndecidedError: it does not.
+    """
+    outputs = ", ".join(recorded.outputs)
+    if not isinstance(expected, Mapping) or not expected:
+        told = "nothing" if isinstance(expected, Mapping) else f"a {type(expected).__name__}"
+        raise UndecidedError(
+            f"your Python reference returned {told}; expected a mapping from outputs to arrays: {outputs}"
+        )
+    for name in expected:
+        if name not in recorded.outputs:
+            near = did_you_mean(name, recorded.outputs)
+            raise UndecidedError(
+                f"your Python reference returned {str(name)[:80]!r}, which is no output; outputs are {outputs}"
+                + (f"; {near}" if near else "")
+            )
+    return expected
+
+
+def _shaped(name: str, values: object, shape: tuple[int, ...]) -> Doubles:
+    try:
+        wanted = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise UndecidedError(f"your Python reference's {name} is no array of numbers: {error}") from error
+    if wanted.shape not in ((), shape):
+        raise UndecidedError(
+            f"your Python reference's {name} has shape {list(wanted.shape)}; the output has {list(shape)}"
+        )
+    return np.broadcast_to(wanted, shape)
 
 
 def _undefined(recorded: Recorded, name: str) -> NDArray[np.bool_]:
