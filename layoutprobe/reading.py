@@ -16,7 +16,13 @@ from layoutprobe.errors import UsageError, did_you_mean
 
 LARGEST_LIST = 256
 LONGEST_TEXT = 1024
+DEEPEST_KEY = 16
+"""Parts of a dotted key. tomllib keeps every prefix of it: its memory grows with the square of the parts."""
 _SHOWN = 100
+_TOKENS = re.compile(
+    r"""\"{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|(?P<comment>\#[^\n]*)"""
+    r"""|[\w-]+|(?P<dot>\.)|(?P<other>[^\s\w.-])"""
+)
 
 
 def read_bounded(path: Path, what: str, largest: int, hint: str | None = None) -> bytes:
@@ -53,12 +59,35 @@ def parse_toml(text: str | bytes, file: object, what: str, hint: str | None = No
     import tomllib  # 8 ms
 
     try:
-        return tomllib.loads(text.decode("utf-8") if isinstance(text, bytes) else text)
+        text = text.decode("utf-8") if isinstance(text, bytes) else text
+        if _deepest_key(text) > DEEPEST_KEY:
+            raise UsageError(
+                f"the {what} has a key of too many parts",
+                where={"file": file},
+                expected=f"at most {DEEPEST_KEY} names with dots between them",
+            )
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         observed = str(error)[:300]
         raise UsageError(
             f"the {what} is not TOML", where={"file": file}, observed=observed, hint=hint
         ) from error
+
+
+def _deepest_key(text: str) -> int:
+    """Parts of the longest dotted name, strings apart."""
+    deepest = parts = 1
+    joined = False
+    for token in _TOKENS.finditer(text) if text.count(".") >= DEEPEST_KEY else ():
+        if token["comment"] is not None:
+            continue
+        if token["dot"] is not None:
+            joined = True
+            continue
+        parts = parts + 1 if joined and token["other"] is None else 1
+        joined = False
+        deepest = max(deepest, parts)
+    return deepest
 
 
 class Table:
@@ -97,8 +126,17 @@ class Table:
             where={"file": self.file, "key": self.key(key[:_SHOWN])},
             expected=expected,
             observed=_shown(self._data[key]) if key in self._data else None,
-            hint=hint,
+            hint=self._misspelt(key) or hint,
         )
+
+    def _misspelt(self, key: str) -> str | None:
+        """A hint where the key is missing, and one that nobody has asked for yet is much like it."""
+        if key in self._data:
+            return None
+        from difflib import get_close_matches  # only an error needs it
+
+        near = get_close_matches(key, [k[:_SHOWN] for k in self._data if k not in self._asked], n=1)
+        return f"is `{near[0]}` meant to be `{key}`?" if near else None
 
     def refusal(self, why: str) -> str:
         """What a message begins with."""

@@ -249,3 +249,32 @@ def test_expressions_of_any_value(tmp_path: Path, place: str, term: str) -> None
         told = "layoutprobe.toml"
         assert case.sizes == ({"n": 40},)
     assert "layoutprobe.toml" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a." * 100_000 + "b = 1",
+        "[" + "a . " * 60_000 + "b]",
+        "x = {" + '"a".' * 60_000 + "b = 1}",
+        "x." * 16 + "y = 1",
+    ],
+)
+def test_a_key_of_many_parts_costs_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "layoutprobe.toml").write_text(text)
+    outcome = checked(tmp_path / "layoutprobe.toml")
+    assert outcome.code == 2
+    assert "the manifest has a key of too many parts" in outcome.output + outcome.errors
+
+
+def test_dots_in_texts_and_comments_are_no_keys(tmp_path: Path) -> None:
+    dots = "a." * 40
+    path = written(tmp_path, ('name = "k"', f'# {dots}\nname = "k"'))
+    path.write_text(path.read_text() + f"[kernel.skip]\nwaits = \"{dots}\"\nraces = '''{dots}'''\n")
+    assert read_manifest(path).kernels[0].skip == {"waits": dots, "races": dots}
+
+
+def test_a_misspelt_key_that_is_needed_is_named(tmp_path: Path) -> None:
+    told = refused(written(tmp_path, ("grid = 1", "gird = 1")))
+    assert "lacks a key" in told
+    assert "is `gird` meant to be `grid`?" in told
