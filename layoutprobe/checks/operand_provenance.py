@@ -18,7 +18,7 @@ from layoutprobe.report.words import spans
 from layoutprobe.solver.diagnose import BEYOND, OTHER_MATRIX, OTHER_STEP, UNEXPLAINED
 from layoutprobe.solver.rules import cause_rules
 from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
-from layoutprobe.trace.copies import differing_copies
+from layoutprobe.trace.copies import differing_copies, own_orders
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import copy_finding, culprit_finding, with_load_path
 from layoutprobe.trace.operands import Slot
@@ -37,7 +37,8 @@ one digit a run; so it is seen which element sits in which lane, VGPR and half w
 instruction executes. A further run replaces every D by numbers of its slots and reads from C where
 each is stored. Which slots meet is observed by executing the instruction. Then every product must be
 A[m][k] * B[k][n], every k must be added to every stored element exactly once, and both half-waves must
-hold A and B. Any order of k, rows or columns is right if all sides share it. Zeros are right where no
+hold A and B. Any order of k, rows or columns is right if all sides share it; the half-waves may have orders
+of k of their own (docs/fidelity.md). Zeros are right where no
 element exists (ragged edges). Split-K and several accumulators are followed through their sum.
 It cannot follow operands that a kernel computes (dequantisation, a softmax between two products):
 such instructions are named, and leave the check undecided. Evidence: emulated; which copy of A a card
@@ -101,7 +102,10 @@ def run(subject: Subject) -> CheckResult:
     doubts += _doubts(subject, analysis)
     if doubts:
         return CHECK.undecided("; ".join(doubts), metrics=_metrics(analysis))
-    return CHECK.holds(_covered(analysis), metrics=_metrics(analysis))
+    note = (
+        "; the half-waves take k in orders of their own, which A and B share" if own_orders(subject) else ""
+    )
+    return CHECK.holds(_covered(analysis) + note, metrics=_metrics(analysis))
 
 
 def _operand_findings(subject: Subject, analysis: Analysis) -> Iterator[tuple[Culprit, Finding]]:

@@ -225,14 +225,16 @@ def judge(factors: Factors, targets: Targets, geometry: Geometry, depth: int) ->
     a_bad = a_there & b_any & (factors.a_row != row[..., None])
     b_bad = b_there & a_any & (factors.b_col != col[..., None])
     full = a_any[:, :, 0] & b_any[:, :, 0]
-    # A zero among elements misses a product, unless no partner is there. What one half of a product
-    # adds is missed in the other: both hold the same k.
-    halves = geometry.product[:, None] == geometry.product
-    missed = (halves @ full)[:, :, None]
-    a_bad |= a_live & a_zero & missed
-    b_bad |= b_live & b_zero & missed
     a_low, a_high = _range(factors.a_k, a_there)
     b_low, b_high = _range(factors.b_k, b_there)
+    # A zero among elements misses a product, unless no partner is there. What one half of a product
+    # adds is missed in the other, unless that one adds the same k elsewhere: halves have their own orders.
+    halves = geometry.product[:, None] == geometry.product
+    missed = (halves @ full)[:, :, None]
+    doubtful = (a_live & a_zero & missed).any(axis=(1, 2, 3)) | (b_live & b_zero & missed).any(axis=(1, 2, 3))
+    missed[doubtful] = _missed(halves, full[doubtful], a_low[doubtful])[:, :, None]
+    a_bad |= a_live & a_zero & missed
+    b_bad |= b_live & b_zero & missed
     k_bad = full & ((a_low != a_high) | (b_low != b_high) | (a_low != b_low))
     good = full & (a_low >= 0) & (a_low < depth) & ~k_bad.any(axis=(1, 2), keepdims=True)
     blocks = full.shape[1]
@@ -240,6 +242,16 @@ def judge(factors: Factors, targets: Targets, geometry: Geometry, depth: int) ->
     counted = np.bincount(term[good], minlength=len(targets.m) * blocks * depth)
     counts = counted.reshape(-1, blocks, depth).astype(np.int32)
     return Judgement(a_bad, b_bad, np.asarray(k_bad.any(axis=1)), counts)
+
+
+def _missed(halves: Mask, full: Mask, k: Coordinates) -> Mask:
+    """Places of k at which some half of a product adds what this one adds nowhere: [execution, block, k]."""
+    missed = full.copy()
+    for block, of_same in enumerate(halves):
+        for other in np.flatnonzero(of_same):
+            there = (k[:, other, :, None] == k[:, block, None, :]) & full[:, block, None, :]
+            missed[:, block] |= full[:, other] & ~there.any(axis=2)
+    return missed
 
 
 def _range(k: Coordinates, there: Mask) -> tuple[Coordinates, Coordinates]:

@@ -62,6 +62,45 @@ def test_any_order_that_all_sides_share_holds(tmp_path: Path, edits: tuple[Edit,
     assert results[NAME].reason == "48 executions of matrix instructions"
 
 
+OWN_ORDER = (
+    "    for (int k = 0; k < 16; ++k) {",
+    "    for (int slot = 0; slot < 16; ++slot) {\n"
+    "      const int k = slot / 2 + ((slot % 2) ^ (lane / 16)) * 8;",
+)
+"""As AMD's rocWMMA: k = 0, 8, 1, 9, ... in lanes 0-15, and 8, 0, 9, 1, ... in lanes 16-31."""
+
+
+def test_half_waves_with_orders_of_k_of_their_own_hold_with_a_note(tmp_path: Path) -> None:
+    edits = (OWN_ORDER, ("a.element[k]", "a.element[slot]"), ("b.element[k]", "b.element[slot]"))
+    results = direct(tmp_path, edits=edits)
+    assert {name: result.status for name, result in results.items()} == dict.fromkeys(results, "holds")
+    assert "the half-waves take k in orders of their own, which A and B share" in results[NAME].reason
+
+
+@pytest.mark.parametrize("wrong", ["A", "B"])
+def test_half_waves_whose_orders_of_k_differ_between_a_and_b_are_red(tmp_path: Path, wrong: str) -> None:
+    swapped = ("lane / 16)) * 8;", "0)) * 8, twin = slot / 2 + ((slot % 2) ^ (lane / 16)) * 8;")
+    loop = (OWN_ORDER[0], OWN_ORDER[1].replace(*swapped))
+    stride, line_of = {
+        "A": ("a", "from_m * a_row + (k0 + {}) * a_col"),
+        "B": ("b", "(k0 + {}) * b_row + from_n * b_col"),
+    }[wrong]
+    right = "ba"["ab".index(stride)]
+    index, twin = line_of.format("k"), line_of.format("twin")
+    edits = (
+        loop,
+        (
+            f"{stride}.element[k] = in ? {wrong}[{index}]",
+            f"{stride}.element[slot] = k0 + twin < K ? {wrong}[{twin}]",
+        ),
+        (f"{right}.element[k]", f"{right}.element[slot]"),
+    )
+    result = direct(tmp_path, edits=edits)[NAME]
+    assert result.status == "finding", result
+    assert {finding.place.matrix for finding in result.findings} <= {"A", "B"}
+    assert not any("[-" in part for f in result.findings for part in (f.what, f.expected, f.observed, f.hint))
+
+
 @pytest.mark.parametrize(("orders", "transposed"), [(("col", "row"), True), (("col", "col"), False)])
 def test_any_order_of_the_matrices_in_memory_holds(
     tmp_path: Path, orders: tuple[str, str], *, transposed: bool
