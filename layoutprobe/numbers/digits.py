@@ -94,7 +94,7 @@ class DigitCode:
         for place, values in enumerate(digits):
             with np.errstate(invalid="ignore"):  # any bits may be held, a signalling NaN too
                 held = np.asarray(values, np.float64)
-            here = (held >= 1) & (held <= self.base) & (held == np.floor(held))
+                here = (held >= 1) & (held <= self.base) & (held == np.floor(held))
             number += (np.where(here, held, 1).astype(np.int64) - 1) * self.base**place
             good &= here
         if self.scrambled and self.digits > 1:

@@ -19,7 +19,9 @@ def widened(width: int, offset: int, size: int) -> tuple[list[int], list[int]]:
     """
     code = assembled(body, pointers=2)
     result = launch(code, [fresh(width), words(5, size // 4)])
-    return result.buffers[0].tolist(), undefined(result).tolist()
+    stored = result.buffers[0]
+    assert stored is not None
+    return stored.tolist(), undefined(result).tolist()
 
 
 @pytest.mark.parametrize(("width", "bytes_"), [(4, 12), (8, 28), (8, 4), (16, 36)])

@@ -96,6 +96,6 @@ def remembered(function: Callable[..., T]) -> Callable[..., T]:
         memory, key = current().memory, (function, *args)
         if key not in memory:
             memory[key] = function(*args)
-        return memory[key]  # type: ignore[no-any-return]
+        return memory[key]
 
     return look_up
