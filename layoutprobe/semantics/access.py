@@ -112,9 +112,7 @@ def load_into(c: Cohort, place: Place, width: Width, target: Operand, first: int
         if not undefined.any():
             undefined = None
     registers = range(256 + index, 256 + index + (width.size + 3) // 4)
-    if width.loses:
-        np.copyto(c.shadow.h[index][:, 1 - (width.half or 0) :: 2], np.uint16(0xFFFF), where=place.mask)
-        c.undef |= 1 << registers[0]
+    lose_half(c, index, width, place.mask)
     if undefined is None:
         if not any(c.undef >> r & 1 for r in registers):
             return
@@ -122,6 +120,13 @@ def load_into(c: Cohort, place: Place, width: Width, target: Operand, first: int
     write_loaded(c, index, undefined, width, c.shadow.u, c.shadow.h, place.mask)
     for register in registers:
         settle(c, register)
+
+
+def lose_half(c: Cohort, index: int, width: Width, mask: Array) -> None:
+    """What a D16 load that does not keep the other half of its register makes of that."""
+    if width.loses:
+        np.copyto(c.shadow.h[index][:, 1 - (width.half or 0) :: 2], np.uint16(0xFFFF), where=mask)
+        c.undef |= 1 << VGPR0 + index
 
 
 def extended(values: Array, width: Width) -> Array:

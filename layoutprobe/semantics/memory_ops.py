@@ -22,6 +22,7 @@ from layoutprobe.semantics.access import (
     global_place,
     lds_base,
     lds_place,
+    lose_half,
     notify,
     scratch_place,
     transfer,
@@ -202,6 +203,7 @@ def _bind_buffer(width: Width, load: bool, inst: Inst) -> Executor:
             write_loaded(c, data.index + first, zeros, size, c.regs.u, c.regs.h, c.exec & ~inside)
             if c.undef & register_mask(data):
                 write_loaded(c, data.index + first, zeros, size, c.shadow.u, c.shadow.h, c.exec & ~inside)
+            lose_half(c, data.index, size, c.exec & ~inside)
         place = global_place(c, inst, offsets, size.size, c.exec if inside.all() else inside)
         transfer(c, inst, place, size, data, load=load, first=first)
 

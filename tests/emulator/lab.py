@@ -42,8 +42,8 @@ class Build:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """That choose the size of waves."""
-        return ("-mwavefrontsize64",) if self.wave == 64 else ()
+        """That choose the size of waves, where there is a choice."""
+        return ("-mwavefrontsize64",) if self.wave == 64 and self.target.startswith("gfx1") else ()
 
 
 BUILDS = {
@@ -51,11 +51,15 @@ BUILDS = {
     "gfx1151-wave64": Build(wave=64),
     "gfx1201": Build("gfx1201"),
     "gfx1201-wave64": Build("gfx1201", 64),
+    "gfx942": Build("gfx942", 64),
+    "gfx950": Build("gfx950", 64),
 }
 _current = [BUILDS["gfx1151"]]
 """What `compiled` builds for: the last one. The fixture `build` changes it for a test."""
 
-EVERYWHERE = pytest.mark.parametrize("build", ["gfx1151", "gfx1151-wave64", "gfx1201"], indirect=True)
+EVERYWHERE = pytest.mark.parametrize(
+    "build", ["gfx1151", "gfx1151-wave64", "gfx1201", "gfx942", "gfx950"], indirect=True
+)
 """A test whose kernels run on every family, in waves of any size."""
 WAVE32 = pytest.mark.parametrize("build", ["gfx1151", "gfx1201"], indirect=True)
 """The same for a test that counts waves of 32 lanes."""

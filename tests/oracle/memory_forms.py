@@ -25,13 +25,23 @@ WAVES = 2
 
 def size_of(name: str) -> int:
     """Bytes of one access."""
-    found = re.findall(r"(?:u|i|b|f)(8|16|32|64|96|128|256|512)(?=_|$)", name)
-    return int(found[0]) // 8
+    if found := re.findall(r"(?:u|i|b|f)(8|16|32|64|96|128|256|512)(?=_|$)", name):
+        return int(found[0]) // 8
+    if found := re.findall(r"byte|short|dwordx\d", name):  # CDNA
+        return {"byte": 1, "short": 2}.get(found[0]) or 4 * int(found[0][-1])
+    return 8 if name.endswith("_x2") else 4
 
 
 def is_atomic(name: str) -> bool:
     """The instruction reads, changes and writes memory."""
-    return "load" not in name and not re.search(r"(?<!cmp)store_(b\d|d16|2addr)", name)
+    moves = r"load|(?<!cmp)store_(b\d|d16|2addr)|ds_(read|write)|_store_(byte|short|dword)"
+    return not re.search(moves, name)
+
+
+def _returns(values: dict[str, int], old: int) -> dict[str, int]:
+    """The bit that asks an atomic for the old value, as this family calls it."""
+    field = current().dialect.isa.encodings.old_value
+    return values | {"glc" if field == "th" else field: old}
 
 
 def slots(rng: np.random.Generator, shared: bool, size: int = SLOT) -> NDArray[np.int64]:
@@ -79,16 +89,21 @@ def _operands(name: str, image: Image, rng: np.random.Generator) -> None:
         image.v[DATA0 : DATA0 + 8] = rng.integers(0, 3, (8, *image.v.shape[1:]), np.uint32)
 
 
+def _no_address() -> int:
+    """What stands for no scalar address."""
+    return current().dialect.isa.encodings.no_address
+
+
 def _lds(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
     size, atomic = size_of(name), is_atomic(name)
     values = {"addr": ADDRESS, "data0": DATA0, "data1": DATA1, "vdst": TARGET}
     image.v[ADDRESS] = slots(rng, atomic) + 64
-    if "2addr" in name:
+    if re.search("2addr|ds_(read|write)2", name):
         # Both places of a lane lie in its own slot, or 64 elements apart: lanes do not collide.
-        first = int(rng.integers(0, 100))
-        values |= {"offset0": first + int(rng.integers(0, 2))}
-        values["offset1"] = 2 * first + 1 - values["offset0"]
-        if "stride" in name:
+        first, apart = int(rng.integers(0, 100)), image.lanes // 32
+        values |= {"offset0": first + apart * int(rng.integers(0, 2))}
+        values["offset1"] = 2 * first + apart - values["offset0"]
+        if "st" in name.partition("2")[2]:
             image.v[ADDRESS] = slots(rng, False, size)
     else:
         step = size if atomic else 1  # loads and stores take any byte address
@@ -100,7 +115,8 @@ def _lds(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.
 
 def _global(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
     atomic = is_atomic(name)
-    values = {"addr": ADDRESS, "data": DATA0, "vdst": TARGET, "saddr": NULL, "glc": int(rng.integers(0, 2))}
+    values = {"addr": ADDRESS, "data": DATA0, "vdst": TARGET, "saddr": _no_address()}
+    values = _returns(values, int(rng.integers(0, 2)))
     offset = int(rng.integers(-4096, 4096)) & (~7 if atomic else ~0)
     values["offset"] = offset & 0x1FFF
     at = slots(rng, atomic) + (0 if atomic else rng.integers(0, 16, image.v.shape[1:]))
@@ -128,24 +144,30 @@ def _flat(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np
     pointers = np.choose(memory, [pointers, shared, private.astype(np.uint64)])
     image.v[ADDRESS] = pointers.astype(np.uint32)
     image.v[ADDRESS + 1] = (pointers >> np.uint64(32)).astype(np.uint32)
-    fields = {"addr": ADDRESS, "data": DATA0, "vdst": TARGET, "saddr": NULL, "offset": offset}
-    return encoding.inst(**fields, glc=int(rng.integers(0, 2)))
+    fields = {"addr": ADDRESS, "data": DATA0, "vdst": TARGET, "saddr": _no_address(), "offset": offset}
+    return encoding.inst(**_returns(fields, int(rng.integers(0, 2))))
 
 
 def _scratch(encoding: Encoding, name: str, image: Image, machine: Machine, rng: np.random.Generator) -> Inst:
-    values = {"addr": ADDRESS, "data": DATA0, "vdst": TARGET, "saddr": NULL, "sve": int(rng.integers(0, 2))}
+    values = {
+        "addr": ADDRESS,
+        "data": DATA0,
+        "vdst": TARGET,
+        "saddr": _no_address(),
+        "sve": int(rng.integers(0, 2)),
+    }
     size = size_of(name)
     if rng.integers(0, 2):
         values["saddr"] = SOFFSET
     room = SCRATCH_BYTES - size
-    based = values["sve"] or values["saddr"] != NULL
+    based = values["sve"] or values["saddr"] != _no_address()
     offset = int(rng.integers(-20, 21) if based else rng.integers(0, room + 1))
     values["offset"] = offset & 0x1FFF
     at = rng.integers(0, room + 1, image.v.shape[1:]) - offset
-    scalar = rng.integers(-16, 17, WAVES) if values["saddr"] != NULL else np.zeros(WAVES, np.int64)
+    scalar = rng.integers(-16, 17, WAVES) if values["saddr"] != _no_address() else np.zeros(WAVES, np.int64)
     if values["sve"]:
         image.v[ADDRESS] = (at - scalar[:, None]).astype(np.uint32)
-    elif values["saddr"] != NULL:
+    elif values["saddr"] != _no_address():
         scalar = rng.integers(0, room + 1, WAVES) - offset
     image.s[SOFFSET] = scalar.astype(np.uint32)
     return encoding.inst(**values)
@@ -155,7 +177,10 @@ def _buffer(encoding: Encoding, name: str, image: Image, machine: Machine, rng: 
     atomic, step = is_atomic(name), 8 if is_atomic(name) else 1
     values = {"vaddr": ADDRESS, "vdata": TARGET if "load" in name else DATA0, "srsrc": RESOURCE // 4}
     values |= {"soffset": SOFFSET if rng.integers(0, 2) else 128 + 8}
-    values |= {"offset": int(rng.integers(0, 200)) // step * step, "glc": int(atomic and rng.integers(0, 2))}
+    values |= {
+        "offset": int(rng.integers(0, 200)) // step * step,
+    }
+    values = _returns(values, int(atomic and rng.integers(0, 2)))
     offen = int(rng.integers(0, 4) > 0) if "load" in name else 1
     values["offen"] = offen
     image.v[ADDRESS] = slots(rng, atomic) + (0 if atomic else rng.integers(0, 16, image.v.shape[1:]))

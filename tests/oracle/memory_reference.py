@@ -176,7 +176,7 @@ def _turn(
     """One lane reads and writes memory, and its destination."""
     where = access(inst, before, memories, wave, lane)
     target = inst.dst[0] if inst.dst else None
-    unit = min(size, 4)
+    unit = size if is_atomic(inst) else min(size, 4)  # an atomic is done whole, or not at all
     if not where.covers(0, unit):
         if target is not None:
             _write(target, expected, wave, lane, _out_of_range(inst, target, before, wave, lane))
@@ -198,6 +198,11 @@ def _turn(
         reached = sum(0xFFFFFFFF << 32 * j for j in range(target.regs) if size <= 4 or where.covers(4 * j, 4))
         _write(target, expected, wave, lane, result.d0 & reached)
     return 1
+
+
+def is_atomic(inst: Inst) -> bool:
+    """A read-modify-write."""
+    return "atomic" in inst.name
 
 
 def _brought(inst: Inst) -> tuple[Operand, ...]:

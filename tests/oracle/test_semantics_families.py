@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 
 from layoutprobe import semantics
@@ -16,6 +17,8 @@ from oracle.encode import DPP16, SDWA, encodings
 from oracle.forms import edge_images, fill, fill_scalars, generator, plain_form, scalar_forms, vector_forms
 from oracle.harness import Image, MismatchError, execute
 from oracle.language import Language, speaking
+from oracle.memory_forms import memory_forms, size_of
+from oracle.memory_reference import Memories, check_memory
 from oracle.reference import check_scalar, check_vector
 from oracle.undefined import check_soundness
 
@@ -42,6 +45,7 @@ CDNA4 = Language(
     64,
     repairs=_FLAGS
     | {
+        r"addr = Calc\w+\([^)]*\)": "addr = ADDR.u64",
         r"TTBL = \{[^}]*\};": "TTBL = SIMM16;",  # the modifiers of V_BITOP3, which are no registers
         r"S([01])\.u32\[OPSEL": r"S\1.b64[OPSEL",  # V_PK_MOV picks from pairs
         r"D0\.u32\[(31 : 0|63 : 32)\] = tmp": r"D0.b64[\1] = tmp",
@@ -94,7 +98,15 @@ FAMILIES = {
         CDNA4, r"v_mfma|v_smfmac|v_cvt_.*(fp8|bf8)|v_accvgpr|v_permlane|s_(buffer_)?load_|s_dcache|s_scratch"
     ),
 }  # fmt: skip
+_BY_THEMSELVES = re.compile("_pk_add_|_lds_|_tr_b|buffer_(inv|wbl2)")
+"""Without text, or with one that declares no types."""
 VECTOR = [(family, name) for family, f in FAMILIES.items() for name in f.names("v_")]
+MEMORY = [
+    ("CDNA4", name)
+    for space in ("ds", "global", "flat", "scratch", "buffer")
+    for name in FAMILIES["CDNA4"].names(f"{space}_")
+    if FAMILIES["CDNA4"].is_new(name) and not _BY_THEMSELVES.search(name)
+]
 SCALAR = [(family, name) for family, f in FAMILIES.items() for name in f.names("s_")]
 
 
@@ -134,6 +146,21 @@ def test_scalar_alu(family: str, name: str) -> None:
         check_scalar(inst, image, outcome, outcome.machine.code_address(inst.pc))
         count += 1
     assert count >= 5
+
+
+@pytest.mark.parametrize(("family", "name"), MEMORY)
+def test_moves_the_bytes_that_the_text_names(family: str, name: str) -> None:
+    count = 0
+    for inst, image, machine in memory_forms(name, generator(name), 4):
+        memories = Memories.of(machine)
+        outcome = execute(inst, image, machine=machine)
+        count += check_memory(inst, image, memories, outcome, size_of(name))
+        if "d16" in name and inst.dst:  # the other half is lost, and what is lost is undefined
+            half = np.where(
+                image.active(), np.uint32(0x0000FFFF if "_hi" in name else 0xFFFF0000), np.uint32(0)
+            )
+            assert np.array_equal(outcome.shadow.v[inst.dst[0].index], half)
+    assert count > 0
 
 
 @pytest.mark.parametrize(("family", "name"), [(f, n) for f, n in VECTOR if f == "CDNA4"])
