@@ -47,7 +47,7 @@ def encodings(absent: frozenset[str]) -> Encodings:
         resource="srsrc",
         cache_policy=("sc0", "sc1", "nt"),
         old_value="sc0",
-        compared_width=True,
+        compared_width=False,
         wave_wide_permute=True,
         paired=("VOP3PX2", 0xD3AC),
         both_masks=True,

@@ -91,6 +91,8 @@ def _buffer(f: Fields) -> Inst:
         # A load to LDS writes no register, though its field is there.
         return f.inst(() if flags["lds"] else (data,), (vaddr, rsrc, soffset), **flags)
     returns = (data,) if Kind.ATOMIC in f.kind and flags["glc"] else ()
+    if returns and "_cmpswap" in f.name:  # one field for new value and comparand, and for the old value
+        returns = (replace(data, regs=data.regs // 2, bits=data.bits // 2),)
     return f.inst(returns, (data, vaddr, rsrc, soffset), **flags)
 
 
