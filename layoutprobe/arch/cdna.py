@@ -1,4 +1,4 @@
-"""CDNA2, CDNA3 and CDNA4. The code of the last two is decoded; nothing here executes it yet."""
+"""CDNA2, of which only what a code object alone tells is known here, CDNA3 and CDNA4."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def _target(
         lds=model,
         isa=isa,
         matrix=isa.matrix if isa else {},
-        emulated=False,
-        facts_only=True,
+        emulated=isa is not None,
+        facts_only=isa is None,
         sources={
             "matrix": "see arch/mfma.py; mnemonics: clang 22.1.8 assembles them",
             "lds_bytes": "clang 22.1.8 refuses one byte more",

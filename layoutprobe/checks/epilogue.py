@@ -14,7 +14,7 @@ from layoutprobe.checks.faults import fault_rules
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores, touched
 from layoutprobe.observe.results import Result
-from layoutprobe.place import Element, Place, Register
+from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import region
@@ -23,7 +23,7 @@ from layoutprobe.solver.rules import NEVER_WRITTEN, STORE_RULES, WRITTEN_TWICE
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import culprit_finding, destination
-from layoutprobe.trace.places import where, who_was
+from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.subject import Subject, UndecidedError
 
@@ -220,7 +220,7 @@ def _writer(subject: Subject, stores: Stores, store: Store, hit: int, byte: int)
     who = who_was(stores.waves, int(store.wave[hit]), int(store.lane[hit]))
     data = store.inst.src[0 if store.inst.encoding == "MUBUF" else 1]
     vgpr = data.index + (byte - int(store.offset[hit])) // 4
-    return replace(where(subject, store.inst, who), register=Register("VGPR", vgpr))
+    return replace(where(subject, store.inst, who), register=vector(subject, vgpr))
 
 
 # From where
@@ -290,7 +290,7 @@ def _place_of_slot(subject: Subject, analysis: Analysis, slot: int) -> Place:
     inst = next(link.inst for link in reversed(chains.links) if (link.chain == chain).any())
     vgpr = inst.dst[0].index + Result.of(inst, lanes).register(inside)
     who = who_was(chains.waves, int(chains.wave[chain]), inside % lanes)
-    return replace(where(subject, inst, who), register=Register("VGPR", vgpr))
+    return replace(where(subject, inst, who), register=vector(subject, vgpr))
 
 
 def _element(shape: tuple[int, ...], flat: int) -> Element:

@@ -9,10 +9,9 @@ from typing import Any
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.observe.undefined import UndefinedLoad, UndefinedObserver, UndefinedRecord, UndefinedUse
-from layoutprobe.place import Register
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.trace.places import where
+from layoutprobe.trace.places import vector, where
 from layoutprobe.trace.subject import Recorded, Subject
 
 NAME = "lds-safety"
@@ -86,7 +85,7 @@ def _finding(
     return Finding(
         UNDEFINED_READ,
         f"{load.inst.name} reads LDS that was never stored, and the value reaches the output",
-        replace(where(subject, load.inst, load.who), lds_byte=load.byte, **_operand(use)),
+        replace(where(subject, load.inst, load.who), lds_byte=load.byte, **_operand(subject, use)),
         expected="a store to every byte before it is read",
         observed=f"{_neighbours(load)}; undefined: {outputs}",
         hint="look for the store that should have filled this byte: its bounds test, its stride, the "
@@ -96,8 +95,8 @@ def _finding(
     )
 
 
-def _operand(use: UndefinedUse | None) -> dict[str, Any]:
-    return {"matrix": use.role, "register": Register("VGPR", use.vgpr)} if use else {}
+def _operand(subject: Subject, use: UndefinedUse | None) -> dict[str, Any]:
+    return {"matrix": use.role, "register": vector(subject, use.vgpr)} if use else {}
 
 
 def _neighbours(load: UndefinedLoad) -> str:

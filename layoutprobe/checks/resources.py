@@ -12,7 +12,7 @@ from math import prod
 
 from layoutprobe.arch import MAX_WORKGROUP, TARGETS, Occupancy, occupancy, register_budget
 from layoutprobe.checks.base import Check
-from layoutprobe.codeobj.model import CodeObject, Kernel, KernelDescriptor
+from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.manifest.binding import bind
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding, Rule
@@ -152,7 +152,7 @@ def measure(code: CodeObject, kernel: Kernel, workgroup: int, dynamic_lds: int =
     found = None
     if known is not None and kernel.wavefront_size in known.vgprs:
         allocated = ((descriptor.rsrc1 & 63) + 1) * known.vgprs[kernel.wavefront_size].encoded
-        first_agpr = accum_offset(descriptor, known.accvgpr_granule) if known.unified else allocated
+        first_agpr = descriptor.first_accvgpr(known.accvgpr_granule) if known.unified else allocated
         agprs = max(kernel.vgprs - first_agpr, 0)
         if target and lds <= target.lds_bytes and 1 <= workgroup <= MAX_WORKGROUP:
             # Already rounded up to whole granules, so the split does not matter any more.
@@ -183,11 +183,6 @@ def measure(code: CodeObject, kernel: Kernel, workgroup: int, dynamic_lds: int =
         dynamic_stack=kernel.uses_dynamic_stack,
         occupancy=found,
     )
-
-
-def accum_offset(descriptor: KernelDescriptor, granule: int) -> int:
-    """First AccVGPR in the unified file: compute_pgm_rsrc3 bits 5:0 count granules."""
-    return ((descriptor.rsrc3 & 63) + 1) * granule
 
 
 def worst(launches: Iterable[Used]) -> Used:

@@ -74,7 +74,7 @@ def run(subject: Subject) -> CheckResult:
 
 
 def _hazard(subject: Subject, hazard: Hazard) -> Finding:
-    name = register(hazard.register)
+    name = register(subject, hazard.register)
     load = hazard.pending[0]
     verb = "overwrites" if hazard.writes else "reads"
     why = "which will still overwrite it" if hazard.writes else "which may not have written it yet"

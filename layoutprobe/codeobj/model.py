@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from layoutprobe.arch import TARGETS
 from layoutprobe.errors import UsageError
 from layoutprobe.place import SourceLine
 
@@ -86,6 +87,10 @@ class KernelDescriptor:
     def user_sgprs(self) -> int:
         """Number of user SGPRs, RSRC2 bits 5:1."""
         return self.rsrc2 >> 1 & 31
+
+    def first_accvgpr(self, granule: int) -> int:
+        """Row of the file of VGPRs that a0 is, where it holds AccVGPRs: RSRC3 bits 5:0 count granules."""
+        return ((self.rsrc3 & 63) + 1) * granule
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,12 @@ class CodeObject:
     lines: LineTable = field(default_factory=LineTable)
     relocations: tuple[Relocation, ...] = ()
     image: bytes = field(default=b"", repr=False)
+
+    def first_accvgpr(self, kernel: Kernel) -> int | None:
+        """Row of a wave's VGPR file that a0 is; None where the target keeps no AccVGPRs in it."""
+        target = TARGETS.get(self.target)
+        granule = target.resources.accvgpr_granule if target and target.resources else 0
+        return kernel.descriptor.first_accvgpr(granule) if granule else None
 
     def kernel(self, name: str | None = None) -> Kernel:
         """The kernel of that name, or the only one.

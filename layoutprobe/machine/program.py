@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError
-from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst
+from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
@@ -91,18 +91,22 @@ def build_program(
 ) -> Program:
     """Bind every instruction and cut the kernel into blocks.
 
+    From here on there are no AccVGPRs, only rows of the file that holds them too.
+
     Args:
         code, kernel: where the instructions come from.
         insts: instructions by address.
         bind: gives executors.
-        vgprs: how many VGPRs a wave has.
+        vgprs: how many VGPRs a wave has, AccVGPRs included.
 
     Raises:
         CodeObjectError: an instruction names a register that the kernel does not have.
         ExecutionError: instructions without semantics; lists every one with PC and source line.
     """
+    first_acc = code.first_accvgpr(kernel)
     for inst in insts.values():
-        _check_registers(kernel, inst, vgprs)
+        _check_registers(kernel, inst, vgprs, first_acc)
+    insts = {pc: in_rows(inst, first_acc or 0) for pc, inst in insts.items()}
     leaders = _leaders(kernel, insts)
     missing: dict[int, str] = {}
 
@@ -128,17 +132,33 @@ def build_program(
     return Program(code, kernel, blocks)
 
 
-def _check_registers(kernel: Kernel, inst: Inst, vgprs: int) -> None:
+def _check_registers(kernel: Kernel, inst: Inst, vgprs: int, first_acc: int | None) -> None:
+    own = vgprs if first_acc is None else min(vgprs, first_acc)
+    limits = {"v": VGPR0 + own, "a": ACC0 + vgprs - own}
     for half in (inst, *inst.pair):
         for operand in (*half.dst, *half.src):
-            limit = {"v": VGPR0 + vgprs, "a": ACC0}.get(operand.kind, SCC)
-            if operand.registers() and operand.registers()[-1] >= limit:
+            used = operand.registers()
+            if used and used[-1] >= limits.get(operand.kind, SCC):
+                accs = f", AccVGPRs below a{vgprs - own}" if vgprs > own else ""
                 raise CodeObjectError(
                     f"{inst.name} names a register that the kernel does not have",
                     where={"kernel": kernel.name, "PC": f"{inst.pc:#x}"},
-                    expected=f"VGPRs below v{vgprs}, scalar registers below 128",
+                    expected=f"VGPRs below v{own}{accs}, scalar registers below 128",
                     observed=f"{operand.kind}{operand.index}, {operand.regs} registers",
                 )
+
+
+def in_rows(inst: Inst, first_acc: int) -> Inst:
+    """The instruction with its AccVGPRs as rows of the file in which they begin at row `first_acc`."""
+    if not any(operand.kind == "a" for operand in (*inst.dst, *inst.src)):
+        return inst
+
+    def row(operand: Operand) -> Operand:
+        if operand.kind != "a":
+            return operand
+        return replace(operand, kind="v", index=first_acc + operand.index)
+
+    return replace(inst, dst=tuple(map(row, inst.dst)), src=tuple(map(row, inst.src)))
 
 
 def _leaders(kernel: Kernel, insts: Mapping[int, Inst]) -> set[int]:

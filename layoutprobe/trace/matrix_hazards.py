@@ -53,7 +53,7 @@ def _wait_states(inst: Inst, filled_by: str) -> int:
 
 def _overlaps(first: Inst, second: Inst, takes: tuple[str, ...]) -> bool:
     sources = [second.src[_OPERANDS.index(name)] for name in takes]
-    taken = {r for operand in sources if operand.kind == "v" for r in operand.registers()}
+    taken = {r for operand in sources if operand.kind in ("v", "a") for r in operand.registers()}
     return not taken.isdisjoint(first.dst[0].registers())
 
 

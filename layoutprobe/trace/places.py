@@ -24,9 +24,17 @@ def site(subject: Subject, inst: Inst) -> str:
     return where(subject, inst).site
 
 
-def register(number: int) -> Register:
-    """A register as `isa.inst` numbers them."""
-    return Register("VGPR", number - VGPR0) if number >= VGPR0 else Register("SGPR", number)
+def register(subject: Subject, number: int) -> Register:
+    """A register as `isa.inst` numbers them; of an executed instruction, AccVGPRs are rows of the VGPR file."""
+    return vector(subject, number - VGPR0) if number >= VGPR0 else Register("SGPR", number)
+
+
+def vector(subject: Subject, row: int) -> Register:
+    """The VGPR or AccVGPR that is a row of the wave's file."""
+    first_acc = subject.code.first_accvgpr(subject.kernel)
+    if first_acc is None or row < first_acc:
+        return Register("VGPR", row)
+    return Register("AccVGPR", row - first_acc)
 
 
 def who_was(waves: WaveTable, wave: int, lane: int | None = None) -> Who:
@@ -40,6 +48,6 @@ def slot_place(subject: Subject, waves: WaveTable, slot: Slot) -> Place:
     return replace(
         where(subject, slot.inst, who_was(waves, slot.wave, slot.lane)),
         matrix=slot.executions.letter(slot.matrix),
-        register=Register("VGPR", slot.register),
+        register=vector(subject, slot.register),
         bits=field_bits(slot.field, slot.bits),
     )
