@@ -89,8 +89,8 @@ LAUNCH = LaunchAbi(
 """LLVM AMDGPUUsage, "Initial Kernel Execution State". Kernel arguments are not preloaded: a kernel that has its
 arguments preloaded begins with code that loads them itself, for firmware that does not."""
 
-_NEITHER = ("v_mfma_ld_scale_b32", "s_set_valu_coexec_mode", "s_dcache_discard", "s_dcache_discard_x2")
-"""The first is no instruction by itself; of the others clang knows nothing for these targets."""
+_NEITHER = ("v_mfma_ld_scale_b32", "s_set_valu_coexec_mode")
+"""The first is no instruction by itself; of the other clang knows nothing."""
 
 ABSENT_950 = frozenset([*_NEITHER, *_XF32])
 

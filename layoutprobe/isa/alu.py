@@ -12,6 +12,8 @@ from layoutprobe.isa.fields import NONE, Fields
 from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
 
 _DUAL_PREFIX = "v_dual_"
+_ALONE = ("v_nop", "v_pipeflush", "v_clrexcp")
+"""Without operands."""
 _CARRY_IN = (
     *("v_add_co_ci_", "v_sub_co_ci_", "v_subrev_co_ci_"),
     *("v_addc_co_", "v_subb_co_", "v_subbrev_co_"),
@@ -46,7 +48,7 @@ def dual(raw: Any, pc: int, dialect: Dialect) -> Inst:
 
 
 def _vop1(f: Fields) -> Inst:
-    if f.name in ("v_nop", "v_pipeflush"):
+    if f.name in _ALONE:
         return f.inst((), ())
     source = f.first_source(neg=bool(f.mod("src0_neg")), abs=bool(f.mod("src0_abs")))
     return f.inst((f.operand("vdst"),), (source,), clamp=f.mod("clmp"), omod=f.mod("omod"))
@@ -108,7 +110,7 @@ def _vop3(f: Fields) -> Inst:
         dst = replace(dst, bits=32)
     elif dst.bits == 16 and opsel >> 3 & 1:
         dst = replace(dst, hi=True)
-    if f.name in ("v_nop", "v_pipeflush"):
+    if f.name in _ALONE:
         return f.inst((), ())
     return f.inst((dst,), tuple(sources), clamp=f.mod("clmp"), omod=f.mod("omod"), opsel=opsel)
 
@@ -161,8 +163,10 @@ def _sop1(f: Fields) -> Inst:
 
 
 def _sop2(f: Fields) -> Inst:
-    dst = f.operand("sdst")
     sources: tuple[Operand, ...] = (f.operand("ssrc0"), f.operand("ssrc1"))
+    if "sdst" not in f.raw.operands:
+        return f.inst((), sources)
+    dst = f.operand("sdst")
     constant = Operand("literal", 0, 1, 32, dst.fmt, value=f.literal)
     if f.name == "s_fmaak_f32":
         sources = (*sources, constant)

@@ -18,6 +18,7 @@ _ACC_FILE = ("OPR_ACCVGPR", "OPR_SRC_ACCVGPR")
 """Operands that are AccVGPRs without saying so."""
 _VECTOR = ("VOP1", "VOP2", "VOP3", "VOP3P")
 _SDWA = ("dst_sel", "dst_unused", "src0_sel", "src1_sel", "src0_sext", "src1_sext")
+_NUMBERS = ("OPR_SIMM4", "OPR_SIMM8")
 _SCALAR_FILE = ("OPR_SREG", "OPR_SREG_NOVCC", "OPR_SDST")
 
 
@@ -77,6 +78,8 @@ class Fields:
             bits, fmt = self.mask_bits, f"M{self.mask_bits}"
         code = self.fields[name].offset if code is None else code
         file = info[2].name if info else ""
+        if file in _NUMBERS:
+            return Operand("literal", 0, 1, 32, fmt, value=code)
         if file in _SCALAR_FILE and self.encoding in _VECTOR:  # the package reads the field as a VGPR
             code &= 0xFF
         operand = self.register(code, bits, fmt, **changes)

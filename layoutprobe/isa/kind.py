@@ -67,6 +67,7 @@ _NAMES: dict[str, Kind] = {
     "s_barrier_signal": _K.ARRIVE,
     "s_barrier_signal_isfirst": _K.ARRIVE,
     "s_barrier_wait": _K.AWAIT,
+    **dict.fromkeys(("s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join"), _K.SALU),  # fork the wave
     "s_branch": _K.BRANCH | _K.FINAL,
     "s_endpgm": _K.END | _K.FINAL,
     "s_endpgm_saved": _K.END | _K.FINAL,

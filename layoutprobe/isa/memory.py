@@ -48,7 +48,7 @@ def _flat(f: Fields) -> Inst:
     saddr_code = f.fields["saddr"].offset
     saddr = (
         NONE
-        if saddr_code == f.rules.no_address
+        if saddr_code == f.rules.no_address or f.encoding == "FLAT"
         else f.register(saddr_code, 32 if f.encoding == "SCRATCH" else 64, "ANY")
     )
     vaddr, vdata = f.rules.address, f.rules.data
@@ -77,8 +77,8 @@ def _cache_policy(f: Fields) -> dict[str, int]:
 
 def _buffer(f: Fields) -> Inst:
     names = f.raw.operands
-    if "vdata" not in names:
-        return f.inst((), ())
+    if "vdata" not in names:  # cache control
+        return f.inst((), (), **_cache_policy(f))
     flags = {name: f.mod(name) for name in ("offen", "idxen", "tfe", "lds")} | _cache_policy(f)
     flags["offset"] = f.offset("MUBUF")
     vaddr = f.register(f.fields["vaddr"].offset, 32 * (flags["offen"] + flags["idxen"]), "ANY")

@@ -13,15 +13,30 @@ from .asm_text import AsmInst, AsmSyntax
 _INSTID = ["NO_DEP", *(f"VALU_DEP_{i}" for i in (1, 2, 3, 4)), *(f"TRANS32_DEP_{i}" for i in (1, 2, 3))]
 _INSTID += ["FMA_ACCUM_CYCLE_1", *(f"SALU_CYCLE_{i}" for i in (1, 2, 3))]
 _INSTSKIP = ["SAME", "NEXT", *(f"SKIP_{i}" for i in (1, 2, 3, 4))]
-_DPP_BASES = {"row_shl": 0x100, "row_shr": 0x110, "row_ror": 0x120, "row_share": 0x150, "row_xmask": 0x160}
+_DPP_BASES = {
+    **{"row_shl": 0x100, "row_shr": 0x110, "row_ror": 0x120, "row_share": 0x150, "row_xmask": 0x160},
+    **{"wave_shl": 0x12F, "wave_rol": 0x133, "wave_shr": 0x137, "wave_ror": 0x13B, "row_newbcast": 0x150},
+}
+_ROW_BROADCASTS = {"15": 0x142, "31": 0x143}
+_SELECTS = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
+_UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
+
+Pieces = tuple[tuple[int, int], ...]
+WAITCNT: dict[str, dict[str, Pieces]] = {
+    "gfx11": {"expcnt": ((0, 3),), "lgkmcnt": ((4, 6),), "vmcnt": ((10, 6),)},
+    "gfx9": {"expcnt": ((4, 3),), "lgkmcnt": ((8, 4),), "vmcnt": ((0, 4), (14, 2))},
+}
+"""Lowest bit and width of the parts of a counter's field, lowest part first."""
 
 
-def waitcnt(inst: AsmInst) -> int:
+def waitcnt(inst: AsmInst, fields: dict[str, Pieces]) -> int:
     """SIMM16 of an s_waitcnt: a counter that is not named is not waited for, its field is all ones."""
-    fields = {"expcnt": (0, 3), "lgkmcnt": (4, 6), "vmcnt": (10, 6)}
     word = 0
-    for name, (at, width) in fields.items():
-        word |= int(inst.modifiers.get(name, (1 << width) - 1)) << at
+    for name, pieces in fields.items():
+        count = int(inst.modifiers.get(name, "-1"))
+        for at, width in pieces:
+            word |= (count & (1 << width) - 1) << at
+            count >>= width
     return word
 
 
@@ -44,10 +59,25 @@ def dpp_ctrl(inst: AsmInst) -> int | None:
         return 0x140
     if "row_half_mirror" in modifiers:
         return 0x141
+    if "row_bcast" in modifiers:
+        return _ROW_BROADCASTS[modifiers["row_bcast"]]
     for name, base in _DPP_BASES.items():
         if name in modifiers:
             return base + int(modifiers[name])
     return None
+
+
+def sdwa(inst: AsmInst) -> dict[str, int]:
+    """The selects of an SDWA instruction; where the text says nothing, a whole dword, and the rest is kept."""
+    found = {}
+    for name in ("dst_sel", "src0_sel", "src1_sel"):
+        found[name] = _SELECTS.index(inst.modifiers.get(name, "DWORD"))
+    found["dst_unused"] = _UNUSED.index(inst.modifiers.get("dst_unused", "UNUSED_PRESERVE"))
+    if inst.mnemonic.startswith("v_cmp"):
+        del found["dst_sel"], found["dst_unused"]
+    elif len(inst.operands) == 2:
+        del found["src1_sel"]
+    return found
 
 
 def swizzle_offset(inst: AsmInst) -> int:

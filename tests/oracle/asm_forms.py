@@ -20,7 +20,14 @@ from elftools.elf.elffile import ELFFile
 from layoutprobe.semantics.op import Op
 from oracle.listings import TARGET
 
-_ASSEMBLE = ("-c", "-x", "assembler", "--target=amdgcn-amd-amdhsa", "-fno-color-diagnostics")
+_ASSEMBLE = (
+    "-c",
+    "-x",
+    "assembler",
+    "--target=amdgcn-amd-amdhsa",
+    "-fno-color-diagnostics",
+    "-fno-caret-diagnostics",
+)
 _ERROR = re.compile(r"^[^\n]*forms\.s:(\d+):\d+: error", re.MULTILINE)
 
 

@@ -15,12 +15,15 @@ from dataclasses import dataclass, field
 from functools import cache
 
 # Printed after the mnemonic to force or to tell an encoding; no part of the operation's name.
-_ENCODINGS = re.compile(r"_(e64_dpp|e32_dpp|e64|e32|dpp)$")
+_ENCODINGS = re.compile(r"_(e64_dpp|e32_dpp|e64|e32|dpp|sdwa)$")
 _LABEL = re.compile(r'([A-Za-z_.$][\w.$]*|"[^"]*"):')
 _MODIFIER = re.compile(r"([A-Za-z_]\w*):(\S+)")
 # Words that stand alone after the operands.
 _FLAGS = frozenset(
-    ["clamp", "offen", "idxen", "glc", "slc", "dlc", "gds", "lds", "tfe", "row_mirror", "row_half_mirror"]
+    [
+        *("clamp", "offen", "idxen", "glc", "slc", "dlc", "sc0", "sc1", "nt", "gds", "lds", "tfe"),
+        *("row_mirror", "row_half_mirror"),
+    ]
 )
 _COUNTER = re.compile(r"(\w+)\(([^)]*)\)")
 _REGISTER = re.compile(
@@ -43,6 +46,8 @@ _SPECIAL = frozenset(
         "vccz",
         "execz",
         "flat_scratch",
+        "flat_scratch_lo",
+        "flat_scratch_hi",
         "src_shared_base",
         "src_shared_limit",
         "src_private_base",
@@ -65,7 +70,7 @@ class Operand:
         index: first register; count: how many.
         half: "l" or "h" of a true16 register, else "".
         value: of an int (as written, maybe negative) or float.
-        neg, abs: source modifiers written as `-x`, `|x|`, `neg(x)`, `abs(x)`.
+        neg, abs, sext: source modifiers written as `-x`, `|x|`, `neg(x)`, `abs(x)`, `sext(x)`.
     """
 
     kind: str
@@ -76,6 +81,7 @@ class Operand:
     value: int | float = 0
     neg: bool = False
     abs: bool = False
+    sext: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,11 +179,13 @@ def parse_line(line: str, number: int = 0, align: int = 0) -> AsmInst:
 @cache
 def parse_operand(text: str) -> Operand:
     """`-|v1.h|`, `s[2:3]`, `vcc_lo`, `0x7f800000`, `-4`, `0.5`, `.LBB0_2`: normalised."""
-    neg = absolute = False
+    neg = absolute = sext = False
     inner = text.strip()
     while True:
         if inner.startswith("neg(") and inner.endswith(")"):
             neg, inner = True, inner[4:-1]
+        elif inner.startswith("sext(") and inner.endswith(")"):
+            sext, inner = True, inner[5:-1]
         elif inner.startswith("abs(") and inner.endswith(")"):
             absolute, inner = True, inner[4:-1]
         elif inner.startswith("|") and inner.endswith("|") and len(inner) > 2:
@@ -190,7 +198,9 @@ def parse_operand(text: str) -> Operand:
         kind = {"v": "vgpr", "s": "sgpr"}.get(match["file"], match["file"])
         index = int(match["one"] or match["first"])
         count = 1 if match["one"] else int(match["last"]) - index + 1
-        return Operand(kind, match["file"], index, count, match["half"] or "", neg=neg, abs=absolute)
+        return Operand(
+            kind, match["file"], index, count, match["half"] or "", neg=neg, abs=absolute, sext=sext
+        )
     if inner in _SPECIAL:
         return Operand("special", inner, neg=neg, abs=absolute)
     if _INTEGER.fullmatch(inner):

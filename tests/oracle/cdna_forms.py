@@ -71,7 +71,7 @@ def _spellings(kind: str, bits: int, at: int) -> list[str]:
         case "SENDMSG":
             return ["sendmsg(MSG_INTERRUPT)"]
         case "LABEL":
-            return ["4"]
+            return ["4", "-7"]
     raise KeyError(kind)
 
 
@@ -90,14 +90,20 @@ def operations(isa: Isa) -> tuple[tuple[str, str, Info], ...]:
     return tuple(found)
 
 
+_DROPPED = {"v_pk_fmac_f16": ("sext(", "op_sel"), "v_div_scale_f32": ("|",), "v_div_scale_f64": ("|",)}
+"""What the assembler takes and drops, since the encoding has no room for it."""
+
+
 def candidates(isa: Isa) -> Iterator[tuple[str, str]]:
     """(mnemonic, line)."""
     for encoding, name, info in operations(isa):
         for line in dict.fromkeys(_lines(encoding, name, info)):
-            yield name, line
+            if not any(part in line for part in _DROPPED.get(name, ())):
+                yield name, line
 
 
 def _lines(encoding: str, name: str, info: Info) -> Iterator[str]:
+    yield from (f"{name} {operands}" for operands in _EXTRA.get(name, ()))
     widths = {field: entry[1] for field, entry in info.items()}
     if encoding in ("FLAT", "GLOBAL", "SCRATCH"):
         yield from _flat(encoding, name, info)
@@ -107,9 +113,45 @@ def _lines(encoding: str, name: str, info: Info) -> Iterator[str]:
         yield from _scalar_memory(name, widths)
     else:
         fields = [field for field in _ORDER if field in info]
+        if name.startswith("s_setreg"):
+            fields.reverse()
         choices = [_spellings(info[f][2].name, widths[f], at) for at, f in enumerate(fields)]
-        for operands in one_at_a_time(choices):
-            yield from _ordinary(encoding, name, operands)
+        first, *others = one_at_a_time(choices)
+        yield from _ordinary(encoding, name, _masked(encoding, name, first, fields))
+        for operands in others:
+            yield f"{name} {', '.join(_masked(encoding, name, operands, fields))}"
+
+
+_EXTRA = {
+    "s_setreg_imm32_b32": ("hwreg(HW_REG_MODE, 0, 4), 0x12345",),
+    "s_atc_probe": ("1, s[2:3], 0x8",),
+    "s_atc_probe_buffer": ("1, s[4:7], 0x8",),
+    "s_dcache_discard": ("s[2:3], 0x10",),
+    "s_dcache_discard_x2": ("s[2:3], 0x10",),
+    "v_madak_f16": ("v0, v1, v2, 0x1234", "v0, s1, v2, 0x1234"),
+    "v_madmk_f16": ("v0, v1, 0x1234, v2",),
+    "v_mfma_f32_16x16x8_xf32": (
+        *("v[0:3], v[4:5], a[6:7], v[8:11]", "a[0:3], a[4:5], v[6:7], a[8:11]"),
+        *("a[0:3], v[4:5], v[6:7], 1.0", "v[0:3], v[4:5], v[6:7], -3"),
+    ),
+    "v_mfma_f32_32x32x4_xf32": (
+        *("v[0:15], v[24:25], a[26:27], v[28:43]", "a[0:15], a[4:5], v[6:7], a[16:31]"),
+        *("a[0:15], v[4:5], v[6:7], 1.0", "v[0:15], v[24:25], v[6:7], -3", "a[0:15], a[4:5], a[6:7], 1.0"),
+    ),
+}
+"""Of mnemonics whose operands AMD's table has not, or has otherwise."""
+_CARRY_IN = ("v_addc_co", "v_subb_co", "v_subbrev_co")
+
+
+def _masked(encoding: str, name: str, operands: list[str], fields: Sequence[str]) -> list[str]:
+    """The operands with those masks that the text shows and AMD's table of VOP2 and VOPC does not."""
+    if encoding == "VOPC" or (encoding == "VOP3" and name.startswith("v_cmp")):
+        return operands if "vdst" in fields else ["vcc", *operands]
+    if encoding != "VOP2":
+        return operands
+    out = ["vcc"] if "_co_" in name else []
+    into = ["vcc"] if name.startswith((*_CARRY_IN, "v_cndmask")) else []
+    return [*operands[:1], *out, *operands[1:], *into]
 
 
 def one_at_a_time(choices: Sequence[Sequence[str]]) -> Iterator[list[str]]:
@@ -145,7 +187,7 @@ def _ordinary(encoding: str, name: str, operands: list[str]) -> Iterator[str]:
     yield f"{name} {text}"
     match encoding:
         case "VOP1" | "VOP2" | "VOPC":
-            yield from _short(encoding, name, operands)
+            yield from _short(name, operands)
         case "VOP3" | "VOP3SD":
             yield from _long(name, operands)
         case "VOP3P" | "VOP3PX2":
@@ -155,54 +197,69 @@ def _ordinary(encoding: str, name: str, operands: list[str]) -> Iterator[str]:
                 yield f"{name} {text} {tail}"
             for part in (2, 3):
                 yield f"{name} {', '.join(operands[:part])} offset:8"
+    if name.startswith(("v_fmaak", "v_madak")):
+        yield f"{name} {text}, 0x12345"
+    if name.startswith(("v_fmamk", "v_madmk")):
+        yield f"{name} {', '.join(operands[:2])}, 0x12345, {operands[2]}"
 
 
-def _short(encoding: str, name: str, operands: list[str]) -> Iterator[str]:
-    masks = ([], ["vcc"]) if encoding != "VOP1" else ([],)
-    for before in masks:
-        head = [*before, *operands] if encoding == "VOPC" else [*operands[:1], *before, *operands[1:]]
-        for after in masks:
-            line = ", ".join([*head, *after])
-            yield f"{name}_e32 {line}"
-            yield from (f"{name}_dpp {line} {control}" for control in _DPP)
-            yield from (f"{name}_sdwa {line} {selects}" for selects in _SDWA)
-            yield f"{name}_sdwa {line} clamp mul:2 {_SDWA[0]}"
-    if encoding == "VOPC":
-        yield f"{name}_sdwa s[6:7], {', '.join(operands)} {_SDWA[-1]}"
-    for at in range(encoding != "VOPC", len(operands)):
-        if operands[at].startswith("v"):
-            for style in ("-{}", "|{}|", "sext({})"):
+def _short(name: str, operands: list[str]) -> Iterator[str]:
+    text = ", ".join(operands)
+    yield f"{name}_e32 {text}"
+    yield from (f"{name}_dpp {text} {control}" for control in _DPP)
+    yield from (f"{name}_sdwa {text} {selects}" for selects in _SDWA)
+    yield f"{name}_sdwa {text} clamp mul:2 {_SDWA[0]}"
+    yield f"{name}_sdwa {', '.join(['s[6:7]', *operands[1:]])} {_SDWA[-1]}"
+    for at in range(1, len(operands)):
+        if operands[at].startswith("v") and operands[at] != "vcc":
+            for style in ("-{}", "|{}|", "sext({})", "s6"):
                 changed = [*operands[:at], style.format(operands[at]), *operands[at + 1 :]]
-                head = ["vcc", *changed] if encoding == "VOPC" else changed
-                yield f"{name}_sdwa {', '.join(head)} {_SDWA[-1]}"
-                yield f"{name}_dpp {', '.join(head)} {_DPP[1]}"
+                yield f"{name}_sdwa {', '.join(changed)} {_SDWA[-1]}"
+                if style.startswith(("sext", "s6")):
+                    continue
+                yield f"{name}_dpp {', '.join(changed)} {_DPP[1]}"
+
+
+_BYTE_OF_RESULT = ("v_cvt_sr_fp8", "v_cvt_sr_bf8", "v_cvt_scalef32_sr_fp8", "v_cvt_scalef32_sr_bf8")
+_BYTE_OF_RESULT += ("v_cvt_scalef32_pk_fp4_f16", "v_cvt_scalef32_pk_fp4_bf16")
+"""Of their op_sel, bits 2 and 3 choose a byte of the destination."""
 
 
 def _long(name: str, operands: list[str]) -> Iterator[str]:
-    for head in (operands, [*operands[:1], "s[6:7]", *operands[1:]]):
-        text = ", ".join(head)
-        yield f"{name}_e64 {text}"
-        yield f"{name}_e64 {text}, s[10:11]"
-        for tail in ("clamp", "mul:2", "div:2 clamp"):
-            yield f"{name}_e64 {text} {tail}"
-        for bits in ("[1,0]", "[0,1]", "[0,1,0]", "[0,0,1,0]", "[1,0,0,1]", "[0,0,1]"):
-            yield f"{name}_e64 {text} op_sel:{bits}"
+    text = ", ".join(operands)
+    yield f"{name}_e64 {text}"
+    lists = 4 if name.startswith(_BYTE_OF_RESULT) else len(operands)
+    for tail in ("clamp", "mul:2", "div:2 clamp"):
+        yield f"{name}_e64 {text} {tail}"
+    for bits in _lists(lists):
+        yield f"{name}_e64 {text} op_sel:{bits}"
     for at in range(1, len(operands)):
         for style in ("-{}", "|{}|", "-|{}|"):
             changed = [*operands[:at], style.format(operands[at]), *operands[at + 1 :]]
             yield f"{name}_e64 {', '.join(changed)}"
-    for mask in ("vcc", "s[6:7]"):  # a comparison's destination stands in no table
-        yield f"{name}_e64 {', '.join([mask, *operands])}"
+    if "bitop3" in name:
+        yield from (f"{name} {text} bitop3:{truth}" for truth in ("0xc8", "0x1", "0x35 op_sel:[1,0,1,1]"))
+    if operands[:1] == ["vcc"]:
+        yield f"{name}_e64 {', '.join(['s[6:7]', *operands[1:]])}"
+
+
+def _lists(length: int) -> list[str]:
+    """Lists of bits: one of them set, and all."""
+    rows = [[int(at == one) for at in range(length)] for one in range(length)]
+    return [f"[{','.join(map(str, row))}]" for row in (*rows, [1] * length)]
 
 
 def _packed(name: str, operands: list[str]) -> Iterator[str]:
     text = ", ".join(operands)
+    sources = 3 if "scale" in name else len(operands) - 1
+    for bits in _lists(sources):
+        for modifier in ("op_sel", "op_sel_hi", "neg_lo", "neg_hi", "neg"):
+            yield f"{name} {text} {modifier}:{bits}"
+        yield f"{name} {text} op_sel:{bits} op_sel_hi:{bits}"
     for tail in (
-        *("op_sel:[1,0]", "op_sel:[0,1] op_sel_hi:[1,0]", "neg_lo:[1,0]", "neg_hi:[0,1]", "clamp"),
-        *("op_sel:[1,0,0]", "op_sel:[0,1,1] op_sel_hi:[1,0,1]", "op_sel_hi:[0,1,0] clamp"),
-        *("neg_lo:[1,1,0]", "neg_lo:[0,0,1] neg_hi:[1,1,0]"),
-        *("cbsz:1", "cbsz:2 abid:1", "cbsz:1 abid:1 blgp:3", "blgp:1", "blgp:4", "blgp:7", "neg:[1,0,1]"),
-        *("op_sel:[1,0,0] op_sel_hi:[0,1,0]", "op_sel:[1,1,0] op_sel_hi:[1,1,0]"),
+        ()
+        if "f8f6f4" in name
+        else ("clamp", "cbsz:1", "cbsz:2 abid:1", "cbsz:1 abid:1 blgp:3", "blgp:1", "blgp:4", "blgp:7")
     ):
         yield f"{name} {text} {tail}"
     if "f8f6f4" in name:
@@ -216,7 +273,8 @@ def _by_format(name: str, operands: list[str]) -> Iterator[str]:
         for b, wide_b in enumerate(registers):
             for file in ("v", "a"):
                 sources = [span(file, 32, 32 * wide_a), span(file, 64, 32 * wide_b)]
-                text = ", ".join([operands[0], *sources, *operands[3:]])
+                kept = [o.replace("v", file) for o in (operands[0], operands[3])]
+                text = ", ".join([kept[0], *sources, kept[1], *operands[4:]])
                 for tail in ("", " op_sel:[1,0,0] op_sel_hi:[0,1,0]") if "scale" in name else ("",):
                     yield f"{name} {text}{tail} cbsz:{a} blgp:{b}"
 
@@ -242,15 +300,18 @@ def _flat(encoding: str, name: str, info: Info) -> Iterator[str]:
     }[encoding]
     offsets = ("", "offset:4095") if encoding == "FLAT" else ("", "offset:4095", "offset:-4096", "offset:-1")
     yield name
+    policies = [p for p in _POLICY if "sc1" not in p or not name.endswith("_f64")]  # clang drops it there
     for file in ("v", "a"):
         dst = f"{span(file, 20, width.get('vdst', 32))}, "
         data = f", {span(file, 8, width['data'])}" if "data" in width else ""
         half = f"{span(file, 20, width.get('vdst', 32) // 2)}, "
-        for place in places:
-            for offset in offsets:
-                for policy in _POLICY if offset in ("", "offset:-1") else ("",):
-                    for head in ("", dst, half):
-                        yield f"{name} {head}{place.format(data)} {offset} {policy}"
+        for head in dict.fromkeys(("", dst, half) if "atomic" in name else ("", dst)):
+            for place in places:
+                yield f"{name} {head}{place.format(data)}"
+                yield f"{name} {head}{place.format(data)} sc0"
+            for tail in (*offsets, *policies):
+                yield f"{name} {head}{places[0].format(data)} {tail}"
+                yield f"{name} {head}{places[0].format(data)} offset:8 {tail} sc0"
 
 
 def _buffer(name: str, info: Info) -> Iterator[str]:
@@ -261,9 +322,8 @@ def _buffer(name: str, info: Info) -> Iterator[str]:
             *("off, s[4:7], s8", "v1, s[4:7], 0 offen", "v1, s[4:7], m0 idxen"),
             *("v[2:3], s[4:7], s8 idxen offen", "off, ttmp[4:7], -4"),
         ):
-            for offset in ("", "offset:4095"):
-                for policy in _POLICY:
-                    yield f"{name} {span(file, 20, width)}, {place} {offset} {policy}"
+            for tail in ("offset:4095 sc0", *_POLICY):
+                yield f"{name} {span(file, 20, width)}, {place} {tail}"
     for place in ("off, s[4:7], s8", "v1, s[4:7], 0 offen", "v1, s[4:7], m0 idxen"):
         for tail in ("lds", "offset:128 lds", "offset:8 sc0 nt lds"):
             yield f"{name} {place} {tail}"

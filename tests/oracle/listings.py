@@ -10,14 +10,18 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
+from layoutprobe.arch import TARGETS
 from layoutprobe.assets import asset_dir
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.isa.decode import decode_one
+from layoutprobe.isa.dialect import Dialect, known
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.mnemonics import mnemonics
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.probing.spec import load_spec, probe_names
 from layoutprobe.toolchain.compile import compile_hip
+from oracle.asm_fields import WAITCNT
 from oracle.asm_render import Fields, from_inst, from_text, message
 from oracle.asm_text import AsmInst, AsmKernel, parse_asm
 
@@ -79,40 +83,46 @@ def small_code() -> CodeObject:
     return load(compile_hip(CORPUS[0], target=TARGET).data)
 
 
-def listing(name: str, path: Path, defines: Mapping[str, int], include: Path | None = None) -> Listing:
+def listing(
+    name: str, path: Path, defines: Mapping[str, int], include: Path | None = None, target: str = TARGET
+) -> Listing:
     """Compile, then decode linearly, in step with the text."""
     folders = () if include is None else (include,)
-    compiled = compile_hip(path, target=TARGET, defines=defines, include_dirs=folders)
+    compiled = compile_hip(path, target=target, defines=defines, include_dirs=folders)
     with io.BytesIO(compiled.data) as stream:
         table = ELFFile(stream).get_section_by_name(".symtab")
         symbols = {s.name: s["st_value"] for s in table.iter_symbols()}
     code = load(compiled.data)
+    dialect = Dialect(known(target), TARGETS[target].wave_size)
     pairs: list[Pair] = []
     nops: set[int] = set()
     for function in parse_asm(compiled.assembly).values():
-        insts = in_step(code, function, symbols[function.name], nops)
-        pairs += compare_function(name, function, insts, symbols)
+        insts = in_step(code, function, symbols[function.name], nops, dialect)
+        pairs += compare_function(name, function, insts, symbols, dialect)
     return Listing(name, code, pairs, frozenset(nops))
 
 
-def in_step(code: CodeObject, function: AsmKernel, pc: int, nops: set[int]) -> list[Inst]:
+def in_step(
+    code: CodeObject, function: AsmKernel, pc: int, nops: set[int], dialect: Dialect | None = None
+) -> list[Inst]:
     """One decoded instruction per line; alignment is the only thing that the text leaves out."""
     insts = []
     for line in function.insts:
         while pc % (1 << line.align):
-            filler = decode_one(code_bytes(code, pc), pc)
+            filler = decode_one(code_bytes(code, pc), pc, dialect)
             assert filler.name == "s_nop"
             nops.add(pc)
             pc = filler.next_pc
-        inst = decode_one(code_bytes(code, pc), pc)
+        inst = decode_one(code_bytes(code, pc), pc, dialect)
         insts.append(inst)
         pc = inst.next_pc
     return insts
 
 
 def compare_function(
-    source: str, function: AsmKernel, insts: list[Inst], symbols: Mapping[str, int]
+    source: str, function: AsmKernel, insts: list[Inst], symbols: Mapping[str, int], dialect: Dialect
 ) -> Iterator[Pair]:
+    waits = WAITCNT["gfx9" if "s_waitcnt_vscnt" not in mnemonics(dialect.isa) else "gfx11"]
     end = insts[-1].next_pc if insts else 0
     for line, inst in zip(function.insts, insts, strict=True):
 
@@ -127,7 +137,7 @@ def compare_function(
             value = symbols[symbol] + int(addend) - (inst.pc + 4)
             return value >> 32 if half == "hi" else value
 
-        yield Pair(source, line, inst, from_text(line, inst.encoding, place))
+        yield Pair(source, line, inst, from_text(line, inst.encoding, place, waits))
 
 
 def code_bytes(code: CodeObject, pc: int) -> bytes:
@@ -146,11 +156,15 @@ def distinct_pairs() -> tuple[Pair, ...]:
     return tuple(found.values())
 
 
-def differences(pairs: Sequence[Pair], change: Callable[[Inst], Inst] = lambda inst: inst) -> list[str]:
+def differences(
+    pairs: Sequence[Pair],
+    change: Callable[[Inst], Inst] = lambda inst: inst,
+    shown: Callable[[Inst], Fields] = from_inst,
+) -> list[str]:
     """Every instruction whose decoded form does not say what the compiler wrote."""
     found = []
     for pair in pairs:
-        decoded = from_inst(change(pair.inst))
+        decoded = shown(change(pair.inst))
         if decoded != pair.expected:
             found.append(
                 f"{pair.source} line {pair.text.line}\n  compiler: {pair.expected}\n  decoder:  {decoded}"
