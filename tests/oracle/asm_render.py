@@ -294,7 +294,7 @@ def _decoded_modifiers(inst: Inst) -> dict[str, int]:
         found["dpp_ctrl"] += 1
     if "sc0" in found:
         found.pop("glc", None)  # says the same of an atomic to the semantics
-    for name in ("wave_wide", "src0_sext", "src1_sext"):  # for the semantics; shown by the operands
+    for name in ("wave_wide", "fnuz", "src0_sext", "src1_sext"):  # for the semantics; shown by the operands
         found.pop(name, None)
     for old, new in (("opsel", "op_sel"), ("opsel_hi", "op_sel_hi")):
         if old in found:
