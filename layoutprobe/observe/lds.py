@@ -28,6 +28,7 @@ then one of them skipped a barrier that the other took. A wave that ended no lon
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Literal
 
@@ -146,6 +147,8 @@ class LdsObserver(Recorder):
         self._interval: Stamps = np.zeros(0, np.int64)  # [workgroup]
         self._writer = self._adder = np.zeros(0, np.int64)  # [granule]; see _write
         self._reader = self._other = np.zeros(0, np.int64)  # [granule]
+        self._late = np.zeros((2, 0), np.int64)  # [which, granule]; readers that had not waited at a barrier
+        self._reads: dict[tuple[int, int], deque[tuple[Stamps, Array]]] = {}  # PC, first wave -> last loads
 
     # The protocol.
 
@@ -162,6 +165,7 @@ class LdsObserver(Recorder):
         granules = machine.lds.data.bytes.size >> self._shift
         self._writer, self._adder, self._reader, self._other = np.zeros((4, granules), np.int64)
         self._suspect = np.zeros(granules, np.int32)
+        self._late, self._reads = np.zeros((2, granules), np.int64), {}
 
     def block(self, c: Cohort, block: Block) -> None:
         """See Observer."""
@@ -179,6 +183,8 @@ class LdsObserver(Recorder):
         for wave in self._tracker.busy_lds(released):
             self._carry_over(machine, int(wave))
         self._interval[groups] += 1
+        if len(groups) == len(self._interval):
+            self._reads.clear()
 
     def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
         """See Observer."""
@@ -198,6 +204,7 @@ class LdsObserver(Recorder):
         if store:
             self._write(Store(c, inst, place, size), stamps, cells)
         else:
+            self._reads.setdefault((inst.pc, int(c.waves[0])), deque(maxlen=2)).append((stamps, cells))
             self._read(stamps, cells)
 
     def record(self) -> LdsRecord:
@@ -274,7 +281,7 @@ class LdsObserver(Recorder):
             self._suspect[cells] = 0
         reader, other, before = self._reader[cells], self._other[cells], self._writer[cells]
         atomic, adder = Kind.ATOMIC in store.inst.kind, self._adder[cells]
-        for readers in (reader, other):
+        for readers in (reader, other, self._late[0][cells], self._late[1][cells]):
             if (readers >= floor).any():
                 self._clash("WAR", (readers >= floor) & _differ(readers, me), readers, me, cells)
         if (before >= floor).any():
@@ -319,6 +326,18 @@ class LdsObserver(Recorder):
             mine = (view >> _INTERVAL == now) & ((view & _WAVE_MASK) >> _WAVE == wave)
             mine &= np.isin(view >> _SITE & _SITE_LIMIT - 1, sites)
             view[mine] = (view[mine] & ~_WHEN) | (now + 1) << _INTERVAL | 1 << _LATE
+        outstanding = self._tracker.outstanding_lds(wave)
+        for (pc, _), loads in self._reads.items():
+            for stamps, at in loads if pc in outstanding else ():
+                mine = (stamps >> _INTERVAL == now) & ((stamps & _WAVE_MASK) >> _WAVE == wave)
+                self._read_late((stamps[mine] & ~_WHEN) | (now + 1) << _INTERVAL | 1 << _LATE, at[mine])
+
+    def _read_late(self, me: Stamps, cells: Array) -> None:
+        """Readers of later intervals do not displace these; two waves are enough to clash with any writer."""
+        before = self._late[0][cells]
+        apart = _differ(before, me) & (before != 0)
+        self._late[1][cells[apart]] = before[apart]
+        self._late[0][cells] = me
 
     def _clash(self, kind: ClashKind, which: Array, first: Stamps, second: Stamps, cells: Array) -> None:
         """Note the marked pairs, each pair of instructions once."""

@@ -118,6 +118,27 @@ def test_a_store_to_lds_must_be_there_when_the_barrier_opens(outstanding: bool) 
     assert "s_waitcnt lgkmcnt(0) between ds_store_b32" in finding.expected
 
 
+@pytest.mark.parametrize("outstanding", [True, False])
+@pytest.mark.parametrize("late", [0, 1, 2])
+def test_a_late_reader_is_not_hidden_by_those_that_waited(late: int, outstanding: bool) -> None:
+    """Four waves load one byte, one of them does not wait, and the last overwrites it behind the barrier."""
+    skip = (f"s_cmp_eq_u32 s2, {32 * late}", "s_cbranch_scc1 over") if outstanding else ()
+    result = result_of(
+        *("v_readfirstlane_b32 s2, v0", "v_and_b32_e32 v2, 0x7c, v1", "ds_store_b32 v2, v2"),
+        *("s_waitcnt lgkmcnt(0)", "s_barrier", "ds_load_b32 v3, v2", *skip, "s_waitcnt lgkmcnt(0)", "over:"),
+        *("s_barrier", "v_cmpx_lt_u32_e32 0x5f, v0", "ds_store_b32 v2, v0", "s_mov_b32 exec_lo, -1"),
+        *("s_waitcnt lgkmcnt(0)", "global_store_b32 v1, v3, s[6:7]"),
+        lds=256,
+        block=128,
+    )
+    if not outstanding:
+        assert result.status == "holds", result
+        return
+    finding = only(result)
+    assert "an LDS load is outstanding at the barrier" in finding.what
+    assert (finding.place.instruction, finding.place.wave) == ("ds_load_b32", late)
+
+
 @pytest.mark.parametrize("reader", ["v_cmpx_gt_u32_e32 32, v0", "v_cmpx_lt_u32_e32 31, v0"])
 @pytest.mark.parametrize("outstanding", [True, False])
 def test_atomics_must_have_added_when_the_barrier_opens(reader: str, outstanding: bool) -> None:
