@@ -30,10 +30,13 @@ def names(arch: str = DEFAULT) -> list[str]:
 
 
 def variants(arch: str = DEFAULT) -> Iterator[Variant]:
-    """Every instruction of the target, in both wave sizes, with every op_sel or index key."""
+    """Every instruction of the target, in all its wave sizes, with every op_sel or index key.
+
+    Scales are taken from the lowest bytes of their registers: which bytes changes nothing else.
+    """
     for form in find(arch).matrix.values():
         for wave in form.waves:
-            for opsel in form.opsels(wave):
+            for opsel in form.opsels(wave)[: 1 if form.scaled else None]:
                 yield Variant(form, arch, wave, opsel)
 
 

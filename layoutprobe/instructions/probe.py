@@ -47,12 +47,14 @@ class Variant:
     def kernel(self) -> str:
         """Name of its kernel in HIP."""
         suffix = f"opsel{self.opsel}" if self.opsel else self.modifier
-        return self.form.name + (f"__{suffix}" if suffix else "")
+        formats = self.form.written.replace(":", "").split()
+        return "__".join(filter(None, (self.form.name, "_".join(formats), suffix)))
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the kernel's inputs, in order."""
-        return ("a", "b", "c", "index" if self.form.sparse else "old")
+        scales = ("scale_a", "scale_b") if self.form.scaled else ()
+        return ("a", "b", "c", "index" if self.form.sparse else "old", *scales)
 
 
 @lru_cache(maxsize=8)
@@ -103,7 +105,7 @@ Kernels = Callable[[Variant, str | None, Path | None], Built]
 def _hip_kernel(variant: Variant, compiler: str | None, probes: Path | None) -> Built:
     code, toolchain = build(variant.arch, variant.wave, compiler, probes)
     kernel = code.kernel(variant.kernel)
-    if kernel.wavefront_size != variant.wave or len(kernel.explicit_args) != 5:
+    if kernel.wavefront_size != variant.wave or len(kernel.explicit_args) != len(variant.inputs) + 1:
         raise CodeObjectError("the interaction probe is not what its table says",
                               where={"kernel": variant.kernel})  # fmt: skip
     return Built(code, variant.kernel, toolchain)
@@ -147,7 +149,7 @@ class Prober:
         variant = self.variant
         inputs = {name: operands[name] for name in variant.inputs}
         parameters = {
-            "instruction": variant.form.name,
+            "instruction": variant.form.spelling,
             "wave": variant.wave,
             "opsel": variant.opsel,
             "modifier": variant.modifier,

@@ -41,10 +41,10 @@ class FusedChain:
             as `c`.
         """
         total = np.ascontiguousarray(c)
-        plain = a.dtype == b.dtype == np.float32 and _exact(kinds)
-        step = _fma64 if c.dtype == np.float64 else _add_exact if plain else _fma32
-        wide = np.float32 if step is _add_exact else np.float64
-        a, b = a.astype(wide, copy=False), b.astype(wide, copy=False)
+        if c.dtype == np.float32 and _exact(kinds, a, b):
+            return _exact_products(a.astype(np.float32, copy=False), b.astype(np.float32, copy=False), total)
+        step = _fma64 if c.dtype == np.float64 else _fma32
+        a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
         with np.errstate(all="ignore"):
             for k in range(a.shape[2]):
                 total = step(a[:, :, k, None], b[:, None, k, :], total)
@@ -54,15 +54,34 @@ class FusedChain:
 FUSED = FusedChain()
 
 
-def _exact(kinds: tuple[str, str]) -> bool:
-    """Whether f32 has every product of such numbers."""
-    a, b = (element_type(kind) for kind in kinds)
-    least, most = a.smallest * b.smallest, a.largest * b.largest
-    return a.precision + b.precision <= 24 and least >= 2.0**-149 and most < 2.0**128
+def _exact(kinds: tuple[str, str], a: Floats, b: Floats) -> bool:
+    """Whether f32 has every product of these numbers, and the numbers themselves."""
+    bits = sum(element_type(kind).precision for kind in kinds)
+    if bits > 24:
+        return False
+    least_a, most_a = _range(a)
+    least_b, most_b = _range(b)
+    lowest = least_a * least_b * 2.0**-bits
+    numbers = min(least_a, least_b) >= 2.0**-126 and max(most_a, most_b) < 2.0**128
+    return bool(numbers and lowest >= 2.0**-149 and most_a * most_b < 2.0**128)
 
 
-def _add_exact(a: Floats, b: Floats, c: Floats) -> Floats:
-    return np.asarray(a * b + c)
+def _range(numbers: Floats) -> tuple[float, float]:
+    """The smallest above zero and the largest, of sizes; the largest is infinite where one is no number."""
+    size = np.abs(numbers)
+    most = float(size.max(initial=0.0))
+    least = float(size.min(initial=np.inf, where=size > 0))
+    return least, most if np.isfinite(most) else np.inf
+
+
+def _exact_products(a: Floats, b: Floats, c: Floats) -> Floats:
+    """The chain where f32 has every product: only sums are rounded."""
+    total, product = c.copy(), np.empty_like(c)
+    with np.errstate(over="ignore"):
+        for k in range(a.shape[2]):
+            np.multiply(a[:, :, k, None], b[:, None, k, :], out=product)
+            total += product
+    return total
 
 
 def _fma32(a: Floats, b: Floats, c: Floats) -> Floats:

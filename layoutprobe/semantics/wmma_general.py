@@ -23,7 +23,7 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
 from layoutprobe.semantics import mai, silicon
-from layoutprobe.semantics.operands import constant_bits, settle
+from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError
 
 
@@ -71,8 +71,16 @@ def numbers_of(kind: str, raw: Array) -> Array:
     fast = _FAST.get(kind)
     if fast:
         return fast(raw)
+    if element_type(kind).bits <= 8:
+        return _table(kind)[raw]
     numbers = element_type(kind).decode(raw)
     return numbers if element_type(kind).bits > DWORD else numbers.astype(np.float32)
+
+
+@cache
+def _table(kind: str) -> Array:
+    """float32 of every code of a narrow type."""
+    return element_type(kind).values().astype(np.float32)
 
 
 def gather(words: Array, fragment: Fragment, copy: int = 0) -> Array:
@@ -179,6 +187,9 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
     clamp = bool(inst.mods.get("clamp", 0))
     if not any(opsel in form.opsels(wave) for wave in form.waves):
         raise UnsupportedFormError(f"{inst.name} with op_sel {opsel}")
+    touched = 0
+    for operand in (*inst.src, target):
+        touched |= register_mask(operand)
     scaled = form.scaled and inst.mods.get("abid", 0) & 1 == 1  # else all scales are 1
 
     def execute(c: Cohort) -> None:
@@ -187,7 +198,7 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
         mode = c.machine.facts.arithmetic
         mode = mode if mode in form.arithmetic else "ieee"
         registers = c.regs.vgprs
-        undefined = _undefined(c, form, fragments, inst, scaled) if c.undef else None
+        undefined = _undefined(c, form, fragments, inst, scaled) if c.undef & touched else None
         index = gather(rows_of(registers, last, 1), fragments["index"]) if form.sparse else None
         added = _addend(c, form, fragments["C"], addend)
         total = np.empty_like(added)

@@ -35,7 +35,8 @@ def gauge_of(met: Meetings, names: Names, shape: Shape, block: int = 0) -> Gauge
         block: neighbouring k that share a scale; 0 where there are none.
     """
     sparse = len(met.partners) > 1
-    seen = _table(met, names, shape, sparse)
+    table = _table(met, names, shape, sparse)
+    seen = _meetings(table, sparse)
     axes = {}
     for number, (axis, lines) in enumerate(zip("MNK", (shape.m, shape.n, shape.k), strict=True)):
         # Blocks of rows share their rows with no other block: rows are one set of names.
@@ -43,7 +44,7 @@ def gauge_of(met: Meetings, names: Names, shape: Shape, block: int = 0) -> Gauge
         kept = block if axis == "K" else 0
 
         def unseen(rename: Renaming, axis: int = number, lines: int = lines, kept: int = kept) -> bool:
-            return _together(rename, lines, kept) and _hidden(seen, axis, rename, sparse)
+            return _together(rename, lines, kept) and _hidden(table, seen, axis, rename, sparse)
 
         units, unit = lines, 1
         for unit in (1, kept or GROUP):
@@ -103,7 +104,7 @@ def _together(rename: Renaming, lines: int, block: int) -> bool:
     return bool((to == to[:, :1]).all())
 
 
-def _hidden(table: Table, axis: int, rename: Renaming, sparse: bool) -> bool:
+def _hidden(table: Table, seen: Ints, axis: int, rename: Renaming, sparse: bool) -> bool:
     """Whether the renamed layouts predict the meetings that were seen."""
     a_at, b_at, d_at = table
     m, n, _ = b_at.shape
@@ -116,7 +117,7 @@ def _hidden(table: Table, axis: int, rename: Renaming, sparse: bool) -> bool:
         kept = np.arange(a_at.shape[2])
         of_a = 2 * (to[4 * (kept // 2)] // 4) + kept % 2 if sparse else to
         renamed = (np.take(a_at, of_a, axis=2), np.take(b_at, to, axis=2), d_at)
-    return np.array_equal(_meetings(table, sparse), _meetings((renamed[0], renamed[1], renamed[2]), sparse))
+    return np.array_equal(seen, _meetings((renamed[0], renamed[1], renamed[2]), sparse))
 
 
 def _meetings(table: Table, sparse: bool) -> Ints:
