@@ -77,12 +77,12 @@ Variant = tuple[str, str, int, int]
 def _judged(
     claims: ClaimSet, arguments: argparse.Namespace, known: dict[Variant, InstructionLayout]
 ) -> Judgement:
-    from layoutprobe.arch import DEFAULT
+    from layoutprobe.arch import DEFAULT, find
     from layoutprobe.claims.judge import judge, undecided
 
     instruction = arguments.instruction or claims.instruction or USUAL
     arch = arguments.arch or claims.arch or DEFAULT
-    wave = arguments.wave or claims.wave or 32
+    wave = arguments.wave or claims.wave or find(arch).wave_size
     opsel = claims.opsel if arguments.opsel is None else arguments.opsel
     variant = (instruction, arch, wave, opsel or 0)
     try:

@@ -17,7 +17,9 @@ USUAL = "v_wmma_f32_16x16x16_f16"
 def add_target_options(command: argparse.ArgumentParser) -> None:
     """Which form of an instruction, on which target, run by what."""
     command.add_argument("--arch", metavar="TARGET", help="target (default: the one that is emulated)")
-    command.add_argument("--wave", type=int, choices=(32, 64), help="lanes of a wave (default 32)")
+    command.add_argument(
+        "--wave", type=int, choices=(32, 64), help="lanes of a wave (default 32, on CDNA 64)"
+    )
     command.add_argument(
         "--opsel",
         metavar="N",
@@ -44,7 +46,7 @@ def solve(
     return instructions.solve(
         instruction,
         arch=target,
-        wave=wave or 32,
+        wave=wave,
         opsel=opsel or 0,
         backend=source_from(arguments, target),
         compiler=arguments.compiler,

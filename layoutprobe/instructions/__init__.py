@@ -43,7 +43,7 @@ def variants(arch: str = DEFAULT) -> Iterator[Variant]:
 def solve(
     instruction: str,
     arch: str = DEFAULT,
-    wave: int = 32,
+    wave: int | None = None,
     opsel: int = 0,
     backend: Backend | Source | str | None = None,
     compiler: str | None = None,
@@ -51,10 +51,11 @@ def solve(
     """Layout of A, B, C and D of one instruction, by executing it.
 
     Args:
-        instruction: mnemonic.
+        instruction: mnemonic; with the modifiers that choose formats, where they do: "... cbsz:0 blgp:4".
         arch: target that has it.
-        wave: lanes of a wave, 32 or 64.
-        opsel: 4 for the upper half of 16-bit C and D on RDNA3; the index key of sparse forms.
+        wave: lanes of a wave, 32 or 64; the smaller one that executes it unless given.
+        opsel: 4 for the upper half of 16-bit C and D on RDNA3; the index key of sparse forms; of scaled ones
+            the byte of A's scales and four times that of B's.
         backend: where the probe runs, or its name; the emulator by default. Or a source of captures.
         compiler: which compiler; see `layoutprobe.toolchain`.
 
@@ -65,6 +66,7 @@ def solve(
         ProbeError: what came back is no matrix product of the documented shape.
     """
     form = find(arch).matrix_form(instruction)
+    wave = wave or form.waves[0]
     form.fragments(wave, opsel)  # refuses what does not exist
     return result_of(Prober(Variant(form, arch, wave, opsel), chosen(backend, arch), compiler))
 

@@ -64,12 +64,12 @@ def layout_of(variant: Variant, solved: Interaction, prober: Prober) -> Instruct
     if axes:
         sources["names"] = f"{', '.join(NAMES[axis] for axis in sorted(axes))}: as in {form.document}"
     if form.sparse:
-        sources["shape"] = "no document but AMD's matrix instruction calculator describes the sparse forms"
+        sources["shape"] = f"no document but {form.document} describes the sparse forms"
     capture = prober.captures[0]
     silicon = "silicon arithmetic" in prober.evidence.source and "silicon" in form.arithmetic
     emulated = "emulated" in (prober.evidence.kind, prober.evidence.recorded)
     return InstructionLayout(
-        instruction=form.name,
+        instruction=form.spelling,
         arch=variant.arch,
         wave=variant.wave,
         opsel=variant.opsel,
@@ -96,7 +96,9 @@ def _convention(rules: Mapping[str, str], axes: set[str], document: str) -> str:
 def _ambiguity(solved: Interaction) -> str:
     gauge = solved.gauge
     text = f"known up to names: {gauge}"
-    if gauge.blocks > 1:
+    if gauge.stacked == "products":
+        text += f"; separately for each of {gauge.blocks} products"
+    elif gauge.blocks > 1:
         text += (
             f"; the {gauge.blocks} groups of output {gauge.stacked} read copies of their own, and only the "
             "documented replication says that these are copies"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 
-from layoutprobe.arch import TARGETS, MatrixForm
+from cdna.inverse import Instruction
+from layoutprobe import instructions
+from layoutprobe.arch import TARGETS, MatrixForm, registry
 from layoutprobe.instructions.probe import Variant, build
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form
@@ -50,3 +55,36 @@ def test_nothing_is_read_too_early(target: str) -> None:
         nops = [(inst.name, inst.mods.get("simm16", 0)) for inst in insts]
         assert nops[at - 1] == ("s_nop", 1), name
         assert nops[at + 1 : at + 3] == [("s_nop", 15), ("s_nop", 7)], name
+
+
+@pytest.mark.parametrize(
+    ("target", "spelling", "opsel"),
+    [
+        ("gfx942", "v_mfma_f32_32x32x8_f16", 0),
+        ("gfx942", "v_mfma_f32_4x4x4_16b_bf16", 0),
+        ("gfx942", "v_mfma_f64_4x4x4_4b_f64", 0),
+        ("gfx942", "v_mfma_f32_16x16x8_xf32", 0),
+        ("gfx942", "v_mfma_f32_16x16x32_fp8_bf8", 0),
+        ("gfx942", "v_smfmac_i32_16x16x64_i8", 1),
+        ("gfx950", "v_mfma_f32_16x16x32_fp8_bf8", 0),
+        ("gfx950", "v_mfma_f32_16x16x128_f8f6f4 cbsz:0 blgp:4", 0),
+        ("gfx950", "v_mfma_scale_f32_32x32x64_f8f6f4 cbsz:2 blgp:1", 0),
+        ("gfx950", "v_smfmac_f32_16x16x128_fp8_bf8", 0),
+    ],
+)
+def test_compiled_kernels_are_solved(
+    target: str, spelling: str, opsel: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The probe's real code, executed and solved: the same cells as of the instruction alone."""
+    known = dataclasses.replace(TARGETS[target], facts_only=False, emulated=True)
+    monkeypatch.setitem(registry.ARCHES, target, known)
+    solved = instructions.solve(spelling, target, opsel=opsel)
+    assert (solved.wave, solved.evidence.kind, solved.instruction) == (64, "emulated", spelling)
+    for name, layout in solved.operands.items():
+        if not name.startswith("scale"):
+            slots = (
+                Instruction(spelling).index(opsel) if name == "index" else Instruction(spelling).operand(name)
+            )
+            assert np.array_equal(layout.row.reshape(64, -1), slots.row), name
+            assert np.array_equal(layout.col.reshape(64, -1), slots.col), name
+    assert ("scale A" in solved.operands) == ("scale" in spelling)

@@ -58,7 +58,13 @@ def basis(solved: InstructionLayout) -> Lines:
 def operand_line(solved: InstructionLayout, matrix: str) -> str:
     """ "A: 16 x 16 (M x K), 8 VGPRs of 2 elements; every element sits in 2 lanes"."""
     layout = solved.operands[matrix]
-    axes = {"A": "M x K", "B": "K x N", "index": "places of A in their groups"}.get(matrix, "M x N")
+    axes = {
+        "A": "M x K",
+        "B": "K x N",
+        "index": "places of A in their groups",
+        "scale A": "M x blocks of k",
+        "scale B": "blocks of k x N",
+    }.get(matrix, "M x N")
     if matrix == "A" and solved.sparse:
         axes = "M x K/2, compressed"
     each = f" of {layout.fields} elements" if layout.fields > 1 else ""
