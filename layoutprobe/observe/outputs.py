@@ -118,6 +118,6 @@ def touched(stores: Stores, allocation: Allocation, *, atomic: bool) -> NDArray[
         at = np.concatenate([np.zeros(0, np.int64), *first]) - allocation.start
         at = at[(at >= 0) & (at < size)]
         hits = np.bincount(at, minlength=size + width)
-        for byte in range(width):
+        for byte in range(min(width, size)):
             count[byte:] += hits[: size - byte]
     return count

@@ -249,6 +249,12 @@ def test_an_output_that_the_contract_does_not_name_is_not_judged(
     assert ("not judged: extra" in result.reason) == (status == "undecided")
 
 
+@pytest.mark.parametrize("size", ["M = 1, N = 1, K = 1", "M = 1, N = 40, K = 3", "M = 17, N = 1, K = 33"])
+def test_the_smallest_sizes_are_decided(tmp_path: Path, size: str) -> None:
+    for results in (direct(tmp_path, sizes=(size,)), tiled(tmp_path, sizes=(size,))):
+        assert {name: result.status for name, result in results.items()} == dict.fromkeys(results, "holds")
+
+
 def test_places_in_words() -> None:
     wrong = np.zeros((64, 64), np.bool_)
     wrong[:, 63] = True
