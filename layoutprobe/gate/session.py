@@ -13,6 +13,7 @@ from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import memory
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import FAULT_RULES, fault_finding
+from layoutprobe.checks.registry import check_names
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
 from layoutprobe.gate.build import Built, build
@@ -23,6 +24,7 @@ from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
+from layoutprobe.manifest.reservations import reservations
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, KernelVerdict
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
@@ -69,6 +71,7 @@ def check_kernel(
         toolchain=dict(built.toolchain) if built else {},
         seconds=time.monotonic() - start,
         error=error,
+        reservations=reservations(case, check_names()),
     )
 
 

@@ -23,6 +23,10 @@ DTYPES = ("f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "
 """Element types that a manifest may name."""
 
 
+class OversizedError(UsageError):
+    """A size of one kernel is too large to be run; the other kernels of the manifest are none the worse."""
+
+
 @dataclass(frozen=True)
 class BoundBuffer:
     """A buffer argument at one size.
@@ -133,8 +137,9 @@ def bind(case: KernelCase, sizes: Sizes) -> Binding:
     """The kernel at one size.
 
     Raises:
-        UsageError: an expression without a value, an extent out of range, axes that overlap, or
-            more than MAX_BYTES of buffers; names kernel, size and key.
+        UsageError: an expression without a value, an extent out of range, axes that overlap; names
+            kernel, size and key.
+        OversizedError: more than MAX_BYTES of buffers.
     """
     value = _Evaluator(case, sizes)
     x, y, z = (value(e, "grid", 1, (1 << 32) - 1) for e in case.grid)
@@ -142,7 +147,7 @@ def bind(case: KernelCase, sizes: Sizes) -> Binding:
     buffers = {a.name: _buffer(a, value) for a in case.arguments if a.is_buffer}
     total = sum(b.nbytes for b in buffers.values())
     if total > MAX_BYTES:
-        raise UsageError(
+        raise OversizedError(
             f"the buffers take {total} bytes",
             where=value.where("sizes"),
             expected=f"at most {MAX_BYTES}",

@@ -68,6 +68,8 @@ class KernelVerdict:
         toolchain: compiler, flags, code-object digest.
         seconds: wall time of compiling, running and checking.
         error: why the kernel could not be checked at all; "" when it was.
+        reservations: what the manifest leaves out or lets pass, each in a few words; see
+            `manifest.reservations`.
     """
 
     name: str
@@ -80,6 +82,7 @@ class KernelVerdict:
     toolchain: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     error: str = ""
+    reservations: tuple[str, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

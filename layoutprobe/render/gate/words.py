@@ -82,6 +82,8 @@ def _sentence(verdict: KernelVerdict) -> str:
     counts["skipped"] -= sum(r.waived or bool(r.accepted and not r.findings) for r in verdict.results)
     parts += [f"{counts[status]} {status}" for status in ("undecided", "skipped") if counts[status]]
     parts += _waivers(verdict.waived, verdict.accepted)
+    if verdict.reservations:
+        parts.append(f"with reservations ({'; '.join(verdict.reservations)})")
     return ", ".join(parts) or "no check ran"
 
 
@@ -103,11 +105,17 @@ def _gate_sentence(report: GateReport) -> str:
     sentence = _counted(report, total)
     checks = dict.fromkeys(name for verdict in report.verdicts for name in verdict.waived)
     rules = dict.fromkeys(name for verdict in report.verdicts for name in verdict.accepted)
-    if not checks and not rules:
-        return sentence
-    some = sum(bool(verdict.waived or verdict.accepted) for verdict in report.verdicts)
-    said = "; ".join([sentence, *_waivers(checks, rules)])
-    return said + (f" (in {some} of {total} kernels)" if total > 1 else "")
+    if checks or rules:
+        some = sum(bool(verdict.waived or verdict.accepted) for verdict in report.verdicts)
+        sentence = "; ".join([sentence, *_waivers(checks, rules)]) + _share(some, total)
+    if reserved := [verdict.reservations for verdict in report.verdicts if verdict.reservations]:
+        said = dict.fromkeys(reason for reasons in reserved for reason in reasons)
+        sentence += f"; with reservations: {'; '.join(said)}{_share(len(reserved), total)}"
+    return sentence
+
+
+def _share(some: int, total: int) -> str:
+    return f" (in {some} of {total} kernels)" if total > 1 else ""
 
 
 def _counted(report: GateReport, total: int) -> str:
