@@ -31,7 +31,8 @@ NAME = "epilogue"
 LAW = "every element of C is written exactly once, from the accumulator that holds it, and nothing else is written"
 EXPLAIN = """\
 Every store to global memory is counted: each element of C must be hit by exactly one store (or by
-atomics that add parts of it), and no store may hit an input or the padding between rows of C. Then a
+several of one lane, of which the last counts, or by atomics that add parts of it), and no store may
+hit an input or the padding between rows of C. Then a
 run replaces every D by numbers of its slots: the number that arrives in C[m][n] names the wave, lane
 and VGPR that it came from, and that must be the slot in which the instruction's operands put row m of
 A and column n of B, for every element, also where one slot is stored to several. Numbers survive
@@ -61,6 +62,8 @@ INTO_PADDING = Rule(
 )
 
 Counts = NDArray[np.int64]
+MAX_LANES = 64
+"""Of a wave."""
 
 
 def run(subject: Subject) -> CheckResult:
@@ -109,7 +112,10 @@ def _store_findings(subject: Subject, stores: Stores, output: str) -> Iterator[F
     element = buffer.elements()
     inside = element >= 0
     never = list(_never(subject, buffer, inside & (plain == 0) & (atomic == 0)))
-    twice = list(_twice(subject, stores, allocation, buffer, inside & (plain > 1), plain))
+    again = inside & (plain > 1)
+    if again.any() and not never:  # a lane that stores its own element again loses nothing
+        again &= ~_by_one_lane(stores, allocation, buffer)
+    twice = list(_twice(subject, stores, allocation, buffer, again, plain))
     yield from _astray(never, twice) if never and twice else never + twice
     yield from _stray(subject, stores, allocation, buffer, ~inside & ((plain > 0) | (atomic > 0)))
     for name, other in subject.binding.buffers.items():
@@ -147,6 +153,20 @@ def _never(subject: Subject, buffer: BoundBuffer, mask: NDArray[np.bool_]) -> It
         hint="check the grid, the tile offsets, and the bounds tests of the epilogue",
         count=int(tensor.sum()),
     )
+
+
+def _by_one_lane(stores: Stores, allocation: Allocation, buffer: BoundBuffer) -> NDArray[np.bool_]:
+    """Elements of the allocation that one lane alone stored to, as often as it did: [element]."""
+    size = buffer.nbytes // buffer.itemsize
+    first, last = np.full(size, np.iinfo(np.int64).max), np.full(size, -1)
+    for store in stores.stores:
+        who = store.wave * MAX_LANES + store.lane
+        for byte in range(0, store.size, min(buffer.itemsize, store.size)):
+            at = (store.offset - allocation.start + byte) // buffer.itemsize
+            inside = (at >= 0) & (at < size)
+            np.minimum.at(first, at[inside], who[inside])
+            np.maximum.at(last, at[inside], who[inside])
+    return np.asarray(first == last)
 
 
 def _twice(

@@ -142,6 +142,14 @@ def test_a_block_that_is_not_launched(tmp_path: Path) -> None:
     assert only(results["numerics"]).what.startswith("C is wrong on small integers")
 
 
+def test_a_lane_may_store_its_own_element_again(tmp_path: Path) -> None:
+    """A kernel that clears C before it stores to it, say."""
+    store = "C[row * c_row + col] = Output(RESULT(acc, v));"
+    clear = "*(volatile Output*)&C[row * c_row + col] = 0;"
+    result = direct(tmp_path, edits=[(store, f"{{ {clear} {store} }}")])[NAME]
+    assert result.status == "holds", result
+
+
 def test_elements_that_are_written_twice_name_both_writers(tmp_path: Path) -> None:
     """Values are right: the second store comes later, and is that of the accumulator."""
     early = "    if (wave == 1 && v == 0 && lane == 0) C[row * N + 5] = 0;\n    if (row < M"
