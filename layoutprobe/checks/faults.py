@@ -17,8 +17,8 @@ FAULT_RULES: Mapping[str, Rule] = {
     ),
     "lds-alignment": Rule(
         "lds-safety/misaligned",
-        "an LDS atomic is not aligned to its size",
-        "Loads and stores may take any address, atomics may not: on a card they trap or use another address.",
+        "an LDS atomic or a transposing read is not aligned to its size",
+        "Loads and stores may take any address, these may not: on a card they trap or use another address.",
         "align the array, and check the offset in bytes",
     ),
     "barrier": Rule(

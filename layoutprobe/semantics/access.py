@@ -61,7 +61,7 @@ _OLD_NAMES = {
 """Suffix on CDNA -> suffix on RDNA."""
 
 
-def cdna_width(suffix: str) -> Width:
+def older_width(suffix: str) -> Width:
     """As `WIDTHS`, of an access on CDNA, by its suffix there.
 
     D16 loads of its targets do not keep the other half: they have SRAM-ECC (LLVM, d16PreservesUnusedBits).

@@ -253,7 +253,7 @@ def _register() -> None:
         )
 
 
-def _register_cdna() -> None:
+def _register_older() -> None:
     spoken = {"add": "u", "sub": "u", "smin": "i", "umin": "u", "smax": "i", "umax": "u", "and": "b", "or": "b",
               "xor": "b", "swap": "b", "cmpswap": "b", "inc": "u", "dec": "u"}  # fmt: skip
     forms = [
@@ -281,4 +281,4 @@ def _register_cdna() -> None:
 
 
 _register()
-_register_cdna()
+_register_older()

@@ -8,6 +8,7 @@ import numpy as np
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array, RegisterFile
 from layoutprobe.semantics.access import undefined_guard
 from layoutprobe.semantics.op import Op
@@ -250,6 +251,39 @@ def _permlane64(inst: Inst) -> Executor:
         c.write(target.index, swapped)
         if undefined is not None:
             write_shadow(c, target, "u32", undefined[:, _LANE ^ 32])
+
+    return execute
+
+
+@instruction("v_permlane16_swap_b32", "v_permlane32_swap_b32")
+def _permlane_swap(inst: Inst) -> Executor:
+    """Upper rows (or half) of the destination change places with the lower ones of the source (CDNA4 ISA guide).
+
+    AMD's text does not look at EXEC. Where both lanes of a pair are on, both are written, as anywhere; where one
+    is off, what comes out is not stated.
+    """
+    one, other = inst.dst[0], inst.src[0]
+    step = 16 if "16" in inst.name else 32
+    touched = register_mask(one) | register_mask(other)
+    upper = (_LANE & step) != 0
+
+    def swapped(first: Array, second: Array) -> tuple[Array, Array]:
+        return np.where(upper, second[:, _LANE ^ step], first), np.where(
+            upper, second, first[:, _LANE ^ step]
+        )
+
+    def execute(c: Cohort) -> None:
+        alone = c.exec & ~c.exec[:, _LANE ^ step]
+        if alone.any():
+            raise fault(c, inst, "lanes are swapped with lanes that are off", alone,
+                        hint="AMD does not state what they get: swap outside of divergent code",
+                        kind="swap-exec")  # fmt: skip
+        pair = swapped(c.u[one.index], c.u[other.index])
+        bits = swapped(c.shadow.u[one.index], c.shadow.u[other.index]) if c.undef & touched else None
+        for operand, value in zip((one, other), pair, strict=True):
+            c.write(operand.index, value)
+        for operand, undefined in zip((one, other), bits or (), strict=False):
+            write_shadow(c, operand, "u32", undefined)
 
     return execute
 

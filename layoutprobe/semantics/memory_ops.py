@@ -17,18 +17,19 @@ from layoutprobe.semantics.access import (
     WIDTHS,
     LdsBase,
     Width,
-    cdna_width,
     extended,
     global_place,
     lds_base,
     lds_place,
     lose_half,
     notify,
+    older_width,
     scratch_place,
     transfer,
     undefined_guard,
     write_loaded,
 )
+from layoutprobe.semantics.lds_direct import bind_direct
 from layoutprobe.semantics.operands import (
     define,
     reader,
@@ -109,7 +110,7 @@ def _register_lds() -> None:
         register_alias(f"ds_write_{suffix}", f"ds_store_{suffix}")
     for suffix in ("u8", "i8", "u16", "i16", "b32", "b64", "b96", "b128", "u8_d16", "u8_d16_hi", "i8_d16",
                    "i8_d16_hi", "u16_d16", "u16_d16_hi"):  # fmt: skip
-        register_block_binder(f"ds_read_{suffix}", partial(_bind_lds, cdna_width(suffix), (), True))
+        register_block_binder(f"ds_read_{suffix}", partial(_bind_lds, older_width(suffix), (), True))
     for suffix in ("b32", "b64"):
         width = WIDTHS[suffix]
         for form, unit in (("2addr", width.size), ("2addr_stride64", 64 * width.size)):
@@ -176,15 +177,17 @@ def _register_vector_memory() -> None:
             register_binder(f"{space}_store_{suffix}", partial(binder, WIDTHS[suffix], False))
         for suffix in (*_DWORDS, "ubyte", "sbyte", "ushort", "sshort", "ubyte_d16", "ubyte_d16_hi", "sbyte_d16",
                        "sbyte_d16_hi", "short_d16", "short_d16_hi"):  # fmt: skip
-            register_binder(f"{space}_load_{suffix}", partial(binder, cdna_width(suffix), True))
+            register_binder(f"{space}_load_{suffix}", partial(binder, older_width(suffix), True))
         for suffix in (*_DWORDS, "byte", "short", "byte_d16_hi", "short_d16_hi"):
-            register_binder(f"{space}_store_{suffix}", partial(binder, cdna_width(suffix), False))
+            register_binder(f"{space}_store_{suffix}", partial(binder, older_width(suffix), False))
 
 
 # Buffer: raw buffers (stride 0), bounds-checked by the resource's size.
 
 
 def _bind_buffer(width: Width, load: bool, inst: Inst) -> Executor:
+    if inst.mods.get("lds"):
+        return bind_direct(width, inst)
     data = inst.dst[0] if load else inst.src[0]
     reach = buffer_reach(inst, *inst.src[-3:])
 

@@ -1,4 +1,4 @@
-"""What CDNA names otherwise than RDNA, and what only it has, outside memory and matrix instructions.
+"""What CDNA names as GCN did and otherwise than RDNA, and what only it has, outside memory and matrix instructions.
 
 Source: CDNA3 and CDNA4 ISA guides, chapter "Instructions". One name that does something else on the two is told
 apart by the decoder (`Inst`): 16-bit results that clear the other half of their register name 32 bits.
