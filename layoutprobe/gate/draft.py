@@ -28,6 +28,8 @@ _POINTER_NAME = re.compile(r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matr
 _SIZES = ("M", "N", "K")
 _FLOATS = {2: "f16", 4: "f32", 8: "f64"}
 _MAX_KERNELS = 64
+_DRAFT_SIZES = ((128, 128, 64), (200, 136, 80), (129, 127, 33), (128, 128, 16), (64, 64, 272))
+"""M, N, K. A tail of K that is one deep, and one that begins behind the third buffer, hide from other sizes."""
 
 
 def draft(
@@ -122,7 +124,11 @@ def _kernel(kernel: Kernel, name: str, shared: Sequence[str], several: bool) -> 
         yield 'grid = ["(N + 127) / 128", "(M + 127) / 128"]  # FILL IN: workgroups in x, y, z'
     else:
         yield "grid = [1]  # FILL IN: workgroups in x, y, z, as expressions of the sizes"
-    yield "sizes = [{ M = 128, N = 128, K = 64 }, { M = 200, N = 136, K = 80 }]  # FILL IN: tiles whole and ragged"
+    yield "# FILL IN: tiles whole, ragged, one row more and less; one k step, and more than the pipeline is deep."
+    yield "# Leave out what the kernel does not promise."
+    yield "sizes = ["
+    yield from (f"  {{ M = {m}, N = {n}, K = {k} }}," for m, n, k in _DRAFT_SIZES)
+    yield "]"
     if gemm:
         chosen = "".join(f", {name} = {value}" for name, value in factors.items())
         yield f'contract = {{ kind = "gemm"{chosen} }}  # D = alpha * A @ B + beta * C'

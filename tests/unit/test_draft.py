@@ -58,7 +58,11 @@ def test_factors_are_neither_one_nor_zero(
 def test_a_whole_and_a_ragged_size(tmp_path: Path) -> None:
     drafted(tmp_path, IN_PLACE, "C", "sum")
     (case,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
-    whole, ragged = (dict(sizes) for sizes in case.sizes)
+    whole, ragged, *further = (dict(sizes) for sizes in case.sizes)
+    assert {sizes["M"] % 128 for sizes in further} >= {1, 0}
+    assert {1, 0} <= {sizes["K"] % 16 for sizes in further}
+    assert min(sizes["K"] for sizes in further) == 16
+    assert max(sizes["K"] for sizes in further) > 3 * 64
     assert all(extent % 64 == 0 for extent in whole.values())
     assert all(extent % 16 for extent in (ragged["M"], ragged["N"])), (
         "no tile of a matrix instruction divides it"
