@@ -33,7 +33,7 @@ k:
   .amdhsa_system_vgpr_workitem_id 0
   .amdhsa_next_free_vgpr {vgprs}
   .amdhsa_next_free_sgpr 100
-  .amdhsa_wavefront_size32 {wave32}
+  {own}
 .end_amdhsa_kernel
 .amdgpu_metadata
 ---
@@ -71,6 +71,7 @@ def scaffolded(
     vgprs: int = 96,
     prologue: str | None = None,
     user_sgprs: int = 2,
+    first_accvgpr: int | None = None,
 ) -> CodeObject:
     """A kernel `k` of pointer arguments only.
 
@@ -86,7 +87,10 @@ def scaffolded(
         vgprs: registers of a lane.
         prologue: instead of the loads.
         user_sgprs: as the descriptor counts them.
+        first_accvgpr: of GFX9, the VGPRs before the AccVGPRs; default: all `vgprs`.
     """
+    gfx9 = target.startswith("gfx9")
+    wave32 = f".amdhsa_wavefront_size32 {int(wave_size == 32)}"
     arguments = pointers if arguments is None else arguments
     text = _TEXT.format(
         target=target,
@@ -98,16 +102,18 @@ def scaffolded(
         has_scratch=int(scratch > 0),
         vgprs=vgprs,
         user=user_sgprs,
-        wave32=int(wave_size == 32),
+        own=f".amdhsa_accum_offset {first_accvgpr or vgprs}" if gfx9 else wave32,
         wave_size=wave_size,
         args="\n".join(_ARGUMENT.format(i, 8 * i) for i in range(arguments)) or "      []",
     )
     size = "-m" if wave_size == 64 else "-mno-"
-    return load(assemble(text, target=target, flags=(f"{size}wavefrontsize64",)).data)
+    flags = () if gfx9 else (f"{size}wavefrontsize64",)
+    return load(assemble(text, target=target, flags=flags).data)
 
 
 def loads(pointers: int, target: str) -> str:
     """Loads of the pointer arguments, and the wait for them."""
-    lines = [f"  s_load_b64 s[{4 + 2 * i}:{5 + 2 * i}], s[0:1], {8 * i:#x}" for i in range(pointers)]
+    name = "s_load_dwordx2" if target.startswith("gfx9") else "s_load_b64"
+    lines = [f"  {name} s[{4 + 2 * i}:{5 + 2 * i}], s[0:1], {8 * i:#x}" for i in range(pointers)]
     wait = "s_wait_kmcnt 0x0" if target.startswith("gfx12") else "s_waitcnt lgkmcnt(0)"
     return "\n".join([*lines, f"  {wait}"])

@@ -8,8 +8,9 @@ loads return in any order. Image operations, of which the emulator executes none
 own on RDNA4. Its global_inv counts as a load, in order with the loads.
 
 A FLAT operation counts as LDS and as a vector load (or store), and is done when both say so. LLVM
-takes it as in order with both queues from gfx10 on (hasFlatLgkmVMemCountInOrder); older guides
-say that only a wait for 0 is safe. We follow LLVM: its code is what runs on the cards.
+takes it as in order with both queues from gfx10 on (hasFlatLgkmVMemCountInOrder); before, only a wait
+for 0 is safe (`Counting.flat_in_order`). We follow LLVM: its code is what runs on the cards. Stores of
+GFX9 count with the loads, and so do its loads that go directly to LDS, and buffer_wbl2.
 
 From "at most N are outstanding" follows: an operation of an in-order kind is done when N or more
 of its kind were issued after it; a scalar load is done only when N is 0.
@@ -30,6 +31,8 @@ stalls until there is room."""
 
 _UNCOUNTED = (Kind.BUFFER | Kind.CACHE, Kind.SMEM | Kind.CACHE, Kind.LDS | Kind.HINT)
 _INVALIDATE = "global_inv"
+_WRITE_BACK = "buffer_wbl2"
+"""Cache control that counts as a load and as a store."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def operation(inst: Inst, counting: Counting, *, lds: bool = True) -> Operation 
         counting: the counters of its instruction set.
         lds: the workgroup has LDS. Without it a FLAT operation is one to memory.
     """
-    if inst.kind in _UNCOUNTED:
+    if inst.kind in _UNCOUNTED and inst.name != _WRITE_BACK:
         return None
     targets = frozenset(writes(inst))
     memory = counting.loads if targets or inst.name == _INVALIDATE else counting.stores
@@ -94,7 +97,8 @@ def operation(inst: Inst, counting: Counting, *, lds: bool = True) -> Operation 
         case "DS":
             return Operation(inst, (counting.lds,), True, targets)
         case "FLAT":
-            return Operation(inst, (counting.lds, memory) if lds else (memory,), True, targets)
+            counters = (counting.lds, memory) if lds else (memory,)
+            return Operation(inst, counters, counting.flat_in_order or not lds, targets)
         case "GLOBAL" | "SCRATCH" | "MUBUF" | "MTBUF":
             return Operation(inst, (memory,), True, targets)
     return None

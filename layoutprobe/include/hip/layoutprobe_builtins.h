@@ -36,8 +36,12 @@ LAYOUTPROBE_COORDINATES(gridDim, layoutprobe_block_count(0), layoutprobe_block_c
                         layoutprobe_block_count(2))
 #undef LAYOUTPROBE_COORDINATES
 
-// These headers are for wave32: the lane functions rest on it.
+// These headers are for wave32 of RDNA and wave64 of CDNA: the lane functions rest on it.
+#if defined(__GFX9__)
+static constexpr __device__ int warpSize = 64;
+#else
 static constexpr __device__ int warpSize = 32;
+#endif
 
 #define hipThreadIdx_x (threadIdx.x)
 #define hipThreadIdx_y (threadIdx.y)

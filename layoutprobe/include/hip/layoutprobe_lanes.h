@@ -1,8 +1,12 @@
-// Shuffles and votes among the 32 lanes of a wave.
+// Shuffles and votes among the lanes of a wave: `warpSize` of them.
 #pragma once
 #include <hip/layoutprobe_builtins.h>
 
+#if defined(__GFX9__)
+LAYOUTPROBE_DEVICE unsigned __lane_id() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u)); }
+#else
 LAYOUTPROBE_DEVICE unsigned __lane_id() { return __builtin_amdgcn_mbcnt_lo(~0u, 0u); }
+#endif
 
 // The value of lane `from`, of any type of 1, 2, 4 or 8 bytes and more in whole dwords. The dwords go
 // through the LDS crossbar one by one; no LDS is used.
@@ -58,10 +62,16 @@ LAYOUTPROBE_DEVICE T __shfl_xor_sync(unsigned long long, T value, int mask, int 
   return __shfl_xor(value, mask, width);
 }
 
+#if defined(__GFX9__)
+LAYOUTPROBE_DEVICE unsigned long long __ballot(int predicate) {
+  return __builtin_amdgcn_ballot_w64(predicate != 0);
+}
+#else
 LAYOUTPROBE_DEVICE unsigned long long __ballot(int predicate) {
   return __builtin_amdgcn_ballot_w32(predicate != 0);
 }
-LAYOUTPROBE_DEVICE unsigned long long __activemask() { return __builtin_amdgcn_ballot_w32(true); }
+#endif
+LAYOUTPROBE_DEVICE unsigned long long __activemask() { return __ballot(true); }
 LAYOUTPROBE_DEVICE int __any(int predicate) { return __ballot(predicate) != 0; }
 LAYOUTPROBE_DEVICE int __all(int predicate) { return __ballot(!predicate) == 0; }
 LAYOUTPROBE_DEVICE unsigned long long __ballot_sync(unsigned long long mask, int predicate) {
