@@ -19,7 +19,7 @@ from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.report.finding import Rule
 from layoutprobe.solver.rules import RULES as PROBE_RULES
 
-CHECKS: tuple[Check, ...] = (
+CHECKS: list[Check] = [
     operand_provenance.CHECK,
     epilogue.CHECK,
     numerics.CHECK,
@@ -30,12 +30,24 @@ CHECKS: tuple[Check, ...] = (
     memory.CHECK,
     bank_conflicts.CHECK,
     resources.CHECK,
-)
+]
 
-RULES: tuple[Rule, ...] = tuple(
+RULES: list[Rule] = list(
     {rule.id: rule for rules in (*(check.rules for check in CHECKS), PROBE_RULES) for rule in rules}.values()
 )
 """Every rule that a finding can name: those of the checks, then those of `dump` and its like."""
+
+
+def register(check: Check) -> None:
+    """Add a check, behind the others, and its rules.
+
+    Raises:
+        UsageError: there is a check of that name.
+    """
+    if check.name in check_names():
+        raise UsageError(f"there are two checks named {check.name[:40]!r}")
+    CHECKS.append(check)
+    RULES.extend(check.rules)
 
 
 def check_names() -> tuple[str, ...]:

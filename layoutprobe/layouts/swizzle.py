@@ -185,3 +185,8 @@ class XorVector(_RowMajor):
 
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in (Plain(), Padded(), Xor(), XorVector())}
 """Every scheme, in the order of its device_define."""
+
+
+def register(scheme: Scheme) -> None:
+    """Add a scheme. Probes must know its `device_define`; see probes/lds/lds_schemes.h."""
+    SCHEMES[scheme.name] = scheme
