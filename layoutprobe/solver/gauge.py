@@ -17,7 +17,7 @@ from layoutprobe.layouts.instruction import AxisGauge, Gauge
 from layoutprobe.solver.hotsets import PLACES, Meetings
 from layoutprobe.solver.lines import Names, Shape
 
-Ints = NDArray[np.int64]
+Ints = NDArray[np.signedinteger]
 Renaming = Callable[[Ints], Ints]
 """Lines -> the lines whose names they take."""
 
@@ -36,7 +36,7 @@ def gauge_of(met: Meetings, names: Names, shape: Shape, block: int = 0) -> Gauge
     """
     sparse = len(met.partners) > 1
     table = _table(met, names, shape, sparse)
-    seen = _meetings(table, sparse)
+    seen = _partners(table, sparse)
     axes = {}
     for number, (axis, lines) in enumerate(zip("MNK", (shape.m, shape.n, shape.k), strict=True)):
         # Blocks of rows share their rows with no other block: rows are one set of names.
@@ -110,27 +110,34 @@ def _hidden(table: Table, seen: Ints, axis: int, rename: Renaming, sparse: bool)
     m, n, _ = b_at.shape
     if axis < 2:
         order = rename(np.arange((m, n)[axis]))
-        renamed = tuple(np.take(x, order, axis=axis) for x in (a_at, b_at, d_at))
+        a_at, b_at, d_at = (np.take(x, order, axis=axis) for x in (a_at, b_at, d_at))
     else:
         to = rename(np.arange(b_at.shape[2]))
         # Compressed A has no k of its own: its columns move with their groups.
         kept = np.arange(a_at.shape[2])
         of_a = 2 * (to[4 * (kept // 2)] // 4) + kept % 2 if sparse else to
-        renamed = (np.take(a_at, of_a, axis=2), np.take(b_at, to, axis=2), d_at)
-    return np.array_equal(seen, _meetings((renamed[0], renamed[1], renamed[2]), sparse))
+        a_at, b_at = np.take(a_at, of_a, axis=2), np.take(b_at, to, axis=2)
+    # A renaming predicts as many meetings as were seen, each once: so it is enough that it predicts no other.
+    terms = _terms((a_at, b_at, d_at), sparse)
+    return all(bool((seen[setting, d, a] == b).all()) for setting, (a, b, d) in enumerate(terms))
 
 
-def _meetings(table: Table, sparse: bool) -> Ints:
-    """All meetings that the names predict, sorted, each setting of the index after the other."""
+def _partners(table: Table, sparse: bool) -> Ints:
+    """Slot of B that meets a slot of A in a slot of D: [setting, slot of D, slot of A]; -1 for none."""
+    terms = _terms(table, sparse)
+    found = np.full((len(terms), int(table[2].max()) + 1, int(table[0].max()) + 1), -1, np.int32)
+    for setting, (a, b, d) in enumerate(terms):
+        found[setting, d, a] = b
+    return found
+
+
+def _terms(table: Table, sparse: bool) -> list[tuple[Ints, Ints, Ints]]:
+    """Slots of A, B and D that meet by their names, for each setting of the index."""
     a_at, b_at, d_at = table
-    d = np.broadcast_to(d_at[..., None], a_at.shape)
     kept = np.arange(a_at.shape[2])
-    partners = [kept]
+    chosen = [kept]
     if sparse:
-        partners = [4 * (kept // 2) + np.array(PLACES)[kept % 2, s] for s in range(len(PLACES[0]))]
-    n_a, n_b, n_d = (int(at.max()) + 1 for at in table)
-    met = []
-    for setting, k in enumerate(partners):
-        a = (a_at + setting * n_a)[d >= 0]
-        met.append(np.sort((a * n_b + b_at[..., k][d >= 0]) * n_d + d[d >= 0]))
-    return np.concatenate(met)
+        chosen = [4 * (kept // 2) + np.array(PLACES)[kept % 2, s] for s in range(len(PLACES[0]))]
+    there = d_at >= 0
+    d = np.broadcast_to(d_at[there][:, None], (int(there.sum()), kept.size))
+    return [(a_at[there], b_at[there][:, k], d) for k in chosen]
