@@ -11,7 +11,7 @@ import msgpack
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.isa.inst import Inst, Operand
 
-_FORMAT = "isa/5"
+_FORMAT = "isa/6"
 """Changes whenever the meaning of a stored row does."""
 
 

@@ -128,6 +128,19 @@ def test_vectors_are_added(target: str) -> None:
 
 
 @both
+@pytest.mark.parametrize("preloaded", [2, 7])
+def test_preloaded_arguments_are_loaded_by_the_code_at_the_entry(target: str, preloaded: int) -> None:
+    """The entry is a prologue for firmware that does not preload; ids lie behind all user SGPRs."""
+    flags = ("-mllvm", f"-amdgpu-kernarg-preload-count={preloaded}")
+    code = load(compile_hip(KERNELS, target=target, flags=flags).data)
+    assert code.kernels["add"].descriptor.kernarg_preload
+    rng = np.random.default_rng(7)
+    a, b = (rng.random(1000, np.float32) for _ in range(2))
+    out = run(code, "add", (4, 1, 1), (256, 1, 1), a, b, np.zeros(1000, np.float32), np.int32(1000))[2]
+    np.testing.assert_array_equal(out, a + b)
+
+
+@both
 def test_a_matrix_is_transposed_through_lds(target: str) -> None:
     """Three workgroup ids and a two-dimensional work-item id are where the kernel looks for them."""
     x = np.random.default_rng(3).integers(0, 1 << 32, (2, 75, 41), np.uint32)

@@ -29,7 +29,7 @@ WAITCNT: dict[str, dict[str, Pieces]] = {
 """Lowest bit and width of the parts of a counter's field, lowest part first."""
 
 
-def waitcnt(inst: AsmInst, fields: dict[str, Pieces]) -> int:
+def waitcnt(inst: AsmInst, fields: dict[str, Pieces] = WAITCNT["gfx11"]) -> int:
     """SIMM16 of an s_waitcnt: a counter that is not named is not waited for, its field is all ones."""
     word = 0
     for name, pieces in fields.items():
