@@ -65,6 +65,19 @@ def test_scan_within_rows() -> None:
     assert np.array_equal(got.reshape(4, 16), np.cumsum(x.reshape(4, 16), axis=1, dtype=np.uint32))
 
 
+@pytest.mark.parametrize("build", ["gfx942", "gfx950"], indirect=True)
+def test_scan_and_shifts_of_a_whole_wave() -> None:
+    x = words(7, 64)
+    assert np.array_equal(
+        run("dpp", "dpp_scan_wave", x, fresh(64), block=(64,))[1], np.cumsum(x, dtype=np.uint32)
+    )
+    down, up, right, left = run("dpp", "dpp_shift_wave", x, fresh((4, 64)), block=(64,))[1]
+    assert np.array_equal(down, [7, *x[:-1]])
+    assert np.array_equal(up, [*x[1:], 9])
+    assert np.array_equal(right, np.roll(x, 1))
+    assert np.array_equal(left, np.roll(x, -1))
+
+
 @EVERYWHERE
 def test_reduction_within_rows() -> None:
     x = (np.random.default_rng(8).integers(-64, 64, 64) / 8).astype(np.float32)

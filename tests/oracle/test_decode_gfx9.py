@@ -26,7 +26,7 @@ from oracle.test_decode import MUTANTS, Mutant, modifier_dropped, on_source
 TARGETS = ("gfx942", "gfx950")
 OWN = sorted((Path(__file__).parent / "corpus_gfx9").glob("*.hip"))
 MATRIX_OF_GFX11 = {"attention", "gemm_f16", "gemm_i8", "wmma_types"}
-OF_GFX10 = {"dpp", "half_packed", "lane_ops"}
+OF_GFX10 = {"half_packed", "lane_ops"}
 NOT_READ = "tbuffer_"
 """Typed buffer instructions, which no compiler of kernels writes: refused, see `isa.decode`."""
 SPELLED_ALONE = ("s_atc_probe", "s_dcache_discard", "s_set_gpr_idx_on", "s_setreg_imm32_b32")

@@ -8,6 +8,7 @@ typedef unsigned long long u64;
 typedef unsigned short u16;
 typedef unsigned char u8;
 #define DPP(old, x, ctrl, rm, bm, bc) __builtin_amdgcn_update_dpp(old, x, ctrl, rm, bm, bc)
+#ifndef __GFX9__
 KERNEL dpp_patterns(const int *a, int *out) {
   u32 t = TID;
   int x = a[t];
@@ -26,14 +27,22 @@ KERNEL dpp_patterns(const int *a, int *out) {
   o[11] = x + DPP(0, x, 0xb1, 0xf, 0xf, true);
   o[12] = x ^ DPP(0, x, 0x4e, 0xf, 0xf, true);
 }
+#endif
 KERNEL dpp_reduce_f32(const float *a, float *out) {
   u32 t = TID;
   float x = a[t];
 #define STEP(ctrl) x += __builtin_bit_cast(float, DPP(0, __builtin_bit_cast(int, x), ctrl, 0xf, 0xf, true))
+#ifdef __GFX9__ // row_ror for row_xmask
+  STEP(0x121);
+  STEP(0x122);
+  STEP(0x124);
+  STEP(0x128);
+#else
   STEP(0x161);
   STEP(0x162);
   STEP(0x164);
   STEP(0x168);
+#endif
   float m = x;
 #define MSTEP(ctrl) m = __builtin_fmaxf(m, __builtin_bit_cast(float, DPP(0, __builtin_bit_cast(int, m), ctrl, 0xf, 0xf, true)))
   MSTEP(0x121);
@@ -52,6 +61,27 @@ KERNEL dpp_scan_u32(const u32 *a, u32 *out) {
   SCAN(0x118);
   out[t] = x;
 }
+#ifdef __GFX9__
+// A scan over the wave: within rows, then the last lane of a row, or of a half, to what comes behind it.
+KERNEL dpp_scan_wave(const u32 *a, u32 *out) {
+  u32 t = TID;
+  u32 x = a[t];
+  SCAN(0x111);
+  SCAN(0x112);
+  SCAN(0x114);
+  SCAN(0x118);
+  x += (u32)DPP(0, (int)x, 0x142, 0xa, 0xf, false);
+  x += (u32)DPP(0, (int)x, 0x143, 0xc, 0xf, false);
+  out[t] = x;
+}
+KERNEL dpp_shift_wave(const u32 *a, u32 *out) {
+  u32 t = TID;
+  out[t] = DPP(7, (int)a[t], 0x138, 0xf, 0xf, false);      // wave_shr:1
+  out[64 + t] = DPP(9, (int)a[t], 0x130, 0xf, 0xf, false); // wave_shl:1
+  out[128 + t] = DPP(0, (int)a[t], 0x13c, 0xf, 0xf, true); // wave_ror:1
+  out[192 + t] = DPP(0, (int)a[t], 0x134, 0xf, 0xf, true); // wave_rol:1
+}
+#else
 KERNEL dpp_compare(const int *a, int *out) {
   u32 t = TID;
   int x = a[t];
@@ -64,3 +94,4 @@ KERNEL dpp8(const u32 *a, u32 *out) {
   u32 t = TID;
   out[t] = __builtin_amdgcn_mov_dpp8(a[t], 0x53977u) + __builtin_amdgcn_mov_dpp8(a[t], 0xfac688u);
 }
+#endif
