@@ -166,7 +166,7 @@ def test_votes_are_of_64_lanes(target: str) -> None:
     out = run(compiled(target), "votes", (4, 1, 1), (64, 1, 1), x, np.zeros((4, 64), np.uint64))[1]
     lanes = np.arange(64, dtype=np.uint64)
     ballots = ((x > 0) * (np.uint64(1) << lanes)).sum(axis=1, dtype=np.uint64)[:, None]
-    every = (x < 9).all(axis=1)[:, None].astype(np.uint64)
+    every = np.all(x < 9, axis=1, keepdims=True).astype(np.uint64)
     assert set(every.ravel()) == {0, 1}
     np.testing.assert_array_equal(out, ballots ^ every << lanes)
 

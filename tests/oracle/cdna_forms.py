@@ -220,8 +220,10 @@ def _short(name: str, operands: list[str]) -> Iterator[str]:
                 yield f"{name}_dpp {', '.join(changed)} {_DPP[1]}"
 
 
-_BYTE_OF_RESULT = ("v_cvt_sr_fp8", "v_cvt_sr_bf8", "v_cvt_scalef32_sr_fp8", "v_cvt_scalef32_sr_bf8")
-_BYTE_OF_RESULT += ("v_cvt_scalef32_pk_fp4_f16", "v_cvt_scalef32_pk_fp4_bf16")
+_BYTE_OF_RESULT = (
+    *("v_cvt_sr_fp8", "v_cvt_sr_bf8", "v_cvt_scalef32_sr_fp8", "v_cvt_scalef32_sr_bf8"),
+    *("v_cvt_scalef32_pk_fp4_f16", "v_cvt_scalef32_pk_fp4_bf16"),
+)
 """Of their op_sel, bits 2 and 3 choose a byte of the destination."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,7 +95,7 @@ def shown(inst: Inst) -> Fields:
         )
         table = parts[0] | parts[1] << 3 | mods.pop("omod", 0) << 6
         mods |= {"bitop3": table} if table else {}
-    plain = {"hi": False} | ({"neg": False, "abs": False} if table else {})
+    plain: dict[str, Any] = {"hi": False} | ({"neg": False, "abs": False} if table else {})
     dst, src = (tuple(replace(o, **plain) for o in operands) for operands in (inst.dst, inst.src))
     return from_inst(replace(inst, dst=dst, src=src, mods=mods))
 
@@ -259,8 +260,10 @@ FAULTS: dict[str, Mutant] = {
     ),
     **{f"{name} dropped": modifier_dropped(name) for name in ("cbsz", "blgp", "sc0", "src0_sel", "dpp_ctrl")},
 }
-SHARED = ("sources swapped", "destination one on", "destination too wide", "negation dropped", "literal")
-SHARED += ("constant", "SGPR", "mnemonic", "branch target", "offset dropped", "offset1 dropped")
+SHARED = (
+    *("sources swapped", "destination one on", "destination too wide", "negation dropped", "literal"),
+    *("constant", "SGPR", "mnemonic", "branch target", "offset dropped", "offset1 dropped"),
+)
 
 
 @pytest.mark.parametrize("name", [*FAULTS, *SHARED])
