@@ -47,7 +47,6 @@ def test_every_verdict_is_among_them() -> None:
         "confirmed",
         "equal modulo gauge",
         "refuted",
-        "cannot decide",
     }
 
 
