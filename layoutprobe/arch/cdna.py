@@ -87,10 +87,12 @@ def _isa(
     generic: tuple[str, ...],
     absent: frozenset[str],
     matrix: Mapping[str, MatrixForm],
+    *,
+    fnuz: bool,
 ) -> Isa:
     return Isa(
         title=title,
-        encodings=gfx9.encodings(absent),
+        encodings=gfx9.encodings(absent, fnuz=fnuz),
         prefixes=(prefix,),
         generic=generic,
         counting=gfx9.COUNTING,
@@ -100,8 +102,8 @@ def _isa(
     )
 
 
-CDNA3 = _isa("CDNA3", "gfx94", ("gfx9-4-generic",), gfx9.ABSENT_942, mfma.CDNA3)
-CDNA4 = _isa("CDNA4", "gfx95", (), gfx9.ABSENT_950, mfma.CDNA4)
+CDNA3 = _isa("CDNA3", "gfx94", ("gfx9-4-generic",), gfx9.ABSENT_942, mfma.CDNA3, fnuz=True)
+CDNA4 = _isa("CDNA4", "gfx95", (), gfx9.ABSENT_950, mfma.CDNA4, fnuz=False)
 
 
 def _target(

@@ -26,7 +26,7 @@ _CLEARED = frozenset(
 """LLVM 22, GCNSubtarget::zeroesHigh16BitsOfDest, by the names of GFX9; AMD's documents do not say."""
 
 
-def encodings(absent: frozenset[str]) -> Encodings:
+def encodings(absent: frozenset[str], *, fnuz: bool) -> Encodings:
     """Of a target that lacks these mnemonics of the decoder's table, which is that of CDNA4 and more."""
     return Encodings(
         table="cdna",
@@ -52,6 +52,7 @@ def encodings(absent: frozenset[str]) -> Encodings:
         paired=("VOP3PX2", 0xD3AC),
         both_masks=True,
         widths=_XF32,
+        fnuz=fnuz,
         cleared=_CLEARED,
         absent=absent,
         renamed=RENAMED,

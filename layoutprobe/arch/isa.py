@@ -39,6 +39,7 @@ class Encodings:
             one begins with; the package looks at the second part alone.
         both_masks: v_cmpx writes the mask in its destination as well as EXEC.
         widths: mnemonic -> field -> bits, where the package's operand table has none.
+        fnuz: conversions of 8-bit floats mean FNUZ's and not OCP's.
         cleared: 16-bit results of these mnemonics clear the upper half of their register; others keep it.
         absent: mnemonics that the package's table has and the target has not.
         renamed: mnemonic of the package's table -> as assemblers spell it.
@@ -61,6 +62,7 @@ class Encodings:
     paired: tuple[str, int] | None = None
     both_masks: bool = False
     widths: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    fnuz: bool = False
     cleared: frozenset[str] = frozenset()
     absent: frozenset[str] = frozenset()
     renamed: Mapping[str, str] = field(default_factory=dict)

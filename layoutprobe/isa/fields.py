@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ _ACC_FILE = ("OPR_ACCVGPR", "OPR_SRC_ACCVGPR")
 _VECTOR = ("VOP1", "VOP2", "VOP3", "VOP3P")
 _SDWA = ("dst_sel", "dst_unused", "src0_sel", "src1_sel", "src0_sext", "src1_sext")
 _NUMBERS = ("OPR_SIMM4", "OPR_SIMM8")
+_SMALL_FLOATS = re.compile("v_cvt_.*(fp8|bf8)")
 _SCALAR_FILE = ("OPR_SREG", "OPR_SREG_NOVCC", "OPR_SDST")
 
 
@@ -120,6 +122,8 @@ class Fields:
     def inst(self, dst: tuple[Operand, ...], src: tuple[Operand, ...], **mods: int) -> Inst:
         """The instruction with these operands, and with those modifiers that are not 0."""
         kept = {key: value for key, value in mods.items() if value}
+        if self.rules.fnuz and _SMALL_FLOATS.search(self.name):
+            kept["fnuz"] = 1
         return Inst(self.pc, self.raw.size(), self.name, self.encoding, dst, src, kept | self.dpp())
 
     def dpp(self) -> dict[str, int]:

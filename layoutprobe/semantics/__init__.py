@@ -20,6 +20,7 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     renamed_ops,
     salu,
     salu_float,
+    scaled_ops,
     vopd,
     wmma,
 )

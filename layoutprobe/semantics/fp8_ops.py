@@ -1,8 +1,9 @@
-"""Conversions between f32 and the 8-bit floats of OCP, and their dot products. Source: RDNA4 ISA guide.
+"""Conversions between f32 and 8-bit floats, and their dot products. Sources: RDNA4 and CDNA3 ISA guides.
 
-fp8 is E4M3 (no infinities), bf8 is E5M2. Overflow gives NaN in fp8 and infinity in bf8, as with
-FP16_OVFL = 0, the default of the mode register. The stochastic conversions (V_CVT_SR) are left out:
-AMD's text adds the random bits and then rounds to nearest, and no card was asked whether that is so.
+fp8 is E4M3 (no infinities), bf8 is E5M2; OCP's, or FNUZ's where the decoder says so. Overflow gives NaN in fp8
+and in FNUZ, infinity in OCP's bf8, as with FP16_OVFL = 0, the default of the mode register. The stochastic
+conversions (V_CVT_SR) are left out: AMD's text adds the random bits and then rounds to nearest, and no card was
+asked whether that is so.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
 from layoutprobe.semantics.definedness import reading
 from layoutprobe.semantics.op import Compute, Op
-from layoutprobe.semantics.registry import Executor, register_binder
+from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_binder
 from layoutprobe.semantics.valu import bind_valu, vop
 from layoutprobe.semantics.wmma_general import numbers_of
 
@@ -31,30 +32,56 @@ def _decoder(name: str) -> Decode:
 
 
 def encoded(name: str, value: Array) -> Array:
-    """f32 to bits (uint32); a NaN keeps its sign."""
+    """f32 to bits (uint32); a NaN keeps its sign. FNUZ has one zero and one NaN, both without sign."""
     sign = np.where(np.signbit(value), np.uint32(0x80), np.uint32(0))
-    return element_type(name).encode(np.abs(value)).astype(np.uint32) | sign
+    code = element_type(name).encode(np.abs(value)).astype(np.uint32)
+    return np.where(code & np.uint32(0x7F) == 0, code, code | sign) if name.endswith(_FNUZ) else code | sign
 
 
 FORMATS = ("fp8", "bf8")
+_FNUZ = "_fnuz"
+
+
+def _type(name: str, inst: Inst) -> str:
+    """The element type that a conversion means."""
+    return name + _FNUZ if inst.mods.get("fnuz") else name
+
+
+def _without_sdwa(inst: Inst, low: int) -> tuple[Inst, int | None]:
+    """The instruction without SDWA, and which byte or half SDWA selects, counted from code `low`, or None.
+
+    What CDNA selects with SDWA, RDNA4 does with OPSEL. Other selections read the first (CDNA3 ISA guide).
+    """
+    if "src0_sel" not in inst.mods:
+        return inst, None
+    if inst.mods["dst_sel"] != _DWORD or inst.mods["src0_sext"]:
+        raise UnsupportedFormError(f"{inst.name} with this SDWA")
+    place = inst.mods["src0_sel"] - low
+    kept = {k: v for k, v in inst.mods.items() if k in ("clamp", "omod", "fnuz")}
+    return replace(inst, mods=kept), place if 0 <= place < (2 if low else 4) else 0
+
+
+_DWORD, _WORD_0 = 6, 4
 
 _BYTE = (0, 2, 1, 3)
 """OPSEL[1:0] -> byte: the bits are reversed (RDNA4 ISA guide, V_CVT_F32_FP8)."""
 
 
 def _bind_single(name: str, inst: Inst) -> Executor:
-    shift = np.uint32(8 * _BYTE[inst.mods.get("opsel", 0) & 3])
-    op = Op(inst.name, ("f32",), ("u32",), lambda a: numbers_of(name, (a >> shift) & np.uint32(0xFF)),
+    kind, (inst, byte) = _type(name, inst), _without_sdwa(inst, 0)
+    shift = np.uint32(8 * (_BYTE[inst.mods.get("opsel", 0) & 3] if byte is None else byte))
+    op = Op(inst.name, ("f32",), ("u32",), lambda a: numbers_of(kind, (a >> shift) & np.uint32(0xFF)),
             reading(0xFF << int(shift)))  # fmt: skip
     return bind_valu(op, replace(inst, src=(_word(inst, 0),)))
 
 
 def _bind_pair(name: str, inst: Inst) -> Executor:
     """Two bytes of one half to two registers."""
-    shift = np.uint32(16 * (inst.mods.get("opsel", 0) & 1))
+    kind, (inst, half) = _type(name, inst), _without_sdwa(inst, _WORD_0)
+    shift = np.uint32(16 * (inst.mods.get("opsel", 0) & 1 if half is None else half))
 
     def compute(a: Array) -> Array:
-        both = [numbers_of(name, (a >> (shift + np.uint32(at))) & np.uint32(0xFF)) for at in (0, 8)]
+        both = [numbers_of(kind, (a >> (shift + np.uint32(at))) & np.uint32(0xFF)) for at in (0, 8)]
         low, high = (np.ascontiguousarray(f, np.float32).view(np.uint32).astype(np.uint64) for f in both)
         return low | high << np.uint64(32)
 
@@ -70,8 +97,9 @@ def _word(inst: Inst, source: int) -> Operand:
 def _bind_encode_pair(name: str, inst: Inst) -> Executor:
     """Two f32 to one half of the destination, which keeps the other."""
     target = replace(inst.dst[0], bits=16, regs=1, hi=bool(inst.mods.get("opsel", 0) & 8))
+    kind = _type(name, inst)
     op = Op(inst.name, ("u16",), ("f32", "f32"),
-            lambda a, b: (encoded(name, a) | encoded(name, b) << np.uint32(8)).astype(np.uint16))  # fmt: skip
+            lambda a, b: (encoded(kind, a) | encoded(kind, b) << np.uint32(8)).astype(np.uint16))  # fmt: skip
     return bind_valu(op, replace(inst, dst=(target,)))
 
 

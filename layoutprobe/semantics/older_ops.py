@@ -13,6 +13,7 @@ import numpy as np
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.registers import Array
+from layoutprobe.numbers import element_type
 from layoutprobe.semantics import compare_ops, division, float_ops, floats, packed_ops  # noqa: F401  (renamed here)
 from layoutprobe.semantics.definedness import transport, union, upward
 from layoutprobe.semantics.op import Compute, Op
@@ -87,6 +88,16 @@ vop("v_subrev_u16", "u16", "u16 u16", lambda a, b: b - a, OPS["v_sub_nc_u16"].ru
     saturate=lambda a, b: np.clip(b.astype(np.int64) - a, 0, 0xFFFF))  # fmt: skip
 
 vop("v_prng_b32", "u32", "u32", lambda a: (a << U(1)) ^ np.where(a >> U(31), U(197), U(0)))
+
+# Conversions of CDNA4, rounded to nearest even.
+
+_BF16 = element_type("bf16")
+vop("v_cvt_f32_bf16", "f32", "b16", lambda a: (a.astype(U) << U(16)).view(np.float32))
+vop("v_cvt_pk_bf16_f32", "u32", "f32 f32",
+    lambda a, b: _BF16.encode(a).astype(U) | _BF16.encode(b).astype(U) << U(16))  # fmt: skip
+vop("v_cvt_pk_f16_f32", "u32", "f32 f32",
+    lambda a, b: a.astype(np.float16).view(np.uint16).astype(U)
+    | b.astype(np.float16).view(np.uint16).astype(U) << U(16))  # fmt: skip
 
 # Packed pairs of 32 bits. op_sel and op_sel_hi choose the dword that feeds the low and the high result.
 

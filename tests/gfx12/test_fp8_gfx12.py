@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from fractions import Fraction
 from itertools import pairwise
-from math import inf, isnan, nan
+from math import inf, nan
 
 import numpy as np
 import pytest
 from emulator.lab import Array, fresh, launch, outputs, undefined
 from scaffold import scaffolded
+from small_floats import nearest, number
 
 LANES = 256
-FORMATS = {"fp8": (4, 3, 7), "bf8": (5, 2, 15)}
-"""Bits of the exponent, of the fraction, and the bias (OCP 8-bit floating point specification)."""
-
-
-def number(name: str, code: int) -> float:
-    """What a code stands for."""
-    exponents, fractions, bias = FORMATS[name]
-    exponent, fraction = code >> fractions & (1 << exponents) - 1, code & (1 << fractions) - 1
-    sign = -1 if code >> 7 else 1
-    if name == "bf8" and exponent == 31:
-        return sign * inf if fraction == 0 else nan
-    if name == "fp8" and code & 127 == 127:
-        return nan
-    if exponent == 0:
-        return float(sign * Fraction(fraction, 1 << fractions) * Fraction(2) ** (1 - bias))
-    return float(sign * (1 + Fraction(fraction, 1 << fractions)) * Fraction(2) ** (exponent - bias))
-
-
-def nearest(name: str, value: float) -> int:
-    """The code of the nearest number, of two equally near ones the even code."""
-    sign = 0x80 if np.signbit(value) else 0
-    if isnan(value):
-        return sign | 127
-    size = abs(value)
-    finite = [c for c in range(128) if abs(number(name, c)) < inf]
-    at = bisect_left([number(name, c) for c in finite], size)
-    if at == len(finite):  # beyond the largest: half a step further it would round away from it
-        step = number(name, finite[-1]) - number(name, finite[-2])
-        return sign | (finite[-1] if size < number(name, finite[-1]) + step / 2 else finite[-1] + 1)
-    if at == 0 or number(name, finite[at]) == size:
-        return sign | at
-    low, high = Fraction(size) - Fraction(number(name, at - 1)), Fraction(number(name, at)) - Fraction(size)
-    return sign | (at - 1 if low < high or (low == high and at % 2) else at)
+FORMATS = ("fp8", "bf8")
 
 
 def run(body: str, *inputs: Array, results: int = 1) -> list[Array]:

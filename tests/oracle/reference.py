@@ -119,8 +119,8 @@ def _destination(inst: Inst, operand: Operand, result: Result) -> int:
 
 def agrees(inst: Inst, fmt: str, promise: acc.Accuracy, expected: int, observed: int) -> bool:
     """Whether observed bits of a result of that format keep what the oracle promises."""
-    if fmt == "PK2_F16":
-        exact = acc.Accuracy(sf.F16)
+    if fmt in ("PK2_F16", "PK2_BF16"):
+        exact = acc.Accuracy(sf.F16 if fmt == "PK2_F16" else sf.BF16)
         return all(acc.agrees(exact, expected >> at & 0xFFFF, observed >> at & 0xFFFF) for at in (0, 16))
     if fmt not in FORMATS or (inst.name in current().clears and observed >> bits_of(fmt)):
         return expected == observed

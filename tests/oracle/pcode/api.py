@@ -197,6 +197,7 @@ def _constant_table(ieee: bool) -> dict[str, Binding]:
         "UNDERFLOW_F64": Value("F", 64, 0),
         "OVERFLOW_F64": Value("F", 64, f64.inf),
         "ROUND_MODE": Value("U", 32, 0),
+        "ROUND_NEAREST_EVEN": Value("U", 32, 0),
         "ROUND_TOWARD_ZERO": Value("U", 32, 3),
         "WAVE32": boolean(True),
         "WAVE64": boolean(False),
