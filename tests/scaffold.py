@@ -31,6 +31,7 @@ k:
   .amdhsa_system_sgpr_workgroup_id_y 1
   .amdhsa_system_sgpr_workgroup_id_z 1
   .amdhsa_system_vgpr_workitem_id 0
+  .amdhsa_float_denorm_mode_32 3
   .amdhsa_next_free_vgpr {vgprs}
   .amdhsa_next_free_sgpr 100
   {own}
