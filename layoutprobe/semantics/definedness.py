@@ -153,13 +153,3 @@ def bit_insert(values: Sequence[Array], shadows: Sequence[Array], widths: Sequen
     """bfi: source 0 chooses, bit by bit, between sources 1 and 2."""
     mask, sm = values[0], shadows[0]
     return [sm | (mask & shadows[1]) | (~mask & shadows[2])]
-
-
-def per_half(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
-    """Packed 16-bit operations without crossing halves (op_sel is handled by the reader)."""
-    bits = shadows[0]
-    for shadow in shadows[1:]:
-        bits = bits | shadow
-    low = np.where(bits & np.uint32(0xFFFF), np.uint32(0xFFFF), np.uint32(0))
-    high = np.where(bits & np.uint32(0xFFFF0000), np.uint32(0xFFFF0000), np.uint32(0))
-    return [low | high]
