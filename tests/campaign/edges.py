@@ -7,6 +7,7 @@ from campaign.planting import Edit
 
 PROVENANCE = "operand-provenance"
 EPILOGUE = "epilogue"
+RACES = "races"
 MEMORY = "memory"
 NUMERICS = "numerics"
 
@@ -291,6 +292,7 @@ GRID = (
         (Edit("return {side + (id - core - right) / tiles_n,", "return {(id - core - right) / tiles_n,"),),
         EPILOGUE,
         ("more than once",),
+        also=(RACES,),
         sizes=((384, 64, 16),),
     ),
     Fault(
@@ -322,6 +324,7 @@ GRID = (
         (Edit("block_n = blockIdx.x * BLOCK_N", "block_n = blockIdx.x * 48"),),
         EPILOGUE,
         ("more than once",),
+        also=(RACES,),
         sizes=BLOCKS,
     ),
     Fault(

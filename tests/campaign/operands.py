@@ -185,13 +185,14 @@ HALF_WAVES = (
         also=(SWIZZLE,),
     ),
     Fault(
-        "quad: the upper half-wave holds the chunks along k in the other order",
+        "quad: the upper half-wave holds the chunks of A along k in the other order, and those of B not",
         "half-wave",
         "quad",
         (
-            helper(
-                "return __builtin_shufflevector(chunks[0], chunks[1], 0,",
-                "return __builtin_shufflevector(chunks[lane_id() / WMMA], chunks[1 - lane_id() / WMMA], 0,",
+            Edit(
+                "a[i] = load_fragment(a_lds, STRIDE, warp_m + i * WMMA);",
+                "a[i] = load_fragment(a_lds, STRIDE, warp_m + i * WMMA), a[i] = lane_id() < WMMA ? a[i] : "
+                "__builtin_shufflevector(a[i], a[i], 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);",
             ),
         ),
         PROVENANCE,
