@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from layoutprobe.arch import gfx9, mfma
 from layoutprobe.arch.base import Arch
-from layoutprobe.arch.isa import Isa
+from layoutprobe.arch.isa import LAUNCH, Isa
 from layoutprobe.arch.lds import LdsModel, Phases, lanes, runs
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.registers import KIB, Resources, VgprFile
@@ -96,7 +96,9 @@ def _isa(
         prefixes=(prefix,),
         generic=generic,
         counting=gfx9.COUNTING,
-        launch=gfx9.LAUNCH,
+        # A kernel that has its arguments preloaded begins with code that loads them itself, for firmware
+        # that does not preload: so it is launched like all others.
+        launch=LAUNCH,
         matrix=matrix,
         split_barrier=False,
     )

@@ -1,4 +1,4 @@
-"""The instruction set of GFX9 as CDNA3 and CDNA4 have it: encodings, wait counters, launch.
+"""The instruction set of GFX9 as CDNA3 and CDNA4 have it: encodings and wait counters.
 
 Sources: CDNA3 ISA guide; LLVM 22, AMDGPUUsage and SIInsertWaitcnts.cpp. Which mnemonics a target lacks was
 asked of clang 22.1.8's assembler, and tests/oracle asks again.
@@ -6,7 +6,7 @@ asked of clang 22.1.8's assembler, and tests/oracle asks again.
 
 from __future__ import annotations
 
-from layoutprobe.arch.isa import USER_SGPRS, WORK_ITEM, Counting, Encodings, IdRegister, LaunchAbi
+from layoutprobe.arch.isa import Counting, Encodings
 
 _XF32 = {
     "v_mfma_f32_16x16x8_xf32": {"src0": 64, "src1": 64, "src2": 128, "vdst": 128},
@@ -80,15 +80,6 @@ COUNTING = Counting(
 )
 """CDNA3 ISA guide, S_WAITCNT. Stores count with the loads, and so do loads that go directly to LDS. LLVM takes
 FLAT as in order only from gfx10 on (hasFlatLgkmVMemCountInOrder)."""
-
-LAUNCH = LaunchAbi(
-    user_sgprs=USER_SGPRS,
-    ids=(IdRegister({"x": 0}, bit=7), IdRegister({"y": 0}, bit=8), IdRegister({"z": 0}, bit=9)),
-    work_item=WORK_ITEM,
-    modes={"DX10 clamp": 21, "IEEE mode": 23},
-)
-"""LLVM AMDGPUUsage, "Initial Kernel Execution State". Kernel arguments are not preloaded: a kernel that has its
-arguments preloaded begins with code that loads them itself, for firmware that does not."""
 
 _NEITHER = ("v_mfma_ld_scale_b32", "s_set_valu_coexec_mode")
 """The first is no instruction by itself; of the other clang knows nothing."""

@@ -68,9 +68,6 @@ class Encodings:
     renamed: Mapping[str, str] = field(default_factory=dict)
 
 
-RDNA_MARKERS = {233: "DPP8", 234: "DPP8", 250: "DPP16"}
-"""RDNA3 ISA guide, "DPP": 250 for DPP16, 233 and 234 for DPP8 without and with fetch-inactive."""
-
 Piece = tuple[int, int]
 """Lowest bit and width of a part of a field."""
 
@@ -172,6 +169,15 @@ class LaunchAbi:
     ids: tuple[IdRegister, ...]
     work_item: Mapping[str, int]
     modes: Mapping[str, int] = field(default_factory=dict)
+
+
+LAUNCH = LaunchAbi(
+    user_sgprs=USER_SGPRS,
+    ids=(IdRegister({"x": 0}, bit=7), IdRegister({"y": 0}, bit=8), IdRegister({"z": 0}, bit=9)),
+    work_item=WORK_ITEM,
+    modes={"DX10 clamp": 21, "IEEE mode": 23},
+)
+"""Of GFX9 to GFX11 (LLVM AMDGPUUsage, "Initial Kernel Execution State")."""
 
 
 @dataclass(frozen=True)

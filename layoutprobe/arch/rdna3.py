@@ -20,17 +20,7 @@ from layoutprobe.arch.fragments import (
     input_fragment,
     zero,
 )
-from layoutprobe.arch.isa import (
-    RDNA_MARKERS,
-    USER_SGPRS,
-    WORK_ITEM,
-    Counting,
-    Encodings,
-    IdRegister,
-    Isa,
-    LaunchAbi,
-    MatrixHazard,
-)
+from layoutprobe.arch.isa import LAUNCH, Counting, Encodings, Isa, MatrixHazard
 from layoutprobe.arch.lds import LdsModel, lanes, runs
 from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name
 from layoutprobe.arch.registers import KIB, rdna_resources
@@ -95,7 +85,7 @@ FORMS = by_name(
 
 ENCODINGS = Encodings(
     table="rdna3",
-    markers=RDNA_MARKERS,
+    markers={233: "DPP8", 234: "DPP8", 250: "DPP16"},
     m0=125,
     no_address=124,
     halves=True,
@@ -113,6 +103,7 @@ ENCODINGS = Encodings(
     compared_width=True,
     wave_wide_permute=False,
 )
+"""RDNA3 ISA guide. "DPP": 250 for DPP16, 233 and 234 for DPP8 without and with fetch-inactive."""
 
 COUNTING = Counting(
     loads="vmcnt",
@@ -130,14 +121,6 @@ COUNTING = Counting(
     spelling="s_waitcnt {counter}({count})",
 )
 """RDNA3 ISA guide, "Data dependency resolution" (S_WAITCNT, S_WAITCNT_VSCNT)."""
-
-LAUNCH = LaunchAbi(
-    user_sgprs=USER_SGPRS,
-    ids=(IdRegister({"x": 0}, bit=7), IdRegister({"y": 0}, bit=8), IdRegister({"z": 0}, bit=9)),
-    work_item=WORK_ITEM,
-    modes={"DX10 clamp": 21, "IEEE mode": 23},
-)
-"""LLVM AMDGPUUsage, "Initial Kernel Execution State"."""
 
 HAZARDS = (
     MatrixHazard(

@@ -23,17 +23,10 @@ from layoutprobe.arch.fragments import (
     input_fragment,
     zero,
 )
-from layoutprobe.arch.isa import (
-    RDNA_MARKERS,
-    USER_SGPRS,
-    WORK_ITEM,
-    Counting,
-    Encodings,
-    IdRegister,
-    Isa,
-    LaunchAbi,
-)
+from layoutprobe.arch.isa import LAUNCH as EARLIER_LAUNCH
+from layoutprobe.arch.isa import Counting, IdRegister, Isa
 from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name
+from layoutprobe.arch.rdna3 import ENCODINGS as RDNA3
 from layoutprobe.arch.registers import KIB, rdna_resources
 
 LINES = 16
@@ -218,12 +211,9 @@ FORMS = by_name(
 
 # Instruction set
 
-ENCODINGS = Encodings(
+ENCODINGS = replace(
+    RDNA3,
     table="rdna4",
-    markers=RDNA_MARKERS,
-    m0=125,
-    no_address=124,
-    halves=True,
     buffer=(0b110001, "VBUFFER"),
     offset={
         "SMEM": ("ioffset", 24),
@@ -263,14 +253,14 @@ assembles s_waitcnt, whose lgkmcnt is taken to say nothing about scalar loads.""
 
 _TTMP0 = 108
 
-LAUNCH = LaunchAbi(
-    user_sgprs=USER_SGPRS,
+LAUNCH = replace(
+    EARLIER_LAUNCH,
     ids=(
         IdRegister({"x": 0}, register=_TTMP0 + 9),
         IdRegister({"y": 0, "z": 16}, register=_TTMP0 + 7),
         IdRegister({"wave": 25}, register=_TTMP0 + 8),
     ),
-    work_item=WORK_ITEM,
+    modes={},
 )
 """Ids of the workgroup lie in trap temporaries, and the wave's number in its workgroup beside them (LLVM
 AMDGPUUsage, "Initial Kernel Execution State")."""

@@ -83,7 +83,6 @@ class Container:
     """An ELF file, its tables read and found to lie inside the file."""
 
     data: bytes
-    abi_version: int
     flags: int
     program_headers: tuple[ProgramHeader, ...]
     sections: tuple[Section, ...]
@@ -160,7 +159,6 @@ def read_container(data: bytes) -> Container:
     sections = _table(data, "section header table", _SECTION_HEADER, sh_offset, sh_entry, sh_count)
     return Container(
         data=data,
-        abi_version=data[8],
         flags=flags,
         program_headers=tuple(ProgramHeader(k, f, o, a, fs, ms) for k, f, o, a, _pa, fs, ms, _al in headers),
         sections=tuple(Section(n, k, f, o, s, ln) for n, k, f, _a, o, s, ln, _i, _al, _e in sections),

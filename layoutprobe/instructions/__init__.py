@@ -71,17 +71,4 @@ def solve(
     return result_of(Prober(Variant(form, arch, wave, opsel), chosen(backend, arch), compiler))
 
 
-def sweep(
-    arch: str = DEFAULT, backend: Backend | Source | str | None = None, compiler: str | None = None
-) -> Iterator[InstructionLayout]:
-    """Every instruction of the target, in both wave sizes, with every op_sel or index key.
-
-    Raises:
-        As `solve`.
-    """
-    source = chosen(backend, arch)
-    for variant in variants(arch):
-        yield result_of(Prober(variant, source, compiler))
-
-
-__all__ = ["InstructionLayout", "Prober", "Variant", "names", "result_of", "solve", "sweep", "variants"]
+__all__ = ["InstructionLayout", "Prober", "Variant", "names", "result_of", "solve", "variants"]

@@ -10,7 +10,6 @@ from layoutprobe.isa.kind import Kind, kind_of
 OperandKind = Literal["v", "a", "s", "const", "literal", "none"]
 
 VCC_LO = 106
-TTMP0 = 108
 NULL = 124
 M0 = 125
 EXEC_LO = 126

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,12 +47,6 @@ class AxisGauge:
     def free(self) -> bool:
         """Whether some joint permutation is unobservable."""
         return self.units > 1 or self.copies > 1 or self.within
-
-    @property
-    def renamings(self) -> int:
-        """Number of renamings that give the same results."""
-        inside = factorial(self.unit) ** self.units if self.within else 1
-        return int((factorial(self.units) * inside) ** self.copies)
 
     def __str__(self) -> str:
         what = f"{self.units} {'lines' if self.unit == 1 else f'groups of {self.unit} lines'}"

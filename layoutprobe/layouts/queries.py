@@ -21,7 +21,7 @@ _SLOT = re.compile(
 
 
 @dataclass(frozen=True)
-class Place:
+class NamedSlot:
     """One slot and what it holds.
 
     Attributes:
@@ -52,7 +52,7 @@ class Answer:
 
     question: str
     matrix: str
-    places: tuple[Place, ...]
+    places: tuple[NamedSlot, ...]
 
 
 def where_is(solved: InstructionLayout, text: str) -> Answer:
@@ -70,7 +70,7 @@ def where_is(solved: InstructionLayout, text: str) -> Answer:
         rows, cols = layout.shape
         raise UsageError(f"there is no {text.strip()}: {match[1]} has {rows} rows and {cols} columns")
     slots = np.argwhere((layout.row == row) & (layout.col == col))
-    return Answer(text.strip(), match[1], tuple(place_of(solved, match[1], tuple(slot)) for slot in slots))
+    return Answer(text.strip(), match[1], tuple(slot_of(solved, match[1], tuple(slot)) for slot in slots))
 
 
 def what_is(solved: InstructionLayout, text: str) -> Answer:
@@ -90,11 +90,11 @@ def what_is(solved: InstructionLayout, text: str) -> Answer:
             expected=f"lanes 0 to {layout.lanes - 1}, v0 to v{layout.vgprs - 1}",
         )
     fields = range(layout.fields) if match[3] is None else [_field(layout, match[3])]
-    places = tuple(place_of(solved, match[1], (0, lane, vgpr, field)) for field in fields)
+    places = tuple(slot_of(solved, match[1], (0, lane, vgpr, field)) for field in fields)
     return Answer(text.strip(), match[1], places)
 
 
-def place_of(solved: InstructionLayout, matrix: str, slot: tuple[int, ...]) -> Place:
+def slot_of(solved: InstructionLayout, matrix: str, slot: tuple[int, ...]) -> NamedSlot:
     """A slot by its names."""
     layout = solved.operands[matrix]
     _, lane, vgpr, field = (int(at) for at in slot)
@@ -102,7 +102,7 @@ def place_of(solved: InstructionLayout, matrix: str, slot: tuple[int, ...]) -> P
     part = part_name(layout, field)
     name = f"v{vgpr}{part}@{lane}"
     read = bool(solved.live[matrix][tuple(slot)])
-    return Place(lane, vgpr, low, low + layout.field_bits - 1, name, layout.element(slot), read)
+    return NamedSlot(lane, vgpr, low, low + layout.field_bits - 1, name, layout.element(slot), read)
 
 
 def part_name(layout: Layout, field: int) -> str:

@@ -178,7 +178,7 @@ class Arena(Memory):
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Addresses:
     """Where the lanes of one access point: a memory and checked byte offsets in it.
 
     Attributes:

@@ -12,7 +12,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Block, Program
 
 
@@ -35,7 +35,7 @@ class Observer:
         `c.pc` stays that of the block.
         """
 
-    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """Lanes are about to load from or store to a memory; a read-modify-write is a store."""
 
     def matrix(self, c: Cohort, inst: Inst) -> None:

@@ -11,11 +11,9 @@ from layoutprobe.errors import CodeObjectError, ExecutionError
 from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.registers import Array
 from layoutprobe.place import Place
 
 Executor = Callable[[Cohort], None]
-Condition = Callable[[Cohort], Array]
 Bind = Callable[[Inst, Sequence[Inst]], Executor | None]
 """Gives the executor of an instruction, knowing those before it in its block; None for a
 deliberate no-op; raises UnboundError."""

@@ -21,12 +21,12 @@ class RegisterFile:
     """VGPRs [register, wave, lane] and scalar registers [register, wave, 1].
 
     The lists hold one view per register, so that an instruction pays one list access for an
-    operand: `u`, `i`, `f` see a VGPR as uint32, int32, float32 [wave, lane]; `h`, `hi16`, `hf`
-    as uint16, int16, float16 [wave, 2 * lane] with the low half at even places; `su`, `si`, `sf`
+    operand: `u`, `i`, `f` see a VGPR as uint32, int32, float32 [wave, lane]; `h` as
+    uint16 [wave, 2 * lane] with the low half at even places; `su`, `si`, `sf`
     see a scalar register as [wave, 1], which broadcasts against lanes.
     """
 
-    __slots__ = ("f", "h", "hf", "hi16", "i", "sf", "sgprs", "si", "su", "u", "vgprs")
+    __slots__ = ("f", "h", "i", "sf", "sgprs", "si", "su", "u", "vgprs")
 
     def __init__(self, vgprs: U32, sgprs: U32) -> None:
         self.vgprs = vgprs
@@ -35,8 +35,6 @@ class RegisterFile:
         self.i: list[Array] = list(vgprs.view(np.int32))
         self.f: list[Array] = list(vgprs.view(np.float32))
         self.h: list[Array] = list(vgprs.view(np.uint16))
-        self.hi16: list[Array] = list(vgprs.view(np.int16))
-        self.hf: list[Array] = list(vgprs.view(np.float16))
         self.su: list[Array] = list(sgprs)
         self.si: list[Array] = list(sgprs.view(np.int32))
         self.sf: list[Array] = list(sgprs.view(np.float32))

@@ -15,7 +15,6 @@ from layoutprobe.manifest.model import Expression, KernelCase, Limits, Manifest,
 from layoutprobe.manifest.section import Section, load_toml
 from layoutprobe.patterns.expression import Number
 
-DEFAULT_NAME = "layoutprobe.toml"
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+/ -]{0,63}"
 _SYMBOL = r"[^\s\0]{1,1000}"
 _MAX_SIZES = 64

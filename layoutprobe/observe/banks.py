@@ -18,7 +18,7 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.who import Who, who_is
 
@@ -90,7 +90,7 @@ class BankObserver(Recorder):
         self._sites: dict[tuple[int, int, bool], _Site] = {}
         self._kept = self._dropped = 0
 
-    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
         if place.memory is not c.machine.lds or Kind.ATOMIC in inst.kind:
             return  # atomics on one address take turns for another reason than banks

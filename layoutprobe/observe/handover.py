@@ -24,7 +24,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.happens_before import KNOWN, SEEN, Order, coherent, effects
@@ -155,7 +155,7 @@ class HandoverObserver(WaveCounter):
         assert self._order is not None
         self._order.barrier(groups + self._group_base)
 
-    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
         if place.memory is not c.machine.arena:
             return
@@ -182,7 +182,7 @@ class HandoverObserver(WaveCounter):
 
     # Accesses.
 
-    def _loads(self, c: Cohort, inst: Inst, place: Place, size: int) -> None:
+    def _loads(self, c: Cohort, inst: Inst, place: Addresses, size: int) -> None:
         assert self._order is not None
         wave = self.number(c)
         stamps = self._stamps(wave, self._order.load(wave), inst)
@@ -203,7 +203,7 @@ class HandoverObserver(WaveCounter):
             self._meet("load", self._atomic, mine, cells, KNOWN)
         self._note_readers(mine, cells)
 
-    def _stores(self, c: Cohort, inst: Inst, place: Place, size: int) -> None:
+    def _stores(self, c: Cohort, inst: Inst, place: Addresses, size: int) -> None:
         assert self._order is not None
         mask = np.broadcast_to(place.mask, place.offsets.shape)
         starts = [place.region.start] if place.region else self._regions(c.machine, place.offsets[mask])
@@ -271,7 +271,7 @@ class HandoverObserver(WaveCounter):
             for number in there.tolist() if inst.dst else ():
                 order.acquire(one, number)
 
-    def _polls(self, c: Cohort, inst: Inst, place: Place) -> None:
+    def _polls(self, c: Cohort, inst: Inst, place: Addresses) -> None:
         """A load from behind the caches acquires what was announced there."""
         assert self._order is not None
         mask = np.broadcast_to(place.mask, place.offsets.shape)

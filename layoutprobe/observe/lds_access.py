@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.registers import Array
 
 _BITS = re.compile(r"_[biuf](\d+)")
@@ -32,12 +32,12 @@ def granule_shift(insts: Iterable[Inst], encodings: tuple[str, ...] = ("DS", "FL
     return shift
 
 
-def straddles(place: Place, shift: int) -> bool:
+def straddles(place: Addresses, shift: int) -> bool:
     """Some lane's access begins within a granule: the hardware allows it, and granules cannot tell it."""
     return bool(place.low_bits & (1 << shift) - 1)
 
 
-def stored_dwords(c: Cohort, inst: Inst, place: Place, size: int) -> NDArray[np.uint32]:
+def stored_dwords(c: Cohort, inst: Inst, place: Addresses, size: int) -> NDArray[np.uint32]:
     """What a store is about to write: uint32 [wave, lane, dword], sub-dword values zero-extended."""
     first = inst.src[_data_operand(c, inst, place)].index
     count = (size + 3) // 4
@@ -49,7 +49,7 @@ def stored_dwords(c: Cohort, inst: Inst, place: Place, size: int) -> NDArray[np.
     return words
 
 
-def _data_operand(c: Cohort, inst: Inst, place: Place) -> int:
+def _data_operand(c: Cohort, inst: Inst, place: Addresses) -> int:
     """Which source holds the data; the second of a 2addr store is told by its address."""
     if "_2addr_" not in inst.name:
         return 0 if inst.encoding == "MUBUF" else 1
@@ -66,7 +66,7 @@ class Store:
 
     c: Cohort
     inst: Inst
-    place: Place
+    place: Addresses
     size: int
 
     def changes(self, width: int) -> Array:

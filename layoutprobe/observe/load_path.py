@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.lds_access import granule_shift, straddles
@@ -158,7 +158,7 @@ class LoadPathObserver(WaveCounter):
             self._parents.append(int(node))
             self._blocks.append(block)
 
-    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
         if place.memory is not c.machine.lds:
             return

@@ -12,7 +12,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Program
 from layoutprobe.observe.matrix import Ints, WaveCounter, WaveTable
 
@@ -92,7 +92,7 @@ class StoreRecorder(WaveCounter):
         super().batch(machine, program)
         self._allocations = tuple(Allocation(r.name, r.start, r.end) for r in machine.arena.regions)
 
-    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
         if not store or place.memory is not c.machine.arena:
             return

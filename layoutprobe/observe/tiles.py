@@ -11,7 +11,7 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Program
 from layoutprobe.observe.base import Recorder
 
@@ -54,7 +54,7 @@ class TileObserver(Recorder):
         self._batches += 1
         self._fresh = np.zeros(machine.lds_size, np.bool_)
 
-    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
         if place.memory is not c.machine.lds or self._batches > 1 or len(self._images) == IMAGES:
             return

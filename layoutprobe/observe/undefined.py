@@ -16,7 +16,7 @@ from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.base import Recorder
@@ -97,7 +97,7 @@ class UndefinedObserver(Recorder):
         """See Observer."""
         self._batch += 1
 
-    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
         if place.memory is c.machine.lds:
             if not store or Kind.ATOMIC in inst.kind:
@@ -130,7 +130,7 @@ class UndefinedObserver(Recorder):
         first = min(waves, key=lambda key: (key not in self._leaks, key))
         return replace(waves[first], count=sum(load.count for load in waves.values()))
 
-    def _load(self, c: Cohort, inst: Inst, place: Place, size: int) -> None:
+    def _load(self, c: Cohort, inst: Inst, place: Addresses, size: int) -> None:
         self._sites.add(inst.pc)
         bits = place.memory.shadow.gather(place.offsets, size, place.low_bits)
         if not bits.any():

@@ -1,12 +1,9 @@
 """Coded matrices: formulas that name every element, and the carriers that hold their codes."""
 
 from layoutprobe.patterns.library import load_pattern, pattern_names
-from layoutprobe.patterns.pattern import HOLE, UNKNOWN, Identified, Pattern
+from layoutprobe.patterns.pattern import Pattern
 
 __all__ = [
-    "HOLE",
-    "UNKNOWN",
-    "Identified",
     "Pattern",
     "load_pattern",
     "pattern_names",

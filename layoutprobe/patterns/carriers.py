@@ -60,17 +60,17 @@ CARRIERS: dict[str, Carrier] = {
        for name in ("f16", "bf16", "f32", "i8", "u8", "i4", "u4", "i32")},
 }  # fmt: skip
 
+
+def _carriers_of(dtype: str) -> tuple[str, ...]:
+    """Its bits themselves, and its numbers; iu8 and iu4 as if they had no sign."""
+    bits = element_type(dtype).bits
+    raw = f"raw{bits}" if f"raw{bits}" in CARRIERS else f"u{bits}"
+    return tuple(dict.fromkeys((raw, dtype.replace("iu", "u"))))
+
+
 DTYPE_CARRIERS: dict[str, tuple[str, ...]] = {
-    "f16": ("raw16", "f16"),
-    "bf16": ("raw16", "bf16"),
-    "f32": ("raw32", "f32"),
-    "i32": ("raw32", "i32"),
-    "iu8": ("raw8", "u8"),
-    "i8": ("raw8", "i8"),
-    "u8": ("raw8", "u8"),
-    "iu4": ("u4",),
-    "i4": ("u4", "i4"),
-    "u4": ("u4",),
+    dtype: _carriers_of(dtype)
+    for dtype in ("f16", "bf16", "f32", "i32", "iu8", "i8", "u8", "iu4", "i4", "u4")
 }
 """Carriers whose bits fit an element of a dtype, best first."""
 

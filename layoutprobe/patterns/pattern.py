@@ -1,4 +1,4 @@
-"""A Pattern: a formula that gives every element of a matrix a code, and its inverse."""
+"""A Pattern: a formula that gives every element of a matrix a code, and what it claims of them."""
 
 from __future__ import annotations
 
@@ -8,33 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.patterns import expression
 from layoutprobe.patterns.carriers import CARRIERS, DTYPE_CARRIERS, Carrier, carrier_of
 
-HOLE = -1
-"""No element of the matrix has this code."""
-
-UNKNOWN = -2
-"""Elements have this code, but they differ in this coordinate."""
-
 COORDINATES = ("row", "col", "rows", "cols")
 MAX_ELEMENTS = 1 << 20
-
-
-@dataclass(frozen=True, eq=False)
-class Identified:
-    """What raw codes name.
-
-    Attributes:
-        row, col: int32, shape of the raw codes; a coordinate, HOLE or UNKNOWN.
-    """
-
-    row: NDArray[np.int32]
-    col: NDArray[np.int32]
-
-    __repr__ = brief
 
 
 @dataclass(frozen=True)
@@ -124,26 +103,6 @@ class Pattern:
         self._check_claim(code)
         return raw
 
-    def identify(self, shape: tuple[int, int], carrier: str, raw: NDArray[np.unsignedinteger]) -> Identified:
-        """Which element each raw code names, as far as this pattern alone can tell.
-
-        Args:
-            shape: rows and columns of the coded matrix.
-            carrier: how it was encoded.
-            raw: raw bits as observed, any shape.
-        """
-        coded = self.encode(shape, carrier)
-        known, group = np.unique(coded, return_inverse=True)
-        row, col = np.divmod(np.arange(coded.size), shape[1])
-        names = [common_coordinate(axis, group.ravel(), known.size) for axis in (row, col)]
-        if self.marked:
-            zero = coded.ravel()[self.codes(shape).ravel() == 0]
-            for table in names:
-                table[np.isin(known, zero)] = UNKNOWN
-        at = np.minimum(np.searchsorted(known, raw), known.size - 1)
-        found = known[at] == raw
-        return Identified(*(np.where(found, table[at], np.int32(HOLE)) for table in names))
-
     @property
     def partial(self) -> bool:
         """It says itself that it names one axis only, or marked elements only."""
@@ -221,15 +180,6 @@ class Pattern:
                 observed=f"both have code {code[r0, c0]}",
                 hint="leave `identifies` empty and give a second pattern in addition; or use `random`",
             )
-
-
-def common_coordinate(axis: NDArray[np.int64], group: NDArray[np.intp], groups: int) -> NDArray[np.int32]:
-    """Per group of elements the coordinate that all of them share, else UNKNOWN."""
-    low = np.full(groups, np.iinfo(np.int64).max)
-    high = np.full(groups, -1)
-    np.minimum.at(low, group, axis)
-    np.maximum.at(high, group, axis)
-    return np.where(low == high, low, UNKNOWN).astype(np.int32)
 
 
 def first_collision(

@@ -90,7 +90,7 @@ def _judged_data(judgement: Judgement) -> dict[str, Any]:
             axis: [list(pair) for pair in pairs] for axis, pairs in (judgement.renamed or {}).items()
         },
         "effect": None if judgement.effect is None else asdict(judgement.effect),
-        "evidence": None if evidence is None else {"kind": evidence.kind, "source": evidence.source},
+        "evidence": None if evidence is None else data.evidence(evidence),
     }
 
 

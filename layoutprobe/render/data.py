@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from layoutprobe import __version__
@@ -24,5 +25,5 @@ def write(document: Mapping[str, Any], stream: TextIO, *, indent: int = 1) -> No
 
 
 def evidence(found: Evidence) -> dict[str, Any]:
-    """What a result rests on."""
-    return {"kind": found.kind, "source": found.source, "digest": found.digest}
+    """What a result rests on, in every report."""
+    return asdict(found)

@@ -20,7 +20,6 @@ from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.render.html import safe
 from layoutprobe.render.look import MONO, PALETTE, SANS, TONES, tint
 
-THEMES = ("auto", "light", "dark")
 EDGE, LINE, TITLE_LINE = 28, 20, 25
 NARROWEST, WIDEST = 760, 1000
 """Pixels: no picture is narrower; panels lie beside each other where both fit the wider."""
@@ -153,7 +152,7 @@ def picture(
         title: what it shows, for those who cannot see it.
         blocks: from top to bottom.
         header: (text, class) pairs above them; none where a page says them already.
-        theme: one of THEMES.
+        theme: "light", "dark", or "auto": as the reader's.
     """
     sheet = Sheet(max([NARROWEST, *(block.width + 2 * EDGE for block in blocks)]))
     if header:

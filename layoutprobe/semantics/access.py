@@ -16,7 +16,7 @@ from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault, global_fault
-from layoutprobe.machine.memory import BASE_ADDRESS, Place
+from layoutprobe.machine.memory import BASE_ADDRESS, Addresses
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.operands import reader, register_mask, settle
 
@@ -73,7 +73,7 @@ def older_width(suffix: str) -> Width:
 def transfer(
     c: Cohort,
     inst: Inst,
-    place: Place | None,
+    place: Addresses | None,
     width: Width,
     data: Operand,
     *,
@@ -95,13 +95,13 @@ def transfer(
         store_from(c, place, width, data, first)
 
 
-def notify(c: Cohort, inst: Inst, place: Place, size: int, *, store: bool = True) -> None:
+def notify(c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool = True) -> None:
     """Tell those who asked of an access; a read-modify-write is a store."""
     for tell in c.machine.events.access:
         tell(c, inst, place, size, store=store)
 
 
-def load_into(c: Cohort, place: Place, width: Width, target: Operand, first: int = 0) -> None:
+def load_into(c: Cohort, place: Addresses, width: Width, target: Operand, first: int = 0) -> None:
     """Load into the VGPRs of `target` from its register number `first` on."""
     index = target.index + first
     data = place.memory.data.gather(place.offsets, width.size, place.low_bits)
@@ -154,7 +154,7 @@ def write_loaded(
             np.copyto(words[index + j], values[..., j], where=mask)
 
 
-def store_from(c: Cohort, place: Place, width: Width, data: Operand, first: int = 0) -> None:
+def store_from(c: Cohort, place: Addresses, width: Width, data: Operand, first: int = 0) -> None:
     """Store the VGPRs of `data` from its register number `first` on."""
     index = data.index + first
     count = (width.size + 3) // 4
@@ -239,7 +239,7 @@ def lds_base(c: Cohort, addresses: Array) -> LdsBase:
 
 def lds_place(
     c: Cohort, inst: Inst, base: LdsBase, offset: int, size: int, *, atomic: bool = False
-) -> Place | None:
+) -> Addresses | None:
     """Check LDS accesses at `offset` beyond the base and place them.
 
     Args:
@@ -268,10 +268,12 @@ def lds_place(
                                 kind="lds-alignment")  # fmt: skip
     if not c.full and not c.exec.any():
         return None
-    return Place(machine.lds, base.placed + offset if offset else base.placed, low_bits, c.exec)
+    return Addresses(machine.lds, base.placed + offset if offset else base.placed, low_bits, c.exec)
 
 
-def global_place(c: Cohort, inst: Inst, offsets: Array, size: int, mask: Array | None = None) -> Place | None:
+def global_place(
+    c: Cohort, inst: Inst, offsets: Array, size: int, mask: Array | None = None
+) -> Addresses | None:
     """Check global accesses and place them.
 
     Args:
@@ -297,10 +299,10 @@ def global_place(c: Cohort, inst: Inst, offsets: Array, size: int, mask: Array |
         crooked = mask & (at & size - 1 != 0)
         raise fault(c, inst, f"misaligned atomic of {size} bytes", crooked, address=at + BASE_ADDRESS,
                             expected=f"a multiple of {size}", kind="alignment")  # fmt: skip
-    return Place(machine.arena, at, low_bits, mask, region)
+    return Addresses(machine.arena, at, low_bits, mask, region)
 
 
-def refuse_readonly(c: Cohort, inst: Inst, place: Place) -> None:
+def refuse_readonly(c: Cohort, inst: Inst, place: Addresses) -> None:
     """A store may not hit code, constants or the kernel's arguments."""
     arena = c.machine.arena
     if place.memory is not arena:
@@ -320,7 +322,7 @@ def refuse_readonly(c: Cohort, inst: Inst, place: Place) -> None:
 
 def scratch_place(
     c: Cohort, inst: Inst, addresses: Array, size: int, mask: Array | None = None
-) -> Place | None:
+) -> Addresses | None:
     """Check scratch byte offsets of a lane (int64 [wave, lane]) and place them."""
     machine, mask = c.machine, c.exec if mask is None else mask
     offsets = np.where(mask, np.broadcast_to(addresses, c.exec.shape), 0)
@@ -332,7 +334,7 @@ def scratch_place(
     if not mask.any():
         return None
     at = offsets + machine.scratch_base(c.waves)
-    return Place(machine.scratch, at, int(np.bitwise_or.reduce(at, axis=None)), mask)
+    return Addresses(machine.scratch, at, int(np.bitwise_or.reduce(at, axis=None)), mask)
 
 
 def vector_address(inst: Inst, *, relative_to: int = BASE_ADDRESS) -> Callable[[Cohort], Array]:

@@ -12,7 +12,7 @@ import numpy as np
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
 from layoutprobe.semantics import floats
@@ -116,7 +116,7 @@ def _join(registers: list[Array], index: int, wide: int) -> Array:
 
 
 def _apply(
-    place: Place, verb: str, kind: str, given: _Operands, *, returns: bool
+    place: Addresses, verb: str, kind: str, given: _Operands, *, returns: bool
 ) -> tuple[Array, Array] | None:
     """Update memory; the old values and their undefined bits, when asked for."""
     dtype = DTYPES[kind]
@@ -200,7 +200,7 @@ def _bind_vector(find: Callable[[Inst, int], Places], verb: str, kind: str, inst
     comparand = size // 4 if verb == "cmpswap" else 0  # register of the data at which it starts
     places = find(inst, size)
 
-    def update(c: Cohort, place: Place) -> None:
+    def update(c: Cohort, place: Addresses) -> None:
         refuse_readonly(c, inst, place)
         notify(c, inst, place, size)
         given = _operands(c, place.mask, kind, (data, 0), (data, comparand))

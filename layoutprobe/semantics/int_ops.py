@@ -23,8 +23,6 @@ from layoutprobe.semantics.op import Compute
 from layoutprobe.semantics.valu import vop
 
 U = np.uint32
-U16 = np.uint16
-I16 = np.int16
 
 
 def _swapped(function: Compute) -> Compute:

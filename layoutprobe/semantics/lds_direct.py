@@ -14,7 +14,7 @@ import numpy as np
 from layoutprobe.isa.inst import M0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.memory import Place, Store
+from layoutprobe.machine.memory import Addresses, Store
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import (
     Width,
@@ -44,7 +44,7 @@ def bind_direct(width: Width, inst: Inst) -> Executor:
     m0, guard = reader(where, "u32"), undefined_guard(inst, (where,), "an LDS address")
     offset, size, kept = inst.mods.get("offset", 0), max(4, width.size), np.uint32(_M0_BITS[space])
 
-    def target(c: Cohort) -> Place | None:
+    def target(c: Cohort) -> Addresses | None:
         lanes = np.arange(c.size, dtype=np.int64) * size
         at = (m0(c.regs) & kept).astype(np.int64) + lanes
         return lds_place(c, inst, lds_base(c, at), offset, size)
@@ -62,7 +62,7 @@ def bind_direct(width: Width, inst: Inst) -> Executor:
     return execute
 
 
-def _move(c: Cohort, source: Place | None, to: Place, width: Width, size: int) -> None:
+def _move(c: Cohort, source: Addresses | None, to: Addresses, width: Width, size: int) -> None:
     """Data and undefined bits; a lane whose buffer address is out of range brings zeros."""
 
     def brought(store: Store | None) -> list[Array]:

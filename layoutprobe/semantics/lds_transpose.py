@@ -15,7 +15,7 @@ import numpy as np
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import lds_base, lds_place, notify, undefined_guard
 from layoutprobe.semantics.operands import define, reader, settle
@@ -71,7 +71,7 @@ def _bind(size: int, bits: int, inst: Inst) -> Executor:
     return execute
 
 
-def _refuse_misaligned(c: Cohort, inst: Inst, place: Place, offset: int, unit: int) -> None:
+def _refuse_misaligned(c: Cohort, inst: Inst, place: Addresses, offset: int, unit: int) -> None:
     if not place.low_bits & unit - 1:
         return
     local = place.offsets - c.lds_base

@@ -11,7 +11,7 @@ from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault, global_fault
-from layoutprobe.machine.memory import BASE_ADDRESS, Place, Store
+from layoutprobe.machine.memory import BASE_ADDRESS, Addresses, Store
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import (
     WIDTHS,
@@ -248,7 +248,7 @@ def _bind_scalar(width: Width, buffer: bool, inst: Inst) -> Executor:
         if c.machine.events.access:
             at = np.broadcast_to(offsets, (len(c.waves), 1))
             mask = np.ones(at.shape, np.bool_) if inside is None else inside
-            notify(c, inst, Place(arena, at, low_bits, mask), width.size, store=False)
+            notify(c, inst, Addresses(arena, at, low_bits, mask), width.size, store=False)
         for register, word in read(arena.data, offsets, low_bits):
             c.write_scalar(register, word if inside is None else np.where(inside, word, 0))
         if arena.tracked or beyond is not None:

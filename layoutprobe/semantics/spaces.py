@@ -10,7 +10,7 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
-from layoutprobe.machine.memory import BASE_ADDRESS, Place
+from layoutprobe.machine.memory import BASE_ADDRESS, Addresses
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics.access import (
     global_place,
@@ -23,7 +23,7 @@ from layoutprobe.semantics.access import (
 from layoutprobe.semantics.operands import PRIVATE_APERTURE, SHARED_APERTURE, join64, reader
 from layoutprobe.semantics.registry import UnsupportedFormError
 
-Places = Callable[[Cohort], list[Place | None]]
+Places = Callable[[Cohort], list[Addresses | None]]
 
 
 def global_places(inst: Inst, size: int) -> Places:
@@ -31,7 +31,7 @@ def global_places(inst: Inst, size: int) -> Places:
     offsets = vector_address(inst)
     guard = undefined_guard(inst, (inst.src[0], inst.src[-1]), "an address")
 
-    def places(c: Cohort) -> list[Place | None]:
+    def places(c: Cohort) -> list[Addresses | None]:
         guard(c)
         return [global_place(c, inst, offsets(c), size)]
 
@@ -44,14 +44,14 @@ def flat_places(inst: Inst, size: int) -> Places:
     guard = undefined_guard(inst, (inst.src[0],), "an address")
     atomic = Kind.ATOMIC in inst.kind
 
-    def places(c: Cohort) -> list[Place | None]:
+    def places(c: Cohort) -> list[Addresses | None]:
         guard(c)
         pointers = np.broadcast_to(address(c), c.exec.shape)
         upper = (pointers >> np.uint64(32)).astype(np.uint32)
         low = (pointers & np.uint64(0xFFFFFFFF)).astype(np.int64)
         shared, private = (upper == SHARED_APERTURE) & c.exec, (upper == PRIVATE_APERTURE) & c.exec
         offsets = pointers - np.uint64(BASE_ADDRESS)
-        found: list[Place | None] = [global_place(c, inst, offsets, size, c.exec & ~shared & ~private)]
+        found: list[Addresses | None] = [global_place(c, inst, offsets, size, c.exec & ~shared & ~private)]
         if shared.any():
             with c.restricted(shared):
                 found.append(lds_place(c, inst, lds_base(c, low), 0, size, atomic=atomic))
@@ -95,7 +95,7 @@ def buffer_places(inst: Inst, size: int) -> Places:
     """The one place of a buffer atomic; lanes beyond the range take no part."""
     reach = buffer_reach(inst, *inst.src[-3:])
 
-    def places(c: Cohort) -> list[Place | None]:
+    def places(c: Cohort) -> list[Addresses | None]:
         offsets, room = reach(c)
         return [global_place(c, inst, offsets, size, c.exec & (room >= size))]
 

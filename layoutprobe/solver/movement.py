@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,25 +20,6 @@ from layoutprobe.solver.observe import (
     split_fields,
 )
 
-MAX_LISTED = 16
-"""So many strange slots are listed one by one; the rest are counted."""
-
-
-@dataclass(frozen=True)
-class UnknownCode:
-    """A slot whose codes name no element.
-
-    Attributes:
-        wave, lane, vgpr, field: the slot.
-        raw: observed bits, one per observation.
-    """
-
-    wave: int
-    lane: int
-    vgpr: int
-    field: int
-    raw: tuple[int, ...]
-
 
 @dataclass(frozen=True, eq=False)
 class Movement:
@@ -51,8 +32,6 @@ class Movement:
         key: int64; equal keys are equal codes; -1 where no element fits.
         element_key: int64 [rows, cols], the key that every element would leave in a slot.
         undefined: bool, slots with bits that never had a defined value; holes in the layout.
-        unknown: the first MAX_LISTED slots with defined bits that no element has.
-        unknown_count: how many there are.
     """
 
     layout: Layout
@@ -60,8 +39,6 @@ class Movement:
     key: NDArray[np.int64]
     element_key: NDArray[np.int64]
     undefined: NDArray[np.bool_]
-    unknown: tuple[UnknownCode, ...]
-    unknown_count: int
 
     __repr__ = brief
 
@@ -109,29 +86,13 @@ def solve_movement(
     Raises:
         UsageError: the observations do not belong together or do not fit the elements.
     """
-    check_width(observations, field_bits)
-    fields = [split_fields(o.raw, field_bits) for o in observations]
-    match = match_elements(
-        [(o.pattern, o.carrier, f) for o, f in zip(observations, fields, strict=True)], shape
-    )
-    undefined = np.zeros(match.row.shape, np.bool_)
-    for observation in observations:
-        if observation.undefined is not None:
-            undefined |= split_fields(observation.undefined, field_bits) != 0
-    layout = Layout(matrix, shape, *_held(match, undefined), field_bits)
-    strange = np.argwhere((match.candidates == 0) & ~undefined)
-    listed = tuple(
-        UnknownCode(wave, lane, vgpr, field, tuple(int(f[wave, lane, vgpr, field]) for f in fields))
-        for wave, lane, vgpr, field in strange[:MAX_LISTED].tolist()
-    )
+    match, undefined = _matched(observations, shape, field_bits, split_fields)
     return Movement(
-        layout,
+        Layout(matrix, shape, *_held(match, undefined), field_bits),
         np.where(undefined, np.int32(0), match.candidates),
         np.where(undefined, -1, match.key),
         match.element_key,
         undefined,
-        listed,
-        len(strange),
     )
 
 
@@ -147,14 +108,22 @@ def solve_cells(observations: Sequence[Observation], shape: tuple[int, int], cel
     Raises:
         UsageError: as solve_movement.
     """
-    check_width(observations, cell_bits)
-    match = match_elements([(o.pattern, o.carrier, _cells_of(o.raw, cell_bits)) for o in observations], shape)
+    match, undefined = _matched(observations, shape, cell_bits, _cells_of)
+    row, col = _held(match, undefined)
+    return Cells(row, col, np.where(undefined, np.int32(0), match.candidates), undefined)
+
+
+def _matched(
+    observations: Sequence[Observation], shape: tuple[int, int], bits: int, split: Callable[[Raw, int], Raw]
+) -> tuple[Match, NDArray[np.bool_]]:
+    """What the observations say of every slot, and which slots have bits that were never defined."""
+    check_width(observations, bits)
+    match = match_elements([(o.pattern, o.carrier, split(o.raw, bits)) for o in observations], shape)
     undefined = np.zeros(match.row.shape, np.bool_)
     for observation in observations:
         if observation.undefined is not None:
-            undefined |= _cells_of(observation.undefined, cell_bits) != 0
-    row, col = _held(match, undefined)
-    return Cells(row, col, np.where(undefined, np.int32(0), match.candidates), undefined)
+            undefined |= split(observation.undefined, bits) != 0
+    return match, undefined
 
 
 def _cells_of(raw: Raw, cell_bits: int) -> Raw:
@@ -168,4 +137,4 @@ def _held(match: Match, undefined: NDArray[np.bool_]) -> tuple[NDArray[np.int32]
     return np.where(undefined, hole, match.row), np.where(undefined, hole, match.col)
 
 
-__all__ = ["Cells", "Movement", "Observation", "Raw", "UnknownCode", "solve_cells", "solve_movement"]
+__all__ = ["Cells", "Movement", "Observation", "Raw", "solve_cells", "solve_movement"]

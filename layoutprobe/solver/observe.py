@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
+from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.patterns.carriers import carrier_of
-from layoutprobe.patterns.pattern import HOLE, UNKNOWN, Pattern, common_coordinate
+from layoutprobe.patterns.pattern import Pattern
 
 Raw = NDArray[np.unsignedinteger]
 
@@ -145,9 +146,7 @@ def match_elements(coded: Sequence[tuple[Pattern, str, Raw]], shape: tuple[int, 
         slot, found = _position(keys, slot * digits.size + at)
         known &= found
     count = np.bincount(element)
-    row, col = (
-        common_coordinate(axis, element, count.size) for axis in np.divmod(np.arange(element.size), shape[1])
-    )
+    row, col = (_common(axis, element, count.size) for axis in np.divmod(np.arange(element.size), shape[1]))
     hole = np.int32(HOLE)
     return Match(
         np.where(known, count[slot], 0).astype(np.int32),
@@ -156,6 +155,15 @@ def match_elements(coded: Sequence[tuple[Pattern, str, Raw]], shape: tuple[int, 
         np.where(known, slot, -1),
         element.reshape(shape),
     )
+
+
+def _common(axis: NDArray[np.int64], group: NDArray[np.intp], groups: int) -> NDArray[np.int32]:
+    """Per group of elements the coordinate that all of them share, else UNKNOWN."""
+    low = np.full(groups, np.iinfo(np.int64).max)
+    high = np.full(groups, -1)
+    np.minimum.at(low, group, axis)
+    np.maximum.at(high, group, axis)
+    return np.where(low == high, low, UNKNOWN).astype(np.int32)
 
 
 def _position(
@@ -186,15 +194,3 @@ def check_width(observations: Sequence[Observation], field_bits: int) -> None:
                 expected=str(observations[0].raw.shape),
                 observed=str(observation.raw.shape),
             )
-
-
-__all__ = [
-    "HOLE",
-    "UNKNOWN",
-    "Match",
-    "Observation",
-    "check_width",
-    "join_fields",
-    "match_elements",
-    "split_fields",
-]

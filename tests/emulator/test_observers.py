@@ -20,7 +20,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.memory import Place
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.observer import Observer, events_of
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.snapshot import Snapshot, snapshot
@@ -78,7 +78,7 @@ class Log(Observer):
     def block(self, c: Cohort, block: Block) -> None:
         self.seen.append(f"block to {block.last.name if block.last else 'the next'}")
 
-    def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         self.seen.append(f"{inst.name} {size} {'stores' if store else 'loads'}")
 
     def wait(self, c: Cohort, inst: Inst) -> None:
@@ -144,7 +144,7 @@ def test_what_nobody_asks_for_costs_nothing(code: CodeObject, monkeypatch: pytes
     assert events_of([Observer()]) == events_of([])
 
     class Accesses(Observer):
-        def access(self, c: Cohort, inst: Inst, place: Place, size: int, *, store: bool) -> None:
+        def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
             pass
 
     events = events_of([Accesses(), Observer()])

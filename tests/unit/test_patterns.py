@@ -1,4 +1,4 @@
-"""Shipped patterns: codes by hand, exactness refused in words, identify inverts encode."""
+"""Shipped patterns: codes by hand, exactness refused in words, codes name what the pattern knows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from layoutprobe.errors import UsageError
-from layoutprobe.patterns import HOLE, UNKNOWN, load_pattern, pattern_names
+from layoutprobe.layouts.layout import HOLE, UNKNOWN
+from layoutprobe.patterns import load_pattern, pattern_names
 from layoutprobe.patterns.library import pattern_from_table
+from layoutprobe.solver.observe import match_elements
 
 ROW, COL = np.indices((16, 16))
 
@@ -132,20 +134,18 @@ def test_carrier_refuses_what_it_cannot_hold(carrier: str, code: int) -> None:
         load_pattern(f"0*row + {code}").encode((1, 1), carrier)
 
 
-def test_identify_names_only_what_the_pattern_knows() -> None:
+def test_a_code_names_only_what_the_pattern_knows() -> None:
     raw = np.array([[3, 16, 0]], np.uint8)
-    named = load_pattern("rowbyte").identify((16, 16), "raw8", raw)
+    named = match_elements([(load_pattern("rowbyte"), "raw8", raw)], (16, 16))
     assert named.row.tolist() == [[3, HOLE, 0]]
     assert named.col.tolist() == [[UNKNOWN, HOLE, UNKNOWN]]
 
 
 def test_marked_patterns_name_the_marked_element_alone() -> None:
     hot = load_pattern("one-hot:at_row=3,at_col=5")
-    named = hot.identify((16, 16), "f16", np.array([0x3C00, 0, 0x4000], np.uint16))
+    named = match_elements([(hot, "f16", np.array([0x3C00, 0, 0x4000], np.uint16))], (16, 16))
     assert named.row.tolist() == [3, UNKNOWN, HOLE]
     assert named.col.tolist() == [5, UNKNOWN, HOLE]
-    tiny = load_pattern("one-hot").identify((1, 2), "f16", np.array([0], np.uint16))
-    assert tiny.row.tolist() == [UNKNOWN], "the only unmarked element is not named either"
     with pytest.raises(UsageError, match="marks no element"):
         load_pattern("one-hot:at_row=16").encode((16, 16), "f16")
 

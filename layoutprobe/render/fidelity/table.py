@@ -62,7 +62,7 @@ def write_json(report: FidelityReport, stream: TextIO) -> None:
         "verdict": report.verdict,
         "exit_code": report.exit_code,
         "sentence": words.sentence(report),
-        "evidence": [asdict(one) for one in report.evidence],
+        "evidence": list(map(data.evidence, report.evidence)),
         "arch": report.arch,
         "device": dict(report.device),
         "layoutprobe": report.version,

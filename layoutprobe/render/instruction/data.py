@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from layoutprobe.layouts.instruction import InstructionLayout
-from layoutprobe.layouts.queries import Answer, Place, place_of
+from layoutprobe.layouts.queries import Answer, NamedSlot, slot_of
 from layoutprobe.render import data
 from layoutprobe.render.instruction.words import Shown, forms
 
@@ -60,7 +60,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: NamedSlot) -> dict[str, Any]:
     return {
         "lane": place.lane,
         "vgpr": place.vgpr,
@@ -88,10 +88,10 @@ def _operand(shown: Shown, matrix: str) -> dict[str, Any]:
     }
 
 
-def _held(solved: InstructionLayout, matrix: str) -> list[tuple[int, int, Place]]:
+def _held(solved: InstructionLayout, matrix: str) -> list[tuple[int, int, NamedSlot]]:
     layout = solved.operands[matrix]
     return [
-        (int(layout.row[tuple(slot)]), int(layout.col[tuple(slot)]), place_of(solved, matrix, tuple(slot)))
+        (int(layout.row[tuple(slot)]), int(layout.col[tuple(slot)]), slot_of(solved, matrix, tuple(slot)))
         for slot in np.argwhere(~layout.holes)
     ]
 

@@ -18,8 +18,6 @@ from layoutprobe.render.look import UNICODE
 from layoutprobe.render.svg import LaneGrid, Slot, field_names, panel_of
 from layoutprobe.render.svg import picture as draw
 
-COLOURS = ("auto", "row", "col", "k")
-
 
 @dataclass(frozen=True)
 class Map:
@@ -90,7 +88,7 @@ def picture(
         solved: the instruction.
         maps: what to draw, from top to bottom.
         title: the heading.
-        theme: one of svg.THEMES.
+        theme: as of `svg.picture`.
         header: with title and evidence; a page that says them already leaves them out.
     """
     above = [(title, "title"), (f"evidence: {solved.evidence}", "soft")] if header else []
