@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source
 from layoutprobe.experiments.reporting import Shown, report, undecided
@@ -58,7 +59,7 @@ def roundtrip(
         moved.layout,
         mismatch=mismatch,
         undecided=undecided([moved] if doubtful else []),
-        lds_map=None if doubtful else LdsMap(cells.row, cells.col, bits // 8),
+        lds_map=None if doubtful else LdsMap(cells.row, cells.col, bits // 8, find(bench.arch).lds_banks),
     )
     findings = roundtrip_findings(lds, moved.layout, asked, mismatch, cells)
     return report("roundtrip", bench, captures, codings, shown, findings)

@@ -86,8 +86,7 @@ def _look(bench: Bench, form: MatrixForm) -> Case:
         for mode in modes:
             emulated = _results(form, Prober(variant, bench.reference(mode))(given))
             equal[mode] += int((card == emulated).sum())
-            everywhere = np.ones(card.shape, np.bool_)
-            why = difference(card, emulated, lambda i: f"run {i[0]}, D[{i[1]}][{i[2]}]", everywhere)
+            why = difference(card, emulated, lambda i: f"run {i[0]}, D[{i[1]}][{i[2]}]")
             if why:
                 first.setdefault(mode, f"{kind}: {why}")
     for mode in reversed(modes):  # both, where nothing told them apart

@@ -26,7 +26,7 @@ def _run(bench: Bench) -> Iterator[Case]:
     for at, mask in enumerate(_MASKS):
         name = f"EXEC {mask:#010x}"
         mine, theirs = card.outputs["d"][at], emulated.outputs["d"][at]
-        why = difference(mine, theirs, lambda i: f"VGPR {i[0]}, lane {i[1]}", np.ones(mine.shape, np.bool_))
+        why = difference(mine, theirs, lambda i: f"VGPR {i[0]}, lane {i[1]}")
         if why:
             active = mask >> lanes & 1 == 1
             if (mine == np.where(active, theirs, old[at])).all():

@@ -38,10 +38,9 @@ def _look(bench: Bench, form: MatrixForm, wave: int, opsel: int, name: str) -> C
     selected = np.uint32(0xFFFF0000 if opsel else 0x0000FFFF)
     given["c"] |= rng.integers(1, 1 << 32, shape, np.uint32) & ~selected
     card, emulated = bench.instruction(Variant(form, bench.target.name, wave, opsel), given)
-    everywhere = np.ones(shape, np.bool_)
-    if why := difference(card & selected, emulated & selected, place(wave), everywhere):
+    if why := difference(card & selected, emulated & selected, place(wave)):
         return Case(name, "differ", f"in the half that op_sel selects: {why}")
-    if why := difference(card & ~selected, emulated & ~selected, place(wave), everywhere):
+    if why := difference(card & ~selected, emulated & ~selected, place(wave)):
         return Case(name, "differ", f"the other half of D {_what_became(card, given, ~selected)}: {why}")
     return Case(name, "agree", "the selected half is read and written, the other half of D stays")
 

@@ -57,7 +57,7 @@ def _look(
     c = addend(rng)
     given = operands(form, wave, {**raw, "C": raw_of("i32", c)})
     card, emulated = bench.instruction(Variant(form, bench.target.name, wave, 0, modifier), given)
-    why = difference(card, emulated, place(wave), np.ones(card.shape, np.bool_))
+    why = difference(card, emulated, place(wave))
     if not why:
         return Case(name, "agree", "as the emulator, bit by bit")
     d = elements(form.fragments(wave)["D"], card).view(np.int32).astype(np.int64)

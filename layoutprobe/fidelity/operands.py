@@ -14,7 +14,6 @@ from layoutprobe.numbers import element_type
 Words = NDArray[np.uint32]
 Raw = NDArray[np.uint32]
 """Elements as their bits: [wave, row, col]."""
-Mask = NDArray[np.bool_]
 
 
 def raw_of(kind: str, numbers: NDArray[np.float64] | NDArray[np.int64]) -> Raw:
@@ -75,20 +74,19 @@ def place(wave: int) -> Callable[[tuple[int, ...]], str]:
     return words
 
 
-def difference(card: Words, emulated: Words, where: Callable[[tuple[int, ...]], str], mask: Mask) -> str:
+def difference(card: Words, emulated: Words, where: Callable[[tuple[int, ...]], str]) -> str:
     """Where two arrays first differ, in words; "" where they do not.
 
     Args:
         card: what was observed.
         emulated: the same of the emulator.
         where: an index in words.
-        mask: which elements count.
     """
-    wrong = (card != emulated) & mask
+    wrong = card != emulated
     if not wrong.any():
         return ""
     at = tuple(int(i) for i in np.argwhere(wrong)[0])
     return (
         f"{where(at)}: {int(card[at]):#010x}, the emulator has {int(emulated[at]):#010x}; "
-        f"{int(wrong.sum())} of {int(mask.sum())} differ"
+        f"{int(wrong.sum())} of {wrong.size} differ"
     )

@@ -43,11 +43,13 @@ class LdsMap:
     Attributes:
         row, col: int32 [cells]; HOLE where no element was found (padding was never stored).
         cell_bytes: bytes of one cell.
+        banks: dword banks of the target's LDS.
     """
 
     row: NDArray[np.int32]
     col: NDArray[np.int32]
     cell_bytes: int
+    banks: int
 
     __repr__ = brief
 

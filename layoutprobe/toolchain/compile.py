@@ -311,15 +311,21 @@ def _prerequisites(rule: str) -> list[str]:
 def _compiled(
     data: bytes, assembly: str, compiler: Compiler, target: str, flags: Sequence[str], source: bytes
 ) -> Compiled:
-    toolchain = {
-        "compiler": compiler.version,
-        "kind": compiler.kind,
+    return Compiled(data, assembly, made_by(compiler.version, compiler.kind, target, flags, source, data))
+
+
+def made_by(
+    version: str, kind: str, target: str, flags: Sequence[str], source: bytes, data: bytes
+) -> Mapping[str, str]:
+    """What made a code object: `Compiled.toolchain`."""
+    return {
+        "compiler": version,
+        "kind": kind,
         "target": target,
         "flags": " ".join(flags),
         "source": hashlib.sha256(source).hexdigest(),
         "code_object": hashlib.sha256(data).hexdigest(),
     }
-    return Compiled(data, assembly, toolchain)
 
 
 def _store(entry: str, compiled: Compiled) -> None:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.card import run_on
 from layoutprobe.capture.capture import Evidence
+from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import ExecutionError, UsageError
 from layoutprobe.extras.nvidia.backend import CudaBackend
-from layoutprobe.extras.nvidia.cubin import cubin
 
 EVIDENCE = Evidence("measured", "a fake card")
-CODE = cubin(b"code", "sm_90")
+CODE = CodeObject("0" * 64, "sm_90", {}, (), image=b"code")
 
 
 class FakeCard:

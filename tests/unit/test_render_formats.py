@@ -204,11 +204,18 @@ def test_svg_clips_no_sentence(name: str, lanes: list[int] | None) -> None:
         assert float(text.get("x") or 0) + pixels * len(text.text or "") <= float(root.get("width") or 0)
 
 
+@pytest.mark.parametrize("banks", [32, 64])
 @pytest.mark.parametrize("name", ["roundtrip", "padded"])
-def test_svg_draws_every_cell_of_lds_in_its_bank(name: str) -> None:
+def test_svg_draws_every_cell_of_lds_in_its_bank(name: str, banks: int) -> None:
     report = fake_reports.ALL[name]()
     assert report.lds_map is not None
+    report = replace(report, lds_map=replace(report.lds_map, banks=banks))
+    assert report.lds_map is not None
     root = ET.fromstring(text_of(report, "svg"))
+    said = [text.text or "" for text in root.iter(f"{SVG}text")]
+    assert f"bank {banks - 4}" in said
+    assert f"bank {banks}" not in said
+    assert any(f"the {banks} banks ({4 * banks} bytes)" in text for text in said)
     found: list[tuple[int, int] | None] = [None] * report.lds_map.row.size
     for box in _cells(root):
         title = box.find(f"{SVG}title")
@@ -216,7 +223,7 @@ def test_svg_draws_every_cell_of_lds_in_its_bank(name: str) -> None:
         match = re.fullmatch(r"A\[(\d+)\]\[(\d+)(?:\.\.(\d+))?\]", title.text or "")
         x, y, width = (float(box.get(key) or 0) for key in ("x", "y", "width"))
         left, first = (min(float(box.get(axis) or 0) for box in _cells(root)) for axis in ("x", "y"))
-        cell = int((y - first) / 22) * 64 + int((x - left) / 12)
+        cell = int((y - first) / 22) * 2 * banks + int((x - left) / 12)
         count = round((width + 1) / 12)
         if match:
             start = int(match[2])

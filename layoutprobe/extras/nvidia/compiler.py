@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.extras.nvidia.names import is_cuda
 from layoutprobe.toolchain import cache
+from layoutprobe.toolchain.compile import made_by
 from layoutprobe.toolchain.find import run
 
 _FLAGS = ("-std=c++17", "-lineinfo")
@@ -21,34 +22,25 @@ _ROOM = "cuda 1"
 INSTALL = "install it with: pip install 'layoutprobe[cuda]'"
 
 
-@dataclass(frozen=True)
-class CompiledCuda:
-    """A cubin, and what made it.
-
-    Attributes:
-        data: the bytes.
-        toolchain: "compiler", "kind" ("nvrtc" or "nvcc"), "target", "flags", and the SHA-256
-            digests "source" (of the source file alone) and "code_object".
-    """
-
-    data: bytes = field(repr=False)
-    toolchain: Mapping[str, str]
-
-
 def compile_cuda(
     source: Path,
     *,
     target: str,
     defines: Mapping[str, str | int] | None = None,
     include_dirs: Sequence[Path] = (),
-) -> CompiledCuda:
-    """Compile a probe in CUDA C++ for one card. Headers of CUDA's are not searched.
+    compiler: str | None = None,
+) -> tuple[CodeObject, Mapping[str, str]]:
+    """Compile a probe in CUDA C++ for one card; see `toolchain.languages.Build`.
+
+    Of the code object only the bytes are known: nobody but the driver reads a cubin. Headers of CUDA's are
+    not searched.
 
     Args:
         source: the file.
         target: "sm_90".
         defines: macro -> value.
         include_dirs: searched for headers, in this order.
+        compiler: not asked; NVIDIA's is the one that is found.
 
     Raises:
         UsageError: there is no such file, or `target` is no card's.
@@ -61,24 +53,17 @@ def compile_cuda(
     except OSError as error:
         raise UsageError("the source cannot be read", where={"file": source}, observed=str(error)) from error
     shown = [*_FLAGS, *(f"-D{name}={value}" for name, value in (defines or {}).items())]
-    compiler = _nvrtc() or _nvcc()
-    if compiler is None:
+    found = _nvrtc() or _nvcc()
+    if found is None:
         raise ToolchainError("no CUDA compiler here", expected="NVRTC, or nvcc on PATH", hint=INSTALL)
     headers = [path.read_bytes() for folder in include_dirs for path in sorted(Path(folder).rglob("*.h"))]
-    entry = cache.key(_ROOM, text, target, compiler.version, *shown, *headers)
+    entry = cache.key(_ROOM, text, target, found.version, *shown, *headers)
     data = cache.load(entry)
     if data is None:
-        data = compiler.compile(source, target, shown, include_dirs)
+        data = found.compile(source, target, shown, include_dirs)
         cache.store(entry, data)
-    toolchain = {
-        "compiler": compiler.version,
-        "kind": compiler.kind,
-        "target": target,
-        "flags": " ".join(shown),
-        "source": hashlib.sha256(text).hexdigest(),
-        "code_object": hashlib.sha256(data).hexdigest(),
-    }
-    return CompiledCuda(data, toolchain)
+    toolchain = made_by(found.version, found.kind, target, shown, text, data)
+    return CodeObject(toolchain["code_object"], target, {}, (), image=data), toolchain
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,27 +10,13 @@ from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.assets import asset_dir
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.extras.nvidia.compiler import compile_cuda
-from layoutprobe.extras.nvidia.cubin import cubin
 from layoutprobe.instructions.probe import Built, Variant
 from layoutprobe.toolchain.languages import Language
 
 KERNEL = "interaction"
 
 
-def build(
-    source: Path,
-    *,
-    target: str,
-    defines: Mapping[str, str | int],
-    include_dirs: Sequence[Path] = (),
-    compiler: str | None = None,
-) -> tuple[CodeObject, Mapping[str, str]]:
-    """See `toolchain.languages.Build`; NVIDIA's compiler is the one that is found."""
-    compiled = compile_cuda(source, target=target, defines=defines, include_dirs=include_dirs)
-    return cubin(compiled.data, target), compiled.toolchain
-
-
-LANGUAGE = Language("cuda", ".cu", build)
+LANGUAGE = Language("cuda", ".cu", compile_cuda)
 
 
 def interaction_kernel(variant: Variant, compiler: str | None, probes: Path | None) -> Built:
@@ -49,4 +35,4 @@ def _built(form: MatrixForm, arch: str, probes: Path | None) -> tuple[CodeObject
     defines: dict[str, str | int] = {f"{name}_REGS": vgprs[name] for name in "ABD"}
     defines |= {"INSTRUCTION": f'"{form.name}"', "D_IS_F32": int(form.result == "f32")}
     source = (probes or asset_dir("probes")) / "nvidia" / "interaction.cu"
-    return build(source, target=arch, defines=defines)
+    return compile_cuda(source, target=arch, defines=defines)

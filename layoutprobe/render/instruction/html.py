@@ -6,34 +6,29 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from layoutprobe.render.html import definitions, safe, write_page
+from layoutprobe.render.instruction import words
 from layoutprobe.render.instruction.maps import maps_of, picture
-from layoutprobe.render.instruction.words import (
-    NO_FORM,
-    Shown,
-    answer_text,
-    basis,
-    forms,
-    operand_line,
-    readings,
-    title,
-)
+from layoutprobe.render.instruction.words import Shown
 
 
 def write(shown: Shown, stream: TextIO) -> None:
     """Write the page."""
-    write_page(title(shown.solved), _body(shown), stream, theme=shown.theme)
+    write_page(words.title(shown.solved), _body(shown), stream, theme=shown.theme)
 
 
 def _body(shown: Shown) -> Iterator[str]:
     solved = shown.solved
-    yield definitions((answer.question, answer_text(answer)) for answer in shown.answers)
+    yield definitions((answer.question, words.answer_text(answer)) for answer in shown.answers)
     for drawn in maps_of(solved, shown.matrices, shown.colour):
-        heading = operand_line(solved, drawn.matrix).partition(": ")[2]
+        heading = words.operand_line(solved, drawn.matrix).partition(": ")[2]
         yield f"<h2>{safe(drawn.name)}: {safe(heading)}</h2>\n"
         yield definitions(
-            ((dialect, form.text if form else NO_FORM) for dialect, form in forms(shown, drawn.matrix)),
+            (
+                (dialect, form.text if form else words.NO_FORM)
+                for dialect, form in words.forms(shown, drawn.matrix)
+            ),
             code=True,
         )
-        shape = f"{drawn.name} of {title(solved)}"
+        shape = f"{drawn.name} of {words.title(solved)}"
         yield f'<div class="scroll">{picture(solved, [drawn], shape, theme=shown.theme, header=False)}</div>\n'
-    yield "<h2>What this rests on</h2>\n" + definitions(readings(shown) + basis(solved))
+    yield "<h2>What this rests on</h2>\n" + definitions(words.readings(shown) + words.basis(solved))

@@ -8,16 +8,8 @@ from typing import TextIO
 
 from rich.text import Text
 
-from layoutprobe.render.instruction.words import (
-    NO_FORM,
-    Shown,
-    answer_text,
-    basis,
-    forms,
-    operand_line,
-    readings,
-    title,
-)
+from layoutprobe.render.instruction import words
+from layoutprobe.render.instruction.words import Shown
 from layoutprobe.render.page import Page, write_lines
 
 
@@ -30,18 +22,18 @@ def _lines(shown: Shown, page: Page) -> Iterator[Text]:
     solved = shown.solved
     if shown.answers:
         for answer in shown.answers:
-            yield from page.pairs([(answer.question, answer_text(answer))])
-        yield from page.pairs([("", title(solved)), ("evidence", str(solved.evidence))], "dim")
+            yield from page.pairs([(answer.question, words.answer_text(answer))])
+        yield from page.pairs([("", words.title(solved)), ("evidence", str(solved.evidence))], "dim")
         return
-    yield from page.paragraph(title(solved), "bold")
+    yield from page.paragraph(words.title(solved), "bold")
     alone = len(shown.dialects) == 1
     for matrix in shown.matrices:
         yield Text("")
-        yield from page.paragraph(operand_line(solved, matrix), "bold cyan")
-        for dialect, form in forms(shown, matrix):
+        yield from page.paragraph(words.operand_line(solved, matrix), "bold cyan")
+        for dialect, form in words.forms(shown, matrix):
             if form is not None and alone and "\n" in form.lines:
                 yield from (Text(f"  {line}") for line in form.lines.splitlines())
                 continue
-            yield from page.pairs([(dialect, form.text if form else NO_FORM)])
+            yield from page.pairs([(dialect, form.text if form else words.NO_FORM)])
     yield Text("")
-    yield from page.pairs(readings(shown) + basis(solved), "dim")
+    yield from page.pairs(words.readings(shown) + words.basis(solved), "dim")

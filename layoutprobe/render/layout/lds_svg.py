@@ -1,4 +1,4 @@
-"""LDS as a picture: one line per sweep over the 32 banks, so that what shares a bank stands in a column."""
+"""LDS as a picture: one line per sweep over the banks, so that what shares a bank stands in a column."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from layoutprobe.render.layout.lds import Run, runs, text_of
 from layoutprobe.render.svg import EDGE, ROW, Sheet
 from layoutprobe.report.layout import LdsMap
 
-SWEEP_BYTES = 128
-"""32 banks of one dword."""
-
+BANK_BYTES = 4
 CELL, LEFT = 12, 40
 GLYPH = 7
 MOST_LINES = 256
@@ -31,8 +29,13 @@ class LdsBlock:
     lines: int
 
     @property
+    def _sweep(self) -> int:
+        """Bytes of one dword of every bank."""
+        return BANK_BYTES * self.cells.banks
+
+    @property
     def _per_line(self) -> int:
-        return SWEEP_BYTES // self.cells.cell_bytes
+        return self._sweep // self.cells.cell_bytes
 
     @property
     def width(self) -> int:
@@ -43,14 +46,15 @@ class LdsBlock:
         """Heading, banks, and a line a sweep."""
         count = -(-self.cells.row.size // self._per_line)
         shown = min(count, MOST_LINES)
-        heading = "LDS in address order: every line is one sweep over the 32 banks (128 bytes)"
+        heading = "LDS in address order: every line is one sweep over the "
+        heading += f"{self.cells.banks} banks ({self._sweep} bytes)"
         sheet.sentences([(heading, "soft")])
-        for bank in range(0, 32, 4):
-            x = EDGE + LEFT + bank * 4 // self.cells.cell_bytes * CELL
+        for bank in range(0, self.cells.banks, 4):
+            x = EDGE + LEFT + bank * BANK_BYTES // self.cells.cell_bytes * CELL
             sheet.text(x, sheet.y + 12, f"bank {bank}", "head left soft")
         sheet.y += ROW
         for line in range(shown):
-            sheet.text(EDGE + LEFT - 8, sheet.y + ROW * line + 15, str(line * SWEEP_BYTES), "lane soft")
+            sheet.text(EDGE + LEFT - 8, sheet.y + ROW * line + 15, str(line * self._sweep), "lane soft")
         for run in runs(self.cells):
             self._run(sheet, run, shown)
         sheet.y += ROW * shown
