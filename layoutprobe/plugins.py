@@ -8,7 +8,6 @@ when all names are listed: whoever needs none of them pays for none.
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
 
 from layoutprobe.errors import UsageError
 
@@ -22,6 +21,8 @@ def load() -> None:
     Raises:
         UsageError: a part cannot be loaded; names it.
     """
+    from importlib.metadata import entry_points  # here, as only this needs it, and it is slow to import
+
     for entry in entry_points(group=GROUP):
         try:
             entry.load()()

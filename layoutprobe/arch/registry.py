@@ -105,6 +105,11 @@ def readable() -> list[str]:
     return [isa.title for isa in _ISAS]
 
 
+def is_matrix(name: str) -> bool:
+    """Whether a family that is loaded has that mnemonic. Loads none: every decoded instruction asks."""
+    return name in _FORMS
+
+
 def matrix_forms(name: str) -> tuple[MatrixForm, ...]:
     """The forms of that mnemonic: families may share one and differ in its operands, modifiers choose others."""
     if name not in _FORMS:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import Flag, auto
 from functools import cache
 
-from layoutprobe.arch import matrix_forms
+from layoutprobe.arch import is_matrix
 
 
 class Kind(Flag):
@@ -114,7 +114,7 @@ def kind_of(name: str) -> Kind:
     """The kind of a mnemonic as `Inst.name` has it; empty where the table knows nothing of it."""
     if name in _NAMES:
         return _NAMES[name]
-    if matrix_forms(name):
+    if is_matrix(name):
         return Kind.MATRIX | Kind.VALU
     for prefixes, kind in _PREFIXES:
         if name.startswith(prefixes):

@@ -20,7 +20,7 @@ from functools import cache
 
 import numpy as np
 
-from layoutprobe.arch import MatrixForm, matrix_forms
+from layoutprobe.arch import MatrixForm, is_matrix
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.machine.cohort import Cohort
@@ -355,4 +355,4 @@ def _record(c: Cohort, d: Operand, form: Form, upper: bool, undefined: Array | N
         settle(c, register)
 
 
-register_group(lambda name: bool(matrix_forms(name)), _bind_any)
+register_group(is_matrix, _bind_any)
