@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,15 @@ class Bench:
     backend: Backend | Source
     compiler: str | None = None
     probes: Path | None = None
+    _specs: dict[str, ProbeSpec] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def spec(self, name: str) -> ProbeSpec:
-        """The declaration of a probe on this bench."""
-        target = find(self.arch)
-        return load_spec(target.probes + name, self.probes).sized(target.probed.get(self.dtype))
+        """The declaration of a probe on this bench; read once."""
+        if name not in self._specs:
+            target = find(self.arch)
+            spec = load_spec(target.probes + name, self.probes)
+            self._specs[name] = spec.sized(target.probed.get(self.dtype))
+        return self._specs[name]
 
     def run(self, name: str, inputs: Mapping[str, NDArray[Any]], **parameters: object) -> Capture:
         """One launch of one probe; `parameters` go into the capture."""
