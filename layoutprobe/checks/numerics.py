@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check
 from layoutprobe.manifest.model import Gemm, Reference
-from layoutprobe.observe.executed import ExecutionRecorder
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
@@ -200,6 +199,5 @@ CHECK = Check(
     LAW,
     EXPLAIN,
     run,
-    observers=(ExecutionRecorder,),
     rules=(WRONG_VALUES, NEVER_DEFINED, FOREIGN, LOST),
 )

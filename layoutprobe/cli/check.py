@@ -42,6 +42,11 @@ def _add_options(command: Parser) -> None:
         action="store_true",
         help="import the Python references that the manifest names: they are code",
     )
+    command.add_argument(
+        "--strict",
+        action="store_true",
+        help="undecided (2) also where the headline has a reservation: code that never ran, loose tolerances...",
+    )
     shown = command.add_argument_group("output")
     add_output(shown, SUBJECT)
     shown.add_argument(
@@ -76,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             kernels=arguments.kernel,
             checks=arguments.check,
             allow_reference=arguments.allow_reference,
+            strict=arguments.strict,
             jobs=arguments.jobs or _cores(),
             progress=progress,
         )

@@ -74,6 +74,11 @@ def place_of(code: CodeObject, kernel: Kernel, pc: int, instruction: str = "") -
     )
 
 
+def inlined_calls(code: CodeObject) -> tuple[Inlined, ...]:
+    """All stretches of inlined calls."""
+    return _inlined(code.image)
+
+
 @lru_cache(maxsize=8)
 def _inlined(image: bytes) -> tuple[Inlined, ...]:
     """All inlined calls; none where debug information is missing or damaged: a finding stands without."""

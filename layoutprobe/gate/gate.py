@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -39,6 +39,7 @@ def check(
     checks: Sequence[str] = (),
     backend: WatchedBackend | None = None,
     allow_reference: bool = False,
+    strict: bool = False,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> GateReport:
@@ -52,6 +53,7 @@ def check(
         backend: where kernels run; a fresh emulator per kernel by default.
         allow_reference: import and call the Python references that the manifest names. They are
             code: allow it for manifests that you trust as you trust the tests of the repository.
+        strict: what a headline states as a reservation (code that never ran, a loose tolerance...) is undecided.
         jobs: kernels that are checked at the same time, in processes of their own.
         progress: see Progress.
 
@@ -75,6 +77,7 @@ def check(
         verdicts = tuple(_parallel(work, jobs, progress))
     else:
         verdicts = tuple(_serial(work, backend, progress))
+    verdicts = tuple(replace(verdict, strict=strict) for verdict in verdicts)
     return GateReport(str(manifest.path), verdicts, __version__)
 
 

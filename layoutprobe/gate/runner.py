@@ -21,6 +21,7 @@ from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.inputs import make_inputs
 from layoutprobe.manifest.model import Argument, Gemm
 from layoutprobe.numbers import element_type
+from layoutprobe.observe.coverage import Coverage, CoverageRecorder
 from layoutprobe.trace.subject import Recorded, RunSpec
 
 Logical = Mapping[str, NDArray[Any] | None]
@@ -54,6 +55,7 @@ class KernelRunner:
 
     Attributes:
         faults: distinct faults of all runs so far, in the order in which they occurred.
+        coverage: what of the code ran in any of them; None before the first.
     """
 
     def __init__(self, built: Built, binding: Binding, coding: Coding, backend: WatchedBackend) -> None:
@@ -62,6 +64,7 @@ class KernelRunner:
         self.coding = coding
         self.backend = backend
         self.faults: list[ExecutionError] = []
+        self.coverage: Coverage | None = None
         self._known: dict[RunSpec, Recorded] = {}
         self._endless: ExecutionError | None = None
 
@@ -85,7 +88,8 @@ class KernelRunner:
             for b, values in zip(self.binding.buffers.values(), given.values(), strict=True)
         }
         arguments = [self._argument(a, before, given, alpha, beta) for a in self.binding.case.arguments]
-        recorders = [factory() for factory in spec.observers]
+        coverage = CoverageRecorder()
+        recorders = [coverage, *(factory() for factory in spec.observers)]
         launch = Launch(
             self.built.code,
             self.built.kernel.name,
@@ -104,6 +108,7 @@ class KernelRunner:
             if error.kind in ("budget", "time"):
                 self._endless = error
             self._note(error)
+        self._cover(coverage.record())
         outputs, undefined, stray = self._after(result, before, given)
         return Recorded(
             spec=spec,
@@ -118,6 +123,10 @@ class KernelRunner:
             records=tuple(recorder.record() for recorder in recorders),
             fault=fault,
         )
+
+    def _cover(self, seen: Coverage | None) -> None:
+        if seen is not None:
+            self.coverage = seen if self.coverage is None else self.coverage | seen
 
     def _note(self, fault: ExecutionError) -> None:
         key = (fault.what, fault.place.pc)

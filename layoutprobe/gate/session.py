@@ -25,8 +25,11 @@ from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.reservations import reservations
+from layoutprobe.observe.coverage import Coverage
+from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, KernelVerdict
+from layoutprobe.trace.coverage import code_coverage
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
 
 DEBUG = "LAYOUTPROBE_DEBUG"
@@ -60,6 +63,7 @@ def check_kernel(
         error = str(problem)
     except MemoryError:
         error = "the memory of this machine does not suffice for this kernel: check a smaller size"
+    covered = session.covered() if session else None
     return KernelVerdict(
         name=case.name,
         symbol=built.kernel.name if built else case.symbol,
@@ -71,7 +75,8 @@ def check_kernel(
         toolchain=dict(built.toolchain) if built else {},
         seconds=time.monotonic() - start,
         error=error,
-        reservations=reservations(case, check_names()),
+        reservations=(*reservations(case, check_names()), *(covered.reservations if covered else ())),
+        coverage=covered,
     )
 
 
@@ -95,8 +100,13 @@ class _Session:
         self.reference = reference
         self.step = step
         self.ran = False
+        self.coverage: Coverage | None = None
         self.collected: dict[str, list[Sized]] = {check.name: [] for check in checks}
         self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
+
+    def covered(self) -> CodeCoverage | None:
+        """What of the code ran; None where nothing did."""
+        return code_coverage(self.built.code, self.built.kernel, self.coverage) if self.coverage else None
 
     def results(self) -> tuple[CheckResult, ...]:
         """One per check, in order. A check that was never reached is undecided."""
@@ -158,6 +168,8 @@ class _Session:
         for check in checks:
             self.step(f"{title}: {check.name}" if title else check.name)
             results[check.name] = self._apply(check, subject)
+        if runner.coverage is not None:
+            self.coverage = runner.coverage if self.coverage is None else self.coverage | runner.coverage
         for name, result in with_faults(results, runner.faults).items():
             self.collected[name].append((tuple(sizes.items()), result))
 

@@ -72,6 +72,7 @@ _NAMES: dict[str, Kind] = {
     "s_endpgm": _K.END | _K.FINAL,
     "s_endpgm_saved": _K.END | _K.FINAL,
     "s_setpc_b64": _K.FINAL,
+    "s_trap": _K.FINAL,  # compilers put nothing behind one that ends the function
     "ds_nop": _K.LDS | _K.HINT,
 }
 _PREFIXES: tuple[tuple[tuple[str, ...], Kind], ...] = (

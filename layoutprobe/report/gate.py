@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from layoutprobe.capture.capture import Evidence
+from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 
 Status = Literal["holds", "finding", "undecided", "skipped"]
@@ -68,8 +69,10 @@ class KernelVerdict:
         toolchain: compiler, flags, code-object digest.
         seconds: wall time of compiling, running and checking.
         error: why the kernel could not be checked at all; "" when it was.
-        reservations: what the manifest leaves out or lets pass, each in a few words; see
-            `manifest.reservations`.
+        reservations: what the manifest leaves out or lets pass, and what never ran, each in a few words; see
+            `manifest.reservations` and `CodeCoverage.reservations`.
+        coverage: what of the code ran at all sizes together; None where nothing was executed.
+        strict: a reservation leaves it undecided.
     """
 
     name: str
@@ -83,6 +86,8 @@ class KernelVerdict:
     seconds: float = 0.0
     error: str = ""
     reservations: tuple[str, ...] = ()
+    coverage: CodeCoverage | None = None
+    strict: bool = False
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -105,7 +110,8 @@ class KernelVerdict:
         if self.findings:
             return 1
         undecided = self.error or any(r.status == "undecided" for r in self.results)
-        return 2 if undecided or not any(r.status == "holds" for r in self.results) else 0
+        reserved = self.strict and self.reservations
+        return 2 if undecided or reserved or not any(r.status == "holds" for r in self.results) else 0
 
 
 @dataclass(frozen=True)

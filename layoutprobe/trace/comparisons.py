@@ -18,7 +18,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import element_type
-from layoutprobe.observe.executed import Executed
+from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.gemm_faults import TILE, Product
 from layoutprobe.trace.rounding import accumulators, is_exact, judgeable, tolerated
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
@@ -144,7 +144,7 @@ def _accumulators(subject: Subject) -> tuple[str, ...]:
 
 
 def _executed(subject: Subject) -> tuple[Inst, ...]:
-    return subject.plain().record(Executed).insts
+    return subject.plain().record(Coverage).insts
 
 
 def product_of(recorded: Recorded, contract: Gemm, tile: int = TILE) -> Product:

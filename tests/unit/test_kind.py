@@ -50,6 +50,7 @@ EVERY = sorted(mnemonics(known("gfx1151")) | mnemonics(known("gfx1201")))
         ("s_cbranch_vccnz", Kind.BRANCH),
         ("s_branch", Kind.BRANCH | Kind.FINAL),
         ("s_setpc_b64", Kind.FINAL),
+        ("s_trap", Kind.FINAL),
         ("s_endpgm", Kind.END | Kind.FINAL),
         ("s_nop", Kind.HINT),
         ("s_add_u32", Kind.SALU),

@@ -7,6 +7,7 @@ per step, so the first lines are the ones that count: findings come before open 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TextIO
 
 from layoutprobe.render.gate import words as gate_words
@@ -14,6 +15,9 @@ from layoutprobe.render.gate.words import Spot
 from layoutprobe.render.layout import words
 from layoutprobe.render.text import printable
 from layoutprobe.report.gate import GateReport
+
+MOST_NOTICES = 9
+"""GitHub shows ten a step, and the last one is the verdict."""
 
 
 def write(report: GateReport, stream: TextIO) -> None:
@@ -35,9 +39,20 @@ def commands(report: GateReport) -> Iterator[str]:
         for question in gate_words.open_questions(verdict):
             name = f"{question.check} undecided" if question.check else "undecided"
             yield command("warning", gate_words.spot(verdict), f"{name}: {kernel}", question.reason)
+    yield from islice(_unreached(report), MOST_NOTICES)
     outcome = gate_words.gate_outcome(report)
     kind = {"holds": "notice", "finding": "error", "undecided": "warning"}[outcome.word]
     yield command(kind, None, gate_words.title(report), str(outcome))
+
+
+def _unreached(report: GateReport) -> Iterator[str]:
+    """Notices beside the lines that never ran."""
+    for verdict in report.verdicts:
+        for one in verdict.coverage.unreached if verdict.coverage is not None else ():
+            if one.place.source is not None and not one.copied:
+                place = gate_words.spot_of(verdict, one.place)
+                title = f"never ran: {gate_words.kernel_title(verdict)}"
+                yield command("notice", place, title, f"never ran at any size of the manifest: {one}")
 
 
 def command(kind: str, place: Spot | None, title: str, text: str) -> str:

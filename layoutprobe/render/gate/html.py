@@ -10,6 +10,7 @@ from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.gate.table import says_of
 from layoutprobe.render.html import definitions, safe, sign
 from layoutprobe.render.layout import words
+from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 
@@ -70,6 +71,7 @@ def _kernel(verdict: KernelVerdict, number: int) -> Iterator[str]:
         ("sizes", "; ".join(verdict.sizes)),
         ("evidence", "; ".join(map(str, verdict.evidence)) or outcome.basis),
         ("time", f"{verdict.seconds:.1f} s"),
+        ("reservations", "; ".join(verdict.reservations)),
     ]
     yield definitions((label, text) for label, text in about if text)
     for question in gate_words.open_questions(verdict):
@@ -81,6 +83,8 @@ def _kernel(verdict: KernelVerdict, number: int) -> Iterator[str]:
         repeated = gate_words.repeated(verdict)
         items = (_check(result, repeated.get(result.check, "")) for result in verdict.results)
         yield f"<h3>Checks</h3>\n<ul>\n{''.join(items)}</ul>\n"
+    if verdict.coverage is not None:
+        yield from _coverage(verdict.coverage)
     if verdict.toolchain:
         built = definitions(((name, str(value)) for name, value in verdict.toolchain.items()), code=True)
         yield f'<div class="built">{built}</div>\n'
@@ -95,6 +99,14 @@ def _check(result: CheckResult, like: str) -> str:
     )
     name = f"<b>{safe(result.check)}</b>"
     return f'<li class="{result.status}"><span>{sign(result.status)}</span>{name}<div>{body}</div></li>\n'
+
+
+def _coverage(covered: CodeCoverage) -> Iterator[str]:
+    """What ran, and all that did not."""
+    rows = [("ran", str(covered)), *(("never ran", str(one)) for one in covered.unreached)]
+    rows += [("loop", str(loop).removeprefix("loop at ")) for loop in covered.loops]
+    rows += [(f"always {'jumps' if b.jumped else 'goes on'}", b.place.site) for b in covered.branches]
+    yield f"<details><summary><h3>Coverage</h3> {safe(str(covered))}</summary>\n{definitions(rows)}</details>\n"
 
 
 def _figures(figures: Iterable[tuple[str, str]]) -> str:

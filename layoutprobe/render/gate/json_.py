@@ -12,6 +12,7 @@ from layoutprobe.place import Place
 from layoutprobe.render import data
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.layout.json_ import finding, plain
+from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 
@@ -50,10 +51,43 @@ def _kernel(verdict: KernelVerdict) -> dict[str, Any]:
         "exit_code": verdict.exit_code,
         "error": verdict.error or None,
         "open": [{"check": o.check or None, "reason": o.reason} for o in gate_words.open_questions(verdict)],
+        "reservations": list(verdict.reservations),
+        "strict": verdict.strict,
+        "coverage": None if verdict.coverage is None else _coverage(verdict, verdict.coverage),
         "seconds": round(verdict.seconds, 3),
         "evidence": list(map(data.evidence, verdict.evidence)),
         "toolchain": dict(verdict.toolchain),
         "checks": [_check(verdict, result) for result in verdict.results],
+    }
+
+
+def _coverage(verdict: KernelVerdict, covered: CodeCoverage) -> dict[str, Any]:
+    return {
+        "blocks": covered.blocks,
+        "blocks_run": covered.blocks_run,
+        "ways": covered.ways,
+        "ways_gone": covered.ways_gone,
+        "unreached": [
+            {
+                "place": _place(verdict, one.place),
+                "last_line": one.last_line,
+                "last_pc": one.last_pc,
+                "does": one.does,
+                "copied": one.copied,
+            }
+            for one in covered.unreached
+        ],
+        "branches": [{"place": _place(verdict, one.place), "jumped": one.jumped} for one in covered.branches],
+        "loops": [
+            {
+                "place": _place(verdict, one.place),
+                "pcs": list(one.pcs),
+                "passes": list(one.passes),
+                "skipped": one.skipped,
+                "wanted": list(one.wanted),
+            }
+            for one in covered.loops
+        ],
     }
 
 

@@ -62,6 +62,10 @@ def _properties(verdict: KernelVerdict) -> Iterator[tuple[str, str]]:
     yield "evidence", gate_words.basis([verdict])
     for size in verdict.sizes:
         yield "size", size
+    if verdict.coverage is not None:
+        yield "coverage", f"ran {verdict.coverage}"
+    for reservation in verdict.reservations:
+        yield "reservation", reservation
     for key, value in verdict.toolchain.items():
         yield f"toolchain.{key}", value
 

@@ -188,6 +188,9 @@ def _invocation(report: GateReport) -> dict[str, Any]:
             for result in verdict.results
             if result.status == "skipped"
         ]
+        notes += [_note("note", f"{kernel}: reservation: {text}") for text in verdict.reservations]
+        if verdict.coverage is not None:
+            notes.append(_note("note", f"{kernel}: ran {verdict.coverage}"))
     undecided = report.exit_code == 2 or any(note["level"] == "warning" for note in notes)
     return {
         "executionSuccessful": not undecided,

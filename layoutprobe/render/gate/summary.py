@@ -36,6 +36,7 @@ def lines(report: GateReport) -> Iterator[str]:
         yield from _table(report)
     yield from _findings(report)
     yield from _open(report)
+    yield from _reservations(report)
 
 
 def safe(text: str) -> str:
@@ -97,6 +98,21 @@ def _open(report: GateReport) -> Iterator[str]:
     for verdict, question in listed[:MOST_FINDINGS]:
         check = f", {safe(question.checks)}" if question.check else ""
         yield f"- **{safe(gate_words.kernel_title(verdict))}{check}**: {safe(question.reason)}"
+    if len(listed) > MOST_FINDINGS:
+        yield f"- {len(listed) - MOST_FINDINGS} more, not shown here"
+    if listed:
+        yield ""
+
+
+def _reservations(report: GateReport) -> Iterator[str]:
+    """What the headline says in short, kernel by kernel; and what of each kernel's code ran."""
+    listed = [verdict for verdict in report.verdicts if verdict.reservations or verdict.coverage is not None]
+    if listed:
+        yield "### Coverage and reservations"
+        yield ""
+    for verdict in listed[:MOST_FINDINGS]:
+        ran = [] if verdict.coverage is None else [f"ran {verdict.coverage}"]
+        yield f"- **{safe(gate_words.kernel_title(verdict))}**: {safe('; '.join([*ran, *verdict.reservations]))}"
     if len(listed) > MOST_FINDINGS:
         yield f"- {len(listed) - MOST_FINDINGS} more, not shown here"
     if listed:

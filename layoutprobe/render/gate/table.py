@@ -68,6 +68,8 @@ class _Page(Page):
         for sentence in filter(None, about[:2]):
             yield from self.paragraph(sentence, "dim", indent="  ")
         yield from self.paragraph(", ".join(about[2:]), "dim", indent="  ")
+        if verdict.coverage is not None:
+            yield from self.paragraph(f"ran {verdict.coverage}", "dim", indent="  ")
         if verdict.error:
             yield from self.panel([verdict.error], [], "undecided")
         width = min(max((len(self.line(result.check)) for result in verdict.results), default=0), WIDEST_NAME)

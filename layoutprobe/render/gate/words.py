@@ -15,6 +15,8 @@ from layoutprobe.render.look import WORDS
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 
+MOST_RESERVATIONS = 6
+"""So many the headline of several kernels tells in full; each kernel's own tells all."""
 LONG_FIGURE = 32
 """Characters of a figure that is no number any more."""
 
@@ -109,8 +111,10 @@ def _gate_sentence(report: GateReport) -> str:
         some = sum(bool(verdict.waived or verdict.accepted) for verdict in report.verdicts)
         sentence = "; ".join([sentence, *_waivers(checks, rules)]) + _share(some, total)
     if reserved := [verdict.reservations for verdict in report.verdicts if verdict.reservations]:
-        said = dict.fromkeys(reason for reasons in reserved for reason in reasons)
-        sentence += f"; with reservations: {'; '.join(said)}{_share(len(reserved), total)}"
+        said = list(dict.fromkeys(reason for reasons in reserved for reason in reasons))
+        more = [f"and {len(said) - MOST_RESERVATIONS} more"] if len(said) > MOST_RESERVATIONS else []
+        texts = "; ".join([*said[:MOST_RESERVATIONS], *more])
+        sentence += f"; with reservations: {texts}{_share(len(reserved), total)}"
     return sentence
 
 
@@ -149,6 +153,8 @@ def open_questions(verdict: KernelVerdict) -> Iterator[Open]:
     nothing_held = not any(result.status in ("holds", "finding", "undecided") for result in verdict.results)
     if nothing_held and not verdict.error:
         yield Open("", "no check applied to this kernel, so nothing is known about it")
+    for reservation in verdict.reservations if verdict.strict else ():
+        yield Open("", f"a reservation, and --strict allows none: {reservation}")
 
 
 def open_causes(verdict: KernelVerdict) -> Iterator[Open]:

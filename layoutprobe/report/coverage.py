@@ -1,0 +1,145 @@
+"""What of a kernel's code ran at the sizes of the manifest, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from layoutprobe.place import Place
+
+_NAMED = 3
+"""So many places a headline names; the others it counts."""
+AGAIN = "more than 1"
+"""What is wanted of a loop that never went round twice."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Instructions that belong together, by line where the compiler says so, else by address.
+
+    Attributes:
+        place: the first of them.
+        last_line: of the same file; None where `place` has no line of its own.
+        last_pc: address of the last instruction.
+        does: what they do: "loads, matrix instructions"; "" where they only compute.
+        copied: other code of the same lines ran: a loop that the compiler unrolled, a function inlined twice.
+    """
+
+    place: Place
+    last_line: int | None
+    last_pc: int
+    does: str = ""
+    copied: bool = False
+
+    def __str__(self) -> str:
+        """ "gemm.hip:88-93 (loads)"."""
+        first = self.place.source
+        if first is None or self.last_line is None:
+            name = f"PC {self.place.pc:#x}-{self.last_pc:#x}"
+        else:
+            name = str(first) + (f"-{self.last_line}" if self.last_line > first.line else "")
+        calls = self.place.inlined_at
+        inlined = f" inlined at {calls[-1].source}" if self.copied and calls else ""
+        return name + inlined + (f" ({self.does})" if self.does else "")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of the code object.
+
+    Attributes:
+        place: the branch that goes round.
+        pcs: addresses of its first and its last instruction.
+        passes: how often waves went through it once they entered it, each number once, ascending.
+        skipped: a wave came to the branch that decides, and went past it; None where there is no such branch.
+        wanted: numbers of passes that were not seen and should be: "1", "2", "3 or more", or AGAIN.
+    """
+
+    place: Place
+    pcs: tuple[int, int]
+    passes: tuple[int, ...]
+    skipped: bool | None
+    wanted: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """ "loop at gemm.hip:40"."""
+        source, near = self.place.source, "near " if self.place.near else ""
+        return "loop at " + (near + str(source) if source is not None else f"PC {self.place.pc:#x}")
+
+    @property
+    def lacks(self) -> str:
+        """ "never 1 or 2 passes"; "" where nothing is wanted."""
+        if self.wanted == (AGAIN,):
+            return "never a second pass"
+        return f"never {' or '.join(self.wanted)} passes" if self.wanted else ""
+
+    def __str__(self) -> str:
+        """ "loop at gemm.hip:40: 4, 5 passes, never 1 or 2 passes"."""
+        seen = ", ".join(map(str, self.passes[:8])) + (", ..." if len(self.passes) > 8 else "")
+        times = f"{seen} {'pass' if self.passes == (1,) else 'passes'}" if seen else "never ran"
+        return ", ".join(filter(None, (f"{self.name}: {times}", self.lacks)))
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A conditional branch that always went the same way.
+
+    Attributes:
+        place: the branch.
+        jumped: the way that it went.
+    """
+
+    place: Place
+    jumped: bool
+
+
+@dataclass(frozen=True)
+class CodeCoverage:
+    """What of a kernel's code ran, over all sizes and inputs.
+
+    Attributes:
+        blocks, blocks_run: basic blocks of the kernel, and those that ran.
+        ways, ways_gone: of all conditional branches together, both ways counted; those that a wave went.
+        unreached: code that never ran and does something; what only traps or ends the wave is left out.
+        branches: those that always went the same way.
+        loops: all of them, in the order of the code.
+    """
+
+    blocks: int
+    blocks_run: int
+    ways: int
+    ways_gone: int
+    unreached: tuple[Stretch, ...] = ()
+    branches: tuple[Branch, ...] = ()
+    loops: tuple[Loop, ...] = ()
+
+    @property
+    def reservations(self) -> tuple[str, ...]:
+        """What a headline must not hide, each in a few words."""
+        return tuple(self._reservations())
+
+    def _reservations(self) -> Iterator[str]:
+        wholly = [str(one) for one in self.unreached if not one.copied]
+        copies = [str(one) for one in self.unreached if one.copied]
+        if wholly:
+            yield f"never ran: {_few(wholly)}"
+        if copies:
+            yield f"a copy that the compiler made never ran: {_few(copies)}"
+        wanted: dict[str, list[str]] = {}
+        for loop in self.loops:
+            if loop.wanted:
+                wanted.setdefault(loop.lacks, []).append(f"the {loop.name}")
+        for lacks, loops in wanted.items():
+            yield f"{lacks} of {_few(loops)}"
+
+    def __str__(self) -> str:
+        """ "40 of 41 blocks, 17 of 22 ways of branches, 3 loops"."""
+        loops = f", {len(self.loops)} loop{'s' if len(self.loops) > 1 else ''}" if self.loops else ""
+        return f"{self.blocks_run} of {self.blocks} blocks, {self.ways_gone} of {self.ways} ways of branches{loops}"
+
+
+def _few(texts: list[str]) -> str:
+    texts = list(dict.fromkeys(texts))
+    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
+    return ", ".join(texts[:_NAMED]) + more

@@ -1,0 +1,241 @@
+"""What the coverage of a kernel means to its author: lines that never ran, loops that never went round twice."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from layoutprobe.codeobj.inlining import Inlined, inlined_calls, place_of
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
+from layoutprobe.observe.coverage import Coverage
+from layoutprobe.place import Place, SourceLine
+from layoutprobe.report.coverage import AGAIN, Branch, CodeCoverage, Loop, Stretch
+
+_WORDS = (
+    ("matrix instructions", Kind.MATRIX),
+    ("atomics", Kind.ATOMIC),
+    ("stores", Kind.STORE),
+    ("loads", Kind.LOAD),
+    ("a barrier", Kind.AWAIT),
+)
+_MEMORY = Kind.LDS | Kind.GLOBAL | Kind.BUFFER | Kind.FLAT | Kind.SMEM | Kind.SCRATCH
+_EFFECT = Kind.VALU | Kind.MATRIX | Kind.ARRIVE | _MEMORY
+_NO_WORK = ("v_cmp", "v_mov", "v_readfirstlane", "v_nop")
+_CLASSES = ("1", "2", "3 or more")
+
+
+def code_coverage(code: CodeObject, kernel: Kernel, coverage: Coverage) -> CodeCoverage:
+    """What ran, in terms of the source."""
+    return _Reading(code, kernel, coverage).result()
+
+
+class _Reading:
+    """One coverage, read against the code."""
+
+    def __init__(self, code: CodeObject, kernel: Kernel, coverage: Coverage) -> None:
+        self.code = code
+        self.kernel = kernel
+        self.seen = coverage
+        self.flow = coverage.flow
+
+    def result(self) -> CodeCoverage:
+        branches = list(self._branches())
+        return CodeCoverage(
+            blocks=len(self.flow.blocks),
+            blocks_run=len(self.seen.blocks),
+            ways=2 * len(branches),
+            ways_gone=sum(len(gone) for _, gone in branches),
+            unreached=tuple(self._unreached()),
+            branches=tuple(
+                Branch(self._place(inst), gone == [True]) for inst, gone in branches if len(gone) == 1
+            ),
+            loops=tuple(self._loop(header, body) for header, body in self.flow.loops.items()),
+        )
+
+    def _branches(self) -> Iterator[tuple[Inst, list[bool]]]:
+        """Every conditional branch, and whether it jumped each time that a wave came by."""
+        for pc, (stays, *jumps) in ((pc, n) for pc, n in self.flow.nexts.items() if len(n) == 2):
+            ways = {False: (pc, stays), True: (pc, jumps[0])}
+            yield self.flow.blocks[pc][-1], [jumped for jumped, way in ways.items() if way in self.seen.edges]
+
+    def _unreached(self) -> Iterator[Stretch]:
+        """Code that never ran, by line where one of its lines never ran, else by the block's innermost lines."""
+        missed = [pc for pc in self.flow.blocks if pc not in self.seen.blocks and pc not in self._doomed]
+        working = [self.flow.blocks[pc] for pc in missed if _does_something(self.flow.blocks[pc])]
+        if not working:
+            return
+        fresh: dict[SourceLine, list[Inst]] = {}
+        copies: dict[SourceLine | None, list[Inst]] = {}
+        for block in working:
+            lines = [self._never_run(inst) for inst in block]
+            for inst, line in zip(block, lines, strict=True):
+                if line is not None:
+                    fresh.setdefault(line, []).append(inst)
+            if not any(lines):
+                copies.setdefault(self._outermost(block), []).extend(block)
+        yield from self._by_line(fresh)
+        yield from (self._stretch(insts) for insts in copies.values())
+
+    def _outermost(self, insts: Sequence[Inst]) -> SourceLine | None:
+        """The line of the kernel itself that a block is from."""
+        calls = (self._calls[inst.pc][-1].call.source for inst in insts if inst.pc in self._calls)
+        lines = (line for inst in insts if (line := self.code.lines.find(inst.pc)) is not None)
+        return next(calls, None) or next(lines, None)
+
+    def _never_run(self, inst: Inst) -> SourceLine | None:
+        """The line of an instruction, or of the innermost call around it, of which nothing ran."""
+        chain = (self.code.lines.find(inst.pc), *(one.call.source for one in self._calls.get(inst.pc, ())))
+        known = (SourceLine(line.file, line.line) for line in chain if line is not None)
+        return next((line for line in known if line not in self._lines_run), None)
+
+    @cached_property
+    def _calls(self) -> dict[int, list[Inlined]]:
+        """Instruction that never ran -> the inlined calls around it, innermost first."""
+        pcs = [i.pc for pc, block in self.flow.blocks.items() if pc not in self.seen.blocks for i in block]
+        around: dict[int, list[Inlined]] = {}
+        for one in sorted(inlined_calls(self.code), key=lambda one: -one.depth):
+            for pc in pcs[bisect_left(pcs, one.span[0]) : bisect_left(pcs, one.span[1])]:
+                around.setdefault(pc, []).append(one)
+        return around
+
+    @cached_property
+    def _lines_run(self) -> frozenset[SourceLine]:
+        """Lines of which something ran, those of calls among them."""
+        pcs = [inst.pc for inst in self.seen.insts]
+        lines = [self.code.lines.find(pc) for pc in pcs]
+        lines += [
+            one.call.source
+            for one in inlined_calls(self.code)
+            if bisect_left(pcs, one.span[0]) < bisect_left(pcs, one.span[1])
+        ]
+        return frozenset(SourceLine(line.file, line.line) for line in lines if line is not None)
+
+    @cached_property
+    def _doomed(self) -> set[int]:
+        """Blocks from which every way leads to a trap: they are for what must never happen."""
+        doomed = {pc for pc, block in self.flow.blocks.items() if any(i.name == "s_trap" for i in block)}
+        grown = True
+        while grown:
+            more = {
+                pc
+                for pc, nexts in self.flow.nexts.items()
+                if nexts and pc not in doomed and doomed >= {*nexts}
+            }
+            doomed |= more
+            grown = bool(more)
+        return doomed
+
+    def _by_line(self, insts: Mapping[SourceLine, list[Inst]]) -> Iterator[Stretch]:
+        """Lines that never ran, joined where no line that ran lies between them."""
+        group: list[SourceLine] = []
+        for line in sorted(insts, key=lambda line: (line.file, line.line)):
+            if group and self._ran_between(group[-1], line):
+                yield self._lines(group, insts)
+                group = []
+            group.append(line)
+        if group:
+            yield self._lines(group, insts)
+
+    def _ran_between(self, first: SourceLine, last: SourceLine) -> bool:
+        if first.file != last.file:
+            return True
+        return any(SourceLine(first.file, at) in self._lines_run for at in range(first.line + 1, last.line))
+
+    def _lines(self, lines: Sequence[SourceLine], insts: Mapping[SourceLine, list[Inst]]) -> Stretch:
+        here = sorted((inst for line in lines for inst in insts[line]), key=lambda inst: inst.pc)
+        place = replace(self._place(insts[lines[0]][0]), source=lines[0], near=False, inlined_at=())
+        return Stretch(place, lines[-1].line, here[-1].pc, _does(here))
+
+    def _place(self, inst: Inst) -> Place:
+        return place_of(self.code, self.kernel, inst.pc, inst.name)
+
+    def _stretch(self, insts: Sequence[Inst]) -> Stretch:
+        """Code by its addresses, and the lines of the file that most of it is from."""
+        found = ((inst, self.code.lines.find(inst.pc)) for inst in insts)
+        lined = [(line, inst) for inst, line in found if line is not None]
+        files = [line.file for line, _ in lined]
+        file = max(dict.fromkeys(files), key=files.count, default="")
+        own = [(line.line, inst.pc, inst) for line, inst in lined if line.file == file]
+        first = min(own)[2] if own else insts[0]
+        return Stretch(
+            self._place(first),
+            max(own)[0] if own else None,
+            max(inst.pc for inst in insts),
+            _does(insts),
+            copied=bool(own),
+        )
+
+    def _loop(self, header: int, body: frozenset[int]) -> Loop:
+        """A loop; its place is the branch that goes round, to which compilers give the line of the statement."""
+        blocks = [self.flow.blocks[pc] for pc in sorted(body)]
+        insts = [inst for block in blocks for inst in block]
+        back = max(pc for pc in body if header in self.flow.nexts[pc])
+        branch = self.flow.blocks[back][-1]
+        passes = tuple(sorted(self.seen.passes.get(header, ())))
+        return Loop(
+            self._place(branch), (header, max(i.pc for i in insts)), passes, self._skipped(header, body),
+            _wanted(passes, insts),
+        )  # fmt: skip
+
+    def _skipped(self, header: int, body: frozenset[int]) -> bool | None:
+        """Whether a wave took the way past the loop at the last branch before it."""
+        before = {pc for pc, nexts in self.flow.nexts.items() if header in nexts} - body
+        known = {header}
+        while len(before) == 1:
+            (pc,) = before
+            others = [other for other in self.flow.nexts[pc] if other not in known]
+            if others:
+                return (pc, others[0]) in self.seen.edges
+            known.add(pc)
+            before = {other for other, nexts in self.flow.nexts.items() if pc in nexts} - known
+        return None
+
+
+def _wanted(passes: Sequence[int], insts: Sequence[Inst]) -> tuple[str, ...]:
+    """Numbers of passes that a loop which the sizes govern should be seen with.
+
+    One that always goes round equally often, and more than once, is counted by a constant, or by a size that
+    never changes: the sizes say so themselves.
+    """
+    if not passes or _waits_only(insts) or (len(passes) == 1 and passes[0] > 1):
+        return ()
+    if len(passes) == 1:
+        return (AGAIN,)
+    seen = {_CLASSES[min(count, 3) - 1] for count in passes}
+    return tuple(name for name in _CLASSES if name not in seen)
+
+
+def _waits_only(insts: Sequence[Inst]) -> bool:
+    """A loop that waits for other waves, tries again, or serves lanes one after the other: its passes tell
+    nothing of the problem."""
+    names = [inst.name for inst in insts]
+    if any("cmpswap" in name for name in names):
+        return True
+    if any("saveexec" in name for name in names) and any(
+        name.startswith("v_readfirstlane") for name in names
+    ):
+        return True
+    return not any(
+        (Kind.VALU in inst.kind and not inst.name.startswith(_NO_WORK))
+        or Kind.STORE in inst.kind
+        or Kind.LDS in inst.kind
+        for inst in insts
+    )
+
+
+def _does_something(insts: Iterable[Inst]) -> bool:
+    """It does more than go elsewhere, wait, or fill registers for code that follows, as on the way past a loop."""
+    return any(
+        inst.kind & _EFFECT
+        and Kind.CACHE not in inst.kind
+        and not all("_mov_" in half.name for half in inst.pair or (inst,))
+        for inst in insts
+    )
+
+
+def _does(insts: Sequence[Inst]) -> str:
+    return ", ".join(word for word, kind in _WORDS if any(inst.kind & kind for inst in insts))

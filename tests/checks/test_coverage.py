@@ -1,0 +1,205 @@
+"""What of a kernel ran: against every wave's own path, and in lines of the source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from emulator.lab import LANES, assembled, fresh
+
+from layoutprobe.backends.base import Launch
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.checks.memory import CHECK as MEMORY
+from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.gate.session import check_kernel
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.observer import Observer
+from layoutprobe.machine.program import Block
+from layoutprobe.manifest.read import read_manifest
+from layoutprobe.observe.coverage import START, Coverage, CoverageRecorder
+from layoutprobe.report.coverage import CodeCoverage
+from layoutprobe.trace.coverage import code_coverage
+
+# Wave w goes round the inner loop w + 1 times, and round the outer one twice. Lanes of no wave take `never`.
+PATHS = """
+  v_readfirstlane_b32 s6, v0
+  s_lshr_b32 s6, s6, 5
+  s_mov_b32 s8, 2
+outer:
+  s_mov_b32 s7, 0
+inner:
+  v_add_nc_u32 v2, 1, v2
+  s_add_u32 s7, s7, 1
+  s_cmp_gt_u32 s7, s6
+  s_cbranch_scc0 inner
+  s_sub_u32 s8, s8, 1
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 outer
+  v_mov_b32 v3, 0
+  s_mov_b32 s9, exec_lo
+  v_cmp_gt_u32 vcc_lo, 0, v0
+  s_and_b32 exec_lo, exec_lo, vcc_lo
+  s_branch never
+never:
+  v_add_nc_u32 v3, 1, v3
+  global_store_b32 v1, v3, s[4:5]
+  s_branch after
+after:
+  s_mov_b32 exec_lo, s9
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc0 fine
+  s_trap 2
+fine:
+  global_store_b32 v1, v2, s[4:5]
+"""
+
+
+class Paths(Observer):
+    """Every wave's own list of blocks."""
+
+    def __init__(self) -> None:
+        self.of: dict[int, list[int]] = {}
+
+    def block(self, c: Cohort, block: Block) -> None:
+        for wave in c.waves.tolist():
+            self.of.setdefault(wave, []).append(block.listing[0].pc)
+
+
+def watched(code: CodeObject, waves: int) -> tuple[Coverage, Paths]:
+    recorder, paths = CoverageRecorder(), Paths()
+    size = waves * LANES
+    EmulatorBackend().run(Launch(code, "k", (1, 1, 1), (size, 1, 1), [fresh(size)]), [recorder, paths])
+    record = recorder.record()
+    assert record is not None
+    return record, paths
+
+
+@pytest.fixture(scope="module")
+def code() -> CodeObject:
+    return assembled("v_mov_b32 v2, 0\n" + PATHS, pointers=1)
+
+
+def test_edges_and_passes_are_those_of_every_wave(code: CodeObject) -> None:
+    seen, paths = watched(code, 4)
+    edges = {pair for path in paths.of.values() for pair in zip([START, *path], path, strict=False)}
+    assert seen.edges == edges
+    assert len(seen.flow.loops) == 2
+    outer, inner = seen.flow.loops
+    assert seen.flow.loops[inner] < seen.flow.loops[outer]
+    assert seen.passes == {outer: {2}, inner: {1, 2, 3, 4}}
+    for wave, path in paths.of.items():
+        assert (path.count(outer), path.count(inner)) == (2, 2 * (wave + 1))
+
+
+def test_a_block_that_no_lane_took_never_ran(code: CodeObject) -> None:
+    seen, paths = watched(code, 1)
+    passed = {pc for path in paths.of.values() for pc in path}
+    (never,) = passed - seen.blocks
+    assert [inst.name for inst in seen.flow.blocks[never]][:2] == ["v_add_nc_u32", "global_store_b32"]
+    covered = code_coverage(code, code.kernel("k"), seen)
+    (stretch,) = covered.unreached  # the trap is not among them
+    assert stretch.place.pc == never
+    assert stretch.does == "stores"
+
+
+def test_of_several_launches_all_that_ran_counts(code: CodeObject) -> None:
+    both = watched(code, 1)[0] | watched(code, 2)[0]
+    outer, inner = both.flow.loops
+    assert both.passes == {outer: {2}, inner: {1, 2}}
+    one, two = (watched(code, n)[0] for n in (1, 2))
+    assert both.edges == one.edges | two.edges
+    assert {inst.pc for inst in both.insts} == {i.pc for n in (one, two) for i in n.insts}
+
+
+def test_loops_say_what_they_lack(code: CodeObject) -> None:
+    def lacks(waves: int) -> list[str]:
+        return [loop.lacks for loop in code_coverage(code, code.kernel("k"), watched(code, waves)[0]).loops]
+
+    assert lacks(1) == ["", "never a second pass"]  # the outer one: always 2, so a constant
+    assert lacks(2) == ["", "never 3 or more passes"]
+    assert lacks(3) == ["", ""]
+
+
+SOURCE = """\
+#define KERNEL extern "C" __attribute__((global)) void
+#define ID __builtin_amdgcn_workitem_id_x()
+#define GROUP __builtin_amdgcn_workgroup_id_x()
+
+KERNEL tailed(const int* x, int* y, int n, int k) {
+  if (n > 4096) __builtin_trap();
+  int at = GROUP * 32 + ID, sum = 0;
+  int whole = k / 8;
+#pragma clang loop unroll(disable)
+  for (int i = 0; i < whole; ++i) {
+    sum += x[at + i];
+  }
+  if (k % 8) {
+    sum ^= x[at];
+    y[at] = sum * 3;
+    return;
+  }
+  y[at] = sum;
+}
+"""
+TAIL = "k.hip:14-15 (loads)"  # the compiler shares the store
+
+
+def covered(folder: Path, *depths: int) -> tuple[CodeCoverage, tuple[str, ...]]:
+    (folder / "k.hip").write_text(SOURCE, "utf-8")
+    sizes = ", ".join(f"{{ n = 64, k = {k} }}" for k in depths)
+    (folder / "layoutprobe.toml").write_text(
+        f"""
+[[kernel]]
+name = "tailed"
+source = "k.hip"
+grid = "n / 32"
+block = 32
+sizes = [{sizes}]
+contract = {{ kind = "none" }}
+argument = [
+  {{ name = "x", role = "in", dtype = "i32", shape = ["n + 64"] }},
+  {{ name = "y", role = "out", dtype = "i32", shape = ["n"] }},
+  {{ name = "n", role = "scalar", dtype = "i32", value = "n" }},
+  {{ name = "k", role = "scalar", dtype = "i32", value = "k" }},
+]
+""",
+        "utf-8",
+    )
+    (case,) = read_manifest(folder / "layoutprobe.toml").kernels
+    verdict = check_kernel(case, case.arches[0], [MEMORY])
+    assert verdict.coverage is not None
+    assert not verdict.findings
+    assert set(verdict.coverage.reservations) <= set(verdict.reservations)
+    return verdict.coverage, verdict.coverage.reservations
+
+
+def test_lines_that_never_ran_are_named_and_traps_are_not(tmp_path: Path) -> None:
+    seen, said = covered(tmp_path, 8, 16, 24)
+    assert said == (f"never ran: {TAIL}",)
+    (loop,) = seen.loops
+    assert (loop.place.line, loop.passes) == ("k.hip:10", (1, 2, 3))
+
+
+def test_all_sizes_together_count(tmp_path: Path) -> None:
+    seen, said = covered(tmp_path, 8, 17, 24, 3)
+    assert said == ()
+    assert seen.loops[0].skipped is True
+    assert seen.blocks - seen.blocks_run == 1  # the trap
+
+
+@pytest.mark.parametrize(
+    ("depths", "lacks"),
+    [
+        ((9, 8), "never a second pass"),
+        ((9, 16), "never 3 or more passes"),
+        ((33, 40), "never 1 or 2 passes"),
+        ((33, 32), ""),
+    ],
+)
+def test_loops_that_the_size_governs(tmp_path: Path, depths: tuple[int, int], lacks: str) -> None:
+    """With one number of passes, more than one, the sizes say themselves that K never varies."""
+    seen, said = covered(tmp_path, *depths)
+    assert said == ((f"{lacks} of the loop at k.hip:10",) if lacks else ())
+    assert seen.loops[0].skipped is False
+    assert np.unique(seen.loops[0].passes).size == len(seen.loops[0].passes)
