@@ -38,7 +38,7 @@ def test_the_core_names_no_part() -> None:
 
 def test_a_broken_part_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("mine", "no_such_module:register", plugins.GROUP)
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [broken])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [broken])
     plugins.load.cache_clear()
     try:
         with pytest.raises(UsageError, match="optional part 'mine' cannot be loaded") as caught:
