@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 RegisterKind = Literal["VGPR", "AccVGPR", "SGPR"]
 _LETTERS = {"VGPR": "v", "AccVGPR": "a", "SGPR": "s"}
-_NAMED_SGPRS = {106: "vcc_lo", 107: "vcc_hi"}
+_NAMED_SGPRS = {106: "vcc_lo", 107: "vcc_hi", 125: "m0", 126: "exec_lo", 127: "exec_hi"}
 FIELD_NAMES = {64: "", 32: "", 16: "half", 8: "byte", 4: "nibble"}
 """Bits of a field of a register -> what it is called."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from layoutprobe.arch import gfx9, mfma
+from layoutprobe.arch import gfx9, gfx9_hazards, mfma
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.isa import LAUNCH, Isa
 from layoutprobe.arch.lds import LdsModel, Phases, lanes, runs
@@ -101,6 +101,7 @@ def _isa(
         launch=LAUNCH,
         matrix=matrix,
         split_barrier=False,
+        hazards=gfx9_hazards.hazards(longer=not fnuz),
     )
 
 

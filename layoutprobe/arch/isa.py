@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from layoutprobe.arch.hazards import NONE, Hazards
 from layoutprobe.arch.matrix import MatrixForm
 
 _HEXADECIMAL = "0123456789abcdef"
@@ -180,26 +181,6 @@ LAUNCH = LaunchAbi(
 """Of GFX9 to GFX11 (LLVM AMDGPUUsage, "Initial Kernel Execution State")."""
 
 
-@dataclass(frozen=True)
-class MatrixHazard:
-    """What hardware does not wait for by itself: D of a matrix instruction, taken too early by the next.
-
-    Attributes:
-        takes: the operands of the later matrix instruction that may not overlap D: "A", "B", "C".
-        wait_states: how many must lie between.
-        filled_by: what fills one: "VALU", an instruction of the vector ALU; "any", any instruction, and
-            s_nop n counts n + 1.
-        filler: the instruction that compilers put there.
-        source: who says so.
-    """
-
-    takes: tuple[str, ...]
-    wait_states: int
-    filled_by: str
-    filler: str
-    source: str
-
-
 @dataclass(frozen=True, eq=False)
 class Isa:
     """An instruction set.
@@ -213,7 +194,7 @@ class Isa:
         launch: the state in which a wave starts.
         matrix: matrix instructions by their spelling.
         split_barrier: a wave arrives at a barrier with one instruction and waits there with another.
-        hazards: what the code itself must keep apart.
+        hazards: wait states that the code itself must keep.
     """
 
     title: str
@@ -224,7 +205,7 @@ class Isa:
     launch: LaunchAbi
     matrix: Mapping[str, MatrixForm]
     split_barrier: bool
-    hazards: tuple[MatrixHazard, ...] = field(default_factory=tuple)
+    hazards: Hazards = NONE
 
     def form(self, name: str, mods: Mapping[str, int]) -> MatrixForm | None:
         """The matrix instruction of that mnemonic that the encoded modifiers choose; None where there is none."""

@@ -66,6 +66,7 @@ class MatrixForm:
             is the byte of A's, and four times that of B's.
         broadcasts: operands whose blocks or lanes a modifier rearranges: "A" (cbsz, abid), "B" (blgp).
         adds: arithmetic -> how the emulator adds products, where it is one of these rules.
+        passes: groups of four cycles that it takes, which wait states depend on; 0 where they do not.
     """
 
     name: str
@@ -89,6 +90,7 @@ class MatrixForm:
     scaled: bool = False
     broadcasts: str = ""
     adds: Mapping[str, Sum] = field(default_factory=dict)
+    passes: int = 0
 
     @property
     def spelling(self) -> str:

@@ -2,7 +2,8 @@
 
 Formulas: AMD's matrix instruction calculator (architecture cdna3), which agrees with the CDNA3 and CDNA4
 ISA guides, 7.1. The inputs of CDNA4's f8f6f4 and their scales: Triton 3.9 and rocjitsu, which agree. What
-only one source says is labelled so. In the formulas i is the row of A or D, j the column of B or D, k the
+only one source says is labelled so. Passes: the calculator (cycles by 4), and LLVM 22, which waits
+accordingly. In the formulas i is the row of A or D, j the column of B or D, k the
 inner index, and b the block; blocks are stacked, see `Fragment`.
 """
 
@@ -156,6 +157,14 @@ SCALE_BYTES = Choice(_scale_bytes, _scale_modifiers)
 lowest bit of abid all scales are 1 (CDNA4 ISA guide, 7)."""
 
 
+def _passes(m: int, blocks: int, a: str) -> int:
+    """Passes: the smaller the blocks, the fewer; a single block of a type below f32 takes half."""
+    if a == "f64":
+        return 8 if m == 16 else 4
+    whole = {32: 16, 16: 8, 4: 2}[m]
+    return whole if blocks > 1 or a == "f32" else whole // 2
+
+
 def _row(
     m: int, k: int, a: str, b: str = "", result: str = "f32", blocks: int = 1, document: str = CALCULATOR
 ) -> MatrixForm:
@@ -176,6 +185,7 @@ def _row(
         adds={} if result == "i32" else {"ieee": FUSED},
         broadcasts="AB" if blocks > 1 and a != "f64" else "B" if a == "f32" else "",
         select={"fnuz": 1} if a.endswith(FNUZ) else {},
+        passes=_passes(m, blocks, a),
     )
 
 
@@ -206,6 +216,7 @@ def _mixed(m: int, k: int, scaled: bool) -> Iterator[MatrixForm]:
                 name=f"v_mfma_{'scale_' if scaled else ''}f32_{m}x{m}x{k}_f8f6f4",
                 written=f" cbsz:{code_a} blgp:{code_b}",
                 select={"cbsz": code_a, "blgp": code_b},
+                passes=form.passes * (2 if 8 in (form.bits, form.b_bits) else 1),
             )
             if scaled:
                 form = replace(form, scaled=True, op_sel={WAVE: tuple(range(16))}, choice=SCALE_BYTES)
@@ -258,6 +269,11 @@ _SUMS: Mapping[str, Sum] = {
 """CDNA3's sums by type of A, of dense instructions (MMA-Sim, arXiv 2511.10909). Of CDNA4's nothing is published."""
 
 
+def _slower(form: MatrixForm) -> MatrixForm:
+    """CDNA4 computes 16x16x4 of f64 at half the rate."""
+    return replace(form, passes=16) if form.a == "f64" and form.shape[0] == 16 else form
+
+
 def _studied(form: MatrixForm) -> MatrixForm:
     """The instruction with its published rule of sums, if there is one."""
     if form.sparse or form.a not in _SUMS:
@@ -268,4 +284,4 @@ def _studied(form: MatrixForm) -> MatrixForm:
 _XF32 = (_row(16, 8, "xf32"), _row(32, 4, "xf32"))
 
 CDNA3 = by_name(*(_studied(form) for form in (*_XF32, *_shared("fp8" + FNUZ, "bf8" + FNUZ))))
-CDNA4 = by_name(*_shared("fp8", "bf8"), *_new())
+CDNA4 = by_name(*(_slower(form) for form in _shared("fp8", "bf8")), *_new())

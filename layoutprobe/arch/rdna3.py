@@ -20,7 +20,8 @@ from layoutprobe.arch.fragments import (
     input_fragment,
     zero,
 )
-from layoutprobe.arch.isa import LAUNCH, Counting, Encodings, Isa, MatrixHazard
+from layoutprobe.arch.hazards import Hazard, Hazards, Use
+from layoutprobe.arch.isa import LAUNCH, Counting, Encodings, Isa
 from layoutprobe.arch.lds import LdsModel, lanes, runs
 from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name
 from layoutprobe.arch.registers import KIB, rdna_resources
@@ -122,15 +123,7 @@ COUNTING = Counting(
 )
 """RDNA3 ISA guide, "Data dependency resolution" (S_WAITCNT, S_WAITCNT_VSCNT)."""
 
-HAZARDS = (
-    MatrixHazard(
-        takes=("A", "B"),
-        wait_states=1,
-        filled_by="VALU",
-        filler="v_nop",
-        source="RDNA3 ISA guide, 7.9",
-    ),
-)
+HAZARDS = Hazards((Hazard(Use.D, Use.AB, 1, "RDNA3 ISA guide, 7.9"),), filled_by="VALU", filler="v_nop")
 
 ISA = Isa(
     title="RDNA3 and RDNA3.5",

@@ -23,6 +23,7 @@ from layoutprobe.arch.fragments import (
     input_fragment,
     zero,
 )
+from layoutprobe.arch.hazards import Hazard, Hazards, Use
 from layoutprobe.arch.isa import LAUNCH as EARLIER_LAUNCH
 from layoutprobe.arch.isa import Counting, IdRegister, Isa
 from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name
@@ -265,6 +266,9 @@ LAUNCH = replace(
 """Ids of the workgroup lie in trap temporaries, and the wave's number in its workgroup beside them (LLVM
 AMDGPUUsage, "Initial Kernel Execution State")."""
 
+HAZARDS = Hazards((Hazard(Use.D, Use.AB, 1, "LLVM, fixWMMAHazards"),), filled_by="VALU", filler="v_nop")
+"""The index of a sparse instruction counts as A and B."""
+
 ISA = Isa(
     title="RDNA4",
     encodings=ENCODINGS,
@@ -274,6 +278,7 @@ ISA = Isa(
     launch=LAUNCH,
     matrix=FORMS,
     split_barrier=True,
+    hazards=HAZARDS,
 )
 
 # Targets

@@ -12,6 +12,7 @@ from layoutprobe.checks import (
     races,
     resources,
     swizzle,
+    wait_states,
     waits,
 )
 from layoutprobe.checks.base import Check
@@ -27,6 +28,7 @@ CHECKS: list[Check] = [
     lds_safety.CHECK,
     races.CHECK,
     waits.CHECK,
+    wait_states.CHECK,
     memory.CHECK,
     bank_conflicts.CHECK,
     resources.CHECK,

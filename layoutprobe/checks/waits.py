@@ -13,7 +13,6 @@ from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.trace.matrix_hazards import BACK_TO_BACK, hazards
 from layoutprobe.trace.missing_barriers import missing_barriers
 from layoutprobe.trace.places import register, site, where
 from layoutprobe.trace.subject import Subject
@@ -32,10 +31,9 @@ operations (lgkmcnt, dscnt) too; scalar loads (lgkmcnt, kmcnt) in any order, so 
 covers them. Stores may be outstanding at the end, and at a barrier where nobody touches their bytes.
 Compilers insert these waits; what is checked is assembly, inline assembly, and code objects of any
 origin. Halves of registers count apart, whichever lanes are active. Global memory that waves of one
-workgroup hand each other (vscnt before a barrier) is not looked at here, see races. Of hazards that need
-other instructions instead of counters, one is found: D of a matrix instruction that is A or B of the
-next, with no VALU instruction between (RDNA3). Evidence: the counters are modelled (RDNA3 and RDNA4 ISA
-guides; LLVM), the paths are those that the emulator executed."""
+workgroup hand each other (vscnt before a barrier) is not looked at here, see races; nor what needs other
+instructions between instead of a counter, see wait-states. Evidence: the counters are modelled (RDNA3, RDNA4
+and CDNA3 ISA guides; LLVM), the paths are those that the emulator executed."""
 
 EARLY_READ = Rule(
     "waits/read-before-wait",
@@ -66,7 +64,6 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.skipped("the kernel accesses no memory")
     findings = [_hazard(subject, hazard) for hazard in record.hazards]
     findings += [_late(subject, c) for c in missing_barriers(subject, [r for r in lds.races if r.late])]
-    findings += hazards(subject)
     metrics = {"memory instructions": record.operations, "loads": record.loads, "waits": record.waits}
     if not record.complete and not findings:
         return CHECK.undecided("the waves take more paths than are followed", metrics=metrics)
@@ -127,5 +124,5 @@ CHECK = Check(
     EXPLAIN,
     run,
     observers=(WaitObserver, LdsObserver),
-    rules=(EARLY_READ, EARLY_WRITE, LATE_ACCESS, BACK_TO_BACK),
+    rules=(EARLY_READ, EARLY_WRITE, LATE_ACCESS),
 )

@@ -52,10 +52,8 @@ from layoutprobe.observe.counters import (
     waits,
     writes,
 )
-from layoutprobe.observe.who import Who, who_is
-
-MAX_STATES = 50_000
-"""Distinct states of the queues that are followed; real kernels have some hundreds."""
+from layoutprobe.observe.paths import Passage, Paths
+from layoutprobe.observe.who import Who
 
 
 @dataclass(eq=False)
@@ -106,16 +104,6 @@ class WaitRecord:
     complete: bool
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """What a block does to a state: the next state, the state where it arrives at a barrier (-1 where
-    it does not), and the hazards on the way."""
-
-    state: int
-    arrival: int
-    hazards: tuple[Hazard, ...]
-
-
 class CounterTracker:
     """The queues of every wave of a batch.
 
@@ -123,73 +111,53 @@ class CounterTracker:
         operations: memory instructions executed so far, by PC.
         wait_sites: PCs of the waits executed so far.
         hazards: see WaitRecord.
-        complete: see WaitRecord.
     """
 
     def __init__(self) -> None:
         self.operations: dict[int, Operation] = {}
         self.wait_sites: set[int] = set()
         self.hazards: dict[tuple[int, str, bool], Hazard] = {}
-        self.complete = True
-        self._counting = known(DEFAULT).counting
-        self._states = [Queues.empty(self._counting)]
-        self._ids = {self._states[0]: 0}
-        self._steps: dict[tuple[Block, int], _Step] = {}
-        self._of_wave: NDArray[np.int32] = np.zeros(0, np.int32)
-        self._arrived: NDArray[np.int32] = np.zeros(0, np.int32)  # state at the last arrival at a barrier
+        self._follow(known(DEFAULT).counting)
         self._lds = True
+
+    @property
+    def complete(self) -> bool:
+        """See WaitRecord."""
+        return self._paths.complete
 
     def batch(self, machine: Machine, program: Program) -> None:
         """All waves start with nothing outstanding."""
-        self._of_wave, self._arrived = (np.zeros(machine.waves.workgroup.size, np.int32) for _ in range(2))
         counting = isa_of(program.code, program.kernel).counting
         if counting is not self._counting:
-            self._counting, self._states[0] = counting, Queues.empty(counting)
-            self._ids = {self._states[0]: 0}
+            self._follow(counting)
+        self._paths.batch(machine)
         self._lds = machine.lds_size > 0
 
     def block(self, c: Cohort, block: Block) -> None:
         """Take the waves of a cohort through a block."""
-        before = self._of_wave[c.waves]
-        first = int(before[0])
-        if (before == first).all():
-            self._of_wave[c.waves] = self._through(c, block, first, c.waves)
-            return
-        for state in np.unique(before):
-            waves = c.waves[before == state]
-            self._of_wave[waves] = self._through(c, block, int(state), waves)
+        self._paths.block(c, block)
 
     def outstanding_lds(self, wave: int) -> frozenset[int]:
         """PCs of the LDS operations that a wave had outstanding when it last arrived at a barrier."""
-        return frozenset(self._lds_queue(self._arrived[wave]))
+        return frozenset(self._lds_queue(self._paths.arrived(np.array([wave]))[0]))
 
     def busy_lds(self, waves: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which of the waves had any."""
-        states = self._arrived[waves]
+        states = self._paths.arrived(waves)
         busy = [s for s in np.unique(states) if self._lds_queue(s)]
         return waves[np.isin(states, busy)] if busy else waves[:0]
 
-    def _lds_queue(self, state: int) -> tuple[int, ...]:
-        return self._states[state].of(self._counting, self._counting.lds)
+    def _follow(self, counting: Counting) -> None:
+        self._counting = counting
+        self._paths = Paths(Queues.empty(counting), self._through)
 
-    def _through(self, c: Cohort, block: Block, state: int, waves: NDArray[np.int64]) -> int:
-        step = self._steps.get((block, state))
-        if step is None:
-            if len(self._steps) >= MAX_STATES:
-                self.complete = False
-                return 0
-            step = self._steps[block, state] = self._interpret(block, self._states[state])
-        for hazard in step.hazards:
-            hazard.who = hazard.who or who_is(c.machine, int(waves[0]))
-            hazard.waves += len(waves)
-        if step.arrival >= 0:
-            self._arrived[waves] = step.arrival
-        return step.state
+    def _lds_queue(self, number: int) -> tuple[int, ...]:
+        return self._paths.state(number).of(self._counting, self._counting.lds)
 
-    def _interpret(self, block: Block, queues: Queues) -> _Step:
+    def _through(self, block: Block, queues: Queues) -> Passage[Queues]:
         walk = _Walk(queues, self._counting, self.operations)
         found: list[Hazard] = []
-        arrival = -1
+        arrived: Queues | None = None
         for inst in block.listing:
             limits = waits(inst, self._counting)
             if limits:
@@ -204,14 +172,8 @@ class CounterTracker:
                 self.operations[inst.pc] = op
                 walk.queues = issue(walk.queues, self._counting, op)
             elif Kind.ARRIVE in inst.kind:
-                arrival = self._number(walk.queues)
-        return _Step(self._number(walk.queues), arrival, tuple(found))
-
-    def _number(self, queues: Queues) -> int:
-        state = self._ids.setdefault(queues, len(self._states))
-        if state == len(self._states):
-            self._states.append(queues)
-        return state
+                arrived = walk.queues
+        return Passage(walk.queues, tuple(found), arrived)
 
 
 @dataclass(eq=False)

@@ -14,7 +14,6 @@ To be read in this order:
     findings          culprits and differing copies in words
     lds_tiles         how tiles lie in LDS
     missing_barriers  races by the barrier that is missing
-    matrix_hazards    results of matrix instructions that are taken too early
     gemm_faults       what known faults make of a product's values
     rounding          how far rounding may take a right result
     comparisons       outputs of runs beside what the contract says of them

@@ -158,29 +158,6 @@ def test_atomics_must_have_added_when_the_barrier_opens(reader: str, outstanding
     assert finding.place.instruction == "ds_add_u32"
 
 
-@pytest.mark.parametrize(
-    ("operands", "between", "status"),
-    [
-        ("v[20:27], v[40:47]", "s_nop 0", "finding"),
-        ("v[40:47], v[20:27]", "s_nop 0", "finding"),
-        ("v[13:20], v[40:47]", "s_nop 0", "finding"),
-        ("v[20:27], v[40:47]", "v_nop", "holds"),
-        ("v[20:27], v[40:47]", "v_mov_b32_e32 v60, 0", "holds"),
-        ("v[28:35], v[40:47]", "s_nop 0", "holds"),
-    ],
-)
-def test_a_matrix_operand_right_from_the_instruction_before(operands: str, between: str, status: str) -> None:
-    clear = [f"v_mov_b32_e32 v{register}, 0" for register in range(10, 60)]
-    first = "v_wmma_f32_16x16x16_f16 v[20:27], v[28:35], v[40:47], v[20:27]"
-    second = f"v_wmma_f32_16x16x16_f16 v[48:55], {operands}, v[48:55]"
-    result = result_of(*clear, first, between, second, "global_store_b32 v1, v48, s[6:7]")
-    assert result.status == status, result
-    if status == "finding":
-        finding = only(result)
-        assert "takes A or B from D of the matrix instruction right before it" in finding.what
-        assert f"PC {finding.place.pc:#x}" in finding.expected
-
-
 def test_stores_may_be_outstanding_at_the_end() -> None:
     assert result_of("global_store_b32 v1, v0, s[6:7]").status == "holds"
 

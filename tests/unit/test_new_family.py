@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from layoutprobe import arch
 from layoutprobe.arch import Arch, MatrixForm, registry
 from layoutprobe.arch.fragments import Fragment, indices
-from layoutprobe.arch.isa import IdRegister, LaunchAbi, MatrixHazard
+from layoutprobe.arch.hazards import Hazard, Hazards, Use
+from layoutprobe.arch.isa import IdRegister, LaunchAbi
 from layoutprobe.arch.lds import LdsModel, runs
 from layoutprobe.arch.registers import Resources, VgprFile
 from layoutprobe.codeobj.model import CodeObject
@@ -28,11 +29,12 @@ from layoutprobe.isa.decode import decode_one
 from layoutprobe.isa.dialect import Dialect, isa_of, known
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.program import Block
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.cycles import cycles
+from layoutprobe.observe.wait_states import WaitStateObserver
 from layoutprobe.semantics.alone import execute
 from layoutprobe.semantics.wmma import form_of
-from layoutprobe.trace.matrix_hazards import too_early
 
 Words = NDArray[np.uint32]
 Place = Callable[[int, int, int], tuple[int, int]]
@@ -104,7 +106,6 @@ PLACES = {
 }
 FORMS = tuple(PLACES)
 
-RULE = MatrixHazard(("C",), 5, "any", "s_nop", "nobody")
 ISA = replace(
     known("gfx1151"),
     title="MADE",
@@ -112,7 +113,7 @@ ISA = replace(
     generic=(),
     matrix={form.name: form for form in (*FORMS, BORROWED)},
     launch=LaunchAbi((), (IdRegister({"x": 0}, register=20),), {"x": 0}),
-    hazards=(RULE,),
+    hazards=Hazards((Hazard(Use.D, Use.C, 5, "nobody"),)),
 )
 MADE = Arch(
     name="made100",
@@ -238,6 +239,13 @@ def test_its_hazards_are_looked_for(nops: int, late: list[int]) -> None:
     between = [Inst(8, 4, "s_mov_b32", "SOP1")]
     if nops:
         between.append(Inst(12, 4, "s_nop", "SOPP", mods={"simm16": nops - 1}))
-    insts = {inst.pc: inst for inst in (first, *between, second)}
-    assert [states for _, _, states in too_early(insts, RULE)] == late
-    assert not list(too_early(insts, replace(RULE, takes=("A", "B"))))
+    waves = SimpleNamespace(
+        workgroup=np.zeros(1, int), index=np.zeros(1, int), group_id=np.zeros((1, 3), int)
+    )
+    machine = cast(Any, SimpleNamespace(waves=waves))
+    code = CodeObject(digest="", target="made100", kernels={}, segments=())
+    observer = WaitStateObserver()
+    observer.batch(machine, cast(Any, SimpleNamespace(code=code, kernel=None)))
+    block = Block((), (), None, 64, 3, (first, *between, second))
+    observer.block(cast(Any, SimpleNamespace(waves=np.zeros(1, int), machine=machine)), block)
+    assert [violation.states for violation in observer.record().violations] == late

@@ -1,0 +1,118 @@
+"""A state that every wave carries along its path, interpreted beside the execution.
+
+Waves in one state share the work: what a block does to a state is worked out once and remembered, and what
+remains per block and cohort is a table look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import Block
+from layoutprobe.observe.who import Who, who_is
+
+MAX_STEPS = 50_000
+"""Distinct steps from a state through a block that are followed; real kernels have some hundreds."""
+
+State = TypeVar("State", bound=Hashable)
+
+
+class Sighting(Protocol):
+    """Something seen on the way: the first wave that it happened to, and how often it happened."""
+
+    who: Who | None
+    waves: int
+
+
+@dataclass(frozen=True, eq=False)
+class Passage(Generic[State]):
+    """What a block does to a state.
+
+    Attributes:
+        after: the state behind it.
+        seen: what was seen on the way.
+        arrived: the state in which a barrier was reached; None where none was.
+    """
+
+    after: State
+    seen: tuple[Sighting, ...] = ()
+    arrived: State | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A passage with numbers for states; -1 for no arrival."""
+
+    after: int
+    arrived: int
+    seen: tuple[Sighting, ...]
+
+
+class Paths(Generic[State]):
+    """The states of every wave of a batch.
+
+    Attributes:
+        complete: False where there were more steps than are followed.
+    """
+
+    def __init__(self, start: State, through: Callable[[Block, State], Passage[State]]) -> None:
+        """`through` says what a block does to a state; all waves begin in `start`."""
+        self.complete = True
+        self._through = through
+        self._states = [start]
+        self._numbers = {start: 0}
+        self._steps: dict[tuple[Block, int], _Step] = {}
+        self._of_wave: NDArray[np.int32] = np.zeros(0, np.int32)
+        self._arrived: NDArray[np.int32] = np.zeros(0, np.int32)
+
+    def batch(self, machine: Machine) -> None:
+        """The waves of a batch begin."""
+        self._of_wave, self._arrived = (np.zeros(machine.waves.workgroup.size, np.int32) for _ in range(2))
+
+    def block(self, c: Cohort, block: Block) -> None:
+        """Take the waves of a cohort through a block."""
+        before = self._of_wave[c.waves]
+        first = int(before[0])
+        if (before == first).all():
+            self._take(c, block, first, c.waves)
+            return
+        for state in np.unique(before):
+            self._take(c, block, int(state), c.waves[before == state])
+
+    def arrived(self, waves: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Numbers of the states in which waves last reached a barrier."""
+        return self._arrived[waves]
+
+    def state(self, number: int) -> State:
+        """The state of that number."""
+        return self._states[number]
+
+    def _take(self, c: Cohort, block: Block, state: int, waves: NDArray[np.int64]) -> None:
+        step = self._steps.get((block, state))
+        if step is None:
+            if len(self._steps) >= MAX_STEPS:
+                self.complete = False
+                self._of_wave[waves] = 0
+                return
+            passage = self._through(block, self._states[state])
+            arrived = -1 if passage.arrived is None else self._number(passage.arrived)
+            step = self._steps[block, state] = _Step(self._number(passage.after), arrived, passage.seen)
+        for sighting in step.seen:
+            sighting.who = sighting.who or who_is(c.machine, int(waves[0]))
+            sighting.waves += len(waves)
+        if step.arrived >= 0:
+            self._arrived[waves] = step.arrived
+        self._of_wave[waves] = step.after
+
+    def _number(self, state: State) -> int:
+        number = self._numbers.setdefault(state, len(self._states))
+        if number == len(self._states):
+            self._states.append(state)
+        return number

@@ -1,0 +1,188 @@
+"""Wait states: what the code must keep between two instructions, as hardware does not wait.
+
+The emulator takes results at once, so nothing of this shows in its results. Beside the execution, every wave
+carries those of its last instructions that a rule of its instruction set still binds, each with the wait
+states since, along whatever path it takes (`paths`). Rules are rows of `arch`; what an instruction does with
+which register is told in `uses`.
+
+After a violation the wave goes on as if the missing wait states had been there, so that one missing s_nop is
+one violation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutprobe.arch import Isa
+from layoutprobe.arch.hazards import Hazard, Hazards
+from layoutprobe.isa.dialect import isa_of
+from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import Block, Program
+from layoutprobe.observe.base import Recorder
+from layoutprobe.observe.paths import Passage, Paths
+from layoutprobe.observe.uses import Uses, passes_of, uses
+from layoutprobe.observe.who import Who
+
+Recent = tuple[tuple[int, int], ...]
+"""PCs of instructions that bind the next ones, and the wait states since; oldest first."""
+_NOP = 0xF
+
+
+@dataclass(eq=False)
+class Violation:
+    """An instruction that comes too early.
+
+    Attributes:
+        first, then: the earlier instruction, and the one that should have waited.
+        rule: which.
+        register: one that both use, as `isa.inst` numbers them; negative where it is none.
+        needed, states: wait states that must lie between, and those that do.
+        who: the first wave that did it.
+        waves: how often waves did it.
+    """
+
+    first: Inst
+    then: Inst
+    rule: Hazard
+    register: int
+    needed: int
+    states: int
+    who: Who | None = None
+    waves: int = 0
+
+
+@dataclass(frozen=True)
+class WaitStateRecord:
+    """What was seen.
+
+    Attributes:
+        violations: one per pair of instructions, in the order in which they happened.
+        kept: pairs of instructions that are bound by a rule, near each other, and keep it.
+        binding: executed instructions that bind others.
+        complete: False where the waves took more paths than are followed.
+    """
+
+    violations: tuple[Violation, ...]
+    kept: int
+    binding: int
+    complete: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Site:
+    """An instruction as the rules see it.
+
+    Attributes:
+        does: its uses.
+        binds: rules whose earlier instruction it may be, with the wait states that they need.
+        longest: the most of these.
+        states: wait states that it makes itself.
+    """
+
+    inst: Inst
+    does: Uses
+    binds: tuple[tuple[Hazard, int], ...]
+    longest: int
+    states: int
+
+
+class WaitStateObserver(Recorder):
+    """Watches for instructions that come too early."""
+
+    def __init__(self) -> None:
+        self._paths: Paths[Recent] = Paths((), self._through)
+        self._sites: dict[int, _Site] = {}
+        self._violations: dict[tuple[int, int], Violation] = {}
+        self._kept: set[tuple[int, int]] = set()
+        self._isa: Isa | None = None
+        self._hazards = Hazards(())
+
+    def batch(self, machine: Machine, program: Program) -> None:
+        """See Observer."""
+        self._isa = isa_of(program.code, program.kernel)
+        self._hazards = self._isa.hazards
+        self._paths.batch(machine)
+
+    def block(self, c: Cohort, block: Block) -> None:
+        """See Observer."""
+        if self._hazards.rules:
+            self._paths.block(c, block)
+
+    def record(self) -> WaitStateRecord:
+        """See Recorder."""
+        binding = sum(bool(site.binds) for site in self._sites.values())
+        violations = tuple(self._violations.values())
+        kept = len(self._kept - self._violations.keys())
+        return WaitStateRecord(violations, kept, binding, self._paths.complete)
+
+    def _through(self, block: Block, recent: Recent) -> Passage[Recent]:
+        seen: list[Violation] = []
+        for inst in block.listing:
+            site = self._sites.get(inst.pc) or self._site(inst)
+            violation = self._worst(site, recent)
+            passed = site.states
+            if violation is not None:
+                seen.append(violation)
+                passed += violation.needed - violation.states
+            aged = ((pc, states + passed) for pc, states in recent)
+            recent = tuple((pc, states) for pc, states in aged if states <= self._sites[pc].longest)
+            if site.longest:
+                recent = (*recent, (inst.pc, 0))
+        return Passage(recent, tuple(seen))
+
+    def _site(self, inst: Inst) -> _Site:
+        isa = self._isa
+        assert isa is not None
+        does, passes = uses(inst, isa), passes_of(inst, isa)
+        bound = [(rule, rule.needed(passes)) for rule in self._hazards.rules if rule.first in does]
+        binds = tuple((rule, needed) for rule, needed in bound if needed)
+        longest = max((needed for _, needed in binds), default=0)
+        site = self._sites[inst.pc] = _Site(inst, does, binds, longest, self._makes(inst))
+        return site
+
+    def _makes(self, inst: Inst) -> int:
+        if self._hazards.filled_by == "VALU":
+            return int(Kind.VALU in inst.kind)
+        return (inst.mods["simm16"] & _NOP) + 1 if inst.name == "s_nop" else 1
+
+    def _worst(self, site: _Site, recent: Recent) -> Violation | None:
+        """Of the rules that an instruction breaks, the one that misses most."""
+        worst: Violation | None = None
+        for pc, states in recent:
+            first = self._sites[pc]
+            for rule, needed in first.binds:
+                register = _shared(first, site, rule)
+                if register is None:
+                    continue
+                pair = pc, site.inst.pc
+                if states >= needed:
+                    self._kept.add(pair)
+                elif worst is None or needed - states > worst.needed - worst.states:
+                    worst = Violation(first.inst, site.inst, rule, register, needed, states)
+        if worst is None:
+            return None
+        return self._violations.setdefault((worst.first.pc, worst.then.pc), worst)
+
+
+def _shared(first: _Site, then: _Site, rule: Hazard) -> int | None:
+    """The first register that binds two instructions by a rule."""
+    used = then.does.get(rule.then)
+    if used is None:
+        return None
+    made = first.does[rule.first]
+    both = made & used
+    if not both:
+        return None
+    if rule.link != "any":
+        chained = _accumulates(first.inst, then.inst) and made == used
+        if chained != (rule.link == "chain"):
+            return None
+    return min(both)
+
+
+def _accumulates(first: Inst, then: Inst) -> bool:
+    """The same instruction, whether or not it scales."""
+    return first.name.replace("_scale_", "_") == then.name.replace("_scale_", "_")
