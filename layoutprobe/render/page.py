@@ -58,13 +58,12 @@ def glyphs_for(console: Console) -> Glyphs:
     return UNICODE if console.encoding.lower().startswith("utf") else ASCII
 
 
-def print_lines(lines: Iterable[Text], console: Console) -> None:
-    """Print lines that are ready: soft_wrap, because rich may neither fold nor crop them."""
-    for line in lines:
-        console.print(line, soft_wrap=True)
-
-
 def write_lines(lines: Callable[[Page], Iterable[Text]], stream: TextIO) -> None:
     """Write the lines that a page of the stream's width and encoding has."""
-    console = PlainConsole(stream)
-    print_lines(lines(Page(console.width, console.encoding, glyphs_for(console))), console)
+    show_lines(lines, PlainConsole(stream))
+
+
+def show_lines(lines: Callable[[Page], Iterable[Text]], console: Console) -> None:
+    """Print them on a rich console: soft_wrap, because rich may neither fold nor crop them."""
+    for line in lines(Page(console.width, console.encoding, glyphs_for(console))):
+        console.print(line, soft_wrap=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+from functools import partial
 
 from layoutprobe.render.console import PlainConsole
-from layoutprobe.render.layout.table import show
+from layoutprobe.render.layout.table import lines
 from layoutprobe.render.layout.view import select
+from layoutprobe.render.page import show_lines
 from layoutprobe.report.layout import LayoutReport
 
 FONTS = "'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"
@@ -25,7 +27,7 @@ def terminal_svg(report: LayoutReport, command: str, *, width: int = 80, wave: i
     console = PlainConsole(
         io.StringIO(), record=True, width=width, force_terminal=True, color_system="truecolor"
     )
-    show(select(report, wave=wave), console)
+    show_lines(partial(lines, select(report, wave=wave)), console)
     svg = console.export_svg(title=command, unique_id="layoutprobe")
     # rich's template fetches its font from a content network; a picture of ours fetches nothing.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)

@@ -6,6 +6,7 @@ import html
 import io
 import re
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 
 import fake_gates
@@ -15,8 +16,9 @@ from rich.cells import cell_len
 from layoutprobe.render import formats
 from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.gate.summary import MOST_FINDINGS, SIGNS, safe
-from layoutprobe.render.gate.table import lines, show
+from layoutprobe.render.gate.table import lines
 from layoutprobe.render.look import ASCII, UNICODE
+from layoutprobe.render.page import Page, show_lines
 from layoutprobe.report.gate import CheckResult, GateReport
 
 everywhere = pytest.mark.parametrize("name", fake_gates.ALL)
@@ -32,7 +34,7 @@ def text_of(report: GateReport, format: str) -> str:
 
 def table(report: GateReport, width: int = 80, encoding: str = "utf-8") -> list[str]:
     glyphs = UNICODE if encoding == "utf-8" else ASCII
-    return [line.plain for line in lines(report, width, encoding, glyphs)]
+    return [line.plain for line in lines(report, Page(width, encoding, glyphs))]
 
 
 def flat(text: str) -> str:
@@ -173,7 +175,7 @@ def test_a_long_figure_has_lines_of_its_own(width: int) -> None:
 
 def coloured(**options: object) -> str:
     stream = io.StringIO()
-    show(fake_gates.mixed(), PlainConsole(stream, width=80, **options))
+    show_lines(partial(lines, fake_gates.mixed()), PlainConsole(stream, width=80, **options))
     return stream.getvalue()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 
 import fake_reports
 import numpy as np
@@ -18,9 +19,10 @@ from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.render import formats
 from layoutprobe.render.layout.cells import cell, number_list
-from layoutprobe.render.layout.table import lines, show
+from layoutprobe.render.layout.table import lines
 from layoutprobe.render.layout.view import select
 from layoutprobe.render.look import ASCII, UNICODE, Mark
+from layoutprobe.render.page import Page, show_lines
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.solver.rules import OPERAND_RULES
@@ -31,7 +33,7 @@ Element = tuple[int, int] | None
 def text_of(report: LayoutReport, width: int = 80, encoding: str = "utf-8", **selection: object) -> str:
     glyphs = UNICODE if encoding == "utf-8" else ASCII
     view = select(report, **selection)  # type: ignore[arg-type]
-    return "\n".join(line.plain for line in lines(view, width, encoding, glyphs)) + "\n"
+    return "\n".join(line.plain for line in lines(view, Page(width, encoding, glyphs))) + "\n"
 
 
 def numbers(text: str) -> list[int]:
@@ -313,8 +315,8 @@ def test_unknown_format() -> None:
 def test_colour_repeats_what_characters_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     coloured = io.StringIO()
-    show(
-        select(fake_reports.transposed_a()),
+    show_lines(
+        partial(lines, select(fake_reports.transposed_a())),
         Console(file=coloured, width=80, force_terminal=True, color_system="standard"),
     )
     assert "\x1b[1;31m!0/1,0\x1b[0m" in coloured.getvalue()
@@ -325,7 +327,10 @@ def test_no_color_and_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
     plain = io.StringIO()
-    show(select(fake_reports.transposed_a()), Console(file=plain, width=80, force_terminal=True))
+    show_lines(
+        partial(lines, select(fake_reports.transposed_a())),
+        Console(file=plain, width=80, force_terminal=True),
+    )
     assert not re.search(r"\x1b\[[\d;]*3\dm", plain.getvalue()), "NO_COLOR leaves no colour"
     piped = io.StringIO()
     formats.find("layout", "table").write(select(fake_reports.transposed_a()), piped)

@@ -74,27 +74,21 @@ class Grid:
         return [[column] for column in columns], 1
 
 
-def grid(view: View, wave: int, glyphs: Glyphs) -> Grid:
-    """The table of one wave.
-
-    Args:
-        view: what is shown.
-        wave: position on the view's wave axis.
-        glyphs: characters to use.
-    """
-    return Grid(tuple(f"v{v}" for v in view.vgprs), tuple(_rows(view, wave, glyphs)))
+def grid(view: View, glyphs: Glyphs) -> Grid:
+    """The table of a view of one wave."""
+    return Grid(tuple(f"v{v}" for v in view.vgprs), tuple(_rows(view, glyphs)))
 
 
-def _rows(view: View, wave: int, glyphs: Glyphs) -> Iterator[Row]:
-    for group in lane_groups(view, wave):
-        row, col, marks = (table[wave, group.shown].tolist() for table in (view.row, view.col, view.marks))
+def _rows(view: View, glyphs: Glyphs) -> Iterator[Row]:
+    for group in lane_groups(view):
+        row, col, marks = (table[0, group.shown].tolist() for table in (view.row, view.col, view.marks))
         texts = tuple(cell(r, c, m, glyphs) for r, c, m in zip(row, col, marks, strict=True))
         strongest = tuple(Mark(max(m)) for m in marks)
         for label in _labels(view, group):
             yield Row(label, texts, strongest, merged=len(group.lanes) > 1)
-        if view.needed_row is None or view.needed_col is None or not view.mismatch[wave, group.shown].any():
+        if view.needed_row is None or view.needed_col is None or not view.mismatch[0, group.shown].any():
             continue
-        needed = (view.needed_row[wave, group.shown].tolist(), view.needed_col[wave, group.shown].tolist())
+        needed = (view.needed_row[0, group.shown].tolist(), view.needed_col[0, group.shown].tolist())
         plain = [Mark.NONE] * view.fields
         texts = tuple(
             cell(r, c, plain, glyphs) if Mark.MISMATCH in m else ""
@@ -112,16 +106,16 @@ def _labels(view: View, group: LaneGroup) -> list[str]:
     return [", ".join(signed[i : i + 4]) for i in range(0, len(signed), 4)]
 
 
-def notation(view: View, wave: int, glyphs: Glyphs) -> str:
+def notation(view: View, glyphs: Glyphs) -> str:
     """How to read a cell, with one of this very table as the example; "" where all are holes."""
-    whole = ((view.row[wave] >= 0) & (view.col[wave] >= 0)).all(axis=-1)
-    plain = whole & (view.marks[wave] == Mark.NONE).all(axis=-1)
+    whole = ((view.row[0] >= 0) & (view.col[0] >= 0)).all(axis=-1)
+    plain = whole & (view.marks[0] == Mark.NONE).all(axis=-1)
     # An example from the middle shows row and column apart; 0,0 would explain nothing.
     for candidates in (plain, whole):
         found = list(zip(*candidates.nonzero(), strict=True))
         if found:
             lane, vgpr = (int(i) for i in found[min(len(found) - 1, 3 * len(view.vgprs) + 1)])
-            row, col = view.row[wave, lane, vgpr].tolist(), view.col[wave, lane, vgpr].tolist()
+            row, col = view.row[0, lane, vgpr].tolist(), view.col[0, lane, vgpr].tolist()
             text = cell(row, col, [Mark.NONE] * view.fields, glyphs)
             return explain(view.report.matrix, row, col, view.report.loaded.field_bits, text)
     return ""

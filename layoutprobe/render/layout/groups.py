@@ -32,19 +32,15 @@ class LaneGroup:
     dead: tuple[int, ...] = ()
 
 
-def lane_groups(view: View, wave: int) -> list[LaneGroup]:
+def lane_groups(view: View) -> list[LaneGroup]:
     """Lanes that look the same in every column, in the order of their first lanes.
 
     A lane of which no output reads anything joins lanes that hold the same elements: it is their
-    replica, and what the instruction needs is known only of those that are read.
-
-    Args:
-        view: what is shown.
-        wave: position on its wave axis.
+    replica, and what the instruction needs is known only of those that are read. The view is of one wave.
     """
-    elements: Tables = [view.row[wave], view.col[wave]]
-    dead = _unread(view, wave)
-    read = _equal(_looks(view, wave), np.flatnonzero(~dead).tolist())
+    elements: Tables = [view.row[0], view.col[0]]
+    dead = _unread(view)
+    read = _equal(_looks(view), np.flatnonzero(~dead).tolist())
     hosts: dict[bytes, list[int]] = {}
     for i, lanes in enumerate(read):
         hosts.setdefault(_key(elements, lanes[0]), []).append(i)
@@ -75,20 +71,20 @@ def empty_lanes(report: LayoutReport, wave: int) -> list[int]:
     return [int(lane) for lane in np.flatnonzero(report.loaded.holes[wave].all(axis=(1, 2)))]
 
 
-def _unread(view: View, wave: int) -> NDArray[np.bool_]:
+def _unread(view: View) -> NDArray[np.bool_]:
     """bool [lane]: the lane holds elements, and no output depends on any of them."""
     if view.live is None:
         return np.zeros(len(view.lanes), np.bool_)
-    alive = view.live[wave] | view.mismatch[wave]
-    return np.asarray(~alive.any(axis=(1, 2)) & (view.row[wave] != HOLE).any(axis=(1, 2)))
+    alive = view.live[0] | view.mismatch[0]
+    return np.asarray(~alive.any(axis=(1, 2)) & (view.row[0] != HOLE).any(axis=(1, 2)))
 
 
-def _looks(view: View, wave: int) -> Tables:
+def _looks(view: View) -> Tables:
     """All that is printed of a lane; what is needed is printed only where it is missed."""
-    looks: Tables = [view.row[wave], view.col[wave], view.marks[wave]]
+    looks: Tables = [view.row[0], view.col[0], view.marks[0]]
     if view.needed_row is not None and view.needed_col is not None:
-        wrong = view.mismatch[wave]
-        looks += [np.where(wrong, needed[wave], HOLE) for needed in (view.needed_row, view.needed_col)]
+        wrong = view.mismatch[0]
+        looks += [np.where(wrong, needed[0], HOLE) for needed in (view.needed_row, view.needed_col)]
     return looks
 
 

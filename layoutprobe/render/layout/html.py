@@ -59,9 +59,9 @@ def _body(view: View) -> Iterator[str]:
 
 
 def _table(view: View) -> Iterator[str]:
-    table = grid(view, 0, UNICODE)
+    table = grid(view, UNICODE)
     yield f'<details><summary>Wave {view.waves[0]} as a table</summary>\n<div class="body">'
-    reading = notation(view, 0, UNICODE)
+    reading = notation(view, UNICODE)
     notes = [f"{reading}; {FIRST_REGISTER}"] if reading else []
     notes += [f"{sign} {text}" for sign, text, _ in legend(marks_of(table), UNICODE, view.report)]
     yield "".join(f"<p>{safe(note)}</p>\n" for note in notes)

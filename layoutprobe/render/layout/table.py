@@ -7,12 +7,11 @@ columns do not fit the width, they are dealt into blocks below each other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TextIO
 
-from rich.console import Console
 from rich.text import Text
 
-from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.cells import number_list
 from layoutprobe.render.layout.grid import (
@@ -27,8 +26,8 @@ from layoutprobe.render.layout.grid import (
 )
 from layoutprobe.render.layout.lds import MAX_LINES, lds_lines
 from layoutprobe.render.layout.view import View
-from layoutprobe.render.look import MARK_STYLES, Glyphs
-from layoutprobe.render.page import Page, glyphs_for, print_lines
+from layoutprobe.render.look import MARK_STYLES
+from layoutprobe.render.page import Page, write_lines
 
 MERGED_STYLE = "cyan"
 NEEDED_STYLE = "green"
@@ -36,30 +35,17 @@ NEEDED_STYLE = "green"
 
 def write(view: View, stream: TextIO) -> None:
     """Write the report for a terminal, a pipe or a file, as the stream allows."""
-    show(view, PlainConsole(stream))
+    write_lines(partial(lines, view), stream)
 
 
-def show(view: View, console: Console) -> None:
-    """Write the report to a rich console."""
-    print_lines(lines(view, console.width, console.encoding, glyphs_for(console)), console)
-
-
-def lines(view: View, width: int, encoding: str, glyphs: Glyphs) -> Iterator[Text]:
-    """Every line of the report; none is longer than `width` unless one word or cell is.
-
-    Args:
-        view: what is shown.
-        width: columns of the terminal.
-        encoding: of the stream; what it cannot carry is escaped.
-        glyphs: characters to draw with.
-    """
-    page = _Page(width, encoding, glyphs)
+def lines(view: View, page: Page) -> Iterator[Text]:
+    """Every line of the report; none is wider than the page unless one word or cell is."""
     view, report = view.one_wave, view.report
     yield from page.paragraph(words.title(report), style="bold")
     yield from page.pairs([*words.setup(report), *words.forms(report)])
-    yield from page.verdict(view)
+    yield from _verdict(page, view)
     yield Text()
-    yield from page.table(view, 0)
+    yield from _table(page, view)
     yield Text()
     if report.lds_map is not None:
         yield from page.paragraph("LDS in address order: bytes, and what was found there", style="bold")
@@ -68,78 +54,77 @@ def lines(view: View, width: int, encoding: str, glyphs: Glyphs) -> Iterator[Tex
     yield from page.pairs(words.details(view))
     for number, found in enumerate(report.findings, 1):
         yield Text()
-        heading = f"{glyphs.bad} finding {number} of {len(report.findings)}: {found.rule.id}"
+        heading = f"{page.glyphs.bad} finding {number} of {len(report.findings)}: {found.rule.id}"
         yield from page.paragraph(heading, style="bold red")
         yield from page.paragraph(found.what, indent="  ")
         yield from page.pairs([("  " + label, text) for label, text in words.finding(found)])
     yield Text()
-    yield from page.verdict(view)
+    yield from _verdict(page, view)
 
 
-class _Page(Page):
-    """A page with the table of a wave on it."""
-
-    def verdict(self, view: View) -> Iterator[Text]:
-        outcome = words.verdict(view.report)
-        yield from self.outcome(outcome.word, outcome.sentence, outcome.basis)
-
-    def table(self, view: View, position: int) -> Iterator[Text]:
-        """The lane x VGPR table of one wave with its legend."""
-        yield from self.paragraph(caption(view, view.waves[position]), style="bold")
-        table = grid(view, position, self.glyphs)
-        blocks, gap = table.blocks(self.width)
-        for i, columns in enumerate(blocks):
-            if i:
-                yield Text()
-            yield from self.block(table, columns, " " * gap)
-        for sign, text, style in self.legend(view, position, table):
-            body = self.wrap(text, self.width - len(sign) - 2)
-            for i, line in enumerate(body):
-                left = sign if i == 0 else " " * len(sign)
-                yield Text.assemble((f" {left} " if sign else " ", style), (line, "dim"))
-
-    def block(self, table: Grid, columns: list[int], gap: str) -> Iterator[Text]:
-        """Some columns of the table, with heading and rule."""
-        left = table.label_width
-        widths = [table.column_width(column) for column in columns]
-        heads = gap.join(f"{table.headings[c]:<{w}}" for c, w in zip(columns, widths, strict=True))
-        bar, rule = self.glyphs.bar, self.glyphs.rule
-        yield Text(f"{'lane':>{left}} {bar} {heads}".rstrip(), style="bold")
-        yield Text(rule * (left + 1) + self.glyphs.cross + rule * (len(heads) + 1), style="bright_black")
-        for row in table.rows:
-            if any(row.texts[column] for column in columns):
-                yield self.row(row, columns, widths, left, gap)
-
-    def row(self, row: Row, columns: list[int], widths: list[int], left: int, gap: str) -> Text:
-        label_style = NEEDED_STYLE if row.kind == "needs" else MERGED_STYLE if row.merged else ""
-        line = Text.assemble((f"{row.label:>{left}}", label_style), (f" {self.glyphs.bar} ", "bright_black"))
-        for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
-            style = NEEDED_STYLE if row.kind == "needs" else MARK_STYLES[row.marks[column]]
-            text = row.texts[column]
-            line.append(gap if i else "")
-            line.append(text, style)
-            line.append(" " * (width - len(text)))
-        line.rstrip()
-        return line
-
-    def legend(self, view: View, position: int, table: Grid) -> Iterator[tuple[str, str, str]]:
-        """(sign, sentence, style of the sign)."""
-        reading = notation(view, position, self.glyphs)
-        if reading:
-            yield "", f"{reading}; {FIRST_REGISTER}", ""
-        merged = merged_example(table.rows)
-        if merged:
-            alike = (
-                "hold the same elements (replicated)" if view.report.loaded.identified else "look the same"
-            )
-            yield merged, f"on one line: these lanes {alike}", MERGED_STYLE
-        for sign, text, mark in legend(marks_of(table), self.glyphs, view.report):
-            yield sign, text, MARK_STYLES[mark]
+def _verdict(page: Page, view: View) -> Iterator[Text]:
+    outcome = words.verdict(view.report)
+    yield from page.outcome(outcome.word, outcome.sentence, outcome.basis)
 
 
-def caption(view: View, wave: int) -> str:
+def _table(page: Page, view: View) -> Iterator[Text]:
+    """The lane x VGPR table of one wave with its legend."""
+    yield from page.paragraph(caption(view), style="bold")
+    table = grid(view, page.glyphs)
+    blocks, gap = table.blocks(page.width)
+    for i, columns in enumerate(blocks):
+        if i:
+            yield Text()
+        yield from _block(page, table, columns, " " * gap)
+    for sign, text, style in _legend(page, view, table):
+        body = page.wrap(text, page.width - len(sign) - 2)
+        for i, line in enumerate(body):
+            left = sign if i == 0 else " " * len(sign)
+            yield Text.assemble((f" {left} " if sign else " ", style), (line, "dim"))
+
+
+def _block(page: Page, table: Grid, columns: list[int], gap: str) -> Iterator[Text]:
+    """Some columns of the table, with heading and rule."""
+    left = table.label_width
+    widths = [table.column_width(column) for column in columns]
+    heads = gap.join(f"{table.headings[c]:<{w}}" for c, w in zip(columns, widths, strict=True))
+    bar, rule = page.glyphs.bar, page.glyphs.rule
+    yield Text(f"{'lane':>{left}} {bar} {heads}".rstrip(), style="bold")
+    yield Text(rule * (left + 1) + page.glyphs.cross + rule * (len(heads) + 1), style="bright_black")
+    for row in table.rows:
+        if any(row.texts[column] for column in columns):
+            yield _row(page, row, columns, widths, left, gap)
+
+
+def _row(page: Page, row: Row, columns: list[int], widths: list[int], left: int, gap: str) -> Text:
+    label_style = NEEDED_STYLE if row.kind == "needs" else MERGED_STYLE if row.merged else ""
+    line = Text.assemble((f"{row.label:>{left}}", label_style), (f" {page.glyphs.bar} ", "bright_black"))
+    for i, (column, width) in enumerate(zip(columns, widths, strict=True)):
+        style = NEEDED_STYLE if row.kind == "needs" else MARK_STYLES[row.marks[column]]
+        text = row.texts[column]
+        line.append(gap if i else "")
+        line.append(text, style)
+        line.append(" " * (width - len(text)))
+    line.rstrip()
+    return line
+
+
+def _legend(page: Page, view: View, table: Grid) -> Iterator[tuple[str, str, str]]:
+    """(sign, sentence, style of the sign)."""
+    reading = notation(view, page.glyphs)
+    if reading:
+        yield "", f"{reading}; {FIRST_REGISTER}", ""
+    merged = merged_example(table.rows)
+    if merged:
+        alike = "hold the same elements (replicated)" if view.report.loaded.identified else "look the same"
+        yield merged, f"on one line: these lanes {alike}", MERGED_STYLE
+    for sign, text, mark in legend(marks_of(table), page.glyphs, view.report):
+        yield sign, text, MARK_STYLES[mark]
+
+
+def caption(view: View) -> str:
     """Heading of one wave's table."""
-    report = view.report
+    report, wave = view.report, view.waves[0]
     text = f"matrix {report.matrix}, wave {wave} of {report.loaded.waves}"
     wrong = int(report.mismatch[wave].sum())
     if wrong:
