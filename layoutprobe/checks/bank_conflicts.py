@@ -5,7 +5,7 @@ Conflicts are a cost, not an error: without a limit the law holds, and the figur
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from layoutprobe.observe.banks import BankObserver, BankRecord, BankSite
 from layoutprobe.observe.cycles import alternatives, as_rows, cycles
 from layoutprobe.observe.who import Who
 from layoutprobe.report.finding import Finding, Rule
-from layoutprobe.report.gate import CheckResult
+from layoutprobe.report.gate import CheckResult, Table
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.subject import Subject
 
@@ -27,7 +27,7 @@ SHOWN = 5
 """Worst sites that the metrics list."""
 
 EXPLAIN = """\
-LDS has 32 banks of one dword. An access of a wave is served in phases (b128: four of 8 lanes, b64: two
+LDS has 32 banks of one dword (CDNA4: 64). An access of a wave is served in phases (b128: four of 8 lanes, b64: two
 of 16, narrower: all 32 at once); in a phase, lanes that ask for different dwords of one bank wait for
 each other, and lanes that ask for the same dword do not. From the addresses that the kernel really
 used follow the cycles of every access, and the factor over one cycle per phase, worst instructions
@@ -91,8 +91,8 @@ def run(subject: Subject) -> CheckResult:
         "LDS cycles": total,
         "conflict-free cycles": ideal,
         "conflict factor": round(factor, 3),
-        **dict(_worst(subject, costs)),
-        **dict(_what_if(subject, costs, model)),
+        **_worst(subject, costs),
+        **_what_if(subject, costs, model),
     }
     if record.dropped:
         metrics["accesses not modelled"] = record.dropped
@@ -114,21 +114,22 @@ def _cost(at: BankSite, model: LdsModel) -> Cost:
     )
 
 
-def _worst(subject: Subject, costs: Sequence[Cost]) -> Iterator[tuple[str, str]]:
+def _worst(subject: Subject, costs: Sequence[Cost]) -> dict[str, object]:
     bad = [c for c in costs if c.total > c.ideal]
-    for rank, cost in enumerate(bad[:SHOWN], 1):
-        yield (
-            f"worst site {rank}",
-            f"{site(subject, cost.site.inst)}: {cost.factor:.2f}x, up to {cost.worst} cycles instead of "
-            f"{cost.worst_ideal}, {cost.accesses} accesses",
-        )
-    if len(bad) > SHOWN:
-        yield "more sites with conflicts", str(len(bad) - SHOWN)
+    rows = [
+        (site(subject, c.site.inst), round(c.factor, 2), c.worst, c.worst_ideal, c.accesses)
+        for c in bad[:SHOWN]
+    ]
+    columns = ("site", "factor", "worst cycles", "conflict-free", "accesses")
+    found: dict[str, object] = {"worst sites": Table(columns, tuple(rows))} if rows else {}
+    return found | ({"more sites with conflicts": len(bad) - SHOWN} if len(bad) > SHOWN else {})
 
 
-def _what_if(subject: Subject, costs: Sequence[Cost], model: LdsModel) -> Iterator[tuple[str, str]]:
+def _what_if(subject: Subject, costs: Sequence[Cost], model: LdsModel) -> dict[str, object]:
     """The fragment loads under other schemes, one row per kind of tile, worst site first."""
     shown: set[tuple[int, int]] = set()
+    columns: tuple[str, ...] = ()
+    found: list[tuple[str | int, ...]] = []
     for cost in costs:
         at = cost.site
         if at.store or at.size < 8:
@@ -138,14 +139,12 @@ def _what_if(subject: Subject, costs: Sequence[Cost], model: LdsModel) -> Iterat
         if rows is None or (rows.stride, at.size) in shown:
             continue
         shown.add((rows.stride, at.size))
-        now, ideal = cycles(pattern[None], at.size, model, store=False)
-        parts = [f"as is {int(now[0])}"]
-        for name, other in alternatives(rows).items():
-            parts.append(f"{name} {int(cycles(other, at.size, model, store=False)[0][0])}")
-        yield (
-            f"cycles of {site(subject, at.inst)}, row stride {rows.stride} bytes",
-            ", ".join(parts) + f" (without conflicts {int(ideal[0])}; rows of {rows.width} bytes)",
-        )
+        _, ideal = cycles(pattern[None], at.size, model, store=False)
+        schemes = {"as is": pattern[None], **alternatives(rows)}
+        columns = ("site", "row bytes", "row stride", *schemes, "conflict-free")
+        costs_of = (int(cycles(one, at.size, model, store=False)[0][0]) for one in schemes.values())
+        found.append((site(subject, at.inst), rows.width, rows.stride, *costs_of, int(ideal[0])))
+    return {"cycles under other schemes": Table(columns, tuple(found))} if found else {}
 
 
 def _finding(subject: Subject, worst: Cost, factor: float, limit: float) -> Finding:

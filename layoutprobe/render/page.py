@@ -35,6 +35,10 @@ class Page:
             ) or [""]
         return folded or [""]
 
+    def one_line(self, text: str) -> str:
+        """A name that may hold anything, on one line."""
+        return printable(text.replace("\n", "\\n"), self.encoding)
+
     def paragraph(self, text: str, style: str = "", indent: str = "") -> Iterator[Text]:
         """A sentence over as many lines as it needs."""
         for line in self.wrap(text, self.width - len(indent)):

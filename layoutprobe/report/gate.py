@@ -16,6 +16,19 @@ not apply to this kernel (and says why). Only "holds" is green."""
 
 
 @dataclass(frozen=True)
+class Table:
+    """Figures of several things, a row each.
+
+    Attributes:
+        columns: what the figures are, with their units; the first column names the thing.
+        rows: a value for each column.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float, ...], ...]
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """One check of one kernel.
 
@@ -25,7 +38,8 @@ class CheckResult:
         status: see Status.
         findings: what is wrong, one per root cause; empty unless status is "finding".
         reason: why it is undecided or skipped; what was covered, where it holds.
-        metrics: figures in the order in which they are to be shown, name -> value with unit.
+        metrics: figures in the order in which they are to be shown, name with unit -> value,
+            or a Table of them.
         waived: skipped because the manifest's author says so, though it may well apply.
         accepted: findings whose rule the manifest's author waives, each with why.
     """

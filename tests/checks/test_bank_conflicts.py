@@ -18,7 +18,7 @@ from layoutprobe.checks import bank_conflicts
 from layoutprobe.codeobj.elf import load
 from layoutprobe.manifest.model import Limits
 from layoutprobe.observe.cycles import alternatives, as_rows, cycles
-from layoutprobe.report.gate import CheckResult
+from layoutprobe.report.gate import CheckResult, Table
 
 MODEL = lds_model("gfx1151", 32)
 LANE = np.arange(32)
@@ -65,7 +65,7 @@ def test_cycles_are_those_counted_by_hand(name: str) -> None:
     metrics = result_of(f"v_mul_u32_u24_e32 v3, {stride}, v0", *zeros, access, "s_waitcnt lgkmcnt(0)").metrics
     assert (metrics["LDS cycles"], metrics["conflict-free cycles"]) == (total, ideal)
     assert metrics["conflict factor"] == round(total / ideal, 3)
-    assert ("worst site 1" in metrics) == (total > ideal)
+    assert ("worst sites" in metrics) == (total > ideal)
 
 
 def test_inactive_lanes_take_no_part() -> None:
@@ -86,8 +86,11 @@ def test_waves_and_sites_add_up_worst_first() -> None:
         block=64,
     ).metrics
     assert (metrics["LDS cycles"], metrics["conflict-free cycles"]) == (2 * (2 + 32), 4)
-    assert str(metrics["worst site 1"]).endswith(": 32.00x, up to 32 cycles instead of 1, 2 accesses")
-    assert str(metrics["worst site 2"]).endswith(": 2.00x, up to 2 cycles instead of 1, 2 accesses")
+    sites = metrics["worst sites"]
+    assert isinstance(sites, Table)
+    assert sites.columns == ("site", "factor", "worst cycles", "conflict-free", "accesses")
+    assert [row[1:] for row in sites.rows] == [(32.0, 32, 1, 2), (2.0, 2, 1, 2)]
+    assert all(str(row[0]).startswith("ds_load_b32") for row in sites.rows)
 
 
 def test_a_limit_makes_it_a_finding() -> None:
@@ -130,12 +133,19 @@ def test_a_gemm_shows_its_own_schemes_beside_others(tmp_path_factory: pytest.Tem
     """The standard GEMM pads its rows of 32 bytes to 48, so its fragment loads have no conflicts."""
     code = load(standard(tmp_path_factory.mktemp("standard")).data)
     result = verdict(bank_conflicts.CHECK, gemm_launch(code, 128, 128, 16))
-    (text,) = [
-        str(v) for k, v in result.metrics.items() if k.startswith("cycles of ds_load_b128 at standard.hip:")
-    ]
-    schemes, note = text.split(" (")
-    assert schemes == "as is 4, no padding 8, 8 halves of padding 4, xor of 16-byte groups 4"
-    assert note == "without conflicts 4; rows of 32 bytes)"
+    table = result.metrics["cycles under other schemes"]
+    assert isinstance(table, Table)
+    (row,) = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
+    assert str(row.pop("site")).startswith("ds_load_b128 at standard.hip:")
+    assert row == {
+        "row bytes": 32,
+        "row stride": 48,
+        "as is": 4,
+        "no padding": 8,
+        "8 halves of padding": 4,
+        "xor of 16-byte groups": 4,
+        "conflict-free": 4,
+    }
 
 
 def test_every_relative_of_the_measured_card_has_its_phases() -> None:

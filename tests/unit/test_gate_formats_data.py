@@ -24,7 +24,7 @@ from layoutprobe.render import formats
 from layoutprobe.render.gate.github import command
 from layoutprobe.render.gate.sarif import artifact
 from layoutprobe.render.gate.words import open_questions, spot
-from layoutprobe.report.gate import GateReport, KernelVerdict
+from layoutprobe.report.gate import GateReport, KernelVerdict, Table
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "gate.schema.json").read_text("utf-8"))
 # OASIS's own schema of SARIF 2.1.0, as this package ships it.
@@ -134,12 +134,17 @@ def test_json_holds_a_finding_in_full() -> None:
 def test_json_figures_stay_numbers() -> None:
     figures: dict[str, object] = {
         "int": np.int64(7), "float": np.float64(0.5), "flag": True, "text": "12 of 16", "inf": float("inf"),
+        "table": Table(("site", "cycles", "factor"), (("a.hip:3", 8, 2.0), ("a.hip:9", 4, 1.0))),
     }  # fmt: skip
     result = replace(fake_gates.all_hold()[0], metrics=figures)
     found = json.loads(text_of(fake_gates.report(fake_gates.kernel("k", result)), "json"))
     assert found["kernels"][0]["checks"][0]["metrics"] == {
         "int": 7, "float": 0.5, "flag": True, "text": "12 of 16", "inf": "inf",
+        "table": [
+            {"site": "a.hip:3", "cycles": 8, "factor": 2.0}, {"site": "a.hip:9", "cycles": 4, "factor": 1.0},
+        ],
     }  # fmt: skip
+    jsonschema.validate(found, SCHEMA, cls=jsonschema.Draft202012Validator)
 
 
 def spoiled(path: str, value: object) -> dict[str, Any]:
@@ -158,7 +163,7 @@ def spoiled(path: str, value: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("schema", "layoutprobe.gate/1"),
+        ("schema", "layoutprobe.gate/2"),
         ("verdict", "ok"),
         ("exit_code", 3),
         ("kernels.0.evidence", None),

@@ -19,7 +19,7 @@ from layoutprobe.render.gate.summary import MOST_FINDINGS, SIGNS, safe
 from layoutprobe.render.gate.table import lines
 from layoutprobe.render.look import ASCII, UNICODE
 from layoutprobe.render.page import Page, show_lines
-from layoutprobe.report.gate import CheckResult, GateReport
+from layoutprobe.report.gate import CheckResult, GateReport, Table
 
 everywhere = pytest.mark.parametrize("name", fake_gates.ALL)
 WORDS = ("HOLDS", "FINDING", "UNDECIDED")
@@ -145,32 +145,67 @@ def test_figures_are_shown() -> None:
     assert "largest error 0, allowed 0.05" in text
 
 
-SITES = {
-    "LDS cycles": 4608,
-    "conflict factor": 1.8,
-    "worst site 1": "ds_store_b128 at ../wmma_helpers.h:68: 2.00x, up to 8 cycles instead of 4, 768 accesses",
-    "worst site 2": "ds_store_b16 at ../wmma_helpers.h:75: 8.00x, up to 8 cycles instead of 1, 384 accesses",
-    "more sites with conflicts": 13,
+LONG = {
+    "A in LDS": "row of 48 bytes: 16 groups of 8 halves, then 16 bytes of padding that nobody ever stores to",
+    "B in LDS": "row of 32 bytes: 16-byte group XOR row/2, which the loads of operand B undo again",
 }
 
 
 @pytest.mark.parametrize("width", [40, 80, 132])
 def test_a_long_figure_has_lines_of_its_own(width: int) -> None:
     """Where a figure is a sentence, its name opens a line and its text stands beside or below, aligned."""
-    verdict = fake_gates.green().verdicts[0]
-    result = CheckResult("bank-conflicts", "law", "holds", metrics=SITES)
-    report = replace(fake_gates.green(), verdicts=(replace(verdict, results=(result,)),))
-    shown = [line.rstrip() for line in table(report, width)]
-    assert max(map(len, shown)) <= width
+    shown = figures({"LDS cycles": 4608, "conflict factor": 1.8, **LONG}, width)
     text = flat("\n".join(shown))
-    for name, value in SITES.items():
+    for name, value in LONG.items():
         assert name in text
-        assert flat(str(value)) in text
+        assert flat(value) in text
     assert "LDS cycles 4608, conflict factor 1.8" in text
-    first, second = (at for at, line in enumerate(shown) if line.lstrip().startswith("worst site"))
-    texts = [line.replace("worst site 1", " " * 12) for line in shown[first:second]]
+    first, second = (at for at, line in enumerate(shown) if line.lstrip().startswith(tuple(LONG)))
+    texts = [line.replace("A in LDS", " " * 8) for line in shown[first:second]]
     begins = {len(line) - len(line.lstrip(" :")) for line in texts if line.strip(" :")}
     assert len(begins) == 1, "one text, one edge"
+
+
+SITES = Table(
+    ("site", "factor", "worst cycles", "accesses"),
+    (("ds_store_b128 at ../wmma_helpers.h:68", 2.0, 8, 768), ("ds_store_b16 at gemm.hip:75", 8.25, 16, 384)),
+)
+
+
+def test_figures_of_several_things_are_columns() -> None:
+    for width in (80, 132):
+        shown = figures({"worst sites": SITES}, width)
+        at = next(i for i, line in enumerate(shown) if line.strip() == "worst sites:")
+        head, *rows = shown[at + 1 : at + 4]
+        assert head.split() == ["site", "factor", "worst", "cycles", "accesses"]
+        assert [row.split()[-3:] for row in rows] == [["2", "8", "768"], ["8.25", "16", "384"]]
+        assert len({len(line) for line in (head, *rows)}) == 1, "the last column ends at one edge"
+
+
+def test_columns_that_do_not_fit_become_sentences() -> None:
+    text = flat("\n".join(figures({"worst sites": SITES}, 40)))
+    assert "ds_store_b128 at ../wmma_helpers.h:68: factor 2, worst cycles 8, accesses 768" in text
+
+
+def test_page_and_junit_have_the_columns() -> None:
+    page = text_of(with_figures({"worst sites": SITES}), "html")
+    assert '<th scope="col">worst cycles</th>' in page
+    assert '<th scope="row">ds_store_b16 at gemm.hip:75</th><td>8.25</td><td>16</td><td>384</td>' in page
+    junit = text_of(with_figures({"worst sites": SITES}), "junit")
+    assert re.search(r"ds_store_b16 at gemm.hip:75 +8.25 +16 +384<", junit)
+
+
+def with_figures(metrics: dict[str, object]) -> GateReport:
+    verdict = fake_gates.green().verdicts[0]
+    result = CheckResult("bank-conflicts", "law", "holds", metrics=metrics)
+    return replace(fake_gates.green(), verdicts=(replace(verdict, results=(result,)),))
+
+
+def figures(metrics: dict[str, object], width: int) -> list[str]:
+    """Lines of the terminal, none wider than it is."""
+    shown = [line.rstrip() for line in table(with_figures(metrics), width)]
+    assert max(map(len, shown)) <= width
+    return shown
 
 
 def coloured(**options: object) -> str:

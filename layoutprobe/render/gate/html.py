@@ -12,7 +12,7 @@ from layoutprobe.render.html import definitions, safe, sign
 from layoutprobe.render.layout import words
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
+from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
 
 _STYLE = """
 .layoutprobe .scroll { border: 1px solid var(--line); border-radius: 8px; }
@@ -94,9 +94,8 @@ def _kernel(verdict: KernelVerdict, number: int) -> Iterator[str]:
 def _check(result: CheckResult, like: str) -> str:
     says = says_of(result, like)
     figures = _figures(gate_words.figures(result))
-    body = "".join(
-        [f'<div class="law">{safe(result.law)}</div>', f"<div>{safe(says)}</div>" if says else "", figures]
-    )
+    law = f'<div class="law">{safe(result.law)}</div>' + (f"<div>{safe(says)}</div>" if says else "")
+    body = law + figures + "".join(_table(*named) for named in gate_words.tables(result))
     name = f"<b>{safe(result.check)}</b>"
     return f'<li class="{result.status}"><span>{sign(result.status)}</span>{name}<div>{body}</div></li>\n'
 
@@ -116,6 +115,16 @@ def _figures(figures: Iterable[tuple[str, str]]) -> str:
         for figure in figures
     )
     return f'<div class="figures">{shown}</div>' if shown else ""
+
+
+def _table(title: str, table: Table) -> str:
+    rows = (
+        f'<tr><th scope="row">{safe(first)}</th>'
+        + "".join(f"<td>{safe(value)}</td>" for value in values)
+        + "</tr>\n"
+        for first, *values in gate_words.rows(table)
+    )
+    return f'<div class="law">{safe(title)}</div>' + "".join(html.table(table.columns, rows))
 
 
 def _finding(verdict: KernelVerdict, found: Finding, heading: str) -> str:

@@ -1,6 +1,6 @@
-"""JSON for programs: schema "layoutprobe.gate/2", described by docs/gate.schema.json.
+"""JSON for programs: schema "layoutprobe.gate/3", described by docs/gate.schema.json.
 
-Within version 2 keys may be added; none is removed, renamed or given a new meaning.
+Within version 3 keys may be added; none is removed, renamed or given a new meaning.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.layout.json_ import finding, plain
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
+from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
 
-SCHEMA = "layoutprobe.gate/2"
+SCHEMA = "layoutprobe.gate/3"
 
 
 def write(report: GateReport, stream: TextIO) -> None:
@@ -98,7 +98,7 @@ def _check(verdict: KernelVerdict, result: CheckResult) -> dict[str, Any]:
         "status": result.status,
         "reason": result.reason or None,
         "waived": result.waived,
-        "metrics": {name: _figure(value) for name, value in result.metrics.items()},
+        "metrics": {name: _metric(value) for name, value in result.metrics.items()},
         "findings": [_finding(verdict, found) for found in result.findings],
         "accepted": [{"why": why, "finding": _finding(verdict, found)} for found, why in result.accepted],
     }
@@ -115,6 +115,13 @@ def _finding(verdict: KernelVerdict, found: Finding) -> dict[str, Any]:
 
 def _place(verdict: KernelVerdict, place: Place) -> dict[str, Any]:
     return {"file": gate_words.file_of(verdict, place), **gate_words.located(verdict, place).json()}
+
+
+def _metric(value: object) -> object:
+    """A figure; of a table, an object for each row."""
+    if not isinstance(value, Table):
+        return _figure(value)
+    return [dict(zip(value.columns, map(_figure, row), strict=True)) for row in value.rows]
 
 
 def _figure(value: object) -> bool | float | int | str:

@@ -13,7 +13,7 @@ from typing import TextIO
 
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.text import printable
-from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
+from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
 
 KERNEL_CASE = "kernel"
 """Name of the test case that stands for a kernel as a whole."""
@@ -91,7 +91,11 @@ def _fill(case: ET.Element, verdict: KernelVerdict, result: CheckResult) -> None
     elif result.status == "skipped":
         ET.SubElement(case, "skipped", {"message": clean(result.reason)})
     said = [clean(text) for text in (result.law, result.reason) if text]
-    said += [clean(f"{name}: {value}") for name, value in result.metrics.items()]
+    said += [
+        clean(f"{name}: {value}") for name, value in result.metrics.items() if not isinstance(value, Table)
+    ]
+    for name, table in gate_words.tables(result):
+        said += [clean(line) for line in (f"{name}:", *gate_words.aligned(table))]
     ET.SubElement(case, "system-out").text = "\n".join(said)
 
 

@@ -13,8 +13,7 @@ from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.layout import words
 from layoutprobe.render.look import STYLES
 from layoutprobe.render.page import Page, write_lines
-from layoutprobe.render.text import printable
-from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
+from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
 
 NARROW = 60
 """Below this width what a check says stands under its name, not beside it."""
@@ -54,7 +53,7 @@ def _kernel(page: Page, verdict: KernelVerdict) -> Iterator[Text]:
         yield from page.paragraph(f"ran {verdict.coverage}", "dim", indent="  ")
     if verdict.error:
         yield from _panel(page, [verdict.error], [], "undecided")
-    width = min(max((len(_line(page, result.check)) for result in verdict.results), default=0), WIDEST_NAME)
+    width = min(max((len(page.one_line(result.check)) for result in verdict.results), default=0), WIDEST_NAME)
     repeated = gate_words.repeated(verdict)
     for result in verdict.results:
         yield from _check(page, result, width, repeated.get(result.check, ""))
@@ -68,15 +67,10 @@ def _kernel(page: Page, verdict: KernelVerdict) -> Iterator[Text]:
         yield from _panel(page, [heading, found.what], words.finding(found), "finding")
 
 
-def _line(page: Page, text: str) -> str:
-    """A name that may hold anything, on one line."""
-    return printable(text.replace("\n", "\\n"), page.encoding)
-
-
 def _check(page: Page, result: CheckResult, width: int, like: str = "") -> Iterator[Text]:
     """Sign, name, and what it says, or which check above says the same; figures below."""
     style = STYLES[result.status]
-    name = _line(page, result.check)
+    name = page.one_line(result.check)
     head = [("  ", ""), (page.glyphs.sign(result.status), style), (f" {name:<{width}}", style)]
     says = says_of(result, like)
     indent = 4 if page.width < NARROW or len(name) > width else 6 + width
@@ -89,13 +83,15 @@ def _check(page: Page, result: CheckResult, width: int, like: str = "") -> Itera
     for text in body:
         yield Text(" " * indent + text)
     yield from _figures(page, gate_words.figures(result), indent)
+    for title, table in gate_words.tables(result):
+        yield from _table(page, title, table, min(indent, 6))
 
 
 def _figures(page: Page, figures: Sequence[tuple[str, str]], indent: int) -> Iterator[Text]:
     """Short figures run on; long ones have lines of their own below, aligned behind their names."""
     edge = " " * indent
     for long, group in groupby(figures, gate_words.is_long):
-        shown = [(_line(page, name), value) for name, value in group]
+        shown = [(page.one_line(name), value) for name, value in group]
         if not long:
             text = ", ".join(f"{name} {value}" for name, value in shown)
             yield from page.paragraph(text, "dim", indent=edge)
@@ -109,6 +105,19 @@ def _figures(page: Page, figures: Sequence[tuple[str, str]], indent: int) -> Ite
                 continue
             for number, line in enumerate(page.wrap(value, page.width - len(edge) - names)):
                 yield Text(f"{edge}{name if not number else '':<{names}}{line}", "dim")
+
+
+def _table(page: Page, title: str, table: Table, indent: int) -> Iterator[Text]:
+    """Figures in columns; where these do not fit, a row is a sentence."""
+    edge = " " * indent
+    yield from page.paragraph(f"{title}:", "dim", indent=edge)
+    lines = [page.one_line(line) for line in gate_words.aligned(table)]
+    if len(edge) + len(lines[0]) <= page.width:
+        yield from (Text(edge + line, "dim") for line in lines)
+        return
+    for first, *values in gate_words.rows(table):
+        told = ", ".join(f"{head} {value}" for head, value in zip(table.columns[1:], values, strict=True))
+        yield from page.paragraph(f"{first}: {told}", "dim", indent=edge)
 
 
 def _panel(page: Page, sentences: Sequence[str], pairs: words.Lines, style: str) -> Iterator[Text]:

@@ -13,7 +13,7 @@ from layoutprobe.render.layout import words
 from layoutprobe.render.layout.words import Verdict, plural
 from layoutprobe.render.look import WORDS
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
+from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
 
 MOST_RESERVATIONS = 6
 """So many the headline of several kernels tells in full; each kernel's own tells all."""
@@ -225,10 +225,34 @@ def shown(path: str) -> str:
 
 
 def figures(result: CheckResult) -> list[tuple[str, str]]:
-    """(name, value) of a check's figures, as people read them."""
+    """(name, value) of a check's figures, as people read them; without tables."""
+    single = {name: value for name, value in result.metrics.items() if not isinstance(value, Table)}
+    return [(name, _figure(value)) for name, value in single.items()]
+
+
+def _figure(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def tables(result: CheckResult) -> Iterator[tuple[str, Table]]:
+    """(name, table) of a check's figures."""
+    return ((name, value) for name, value in result.metrics.items() if isinstance(value, Table))
+
+
+def rows(table: Table) -> Iterator[list[str]]:
+    """The values as people read them."""
+    return (list(map(_figure, row)) for row in table.rows)
+
+
+def aligned(table: Table) -> list[str]:
+    """Column heads and rows as lines of one width: names to the left, figures to the right."""
+    texts = [table.columns, *rows(table)]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return [
-        (name, f"{value:.4g}" if isinstance(value, float) else str(value))
-        for name, value in result.metrics.items()
+        "  ".join(
+            [f"{row[0]:<{widths[0]}}", *(f"{x:>{w}}" for x, w in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in texts
     ]
 
 
