@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.lds import LdsModel
@@ -27,12 +28,13 @@ class Arch:
         lds_banks: dword banks.
         sources: where the facts come from, by attribute.
         matrix: all matrix instructions by their spelling, in the order of their opcodes.
-        probed: element type of A and B -> the matrix instruction that the layout probes execute.
+        probed: matrix instructions that the layout probes execute; the first of a type of A is the one that is
+            meant where only the type is given.
         isa: how its code is read, and what the code must obey; None where it is not known here.
         resources: what its waves share; None where it is not known here.
         lds: which lanes of an LDS access are served together; None where nobody has measured it.
         emulated: the emulator executes its code.
-        probes: where its probes lie below probes/, for a card that executes them: "" or "nvidia/".
+        probes: where its probes lie below probes/, for those who execute them: "", "cdna/", "nvidia/".
         facts_only: nothing here executes its code; what a code object alone tells can be told.
     """
 
@@ -43,7 +45,7 @@ class Arch:
     lds_banks: int
     sources: Mapping[str, str]
     matrix: Mapping[str, MatrixForm] = field(default_factory=dict)
-    probed: Mapping[str, MatrixForm] = field(default_factory=dict)
+    probed: tuple[MatrixForm, ...] = ()
     isa: Isa | None = None
     resources: Resources | None = None
     lds: LdsModel | None = None
@@ -71,15 +73,35 @@ class Arch:
             hint=did_you_mean(name, self.matrix),
         )
 
+    @cached_property
+    def probed_types(self) -> Mapping[str, MatrixForm]:
+        """Element type of A -> the instruction that the probes execute unless another is named."""
+        return {form.dtype: form for form in reversed(self.probed)}
+
+    def probed_instruction(self, name: str) -> MatrixForm:
+        """The instruction of that spelling, which a probe executes.
+
+        Raises:
+            UsageError: the target has none of that name, or no probe executes it.
+        """
+        form = self.matrix_form(name)
+        if form in self.probed:
+            return form
+        raise UsageError(
+            f"no probe executes {form.spelling} of {self.name}",
+            expected="one of: " + ", ".join(each.spelling for each in self.probed),
+            hint="`layoutprobe layout` shows which element it needs in which slot",
+        )
+
     def probed_form(self, dtype: str) -> MatrixForm:
         """The instruction that the probes execute for operands of a type.
 
         Raises:
             UsageError: the target has none, or no probe executes it; lists those with a probe.
         """
-        if found := self.probed.get(dtype):
+        if found := self.probed_types.get(dtype):
             return found
-        probed = f"one of: {', '.join(self.probed)}" if self.probed else "another target"
+        probed = f"one of: {', '.join(self.probed_types)}" if self.probed else "another target"
         types = {type for form in self.matrix.values() for type in (form.a, form.b)}
         asked = dtype if dtype in types else _EITHER_SIGN.get(dtype, dtype)
         real = [form.name for form in self.matrix.values() if asked in (form.a, form.b)]

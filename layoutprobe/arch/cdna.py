@@ -122,6 +122,8 @@ def _target(
         lds=model,
         isa=isa,
         matrix=isa.matrix if isa else {},
+        probed=mfma.probed(isa.matrix) if isa else (),
+        probes="cdna/" if isa else "",
         emulated=isa is not None,
         facts_only=isa is None,
         sources={

@@ -97,6 +97,11 @@ class MatrixForm:
         """Mnemonic, and the modifiers that choose this form, as assemblers write them."""
         return self.name + self.written
 
+    @property
+    def dtype(self) -> str:
+        """What users call the type of A: without the variant that the target decides."""
+        return self.a.removesuffix("_fnuz")
+
     def selected(self, mods: Mapping[str, int]) -> bool:
         """Whether these decoded modifiers choose this form among those of its mnemonic."""
         return all(mods.get(name, 0) == value for name, value in self.select.items())

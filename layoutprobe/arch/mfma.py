@@ -283,5 +283,17 @@ def _studied(form: MatrixForm) -> MatrixForm:
 
 _XF32 = (_row(16, 8, "xf32"), _row(32, 4, "xf32"))
 
+
+def probed(forms: Mapping[str, MatrixForm]) -> tuple[MatrixForm, ...]:
+    """What probes/cdna executes: dense instructions of whole bytes without scales, the usual one of a type first."""
+
+    def order(form: MatrixForm) -> tuple[bool, int, int, int]:
+        m, _, depth = form.shape
+        return form.a != form.b, form.blocks, -m, -depth
+
+    plain = (form for form in forms.values() if not form.sparse and not form.scaled)
+    return tuple(sorted((form for form in plain if form.bits == form.b_bits >= 8), key=order))
+
+
 CDNA3 = by_name(*(_studied(form) for form in (*_XF32, *_shared("fp8" + FNUZ, "bf8" + FNUZ))))
 CDNA4 = by_name(*(_slower(form) for form in _shared("fp8", "bf8")), *_new())

@@ -182,7 +182,7 @@ def _target(name: str, product: str, vgprs: int) -> Arch:
         lds_bytes=64 * KIB,
         lds_banks=32,
         matrix=FORMS,
-        probed={dtype: FORMS[f"v_wmma_f32_16x16x16_{dtype}"] for dtype in ("f16", "bf16")},
+        probed=tuple(FORMS[f"v_wmma_f32_16x16x16_{dtype}"] for dtype in ("f16", "bf16")),
         isa=ISA,
         resources=rdna_resources(vgprs),
         lds=_lds(name),

@@ -85,18 +85,18 @@ def _everything(arguments: argparse.Namespace, recorder: object) -> int:
     source = source_from(arguments, target.name)
     runs: list[tuple[str, Callable[[], object]]] = []
     asked: Callable[[], object]
-    for dtype in target.probed:
-        how = {"dtype": dtype, "arch": target.name}
+    for dtype in target.probed_types:
         for lds in SCHEMES:
-            runs.append((f"dump, {lds}", partial(layoutprobe.dump, "A", lds, backend=source, **how)))
+            how = (lds, None, dtype, target.name)
+            runs.append((f"dump, {lds}", partial(layoutprobe.dump, "A", *how, backend=source)))
             for matrix in ("A", "B"):
-                asked = partial(layoutprobe.roundtrip, lds, matrix=matrix, backend=source, **how)
+                asked = partial(layoutprobe.roundtrip, *how, matrix=matrix, backend=source)
                 runs.append((f"roundtrip of {matrix}, {lds}", asked))
     for variant in instructions.variants(target.name):
         asked = partial(
-            instructions.solve, variant.form.name, target.name, variant.wave, variant.opsel, source
+            instructions.solve, variant.form.spelling, target.name, variant.wave, variant.opsel, source
         )
-        runs.append((variant.form.name, asked))
+        runs.append((variant.form.spelling, asked))
     codes = [0]
     with steps("capture", sys.stderr) as progress:
         for done, (what, answer) in enumerate(runs):

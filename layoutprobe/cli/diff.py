@@ -86,7 +86,9 @@ def _pairs(arguments: argparse.Namespace, notes: list[str]) -> Iterator[LayoutDi
     matched = [_SIDE.fullmatch(side) for side in sides]
     if matched[0] and matched[1]:
         solved = [
-            solve(m["name"], m["arch"], int(m["wave"] or 32), int(m["opsel"] or 0), arguments)
+            solve(
+                m["name"], m["arch"], int(m["wave"]) if m["wave"] else None, int(m["opsel"] or 0), arguments
+            )
             for m in matched
             if m
         ]

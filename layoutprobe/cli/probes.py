@@ -14,7 +14,7 @@ from layoutprobe.cli.terminal import chosen, emit
 if TYPE_CHECKING:
     from layoutprobe.report.layout import LayoutReport
 
-PROBE_OPTIONS = ("matrix", "lds", "pattern", "carrier", "dtype", "arch", "compiler")
+PROBE_OPTIONS = ("matrix", "lds", "pattern", "carrier", "dtype", "instruction", "acc", "arch", "compiler")
 
 
 def add_matrix(command: Parser, names: str, what: str) -> None:
@@ -55,6 +55,16 @@ def add_probe_options(command: Parser, *, coded: bool) -> None:
     )
     shown.add_argument("--lane", metavar="LIST", type=indices, dest="lanes", help="these lanes only: 0-3,16")
     shown.add_argument("--vgpr", metavar="LIST", type=indices, dest="vgprs", help="these VGPRs only: 0,4-7")
+
+
+def add_instruction(command: Parser) -> None:
+    """--instruction and --acc."""
+    command.add_argument(
+        "--instruction", metavar="NAME", help="the matrix instruction to execute (default: by --dtype)"
+    )
+    command.add_argument(
+        "--acc", action="store_const", const=True, help="operands and accumulators in AccVGPRs (CDNA)"
+    )
 
 
 def _add_coding(probe: argparse._ArgumentGroup) -> None:

@@ -23,9 +23,11 @@ def dump(
     matrix: str = "A",
     lds: str = "none",
     pattern: str | Sequence[str] | None = None,
-    dtype: str = "f16",
+    dtype: str | None = None,
     arch: str | None = None,
     *,
+    instruction: str | None = None,
+    acc: bool = False,
     carrier: str | None = None,
     backend: Backend | Source | str | None = None,
     compiler: str | Path | None = None,
@@ -41,8 +43,10 @@ def dump(
         lds: LDS scheme that A and B go through.
         pattern: name of a pattern, file or expression that codes the elements; several together
             where one alone does not tell all elements apart.
-        dtype: element type of A and B.
+        dtype: element type of A and B; f16 where neither it nor an instruction is given.
         arch: target; the default one where None.
+        instruction: the matrix instruction to execute; the usual one of the dtype where None.
+        acc: operands and accumulators are AccVGPRs.
         carrier: how codes are held in an element ("raw16", "f16"); the best of each pattern where
             None.
         backend: what executes, or its name; the emulator where None. Or a source of captures.
@@ -53,7 +57,7 @@ def dump(
         ProbeError: no such matrix, scheme, pattern...; or the probes cannot be compiled or run.
     """
     matrix = one_of("matrix", matrix, MATRICES)
-    bench = bench_of(lds, dtype, arch, backend, compiler, probes)
+    bench = bench_of(lds, dtype, arch, backend, compiler, probes, instruction, acc)
     codings = codings_of(bench, "operand", pattern, carrier)
     operands = operands_of(bench, codings)
     accumulators = accumulators_of(bench)

@@ -16,9 +16,11 @@ from layoutprobe.solver.epilogue import store_findings
 
 
 def epilogue(
-    dtype: str = "f16",
+    dtype: str | None = None,
     arch: str | None = None,
     *,
+    instruction: str | None = None,
+    acc: bool = False,
     backend: Backend | Source | str | None = None,
     compiler: str | Path | None = None,
     probes: str | Path | None = None,
@@ -27,10 +29,10 @@ def epilogue(
 
     Args and errors: as for `dump`; there is no pattern to choose, as every slot has its own number.
     """
-    bench = bench_of("none", dtype, arch, backend, compiler, probes)
+    bench = bench_of("none", dtype, arch, backend, compiler, probes, instruction, acc)
     accumulators = accumulators_of(bench)
-    stored, instruction = accumulators.stored, accumulators.instruction
-    agreement = agree(None, None, stored.layout, instruction, accumulators.origins)
+    stored = accumulators.stored
+    agreement = agree(None, None, stored.layout, accumulators.instruction, accumulators.origins)
     shown = show_accumulators("D", accumulators, agreement)
     findings = [*findings_of("D", agreement, {}), *store_findings(stored)]
     return report("epilogue", bench, accumulators.captures, [], shown, findings)

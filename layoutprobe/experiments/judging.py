@@ -41,7 +41,7 @@ def judge(matrix: str, operands: Operands, agreement: Agreement, bench: Bench) -
     """An operand in all its copies, those included that no output was seen to read."""
     moved = operands.moved[matrix]
     target = find(bench.arch)
-    period = target.probed_form(bench.dtype).copies_every(target.wave_size)
+    period = bench.form.copies_every(target.wave_size)
     seen = agreement.needed[matrix]
     needed = documented_copies(seen, period)
     # With neither order of k observed, any is right.

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.arch import find
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
 from layoutprobe.experiments.judging import Judged
 from layoutprobe.experiments.runs import Accumulators, Operands
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.layouts.swizzle import SCHEMES, of_bits
 from layoutprobe.probing.bench import Bench, Coded, spelled
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.layout import LayoutReport, LdsMap
@@ -108,7 +107,7 @@ def report(
     findings: Sequence[Finding],
 ) -> LayoutReport:
     """The whole report. The first capture is the one that the command is about."""
-    instruction = find(bench.arch).probed_form(bench.dtype).name
+    instruction = bench.form.spelling
     return LayoutReport(
         command=command,
         arch=captures[0].arch,
@@ -133,16 +132,17 @@ def report(
         toolchain=_toolchain(captures),
         undecided=shown.undecided,
         lds_map=shown.lds_map,
-        lds_form="" if command == "epilogue" else _lds_form(bench.lds, shown.matrix, shown.loaded.shape),
+        acc=bench.acc,
+        lds_form="" if command == "epilogue" else _lds_form(bench, shown.matrix, shown.loaded.shape),
     )
 
 
-def _lds_form(lds: str, matrix: str, shape: tuple[int, int]) -> str:
+def _lds_form(bench: Bench, matrix: str, shape: tuple[int, int]) -> str:
     """Where an element lies in LDS: A as it is, B transposed, so that k is contiguous in both."""
     if matrix not in "AB":
         return ""
     lines, names = (shape, ("row", "col")) if matrix == "A" else (shape[::-1], ("col", "row"))
-    return SCHEMES[lds].formula(lines, *names)
+    return of_bits(SCHEMES[bench.lds], bench.form.bits).formula(lines, *names)
 
 
 def _toolchain(captures: Sequence[Capture]) -> dict[str, str]:

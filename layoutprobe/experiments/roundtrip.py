@@ -23,7 +23,7 @@ from layoutprobe.solver.roundtrip import roundtrip_findings
 def roundtrip(
     lds: str = "none",
     pattern: str | Sequence[str] | None = None,
-    dtype: str = "f16",
+    dtype: str | None = None,
     arch: str | None = None,
     *,
     matrix: str = "A",

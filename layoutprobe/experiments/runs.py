@@ -19,7 +19,7 @@ from layoutprobe.probing.bench import Bench, Coded, wave_origins
 from layoutprobe.solver.epilogue import Epilogue, epilogue_codes, solve_epilogue
 from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.movement import Movement, solve_movement
-from layoutprobe.solver.observe import Observation
+from layoutprobe.solver.observe import Observation, join_fields
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def operands_of(bench: Bench, codings: Sequence[Coded]) -> Operands:
 def accumulators_of(bench: Bench) -> Accumulators:
     """What the interaction and epilogue probes tell."""
     target = find(bench.arch)
-    form = target.probed_form(bench.dtype)
+    form = bench.form
     prober = Prober(Variant(form, target.name, target.wave_size), bench.backend, bench.compiler, bench.probes)
     instruction = interaction_by(prober.variant, prober)
     if not np.array_equal(instruction.meetings.c, instruction.meetings.c_to):
@@ -94,9 +94,11 @@ def accumulators_of(bench: Bench) -> Accumulators:
 
     spec = bench.spec("epilogue")
     waves, vgprs, lanes = (int(extent) for extent in spec.argument("acc").shape)
-    codes = epilogue_codes(waves, vgprs, lanes)
-    capture = bench.run("epilogue", {"acc": codes})
-    stored = solve_epilogue(capture.outputs["C"], codes, capture.undefined.get("C"))
+    codes = epilogue_codes(waves, vgprs * 32 // form.result_bits, lanes, form.result_bits)
+    acc = join_fields(codes.transpose(0, 2, 1)[..., None], form.result_bits)
+    capture = bench.run("epilogue", {"acc": acc})
+    stacked = form.shape[:2] if form.blocks > 1 else None
+    stored = solve_epilogue(capture.outputs["C"], codes, capture.undefined.get("C"), stacked=stacked)
     origins = {"D": wave_origins(spec, "D", waves)}
     return Accumulators(spec.tile, [capture, *prober.captures], instruction, stored, origins)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from layoutprobe.arch import DEFAULT, find
+from layoutprobe.arch import DEFAULT, Arch, MatrixForm, find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source, chosen
 from layoutprobe.errors import UsageError
@@ -18,17 +18,21 @@ from layoutprobe.patterns.pattern import first_collision
 from layoutprobe.probing.bench import Bench, Coded
 
 DEFAULT_PATTERNS = ("rowcol", "row-coded")
-"""row*256 + col in raw bits is exact in every 16-bit dtype and readable in hexadecimal. row-coded
+"""row*256 + col in raw bits is exact in every dtype of 16 bits and more, and readable in hexadecimal. row-coded
 never codes 0, so that a register that was merely cleared does not pass for element (0, 0)."""
+NARROW_PATTERNS = ("row-coded", "col-coded")
+"""For elements of 8 bits, which hold a row or a column."""
 
 
 def bench_of(
     lds: str,
-    dtype: str,
+    dtype: str | None,
     arch: str | None,
     backend: Backend | Source | str | None,
     compiler: str | Path | None,
     probes: str | Path | None,
+    instruction: str | None = None,
+    acc: bool = False,
 ) -> Bench:
     """What all runs of a command share.
 
@@ -37,21 +41,29 @@ def bench_of(
             instruction than the target has.
     """
     target = find(DEFAULT if arch is None else _text("arch", arch))
-    instruction = target.probed_form(_text("dtype", dtype))
+    form = _form(target, dtype, instruction)
+    if acc and not (target.resources and target.resources.accvgpr_granule):
+        raise UsageError(f"{target.name} has no AccVGPRs", hint="choose with --arch")
     if _text("lds", lds) not in SCHEMES:
         raise UsageError(f"no LDS scheme named {lds!r}", expected="one of " + ", ".join(SCHEMES))
     if compiler is not None and not str(compiler):
         raise UsageError("the compiler has no name", hint="leave the option out to have one found")
     named = None if compiler is None else str(compiler)
-    bench = Bench(target.name, dtype, lds, chosen(backend, target.name), named, _directory(probes))
-    executed = bench.spec("interaction").instruction(dtype)
-    if executed != instruction.name:
+    return Bench(target.name, form, lds, chosen(backend, target.name), named, _directory(probes), acc)
+
+
+def _form(target: Arch, dtype: str | None, instruction: str | None) -> MatrixForm:
+    """The instruction that is meant: named, or the usual one of a type."""
+    if instruction is None:
+        return target.probed_form("f16" if dtype is None else _text("dtype", dtype))
+    form = target.probed_instruction(_text("instruction", instruction))
+    if dtype is not None and dtype != form.dtype:
         raise UsageError(
-            f"the probes do not execute the matrix instruction of {target.name} for {dtype}",
-            expected=instruction.name,
-            observed=executed,
+            f"{form.spelling} has no A of type {_text('dtype', dtype):.40}",
+            expected=form.dtype,
+            hint="leave one of the two out",
         )
-    return bench
+    return form
 
 
 def codings_of(
@@ -62,7 +74,7 @@ def codings_of(
     Args:
         bench: what the probe runs on.
         probe: whose input matrices are to be coded.
-        pattern: as the user names them; DEFAULT_PATTERNS where None.
+        pattern: as the user names them; DEFAULT_PATTERNS, or NARROW_PATTERNS, where None.
         carrier: one for all; the best of each pattern where None.
 
     Raises:
@@ -70,7 +82,8 @@ def codings_of(
             patterns together do not tell all elements apart (unless one says itself that it names
             one axis, or marked elements: what it leaves open is undecided).
     """
-    given: object = DEFAULT_PATTERNS if pattern is None else pattern
+    usual = DEFAULT_PATTERNS if bench.form.bits > 8 else NARROW_PATTERNS
+    given: object = usual if pattern is None else pattern
     if not isinstance(given, str | Sequence):
         raise UsageError(
             "`pattern` must be text, or a list of texts", observed=f"{given!r:.60} ({type(given).__name__})"

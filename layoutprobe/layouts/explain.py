@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.layouts.fit import Fit, affine_conditions, fit_sum, fit_xor
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.layouts.swizzle import SCHEMES, of_bits
 from layoutprobe.place import FIELD_NAMES
 
 
@@ -77,16 +77,18 @@ def explain_lds(
     col: NDArray[np.int32],
     shape: tuple[int, int],
     names: tuple[str, str] = ("row", "col"),
+    width: int = 16,
 ) -> str:
     """What scheme an LDS map follows, or "" where none reproduces it exactly.
 
     Args:
-        row, col: element in every half, in address order; HOLE where none was stored.
+        row, col: element in every cell, in address order; HOLE where none was stored.
         shape: rows and columns of the tile as it lies in LDS.
         names: what the matrix calls them.
+        width: bits of an element.
     """
     index = np.arange(row.size)
-    for scheme in SCHEMES.values():
+    for scheme in (of_bits(scheme, width) for scheme in SCHEMES.values()):
         if scheme.refusal(shape) or scheme.size(shape) > row.size + shape[1]:
             continue
         want_row, want_col = scheme.inverse(index, shape)

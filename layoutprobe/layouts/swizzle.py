@@ -183,6 +183,48 @@ class XorVector(_RowMajor):
         return max(1, BANK_SWEEP // cols)
 
 
+class _OfBits:
+    """A scheme for elements of another width: they are halves of one, or several halves."""
+
+    def __init__(self, scheme: Scheme, bits: int) -> None:
+        """`scheme` for elements of so many bits."""
+        self.scheme, self.bits = scheme, bits
+        self.name, self.summary, self.device_define = scheme.name, scheme.summary, scheme.device_define
+
+    def _halves(self, shape: Shape) -> Shape:
+        return shape[0], shape[1] * self.bits // 16
+
+    def refusal(self, shape: Shape) -> str:
+        """Why the scheme cannot hold a tile of this shape; "" where it can."""
+        why = self.scheme.refusal(self._halves(shape))
+        return f"{why} (in halves of {self.bits}-bit elements)" if why else ""
+
+    def size(self, shape: Shape) -> int:
+        """Elements of LDS that the tile takes."""
+        return self.scheme.size(self._halves(shape)) * 16 // self.bits
+
+    def index(self, row: Index, col: Index, shape: Shape) -> Index:
+        """Index of the element (row, col), in elements; broadcasts."""
+        bit = np.asarray(col, np.int64) * self.bits
+        return (self.scheme.index(row, bit // 16, self._halves(shape)) * 16 + bit % 16) // self.bits
+
+    def inverse(self, index: Index, shape: Shape) -> tuple[Index, Index]:
+        """(row, col) held by each element, or (HOLE, HOLE) for padding and beyond the tile."""
+        bit = np.asarray(index, np.int64) * self.bits
+        row, col = self.scheme.inverse(bit // 16, self._halves(shape))
+        return row, np.where(row == HOLE, HOLE, (col * 16 + bit % 16) // self.bits)
+
+    def formula(self, shape: Shape, row: str = "row", col: str = "col") -> str:
+        """Index of the half in which (row, col) begins; "/" rounds down."""
+        half = f"({self.bits // 16}*{col})" if self.bits > 16 else f"({col}/{16 // self.bits})"
+        return self.scheme.formula(self._halves(shape), row, half) + ", in halves"
+
+
+def of_bits(scheme: Scheme, bits: int) -> Scheme:
+    """The scheme for a tile whose elements are so wide: 8, 16, 32 or 64 bits; index and size count elements."""
+    return scheme if bits == 16 else _OfBits(scheme, bits)
+
+
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in (Plain(), Padded(), Xor(), XorVector())}
 """Every scheme, in the order of its device_define."""
 

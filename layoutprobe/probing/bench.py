@@ -10,15 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.arch import find
+from layoutprobe.arch import MatrixForm, find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source
 from layoutprobe.capture.capture import Capture
+from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.patterns.pattern import Pattern
 from layoutprobe.probing.run import run_probe
 from layoutprobe.probing.spec import SLOT_NAMES, ArgumentSpec, ProbeSpec, load_spec
+
+_ACC = "ACC"
+"""The define that puts what the instruction reads and writes into AccVGPRs."""
 
 Coded = tuple[Pattern, str]
 """A pattern and the carrier it is written in."""
@@ -30,40 +34,63 @@ class Bench:
 
     Attributes:
         arch: target to compile for.
-        dtype: element type of A and B.
+        form: the matrix instruction that the probes execute.
         lds: LDS scheme of the probes that go through LDS.
         backend: what executes, or what once did.
         compiler: which compiler, or None for the best there is.
         probes: directory of the probes, or None for the shipped ones.
+        acc: operands and accumulators are AccVGPRs.
     """
 
     arch: str
-    dtype: str
+    form: MatrixForm
     lds: str
     backend: Backend | Source
     compiler: str | None = None
     probes: Path | None = None
+    acc: bool = False
     _specs: dict[str, ProbeSpec] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    @property
+    def dtype(self) -> str:
+        """Element type of A and B."""
+        return self.form.dtype
+
     def spec(self, name: str) -> ProbeSpec:
-        """The declaration of a probe on this bench; read once."""
+        """The declaration of a probe on this bench; read once.
+
+        Raises:
+            UsageError: no such probe, or it executes another instruction.
+        """
         if name not in self._specs:
-            target = find(self.arch)
-            spec = load_spec(target.probes + name, self.probes)
-            self._specs[name] = spec.sized(target.probed.get(self.dtype))
+            self._specs[name] = self._checked(load_spec(find(self.arch).probes + name, self.probes))
         return self._specs[name]
+
+    def _checked(self, spec: ProbeSpec) -> ProbeSpec:
+        executed = spec.instruction(self.dtype) if spec.instructions else self.form.name
+        if executed != self.form.name:
+            raise UsageError(
+                f"the probes do not execute the matrix instruction of {self.arch} for {self.dtype}",
+                where={"file": spec.source.with_suffix(".toml")},
+                expected=self.form.name,
+                observed=executed,
+            )
+        return spec.sized(self.form)
 
     def run(self, name: str, inputs: Mapping[str, NDArray[Any]], **parameters: object) -> Capture:
         """One launch of one probe; `parameters` go into the capture."""
         spec = self.spec(name)
+        acc = {_ACC: 1} if self.acc and _ACC in spec.defines else {}
         return run_probe(
             spec,
             arch=self.arch,
             inputs=inputs,
             backend=self.backend,
             dtype=self.dtype,
+            instruction=self.form,
+            defines=acc,
             lds=self.lds if "LDS_SCHEME" in spec.defines else "none",
-            parameters=parameters,
+            parameters={**parameters, **acc},
             compiler=self.compiler,
         )
 
@@ -90,19 +117,20 @@ def spelled(pattern: Pattern) -> str:
 
 def wave_origins(spec: ProbeSpec, matrix: str, waves: int) -> NDArray[np.int64]:
     """First row and column of each wave's tile, as the probe declares them: int64 [wave, 2]."""
-    return np.arange(waves, dtype=np.int64)[:, None] * np.asarray(spec.wave_tile[matrix], np.int64)
+    return np.arange(waves, dtype=np.int64)[:, None] * np.asarray(spec.wave_tile(matrix), np.int64)
 
 
 def declared(argument: ArgumentSpec, shape: tuple[int, int], field_bits: int) -> Layout:
     """What the halves of a register dump are declared to hold.
 
     Args:
-        argument: a dump with axes [wave, vgpr, lane] that declares it.
+        argument: a dump with axes [wave, vgpr, lane] that declares it; of 64 bits "vgpr" counts pairs.
         shape: rows and columns of the matrix.
         field_bits: width of an element.
     """
     waves, vgprs, lanes = (int(extent) for extent in argument.shape)
-    extents = (waves, lanes, vgprs, 32 // field_bits)
+    wide = max(1, field_bits // 32)
+    extents = (waves, lanes, vgprs // wide, max(1, 32 // field_bits))
     grids = dict(
         zip(("wave", "lane", "vgpr", "half"), np.indices(extents, np.int64, sparse=True), strict=True)
     )

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.arch import find
+from layoutprobe.arch import MatrixForm, find
 from layoutprobe.backends.base import Backend, Buffer, Launch
 from layoutprobe.backends.source import Prepared, Request, Source, source_of
 from layoutprobe.capture.capture import Capture
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import CodeObjectError, UsageError
-from layoutprobe.layouts.swizzle import SCHEMES, Scheme
+from layoutprobe.layouts.swizzle import SCHEMES, Scheme, of_bits
 from layoutprobe.numbers import element_type
-from layoutprobe.probing.spec import LANES, ArgumentSpec, ProbeSpec
-
-_LDS_ELEMENT_BYTES = 2  # the schemes place 16-bit elements
+from layoutprobe.probing.spec import INSTRUCTION, ArgumentSpec, ProbeSpec
 
 
 def run_probe(
@@ -28,6 +26,7 @@ def run_probe(
     inputs: Mapping[str, NDArray[Any]],
     backend: Backend | Source,
     dtype: str = "f16",
+    instruction: MatrixForm | None = None,
     lds: str = "none",
     defines: Mapping[str, int] | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -41,6 +40,7 @@ def run_probe(
         inputs: one array per "in" argument, of the declared dtype and shape.
         backend: where it runs, or where it was recorded.
         dtype: element type of the matrix instruction.
+        instruction: the one to execute, where the probe takes any; the usual one of the dtype where None.
         lds: name of the LDS scheme; must be "none" where the probe has no LDS_SCHEME define.
         defines: values of the probe's own defines.
         parameters: what else the capture should say about the run (pattern, carrier, seed).
@@ -51,15 +51,20 @@ def run_probe(
         ToolchainError: the probe does not compile.
         ExecutionError: the kernel did what no correct kernel does.
     """
-    spec = spec.sized(find(arch).probed.get(dtype))
+    form = instruction or find(arch).probed_types.get(dtype)
+    spec = spec.sized(form)
     sizes = _bind(spec, inputs, _scheme(spec, lds))  # before compiling: a wrong input is cheap to refuse
 
     def prepare() -> Prepared:
-        code, toolchain = build(spec, arch=arch, dtype=dtype, lds=lds, defines=defines, compiler=compiler)
+        code, toolchain = build(
+            spec, arch=arch, dtype=dtype, instruction=form, lds=lds, defines=defines, compiler=compiler
+        )
         outputs = {a.name: at for at, a in enumerate(spec.arguments) if a.role == "out"}
         return Prepared(make_launch(spec, code, inputs, lds=lds), outputs, toolchain)
 
     selected = {"dtype": dtype, "lds": lds, "tile": spec.tile, **sizes, **(parameters or {})}
+    if form and INSTRUCTION in spec.defines:
+        selected["instruction"] = form.spelling
     return source_of(backend).capture(Request(spec.name, arch, inputs, selected, prepare))
 
 
@@ -68,6 +73,7 @@ def build(
     *,
     arch: str,
     dtype: str = "f16",
+    instruction: MatrixForm | None = None,
     lds: str = "none",
     defines: Mapping[str, int] | None = None,
     compiler: str | None = None,
@@ -81,6 +87,8 @@ def build(
     from layoutprobe.toolchain.languages import language_of
 
     values = _defines(spec, dtype, _scheme(spec, lds), defines or {})
+    if INSTRUCTION in spec.defines and (form := instruction or find(arch).probed_types.get(dtype)):
+        values |= _instruction_defines(form)
     code, toolchain = language_of(spec.source).build(
         spec.source, target=arch, defines=values, include_dirs=(spec.include,), compiler=compiler
     )
@@ -112,11 +120,11 @@ def _check_kernel(spec: ProbeSpec, code: CodeObject) -> None:
     kernel = code.kernel(spec.kernel)
     found = [a.size for a in kernel.explicit_args]
     wanted = [4 if a.role == "size" else 8 for a in spec.arguments]
-    if found != wanted or kernel.max_workgroup_size != spec.block or kernel.wavefront_size != LANES:
+    if found != wanted or kernel.max_workgroup_size != spec.block or kernel.wavefront_size != spec.wave:
         raise CodeObjectError(
             f"the {spec.name} probe and its spec disagree",
             where={"file": spec.source.with_suffix(".toml"), "kernel": spec.kernel},
-            expected=f"arguments of {wanted} bytes, {spec.block} work-items, wave{LANES}",
+            expected=f"arguments of {wanted} bytes, {spec.block} work-items, wave{spec.wave}",
             observed=f"arguments of {found} bytes, {kernel.max_workgroup_size} work-items, "
             f"wave{kernel.wavefront_size}",
         )
@@ -148,6 +156,21 @@ def _defines(spec: ProbeSpec, dtype: str, scheme: Scheme, given: Mapping[str, in
     return {define: str(value) for define, value in values.items()}
 
 
+def _instruction_defines(form: MatrixForm) -> dict[str, str]:
+    """What a probe that executes any matrix instruction must know of one; text as C has it."""
+    m, n, k = form.shape
+    return {
+        INSTRUCTION: f'"{form.name}"',
+        "MODIFIERS": f'"{form.written}"',
+        "INST_M": str(m),
+        "INST_N": str(n),
+        "INST_K": str(k),
+        "INST_BLOCKS": str(form.blocks),
+        "BITS": str(form.bits),
+        "RESULT_BITS": str(form.result_bits),
+    }
+
+
 def _bind(spec: ProbeSpec, inputs: Mapping[str, NDArray[Any]], scheme: Scheme) -> dict[str, int]:
     """Symbol -> extent, as the inputs have it; refuses inputs that do not fit the declaration."""
     wanted = [a for a in spec.arguments if a.role == "in"]
@@ -160,9 +183,11 @@ def _bind(spec: ProbeSpec, inputs: Mapping[str, NDArray[Any]], scheme: Scheme) -
     sizes: dict[str, int] = {}
     if "LDS_SCHEME" in spec.defines:
         shape = (spec.tile[0] or spec.tile[1], spec.tile[2])  # B lies transposed
+        bits = min(element_type(a.dtype).bits for a in wanted)
+        scheme = of_bits(scheme, bits)
         if why := scheme.refusal(shape):
             raise UsageError(f"LDS scheme {scheme.name} does not fit the {spec.name} probe", observed=why)
-        sizes["lds_dwords"] = scheme.size(shape) * _LDS_ELEMENT_BYTES // 4
+        sizes["lds_dwords"] = scheme.size(shape) * bits // 32
     for argument in wanted:
         data = inputs[argument.name]
         fits = (

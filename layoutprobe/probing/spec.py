@@ -1,12 +1,14 @@
 """What a probe declares about itself: one .hip (or .cu) and one .toml beside it.
 
 The .toml states the kernel's name ("mnemonic" where there is one for every matrix instruction), its
-workgroup size ("block"), how the grid follows ("one" workgroup, as many as the input's "waves" need,
-or as many as block "tiles" cover the output), the block tile [M, N, K], which defines it understands,
-which matrix instruction it executes per dtype, where each wave's tile begins ([wave_tile]), and its
-arguments in order. A shape names its axes; each extent is a number or a symbol, which the inputs bind
-("waves", "M"), the LDS scheme ("lds_dwords"), or the target's matrix instruction ("a_vgprs",
-"b_vgprs", "d_vgprs"). A register dump may declare what its slots hold.
+workgroup size ("block"), lanes of a wave ("wave"; 32 unless given), how the grid follows ("one"
+workgroup, as many as the input's "waves" need, or as many as block "tiles" cover the output), the
+block tile [M, N, K], which defines it understands, which matrix instruction it executes per dtype,
+where each wave's tile begins ([wave_tile]), and its arguments in order. A shape names its axes;
+each extent is a number or a symbol, which the inputs bind ("waves", "M"), the LDS scheme
+("lds_dwords"), or the matrix instruction (see `symbols_of`). A register dump may declare what its
+slots hold. A probe without a table of instructions executes any: what it must know of one it is
+told by the define INSTRUCTION and others, see `_instruction_defines` in `run`.
 """
 
 from __future__ import annotations
@@ -21,25 +23,63 @@ from layoutprobe.assets import asset_dir
 from layoutprobe.errors import UsageError
 from layoutprobe.probing._toml import Table
 
-LANES = 32
-"""Lanes of a wave: every probe is a wave32 kernel."""
-
 SLOT_NAMES = ("wave", "lane", "vgpr", "half")
 """What an expression about a register dump may speak of."""
 
-REGISTERS = {"a_vgprs": "A", "b_vgprs": "B", "d_vgprs": "D"}
-"""Extents that the matrix instruction gives -> the operand whose registers they count."""
+INSTRUCTION = "INSTRUCTION"
+"""The define of a probe that executes whatever matrix instruction it is told."""
+
+_SYMBOLS = (
+    "a_vgprs",
+    "b_vgprs",
+    "d_vgprs",
+    "m",
+    "n",
+    "rows",
+    "cols",
+    "depth",
+    "bits",
+    "fields",
+    "line_length",
+)
+_CHUNK, _LINE = 16, 64
+"""Bytes that LDS schemes keep together, and bytes of a line of the roundtrip."""
 
 MNEMONIC = "mnemonic"
 """Stands for the name of the kernel where it is that of the matrix instruction."""
 
 _GRIDS = ("one", "waves", "tiles")
 _ROLES = ("in", "out", "size")
-_DTYPES = ("u16", "u32", "i32", "f16", "f32")
+_DTYPES = ("u16", "u32", "i32", "f16", "f32", "element", "result")
 _MATRICES = ("A", "B", "C", "D")
 _LARGEST_EXTENT = 1 << 20
+_WAVES = (32, 64)
 _MOST_NAMED = 12
 _SUFFIXES = (".hip", ".cu")
+
+
+Extent = int | str
+
+
+def symbols_of(form: MatrixForm, wave: int, waves: int) -> dict[Extent, int]:
+    """What a matrix instruction says of extents, in a workgroup of so many waves.
+
+    Its registers; rows and columns of what one wave multiplies, all blocks ("m", "n"), and of what all of them do
+    ("rows", "cols"); k of a tile in LDS, at least two chunks ("depth"); width of an element, elements of a VGPR or of
+    a pair that holds one ("bits", "fields"), and of a line of the roundtrip ("line_length").
+    """
+    vgprs, (m, n, depth) = form.vgprs(wave), form.shape
+    return {
+        **{f"{operand.lower()}_vgprs": vgprs[operand] for operand in "ABD"},
+        "m": m * form.blocks,
+        "n": n * form.blocks,
+        "rows": m * form.blocks * waves,
+        "cols": n * form.blocks * waves,
+        "depth": max(depth, 2 * _CHUNK * 8 // form.bits),
+        "bits": form.bits,
+        "fields": max(1, 32 // form.bits),
+        "line_length": _LINE * 8 // form.bits,
+    }
 
 
 @dataclass(frozen=True)
@@ -49,7 +89,8 @@ class ArgumentSpec:
     Attributes:
         name: as captures call it.
         role: "in" and "out" are buffers, "size" is an integer bound to the symbol of that name.
-        dtype: element type, "u16", "u32", "i32", "f16" or "f32".
+        dtype: element type, "u16", "u32", "i32", "f16" or "f32"; until `sized` also "element" and "result":
+            bits as wide as an element of A and of D.
         matrix: the matrix whose elements it carries; "" for sizes, and for what is of no matrix.
         axes: names of the axes, in order.
         shape: extent of each axis, a number or a symbol.
@@ -76,12 +117,13 @@ class ProbeSpec:
         include: directory that its #include lines are relative to.
         kernel: name of its kernel; MNEMONIC, until `sized`, where each matrix instruction has one.
         block: work-items of a workgroup.
+        wave: lanes of a wave.
         grid: "one", "waves" or "tiles".
-        tile: (M, N, K) of the block tile; 0 where the probe has no such extent.
+        extents: (M, N, K) of the block tile; 0 where the probe has no such extent.
         defines: names of the preprocessor defines that it understands.
         define_values: define -> dtype -> value.
-        instructions: dtype -> mnemonic of the matrix instruction; empty where it has none.
-        wave_tile: matrix -> (row, col) step from one wave's tile to the next.
+        instructions: dtype -> mnemonic of the matrix instruction; empty where it has none, or takes any.
+        steps: matrix -> (row, col) step from one wave's tile to the next.
         arguments: in order.
     """
 
@@ -90,18 +132,30 @@ class ProbeSpec:
     include: Path
     kernel: str
     block: int
+    wave: int
     grid: str
-    tile: tuple[int, int, int]
+    extents: tuple[Extent, Extent, Extent]
     defines: tuple[str, ...]
     define_values: Mapping[str, Mapping[str, int]]
     instructions: Mapping[str, str]
-    wave_tile: Mapping[str, tuple[int, int]]
+    steps: Mapping[str, tuple[Extent, Extent]]
     arguments: tuple[ArgumentSpec, ...]
 
     @property
     def waves_per_group(self) -> int:
         """Waves of one workgroup."""
-        return self.block // LANES
+        return self.block // self.wave
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """(M, N, K) of the block tile, once `sized`."""
+        m, n, k = (int(extent) for extent in self.extents)
+        return m, n, k
+
+    def wave_tile(self, matrix: str) -> tuple[int, int]:
+        """(row, col) step of a matrix from one wave's tile to the next, once `sized`."""
+        row, col = (int(extent) for extent in self.steps[matrix])
+        return row, col
 
     def sized(self, instruction: MatrixForm | None) -> ProbeSpec:
         """The same with what the matrix instruction gives: extents, and the name of its kernel.
@@ -110,14 +164,28 @@ class ProbeSpec:
         """
         if instruction is None:
             return self
-        vgprs = instruction.vgprs(LANES)
-        registers: dict[int | str, int] = {name: vgprs[operand] for name, operand in REGISTERS.items()}
+        known = symbols_of(instruction, self.wave, self.waves_per_group)
+        types = {"element": f"u{instruction.bits}", "result": f"u{instruction.result_bits}"}
+        m, n, k = (known.get(extent, extent) for extent in self.extents)
         arguments = (
-            replace(a, shape=tuple(registers.get(extent, extent) for extent in a.shape))
+            replace(
+                a,
+                dtype=types.get(a.dtype, a.dtype),
+                shape=tuple(known.get(extent, extent) for extent in a.shape),
+                holds=_told(a.holds, known),
+            )
             for a in self.arguments
         )
-        kernel = instruction.name if self.kernel == MNEMONIC else self.kernel
-        return replace(self, arguments=tuple(arguments), kernel=kernel)
+        return replace(
+            self,
+            kernel=instruction.name if self.kernel == MNEMONIC else self.kernel,
+            extents=(m, n, k),
+            steps={
+                matrix: (known.get(row, row), known.get(col, col))
+                for matrix, (row, col) in self.steps.items()
+            },
+            arguments=tuple(arguments),
+        )
 
     def argument(self, name: str) -> ArgumentSpec:
         """The argument of that name.
@@ -147,6 +215,12 @@ class ProbeSpec:
             where={"file": self.source.with_suffix(".toml")},
             expected="one of " + ", ".join(self.instructions),
         )
+
+
+def _told(holds: tuple[str, str], known: Mapping[Extent, int]) -> tuple[str, str]:
+    """Expressions with numbers in place of what the instruction says."""
+    row, col = (re.sub(r"[a-z]\w*", lambda word: str(known.get(word[0], word[0])), text) for text in holds)
+    return row, col
 
 
 def probe_names(directory: Path | None = None) -> list[str]:
@@ -193,29 +267,34 @@ def load_spec(name: str, directory: Path | None = None) -> ProbeSpec:
 
 
 def _read(table: Table, name: str, source: Path, include: Path) -> ProbeSpec:
-    block = table.integer("block", LANES, 1024)
-    if block % LANES:
-        table.fail("block", f"a multiple of {LANES}")
-    m, n, k = table.integers("tile", 3, 0, 4096)
+    wave = table.integer("wave", 32, 64) if table.has("wave") else 32
+    if wave not in _WAVES:
+        table.fail("wave", "32 or 64")
+    block = table.integer("block", wave, 1024)
+    if block % wave:
+        table.fail("block", f"a multiple of {wave}")
     defines = table.names("defines")
     instructions = _by_dtype(table.table("instruction"))
+    symbols = _SYMBOLS if instructions or INSTRUCTION in defines else ()
+    m, n, k = _extents(table, "tile", 3, symbols)
     arguments = tuple(_argument(t) for t in table.tables("argument", least=1))
     if len({a.name for a in arguments}) != len(arguments):
         table.fail("argument", "every name once")
     grid = table.choice("grid", _GRIDS)
-    _check_symbols(table, grid, {*defines, *(REGISTERS if instructions else ())}, arguments)
+    _check_symbols(table, grid, {*defines, *symbols}, arguments)
     return ProbeSpec(
         name=name,
         source=source,
         include=include,
         kernel=table.identifier("kernel"),
         block=block,
+        wave=wave,
         grid=grid,
-        tile=(m, n, k),
+        extents=(m, n, k),
         defines=defines,
         define_values=_define_values(table.table("define"), defines),
         instructions=instructions,
-        wave_tile=_wave_tile(table.table("wave_tile")),
+        steps=_steps(table.table("wave_tile"), symbols),
         arguments=arguments,
     )
 
@@ -254,7 +333,7 @@ def _argument(table: Table) -> ArgumentSpec:
 
 
 def _holds(table: Table) -> tuple[str, str]:
-    row, col = (table.expression(key, SLOT_NAMES) for key in ("row", "col"))
+    row, col = (table.expression(key, (*SLOT_NAMES, *_SYMBOLS)) for key in ("row", "col"))
     if bool(row) != bool(col):
         table.fail("col" if row else "row", "an expression, as for the other coordinate")
     table.finish()
@@ -290,12 +369,25 @@ def _define_values(table: Table, defines: tuple[str, ...]) -> dict[str, dict[str
     return result
 
 
-def _wave_tile(table: Table) -> dict[str, tuple[int, int]]:
+def _extents(table: Table, key: str, count: int, symbols: tuple[str, ...]) -> tuple[Extent, ...]:
+    """So many numbers up to 4096, or symbols."""
+    extents = table.get(key)
+    good = isinstance(extents, list) and len(extents) == count
+    for extent in extents if good else ():
+        good = good and ((type(extent) is int and 0 <= extent <= 4096) or extent in symbols)
+    if not good:
+        table.fail(
+            key, f"{count} numbers from 0 to 4096" + (f", or of {', '.join(symbols)}" if symbols else "")
+        )
+    return tuple(extents)
+
+
+def _steps(table: Table, symbols: tuple[str, ...]) -> dict[str, tuple[Extent, Extent]]:
     result = {}
     for matrix in table:
         if matrix not in _MATRICES:
             table.fail(matrix, "one of " + ", ".join(_MATRICES))
-        row, col = table.integers(matrix, 2, 0, 4096)
+        row, col = _extents(table, matrix, 2, symbols)
         result[matrix] = (row, col)
     table.finish()
     return result

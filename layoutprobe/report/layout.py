@@ -86,6 +86,7 @@ class LayoutReport:
         undecided: why no verdict could be reached; "" when one was.
         lds_map: what LDS itself was found to hold (roundtrip only).
         lds_form: index of an element in LDS under the scheme, as a formula; "" without LDS.
+        acc: the registers are AccVGPRs.
     """
 
     command: str
@@ -112,6 +113,7 @@ class LayoutReport:
     undecided: str = ""
     lds_map: LdsMap | None = None
     lds_form: str = ""
+    acc: bool = False
 
     @property
     def exit_code(self) -> int:

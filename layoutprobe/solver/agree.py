@@ -22,10 +22,10 @@ from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.diagnose import Diagnosis, diagnose
-from layoutprobe.solver.hypotheses import Suspect
 from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.product import FOREIGN, Coordinates, Factors, Targets, geometry_of, judge
 from layoutprobe.solver.rules import OPERAND_RULES, STORE_RULES
+from layoutprobe.solver.suspect import Suspect
 
 Ints = NDArray[np.int64]
 Origins = Mapping[str, NDArray[np.int64]]
@@ -212,7 +212,8 @@ def _law(a: _Side, b: _Side, d: _Side, interaction: Interaction) -> dict[str, bo
     g, (m, n, k) = geometry_of(interaction), interaction.shape
     targets = Targets(*d.at(g.d))
     judged = judge(Factors(np.arange(len(a.row)), *a.at(g.a), *b.at(g.b)[::-1]), targets, g, k)
-    covered, (row_apart, col_apart) = targets.cover(m, n), targets.scattered()
+    products = int(g.product.max()) + 1
+    covered, (row_apart, col_apart) = targets.cover(m, n, products), targets.scattered()
     return {
         "M": covered and not judged.a_bad.any() and not row_apart.any(),
         "N": covered and not judged.b_bad.any() and not col_apart.any(),
@@ -282,6 +283,7 @@ def _finding(name: str, side: _Side, mismatch: NDArray[np.bool_]) -> tuple[Diagn
             origin=side.origin[waves],
             tile=side.tile,
             shape=layout.shape,
+            bits=layout.field_bits,
         )
     )
     slot = tuple(int(x) for x in np.argwhere(mismatch)[0])

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.solver.hypotheses import COPY, HYPOTHESES, Suspect
+from layoutprobe.solver.hypotheses import COPY, HYPOTHESES
+from layoutprobe.solver.suspect import Suspect
 
 UNEXPLAINED = "unexplained"
 BEYOND = "beyond-edge"

@@ -37,8 +37,8 @@ class Epilogue:
     __repr__ = brief
 
 
-def epilogue_codes(waves: int, vgprs: int, lanes: int) -> NDArray[np.uint32]:
-    """One code per accumulator slot, [wave, vgpr, lane]: the numbers 1, 2, 3... as f32 bits.
+def epilogue_codes(waves: int, slots: int, lanes: int, bits: int = 32) -> NDArray[np.unsignedinteger]:
+    """One code per accumulator slot, [wave, slot, lane]: the numbers 1, 2, 3... as bits of f32, or of f64.
 
     Numbers, and none of them zero: they survive scaling by one and adding zero, and memory that
     was merely cleared cannot pass for a stored slot.
@@ -46,11 +46,11 @@ def epilogue_codes(waves: int, vgprs: int, lanes: int) -> NDArray[np.uint32]:
     Raises:
         UsageError: more slots than an f32 has integers.
     """
-    f32, slots = element_type("f32"), waves * vgprs * lanes
-    code = DigitCode.of(slots, digit_base(["f32"]))
+    kind, count = element_type(f"f{bits}"), waves * slots * lanes
+    code = DigitCode.of(count, digit_base(["f32"]))
     if code.digits > 1:
         raise UsageError("too many accumulator slots for one run", expected=f"at most {code.base}")
-    return f32.encode(code.digit(np.arange(slots), 0)).astype(np.uint32).reshape(waves, vgprs, lanes)
+    return kind.encode(code.digit(np.arange(count), 0)).astype(kind.raw).reshape(waves, slots, lanes)
 
 
 def solve_epilogue(
@@ -59,15 +59,19 @@ def solve_epilogue(
     undefined: Raw | None = None,
     sentinel: int | None = None,
     matrix: str = "D",
+    stacked: tuple[int, int] | None = None,
 ) -> Epilogue:
     """Layout of the accumulators from the matrix that the kernel stored.
 
     Args:
         stored: raw bits of C, [rows, cols].
-        codes: raw bits that each accumulator slot held, [wave, vgpr, lane]; all different.
+        codes: raw bits that each accumulator slot held, [wave, vgpr, lane]; all different. Of 64 bits "vgpr"
+            counts pairs.
         undefined: shape of stored; set bits were never written.
         sentinel: raw bits that C held before, which mean "never written".
         matrix: name of the result.
+        stacked: rows and columns of a product, where waves compute several, which lie on the diagonal of
+            their tile: nothing is missed elsewhere.
 
     Raises:
         UsageError: two slots share a code, or a slot's code is the sentinel.
@@ -80,8 +84,15 @@ def solve_epilogue(
     unwritten = np.zeros(stored.shape, np.bool_) if undefined is None else np.asarray(undefined != 0)
     if sentinel is not None:
         unwritten = unwritten | (stored == sentinel)
+    written = ~unwritten
+    if stacked:
+        down, right = np.indices(stored.shape)
+        across = stored.shape[1] // stacked[1]
+        inside = down // stacked[0] % across == right // stacked[1]
+        unwritten &= inside
+        written &= inside | (undefined is not None)  # a card does not tell what was there before
     at = np.minimum(np.searchsorted(known, stored), known.size - 1)
-    found = (known[at] == stored) & ~unwritten
+    found = (known[at] == stored) & written
     element = np.flatnonzero(found)
     slot = order[at[found]]
     stores = np.bincount(slot, minlength=slots.size).astype(np.int32)
@@ -91,8 +102,8 @@ def solve_epilogue(
     row = np.where(first == HOLE, HOLE, first // stored.shape[1]).astype(np.int32)
     col = np.where(first == HOLE, HOLE, first % stored.shape[1]).astype(np.int32)
     shape = (int(stored.shape[0]), int(stored.shape[1]))
-    layout = Layout(matrix, shape, row.reshape(slots.shape), col.reshape(slots.shape), 32)
-    return Epilogue(layout, stores.reshape(slots.shape), unwritten, ~found & ~unwritten)
+    layout = Layout(matrix, shape, row.reshape(slots.shape), col.reshape(slots.shape), 8 * codes.itemsize)
+    return Epilogue(layout, stores.reshape(slots.shape), unwritten, ~found & written)
 
 
 def store_findings(epilogue: Epilogue) -> tuple[Finding, ...]:

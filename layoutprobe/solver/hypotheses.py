@@ -9,71 +9,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.layouts.swizzle import GROUP, SCHEMES
-
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Suspect:
-    """An operand whose slots do not hold what they should.
-
-    Coordinates are global; HOLE where a slot holds, or needs, no element. Only waves that show an
-    error are listed.
-
-    Attributes:
-        matrix: "A", "B", "C" or "D".
-        row, col: observed; axes [wave, lane, vgpr, field].
-        need_row, need_col: needed, same axes.
-        live: bool, same axes: slots that count.
-        origin: int64 [wave, 2]: first row and column of each wave's tile.
-        tile: rows and columns of a wave's tile.
-        shape: rows and columns of the whole matrix.
-    """
-
-    matrix: str
-    row: Ints
-    col: Ints
-    need_row: Ints
-    need_col: Ints
-    live: NDArray[np.bool_]
-    origin: Ints
-    tile: tuple[int, int]
-    shape: tuple[int, int]
-
-    __repr__ = brief
-
-    @property
-    def local(self) -> tuple[Ints, Ints]:
-        """Needed coordinates within the wave's tile (meaningless where not live)."""
-        row0, col0 = (self.origin[:, axis, None, None, None] for axis in (0, 1))
-        return self.need_row - row0, self.need_col - col0
-
-    def globally(self, row: Ints, col: Ints) -> tuple[Ints, Ints]:
-        """Global coordinates of coordinates within the wave's tile."""
-        row0, col0 = (self.origin[:, axis, None, None, None] for axis in (0, 1))
-        return row + row0, col + col0
-
-    def predicts(self, row: Ints, col: Ints) -> bool:
-        """Whether a layout is the observed one in every live slot.
-
-        Elements beyond the matrix are seen as holes. So are accumulators whose element another
-        accumulator is predicted to overwrite.
-        """
-        row, col = (np.broadcast_to(axis, self.row.shape) for axis in (row, col))
-        inside = (row >= 0) & (row < self.shape[0]) & (col >= 0) & (col < self.shape[1])
-        row, col = np.where(inside, row, HOLE), np.where(inside, col, HOLE)
-        wrong = ((row != self.row) | (col != self.col)) & self.live
-        if wrong.any() and self.matrix in "CD":
-            element = np.where(inside, row * self.shape[1] + col, self.shape[0] * self.shape[1])
-            times = np.bincount(element[self.live], minlength=self.shape[0] * self.shape[1] + 1)
-            wrong &= ~((self.row == HOLE) & inside & (times[element] > 1))
-        return not bool(wrong.any())
-
+from layoutprobe.layouts.swizzle import GROUP, SCHEMES, of_bits
+from layoutprobe.solver.suspect import Ints, Suspect
 
 COPY = "half-wave-copy"
 """The hypothesis that copies differ."""
@@ -125,6 +64,8 @@ def _halves_swapped(suspect: Suspect) -> Iterator[Guess]:
 
 
 def _half_wave_copy(suspect: Suspect) -> Iterator[Guess]:
+    if not suspect.replicated:
+        return
     lanes = suspect.row.shape[1]
     wrong = ((suspect.row != suspect.need_row) | (suspect.col != suspect.need_col)) & suspect.live
     for name, first in (("upper", lanes // 2), ("lower", 0)):
@@ -144,7 +85,8 @@ def _lds_one_sided(suspect: Suspect) -> Iterator[Guess]:
     """The tile was written to LDS with one scheme and read with another."""
     for transposed in (False, True):
         shape = suspect.shape[::-1] if transposed else suspect.shape
-        fitting = [scheme for scheme in SCHEMES.values() if not scheme.refusal(shape)]
+        schemes = (of_bits(scheme, suspect.bits) for scheme in SCHEMES.values())
+        fitting = [scheme for scheme in schemes if not scheme.refusal(shape)]
         at = (suspect.need_col, suspect.need_row) if transposed else (suspect.need_row, suspect.need_col)
         at = tuple(np.where(suspect.live, axis, 0) for axis in at)  # type: ignore[assignment]
         for written in fitting:
@@ -161,12 +103,13 @@ def _lds_one_sided(suspect: Suspect) -> Iterator[Guess]:
 
 def _wrong_stride(suspect: Suspect) -> Iterator[Guess]:
     """Rows of LDS are read at another distance than they were written."""
+    group = 16 * GROUP // suspect.bits
     for transposed in (False, True):
         lines, length = suspect.shape[::-1] if transposed else suspect.shape
         at = (suspect.need_col, suspect.need_row) if transposed else (suspect.need_row, suspect.need_col)
         held = (suspect.col, suspect.row) if transposed else (suspect.row, suspect.col)
-        for written in (length, length + GROUP):
-            for read in (written + step for step in (-GROUP, -2, -1, 1, 2, GROUP)):
+        for written in (length, length + group):
+            for read in (written + step for step in (-group, -2, -1, 1, 2, group)):
                 line, place = np.divmod(at[0] * read + at[1], written)
                 padding, beyond = place >= length, (line < 0) | (line >= lines)
                 # Whatever lies behind the tile is not predicted, but most of it must be.
@@ -233,6 +176,26 @@ def _no_half_wave(suspect: Suspect) -> Iterator[Guess]:
     row, col = suspect.local
     text = "both half-waves store to the same rows: VGPR n is taken for row 2n"
     yield text, *suspect.globally(row // 2 * 2, col)
+    if group := suspect.lanes_of_a_row:
+        text = f"lanes {group} apart store to the same rows: the row does not depend on lane / {group}"
+        first = np.arange(lanes) % group
+        yield text, suspect.need_row[:, first], suspect.need_col[:, first]
+
+
+def _row_runs(suspect: Suspect) -> Iterator[Guess]:
+    """Rows of D run along the VGPRs for a while before the next group of lanes has some."""
+    group, (_, lanes, vgprs, _) = suspect.lanes_of_a_row, suspect.row.shape
+    if not group:
+        return
+    groups, true = lanes // group, suspect.run
+    lane, vgpr = np.arange(lanes)[None, :, None, None], np.arange(vgprs)[None, None, :, None]
+    for run in (1, 2, 4, 8, 16):
+        if run != true and vgprs % run == 0:
+            row = run * (groups * (vgpr // run) + lane // group) + vgpr % run + 0 * suspect.need_row
+            text = (
+                f"rows are stored in runs of {run} along the VGPRs, but the accumulators hold runs of {true}"
+            )
+            yield text, *suspect.globally(row, lane % group + 0 * row)
 
 
 def _half_waves_exchanged(suspect: Suspect) -> Iterator[Guess]:
@@ -329,13 +292,23 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         "consecutive ones on RDNA4. The store uses the formula of the other one.",
     ),
     Hypothesis(
+        "row-runs",
+        "CD",
+        _row_runs,
+        "use the row formula of this instruction in the epilogue: `layoutprobe layout` shows it",
+        "the epilogue takes another length of the runs of rows than the instruction has",
+        "An accumulator of MFMA has rows in runs along its VGPRs: four rows of 32 bits, then the rows of the next "
+        "group of lanes; of 64 bits one by one. The store's row formula has runs of another length, such as that "
+        "of another type or generation.",
+    ),
+    Hypothesis(
         "half-wave-ignored",
         "CD",
         _no_half_wave,
-        "add the half-wave's rows: see the needed form",
+        "add the rows of the lane's group: see the needed form",
         "the epilogue ignores in which half-wave a lane is",
-        "Lanes of the upper half-wave hold other rows than those of the lower one. The store's row does not "
-        "depend on lane / 16, so both store to one place and one of them is lost.",
+        "Lanes of the upper half-wave (on CDNA: of every group as wide as a row) hold other rows than those of the "
+        "lower one. The store's row does not depend on the group, so all store to one place and only one stays.",
     ),
     Hypothesis(
         "half-waves-exchanged",

@@ -170,13 +170,15 @@ class Targets:
             np.asarray(stored & (self.n != self.col()[:, :, None, :])),
         )
 
-    def cover(self, m: int, n: int) -> bool:
-        """Every chain stores every element of an m x n tile exactly once."""
+    def cover(self, m: int, n: int, products: int = 1) -> bool:
+        """Every chain stores every element of an m x n tile exactly once; of several, those on a diagonal."""
         row, col = self.m.reshape(len(self.m), -1), self.n.reshape(len(self.n), -1)
-        if ((row < 0) | (row >= m) | (col < 0) | (col >= n)).any():
+        if ((row < 0) | (row >= m * products) | (col < 0) | (col >= n * products)).any():
             return False
-        element = np.sort(row * n + col, axis=1)
-        return element.shape[1] == m * n and bool((element == np.arange(m * n)).all())
+        if (row // m != col // n).any():
+            return False
+        element = np.sort(row * n + col % n, axis=1)
+        return element.shape[1] == m * n * products and bool((element == np.arange(element.shape[1])).all())
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.layouts.explain import explain_lds
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
-from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.layouts.swizzle import SCHEMES, of_bits
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.movement import Cells
@@ -30,7 +30,8 @@ def roundtrip_findings(
         mismatch: slots in which the two differ.
         cells: what LDS was found to hold.
     """
-    scheme, turned = SCHEMES[lds], loaded.matrix == "B"
+    bits = loaded.field_bits
+    scheme, turned = of_bits(SCHEMES[lds], bits), loaded.matrix == "B"
     shape = loaded.shape[::-1] if turned else loaded.shape
     want = scheme.inverse(np.arange(cells.row.size), shape)
     want_row, want_col = want[::-1] if turned else want
@@ -44,11 +45,11 @@ def roundtrip_findings(
             Finding(
                 STORE_OFF_SCHEME,
                 f"the store does not follow the LDS scheme `{lds}`",
-                Place(matrix=loaded.matrix, lds_byte=cell * 2),
+                Place(matrix=loaded.matrix, lds_byte=cell * bits // 8),
                 expected=element_name(loaded.matrix, int(want_row[cell]), int(want_col[cell]))
                 + f", as index = {scheme.formula(shape, *names)}",
                 observed=element_name(loaded.matrix, int(cells.row[cell]), int(cells.col[cell]))
-                + _filled(explain_lds(*lines, shape, names)),
+                + _filled(explain_lds(*lines, shape, names, bits)),
                 hint="use the scheme's index function for the store",
                 count=int(misplaced.sum()),
             ),
@@ -83,7 +84,7 @@ def _scheme_of_load(loaded: Layout, asked: Layout, cells: Cells, turned: bool) -
     at, shape = (asked.row.astype(np.int64), asked.col.astype(np.int64)), loaded.shape
     if turned:
         at, shape = at[::-1], shape[::-1]
-    for scheme in SCHEMES.values():
+    for scheme in (of_bits(scheme, loaded.field_bits) for scheme in SCHEMES.values()):
         if scheme.refusal(shape):
             continue
         index = np.minimum(scheme.index(*at, shape), cells.row.size - 1)

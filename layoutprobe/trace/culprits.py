@@ -22,8 +22,8 @@ from layoutprobe.solver.diagnose import (
     diagnose_executions,
     wrong_slots,
 )
-from layoutprobe.solver.hypotheses import Suspect
 from layoutprobe.solver.product import FOREIGN, NOWHERE, origin_of
+from layoutprobe.solver.suspect import Suspect
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
 from layoutprobe.trace.operands import Slot
 from layoutprobe.trace.problem import Problem
@@ -212,6 +212,7 @@ def _culprit(
         origin=np.stack([c.origin for c in suspects]),
         tile=suspects[0].tile,
         shape=suspects[0].shape,
+        bits=suspects[0].bits,
     )
     wrong = wrong_slots(suspect)
     if not wrong.any():
@@ -265,7 +266,9 @@ def _suspect(matrix: str, view: _View, problem: Problem) -> Suspect:
     m_all, n_all = product[::-1] if done.swapped else product
     tile, shape = _extents(matrix, g.shape), _extents(matrix, (m_all, n_all, problem.k))
     name = "C" if matrix == "D" else matrix  # as the author knows it
-    return Suspect(name, row, col, need_row, need_col, spread(live, 0) != 0, np.array(first), tile, shape)
+    bits = done.instruction.needed[matrix].field_bits
+    live = spread(live, 0) != 0
+    return Suspect(name, row, col, need_row, need_col, live, np.array(first), tile, shape, bits)
 
 
 def _extents(matrix: str, of: tuple[int, int, int]) -> tuple[int, int]:

@@ -149,7 +149,7 @@ class Subject:
     @property
     def copies_every(self) -> int:
         """Lanes that lie so far apart hold copies of one operand; 0 where nothing is replicated."""
-        forms = self.arch.probed.values() if self.arch else ()
+        forms = self.arch.probed if self.arch else ()
         return max((form.copies_every(self.kernel.wavefront_size) for form in forms), default=0)
 
     def line(self, pc: int) -> str:

@@ -21,7 +21,11 @@ typedef u32 u32x8 __attribute__((ext_vector_type(8)));
 typedef half half16 __attribute__((ext_vector_type(16)));
 typedef float float8 __attribute__((ext_vector_type(8)));
 
-constexpr int kLanes = 32;  // wave32
+#if __GFX9__
+constexpr int kLanes = 64;
+#else
+constexpr int kLanes = 32;
+#endif
 
 __device__ inline int thread_id() { return __builtin_amdgcn_workitem_id_x(); }
 __device__ inline int group_x() { return __builtin_amdgcn_workgroup_id_x(); }

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layoutprobe import roundtrip
-from layoutprobe.arch import DEFAULT
+from layoutprobe.arch import DEFAULT, find
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.capture.capture import Capture
 from layoutprobe.layouts.layout import HOLE
@@ -25,7 +25,7 @@ BACKEND = EmulatorBackend()
 
 
 def capture(lds: str, pattern: str) -> Capture:
-    bench = Bench(DEFAULT, "f16", lds, BACKEND)
+    bench = Bench(DEFAULT, find(DEFAULT).probed_form("f16"), lds, BACKEND)
     return bench.run_coded("roundtrip", [(load_pattern(pattern), "raw16")])[0]
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import layoutprobe
 from layoutprobe import dump, epilogue, load_pattern, roundtrip
+from layoutprobe.arch import find
 from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Launch, RunResult
 from layoutprobe.backends.emulator import EmulatorBackend
@@ -116,7 +117,12 @@ def test_patterns_that_together_suffice_are_decided_without_naming_a_carrier(
     found = dump("B", pattern=pattern, backend=BACKEND)
     assert found.exit_code == 0
     assert found.loaded == dump("B", backend=BACKEND).loaded
-    assert codings_of(Bench("gfx1151", "f16", "none", BACKEND), "operand", pattern, None)[0][1] == carrier
+    assert (
+        codings_of(
+            Bench("gfx1151", find("gfx1151").probed_form("f16"), "none", BACKEND), "operand", pattern, None
+        )[0][1]
+        == carrier
+    )
 
 
 def test_a_carrier_that_does_not_hold_the_codes_is_refused_and_another_named() -> None:
@@ -224,7 +230,7 @@ def test_roundtrip_involves_no_instruction() -> None:
         ({"matrix": 3}, "no matrix named 3"),
         ({"arch": 3}, "`arch` must be text"),
         ({"arch": ""}, "unknown arch ''"),
-        ({"dtype": None}, "`dtype` must be text"),
+        ({"dtype": 16}, "`dtype` must be text"),
         ({"lds": ["xor"]}, "`lds` must be text"),
         ({"pattern": [1]}, "`pattern` must be text"),
         ({"pattern": []}, "no pattern is given"),
@@ -268,7 +274,7 @@ def test_another_chip_is_no_typing_error(typed: str, hint: str | None) -> None:
 def test_a_directory_without_probes_is_said_in_a_line(tmp_path: Path) -> None:
     for number in range(300):
         (tmp_path / f"note{number}.toml").touch()
-    with pytest.raises(UsageError, match="no probe named 'interaction'") as caught:
+    with pytest.raises(UsageError, match="no probe named 'operand'") as caught:
         dump(backend=BACKEND, probes=tmp_path)
     assert len(str(caught.value)) < 600
 
@@ -313,10 +319,11 @@ def test_reports_are_short_where_they_are_only_named() -> None:
     assert repr(report.loaded) == "<Layout of A (64 x 16) in 4 waves x 32 lanes x 8 VGPRs x 2 fields>"
 
 
-def test_probes_of_another_instruction_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("probe", ["operand", "epilogue"])
+def test_probes_of_another_instruction_are_refused(probe: str, tmp_path: Path) -> None:
     probes = tmp_path / "probes"
     shutil.copytree(asset_dir("probes"), probes)
-    spec = probes / "interaction.toml"
+    spec = probes / f"{probe}.toml"
     spec.write_text(spec.read_text().replace("v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16"))
     with pytest.raises(UsageError, match="do not execute the matrix instruction") as caught:
         dump("A", backend=BACKEND, probes=probes)

@@ -178,7 +178,7 @@ def test_user_file(tmp_path: Path) -> None:
         {"name": "x", "expression": 3},
         {"name": "x", "expression": "row", "colour": 1},
         {"name": "x", "expression": "row", "identifies": ["rows"]},
-        {"name": "x", "expression": "row", "carriers": ["f64"]},
+        {"name": "x", "expression": "row", "carriers": ["f128"]},
         {"name": "x", "expression": "row", "scale": 0},
         {"name": "x", "expression": "row", "scale": True},
         {"name": "x", "expression": "row", "parameters": {"row": 1}},

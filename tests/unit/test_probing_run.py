@@ -20,7 +20,7 @@ NO_CODE = CodeObject(digest="", target="", kernels={}, segments=())
 
 
 def launch(probe: str, inputs: dict[str, NDArray[Any]], lds: str = "none") -> Launch:
-    spec = load_spec(probe).sized(find("gfx1151").probed["f16"])
+    spec = load_spec(probe).sized(find("gfx1151").probed_form("f16"))
     return make_launch(spec, NO_CODE, inputs, lds=lds)
 
 

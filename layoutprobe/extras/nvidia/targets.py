@@ -114,7 +114,7 @@ def _card(name: str, product: str, lds_bytes: int, matrix: Mapping[str, MatrixFo
         lds_bytes=lds_bytes,
         lds_banks=32,
         matrix=matrix,
-        probed={"f16": matrix["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]},
+        probed=(matrix["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"],),
         emulated=False,
         probes="nvidia/",
         sources={

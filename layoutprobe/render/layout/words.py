@@ -97,6 +97,7 @@ def setup(report: LayoutReport) -> Lines:
         f"LDS {report.lds}" if report.lds and operand else "",
         "tile " + " ".join(f"{axis}={size}" for axis, size in zip("MNK", report.tile, strict=True) if size),
         _waves(report),
+        "in AccVGPRs" if report.acc else "",
     ]
     beside = f"loads of A and B, coded by {patterns}, through LDS {report.lds}" if patterns else ""
     lines = [

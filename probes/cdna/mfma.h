@@ -1,0 +1,76 @@
+// What the probes must know of a dense MFMA. Whoever compiles them says which one it is: its mnemonic
+// (INSTRUCTION, MODIFIERS), INST_M, INST_N, INST_K, INST_BLOCKS, and the widths of its elements (BITS of A and B, RESULT_BITS). So
+// another instruction needs no other probe.
+//
+// The formulas are those of AMD's CDNA ISA guides, 7.1.4. They are what is probed: nothing else relies on them.
+#pragma once
+#include "lds/probe.h"
+
+#ifdef ACC
+#define FILE "a"  // AccVGPRs
+#else
+#define FILE "v"
+#endif
+
+constexpr int kM = INST_M, kN = INST_N, kK = INST_K, kBlocks = INST_BLOCKS;
+constexpr int kWaves = 2, kThreads = 128;
+constexpr int larger(int a, int b) { return a > b ? a : b; }
+constexpr int smaller(int a, int b) { return a < b ? a : b; }
+
+// A and B: the rows (columns) of all blocks lie along the lanes, and so many groups of lanes share their k.
+constexpr int kRows = kM * kBlocks, kCols = kN * kBlocks;
+constexpr int kOperandBytes = kRows * kK * BITS / 8 / kLanes, kOperandVgprs = kOperandBytes / 4;
+// Every group of lanes holds as much of k as another, in runs of at most 16 bytes.
+constexpr int kRun = smaller(16, kOperandBytes);
+
+template <int Count> struct Words { typedef u32 type __attribute__((ext_vector_type(Count))); };
+template <> struct Words<1> { typedef u32 type; };
+typedef Words<kOperandVgprs>::type Operand;
+
+// Where along k, in bytes, a lane's byte `at` belongs.
+__device__ inline int k_byte(int group, int at) {
+  return (at / kRun * (kLanes / kRows) + group) * kRun + at % kRun;
+}
+
+// C and D: 32-bit rows in runs of four along the VGPRs, 64-bit ones one by one; a slot is what holds an element.
+constexpr int kSlotWords = RESULT_BITS / 32, kSlots = larger(1, kRows * kN / kLanes);
+constexpr int kRowRun = RESULT_BITS == 64 ? 1 : 4;
+constexpr int kGroups = kLanes / kN;              // groups of lanes along a column
+constexpr int kBlockSlots = kM * kN / kLanes;      // slots of a block; 0 where blocks share one
+constexpr int kSide = larger(1, kLanes * kRowRun / (kM * kN));  // blocks beside each other along the lanes
+typedef Words<kSlots * kSlotWords>::type Result;
+
+__device__ inline int block_of(int lane, int slot) {
+  return kBlockSlots ? slot / larger(1, kBlockSlots) : lane / kN % kSide;
+}
+__device__ inline int row_of(int lane, int slot) {
+  const int at = kBlockSlots ? slot % larger(1, kBlockSlots) : slot;
+  return kRowRun * (kGroups * (at / kRowRun) + lane / kN / kSide) + at % kRowRun;
+}
+__device__ inline int col_of(int lane) { return lane % kN; }
+
+template <typename T> __device__ inline void pin_words(T& words) { asm volatile("" : "+" FILE(words)); }
+
+// The instruction. Around inline assembly no compiler waits: two states before, and 24 after, more than any needs.
+__device__ inline Result multiply(Operand a, Operand b, Result c) {
+  Result d;
+  asm volatile("s_nop 1\n\t" INSTRUCTION " %0, %1, %2, %3" MODIFIERS "\n\ts_nop 15\n\ts_nop 7"
+               : "=&" FILE(d)
+               : FILE(a), FILE(b), FILE(c));
+  return d;
+}
+
+// Registers to out[wave][vgpr][lane], and back.
+template <typename T> __device__ inline void dump_words(u32* out, int wave, int lane, T words) {
+  constexpr int kVgprs = sizeof(T) / 4;
+  union { T all; u32 each[kVgprs]; } value = {words};
+#pragma unroll
+  for (int v = 0; v < kVgprs; ++v) out[(wave * kVgprs + v) * kLanes + lane] = value.each[v];
+}
+template <typename T> __device__ inline T undump_words(const u32* in, int wave, int lane) {
+  constexpr int kVgprs = sizeof(T) / 4;
+  union { T all; u32 each[kVgprs]; } value;
+#pragma unroll
+  for (int v = 0; v < kVgprs; ++v) value.each[v] = in[(wave * kVgprs + v) * kLanes + lane];
+  return value.all;
+}

@@ -1,0 +1,261 @@
+"""The layout probes of gfx942 and gfx950: every cell against the documents, and wrong probes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from examples import one_of_each
+
+from cdna.inverse import Instruction
+from layoutprobe import dump, epilogue, roundtrip
+from layoutprobe.arch import TARGETS, MatrixForm
+from layoutprobe.assets import asset_dir
+from layoutprobe.errors import UsageError
+from layoutprobe.experiments.runs import accumulators_of, operands_of
+from layoutprobe.experiments.setup import bench_of, codings_of
+from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.store import load_instructions
+from layoutprobe.layouts.layout import Layout
+from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.probing.run import build
+from layoutprobe.probing.spec import load_spec
+from layoutprobe.report.layout import LayoutReport
+
+WAVES = 2
+
+
+def id_of(case: object) -> str:
+    return case.spelling if isinstance(case, MatrixForm) else str(case)
+
+
+def class_of(case: object) -> object:
+    """Forms whose probes load, store and pack alike: of the same width, blocks and registers."""
+    assert isinstance(case, tuple)
+    form = case[1]
+    return form.bits, form.blocks > 1, form.shape[0] == 4, form.vgprs(64)["A"], form.result_bits
+
+
+FORMS = [
+    (target, form)
+    for target in ("gfx942", "gfx950")
+    for form in TARGETS[target].probed
+    if target == "gfx942" or form.spelling not in TARGETS["gfx942"].matrix
+]
+
+
+def expected(form: MatrixForm, matrix: str) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of every slot, [wave, lane, place]: wave w has the tile w."""
+    slots = Instruction(form.spelling).operand(matrix)
+    m, n, _ = form.shape
+    down, right = {"A": (m, 0), "B": (0, n), "D": (m, 0)}[matrix]
+    wave = np.arange(WAVES)[:, None, None] * form.blocks
+    return slots.row + down * wave, slots.col + right * wave
+
+
+def assert_documented(form: MatrixForm, matrix: str, layout: Layout) -> None:
+    row, col = expected(form, matrix)
+    assert np.array_equal(layout.row.reshape(row.shape), row), matrix
+    assert np.array_equal(layout.col.reshape(col.shape), col), matrix
+
+
+@pytest.mark.parametrize(("target", "form"), one_of_each(FORMS, class_of), ids=id_of)
+def test_every_cell_is_the_documents(target: str, form: MatrixForm) -> None:
+    """What the probes' own formulas load and store, in one wave after the other."""
+    bench = bench_of("xor", None, target, None, None, None, form.spelling)
+    operands = operands_of(bench, codings_of(bench, "operand", None, None))
+    for matrix, moved in operands.moved.items():
+        assert not moved.unknown_count
+        assert_documented(form, matrix, moved.layout)
+    accumulators = accumulators_of(bench)
+    assert_documented(form, "D", accumulators.stored.layout)
+    assert (accumulators.stored.stores == 1).all()
+    assert not accumulators.stored.unwritten.any()
+
+
+@pytest.mark.parametrize("acc", [False, True], ids=["vgpr", "acc"])
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("gfx942", "v_mfma_f32_32x32x8_f16"),
+        ("gfx942", "v_mfma_f64_4x4x4_4b_f64"),
+        ("gfx950", "v_mfma_f32_16x16x128_f8f6f4 cbsz:0 blgp:0"),
+    ],
+)
+def test_the_commands_hold(target: str, name: str, acc: bool) -> None:
+    for report in (
+        dump("B", "xor-vector", arch=target, instruction=name, acc=acc),
+        epilogue(arch=target, instruction=name, acc=acc),
+    ):
+        assert report.exit_code == 0
+        assert report.instruction == name
+        assert report.acc == acc
+        assert report.closed_form == report.needed_form != ""
+
+
+@pytest.mark.parametrize("form", [form for _, form in one_of_each(FORMS, class_of)], ids=id_of)
+@pytest.mark.parametrize("probe", ["operand", "epilogue"])
+def test_the_registers_are_of_the_file_asked_for(probe: str, form: MatrixForm) -> None:
+    """One matrix instruction, the one named; A, B, C and D are AccVGPRs in the variant, and only there."""
+    target = "gfx942" if form.spelling in TARGETS["gfx942"].matrix else "gfx950"
+    spec = load_spec(f"cdna/{probe}").sized(form)
+    for acc in (0, 1):
+        code, _ = build(spec, arch=target, instruction=form, defines={"ACC": acc} if acc else None)
+        insts = load_instructions(code, code.kernel(probe)).values()
+        (inst,) = [inst for inst in insts if Kind.MATRIX in inst.kind]
+        assert inst.name == form.name
+        files = [operand.kind for operand in (*inst.dst, *inst.src)]
+        assert files == ["a" if acc else "v"] * 4
+
+
+@pytest.mark.parametrize("lds", SCHEMES)
+@pytest.mark.parametrize("dtype", ["fp8", "f16", "f32", "f64"])
+@pytest.mark.parametrize("matrix", ["A", "B"])
+def test_roundtrips_hold_under_every_scheme(matrix: str, dtype: str, lds: str) -> None:
+    report = roundtrip(lds, dtype=dtype, arch="gfx942", matrix=matrix)
+    assert report.exit_code == 0
+    wave, lane, _, _ = np.indices(report.loaded.row.shape)
+    line = report.loaded.row if matrix == "A" else report.loaded.col
+    assert np.array_equal(line, 32 * wave + lane % 32)
+    cells = report.lds_map
+    assert cells is not None
+    chunk = 16 // cells.cell_bytes  # elements that every scheme keeps together
+    along, across = (cells.col, cells.row) if matrix == "A" else (cells.row, cells.col)
+    held = along >= 0
+    assert np.array_equal(np.unique(across[held] * 64 + along[held]).size, held.sum())
+    assert (along.reshape(-1, chunk) % chunk == np.arange(chunk))[held.reshape(-1, chunk)].all()
+    first = {"none": 0, "padded": 0, "xor": 1, "xor-vector": 0}[lds]
+    assert along[across == 1][0] == first * chunk
+    assert along[across == 2][0] == {"xor-vector": 1}.get(lds, 0) * chunk
+
+
+# Wrong probes
+
+ROW = "const int row = wave * kRows + block * kM + row_of(lane, slot), col = block * kN + col_of(lane);"
+LOAD_A = "load_operand<TileA>(a_lds, wave * kRows + lane % kRows, lane / kRows)"
+K_OF = "return (at / kRun * (kLanes / kRows) + group) * kRun + at % kRun;"
+F16, F8F6F4 = "v_mfma_f32_32x32x8_f16", "v_mfma_f32_16x16x128_f8f6f4 cbsz:0 blgp:0"
+SMALL = "v_mfma_f32_16x16x16_bf16"
+
+
+def planted(folder: Path, file: str, old: str, new: str) -> Path:
+    """The shipped probes with one edit of one file."""
+    probes = folder / "probes"
+    shutil.copytree(asset_dir("probes"), probes)
+    source = probes / "cdna" / file
+    text = source.read_text()
+    assert text.count(old) == 1
+    source.write_text(text.replace(old, new))
+    return probes
+
+
+def after_a(edit: str) -> str:
+    return f"{LOAD_A};\n  {edit}"
+
+
+WRONG: dict[str, tuple[str, str, str, str, str, str]] = {
+    # Name: instruction, file, edit (2), rule, words.
+    "32x32: D in runs of 8": (
+        F16, "epilogue.hip", ROW, ROW.replace("row_of(lane, slot)", "slot / 8 * 16 + lane / kN * 8 + slot % 8"),
+        "epilogue/row-runs", "in runs of 8 along the VGPRs, but the accumulators hold runs of 4",
+    ),
+    "16x16: D as of f64": (
+        SMALL, "epilogue.hip", ROW, ROW.replace("row_of(lane, slot)", "4 * slot + lane / kN"),
+        "epilogue/row-runs", "in runs of 1 along the VGPRs, but the accumulators hold runs of 4",
+    ),
+    "f64: D in runs of 4": (
+        "v_mfma_f64_16x16x4_f64", "epilogue.hip", ROW, ROW.replace("row_of(lane, slot)", "lane / kN * 4 + slot"),
+        "epilogue/row-runs", "in runs of 4 along the VGPRs, but the accumulators hold runs of 1",
+    ),
+    "D transposed": (
+        F16, "epilogue.hip", ROW, "const int row = wave * kRows + col_of(lane), col = row_of(lane, slot), block = 0;"
+        .replace(", block = 0", ""), "epilogue/transposed", "stored transposed",
+    ),
+    "lanes of D ignored": (
+        F16, "epilogue.hip", ROW, ROW.replace("row_of(lane, slot)", "row_of(lane % kN, slot)"),
+        "epilogue/half-wave-ignored", "the row does not depend on lane / 32",
+    ),
+    "lane halves of D exchanged": (
+        SMALL, "epilogue.hip", ROW, ROW.replace("row_of(lane, slot)", "row_of(lane ^ 32, slot)"),
+        "epilogue/half-waves-exchanged", "lanes 0-31 store what lanes 32-63 should",
+    ),
+    "blocks of D exchanged": (
+        "v_mfma_f32_4x4x4_16b_f16", "epilogue.hip", "block_of(lane, slot);", "block_of(lane, slot) ^ 1;",
+        "epilogue/unexplained", "other elements than the store takes them for",
+    ),
+    "A by lane, not by row": (
+        SMALL, "operand.hip", LOAD_A, LOAD_A.replace("lane % kRows", "lane / 4").replace("lane / kRows", "lane % 4"),
+        "operand-layout/unexplained", "slots of A hold other elements",
+    ),
+    "lane halves of A exchanged": (
+        F16, "operand.hip", LOAD_A, LOAD_A.replace("lane / kRows", "(lane / kRows ^ 1)"),
+        "operand-layout/k-exchanged", "neighbouring groups of 4 k",
+    ),
+    "halves of A swapped": (
+        F16, "operand.hip", LOAD_A + ";",
+        after_a("for (int v = 0; v < kOperandVgprs; ++v) a[v] = a[v] << 16 | a[v] >> 16;"),
+        "operand-layout/halves-swapped", "reverse order",
+    ),
+    "k of A contiguous where it is split": (
+        F8F6F4, "operand.hip", LOAD_A + ";",
+        after_a("for (int v = 0; v < kOperandVgprs; ++v)\n"
+                "    a[v] = *(const u32*)(a_lds + TileA::byte_of(wave * kRows + lane % kRows,\n"
+                "                                                 lane / kRows * 32 + 4 * v));"),
+        "operand-layout/unexplained", "slots of A hold other elements",
+    ),
+    "swizzle on the load only": (
+        "v_mfma_f32_32x32x2_f32", "tile.h",
+        "*(u32x4*)(lds + byte_of(line, at))", "*(u32x4*)(lds + line * 2 * kHalves + at)",
+        "operand-layout/lds-one-sided", "LDS is written with the scheme `none` and read with `xor`",
+    ),
+}  # fmt: skip
+
+
+def wrong_report(name: str, folder: Path, *, acc: bool = False) -> LayoutReport:
+    instruction, file, old, new, rule, _ = WRONG[name]
+    target = "gfx950" if instruction == F8F6F4 else "gfx942"
+    probes = planted(folder, file, old, new)
+    if rule.startswith("epilogue"):
+        return epilogue(arch=target, instruction=instruction, probes=probes, acc=acc)
+    return dump("A", "xor", arch=target, instruction=instruction, probes=probes, acc=acc)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_probe_is_red(name: str, tmp_path: Path) -> None:
+    report = wrong_report(name, tmp_path)
+    assert report.exit_code == 1
+    first = report.findings[0]
+    assert first.rule.id == WRONG[name][-2]
+    assert WRONG[name][-1] in first.what
+    assert first.expected != first.observed
+    assert first.count == report.mismatch.sum() > 0
+
+
+@pytest.mark.parametrize("name", ["32x32: D in runs of 8", "lane halves of A exchanged"])
+def test_a_wrong_probe_is_as_red_with_accvgprs(name: str, tmp_path: Path) -> None:
+    report = wrong_report(name, tmp_path, acc=True)
+    assert report.exit_code == 1
+    assert report.findings[0].rule.id == WRONG[name][-2]
+
+
+def test_a_joint_order_of_k_is_right(tmp_path: Path) -> None:
+    """Groups of lanes in reverse order, in A and B alike: no product tells."""
+    probes = planted(tmp_path, "mfma.h", K_OF, K_OF.replace("+ group)", "+ (kLanes / kRows - 1 - group))"))
+    report = dump("A", arch="gfx942", instruction=SMALL, probes=probes)
+    assert report.exit_code == 0
+    assert "permutes" in report.ambiguity or "holds modulo a joint permutation of K" in report.ambiguity
+    assert not np.array_equal(report.loaded.col, expected(TARGETS["gfx942"].matrix[SMALL], "A")[1].reshape(
+        report.loaded.col.shape))  # fmt: skip
+
+
+def test_what_no_probe_executes_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="no probe executes v_smfmac_f32_16x16x32_f16 of gfx942"):
+        dump("A", arch="gfx942", instruction="v_smfmac_f32_16x16x32_f16")
+    with pytest.raises(UsageError, match="no probe yet for the fp4 matrix instructions of gfx950"):
+        dump("A", arch="gfx950", dtype="fp4")
+    with pytest.raises(UsageError, match="has no A of type bf16"):
+        dump("A", arch="gfx942", dtype="bf16", instruction=F16)
+    with pytest.raises(UsageError, match="gfx1151 has no AccVGPRs"):
+        dump("A", acc=True)
