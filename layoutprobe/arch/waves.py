@@ -57,6 +57,11 @@ class Occupancy:
         scarce = tuple(name for name, waves in self.limits.items() if waves == least < self.max_waves)
         return (*scarce, WHOLE) if self.waves < least else scarce
 
+    @property
+    def limit(self) -> str:
+        """The same in words: "VGPRs, LDS and workgroup size"; "" at the maximum."""
+        return ", ".join(self.limited_by)
+
 
 @dataclass(frozen=True)
 class RegisterBudget:

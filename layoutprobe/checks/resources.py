@@ -7,10 +7,10 @@ is executed, so every target with known registers is covered.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
-from layoutprobe.arch import MAX_WORKGROUP, TARGETS, Occupancy, occupancy, register_budget
+from layoutprobe.arch import MAX_WORKGROUP, TARGETS, Occupancy, occupancy, register_budget, resources
 from layoutprobe.checks.base import Check
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.manifest.binding import bind
@@ -155,18 +155,11 @@ def measure(code: CodeObject, kernel: Kernel, workgroup: int, dynamic_lds: int =
         first_agpr = descriptor.first_accvgpr(known.accvgpr_granule) if known.unified else allocated
         agprs = max(kernel.vgprs - first_agpr, 0)
         if target and lds <= target.lds_bytes and 1 <= workgroup <= MAX_WORKGROUP:
-            # Already rounded up to whole granules, so the split does not matter any more.
-            reach = min(allocated, known.addressable)
-            found = occupancy(
-                code.target,
-                reach,
-                agprs=min(allocated - reach, known.addressable) if known.unified else 0,
-                sgprs=min(kernel.sgprs, 128),
-                lds=lds,
-                workgroup=workgroup,
-                wave=kernel.wavefront_size,
-                cu_mode=known.unit == "WGP" and not descriptor.wgp_mode,
-            )
+            found = _occupancy(code.target, kernel, allocated, lds, workgroup)
+            needed = _occupancy(code.target, kernel, min(kernel.vgprs, allocated), lds, workgroup)
+            if needed.waves == found.waves:
+                # Where something else is scarce, compilers ask for all registers that this leaves: no limit.
+                found = replace(needed, registers=found.registers)
     return Used(
         target=code.target,
         kernel=kernel.name,
@@ -182,6 +175,22 @@ def measure(code: CodeObject, kernel: Kernel, workgroup: int, dynamic_lds: int =
         max_workgroup=kernel.max_workgroup_size,
         dynamic_stack=kernel.uses_dynamic_stack,
         occupancy=found,
+    )
+
+
+def _occupancy(target: str, kernel: Kernel, registers: int, lds: int, workgroup: int) -> Occupancy:
+    """Waves with so many VGPRs, AccVGPRs among them. Whole granules: how they are split does not matter."""
+    known = resources(target)
+    reach = min(registers, known.addressable)
+    return occupancy(
+        target,
+        reach,
+        agprs=min(registers - reach, known.addressable) if known.unified else 0,
+        sgprs=min(kernel.sgprs, 128),
+        lds=lds,
+        workgroup=workgroup,
+        wave=kernel.wavefront_size,
+        cu_mode=known.unit == "WGP" and not kernel.descriptor.wgp_mode,
     )
 
 
@@ -242,7 +251,7 @@ def metrics(used: Used) -> dict[str, object]:
         figures["waves per SIMD"] = found.waves
         figures["waves at most"] = found.max_waves
         if found.limited_by:
-            figures["limited by"] = " and ".join(found.limited_by)
+            figures["limited by"] = found.limit
     return figures
 
 
@@ -287,7 +296,7 @@ def _no_workgroup_fits(used: Used, found: Occupancy) -> Finding:
         f"not even one workgroup fits on a {found.unit}: the launch fails",
         used.place,
         expected=f"room for the {waves} waves of a workgroup",
-        observed=f"{found.waves} waves per SIMD, limited by {' and '.join(found.limited_by)}",
+        observed=f"{found.waves} waves per SIMD, limited by {found.limit}",
         hint="smaller workgroups, or fewer VGPRs",
     )
 
@@ -312,7 +321,6 @@ def _under(used: Used, limits: Mapping[str, int | None]) -> Iterator[Finding]:
     least, found = limits.get("occupancy"), used.occupancy
     if least is None or found is None or found.waves >= least:
         return
-    by = " and ".join(found.limited_by)
     hint = f"{found.target} never holds more than {found.max_waves} waves per SIMD: lower the limit"
     if least <= found.max_waves:
         hint = _how_to_reach(found, least)
@@ -321,7 +329,8 @@ def _under(used: Used, limits: Mapping[str, int | None]) -> Iterator[Finding]:
         f"{used.kernel} reaches {found.waves} waves per SIMD; its limit 'occupancy' is {least}",
         used.place,
         expected=f"at least {least} waves per SIMD",
-        observed=f"{found.waves}, limited by {by or 'the wave slots'} (a wave is given {found.registers} VGPRs)",
+        observed=f"{found.waves}, limited by {found.limit or 'the wave slots'}"
+        f" (a wave is given {found.registers} VGPRs)",
         hint=hint,
     )
 

@@ -16,7 +16,7 @@ from layoutprobe.solver.rules import cause_rules
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import culprit_finding
-from layoutprobe.trace.lds_tiles import TileMap, tile_maps
+from layoutprobe.trace.lds_tiles import TileMap, in_words, tile_maps
 from layoutprobe.trace.load_path import lds_byte, load_paths, related
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.problem import NoProductError
@@ -80,12 +80,13 @@ def run(subject: Subject) -> CheckResult:
 
 def _maps(tiles: Sequence[TileMap]) -> dict[str, object]:
     """How tiles lie in LDS; each buffer's first few that differ in more than their place."""
-    shown: dict[str, list[str]] = {}
+    by_buffer: dict[str, list[TileMap]] = {}
     for tile in tiles:
-        listed = shown.setdefault(tile.buffer, [])
-        if len(listed) < SHOWN and tile.words() not in listed:
-            listed.append(tile.words())
-    return {f"{buffer} in LDS": "; then ".join(listed) for buffer, listed in shown.items()}
+        by_buffer.setdefault(tile.buffer, []).append(tile)
+    return {
+        f"{buffer} in LDS": "; then ".join([*dict.fromkeys(in_words(alike))][:SHOWN])
+        for buffer, alike in by_buffer.items()
+    }
 
 
 def _collisions(subject: Subject, record: LdsRecord) -> Iterator[Finding]:

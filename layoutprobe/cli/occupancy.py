@@ -103,7 +103,7 @@ def _waves(arguments: argparse.Namespace) -> Answer:
         cu_mode=arguments.cu_mode,
     )
     accvgprs = ", AccVGPRs included" if resources(found.target).unified else ""
-    limited = f", limited by {' and '.join(found.limited_by)}" if found.limited_by else ""
+    limited = f", limited by {found.limit}" if found.limited_by else ""
     fails = found.workgroups == 0
     reached = "none: not one workgroup fits, and the launch fails"
     if not fails:

@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.fit import Fit, affine_conditions, fit_sum, fit_xor
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.layouts.swizzle import SCHEMES, of_bits
+from layoutprobe.layouts.swizzle import SCHEMES, Index, of_bits
 from layoutprobe.place import FIELD_NAMES
 
 
@@ -72,14 +74,39 @@ def explain(layout: Layout) -> str:
     return f"{layout.matrix}[{axes[0]}][{axes[1]}]{condition}"
 
 
+@dataclass(frozen=True, eq=False)
+class LdsForm:
+    """How a tile lies in LDS, as a function of the element.
+
+    Attributes:
+        text: in words: "padded: row*24 + col", "index = 20*row + col".
+        shape: lines of the tile, and elements of a line.
+        scheme: it is one of those that have a name.
+        index: cell of the elements (line, place in the line); broadcasts.
+    """
+
+    text: str
+    shape: tuple[int, int]
+    scheme: bool
+    index: Callable[[Index, Index], Index]
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """Cells from the first element to the next line and to the next place; 0 where there is none."""
+        zero = np.array(0)
+        line, place = (np.array(min(1, extent - 1)) for extent in self.shape)
+        first = int(self.index(zero, zero))
+        return abs(int(self.index(line, zero)) - first), abs(int(self.index(zero, place)) - first)
+
+
 def explain_lds(
     row: NDArray[np.int32],
     col: NDArray[np.int32],
     shape: tuple[int, int],
     names: tuple[str, str] = ("row", "col"),
     width: int = 16,
-) -> str:
-    """What scheme an LDS map follows, or "" where none reproduces it exactly.
+) -> LdsForm | None:
+    """What scheme an LDS map follows, or None where none reproduces it exactly.
 
     Args:
         row, col: element in every cell, in address order; HOLE where none was stored.
@@ -93,17 +120,18 @@ def explain_lds(
             continue
         want_row, want_col = scheme.inverse(index, shape)
         if np.array_equal(want_row, row) and np.array_equal(want_col, col):
-            return f"{scheme.name}: {scheme.formula(shape, *names)}"
+            text = f"{scheme.name}: {scheme.formula(shape, *names)}"
+            return LdsForm(text, shape, True, partial(scheme.index, shape=shape))
     held = row != HOLE
     if not held.any() or np.unique(row[held].astype(np.int64) * shape[1] + col[held]).size != held.sum():
-        return ""
+        return None
     bits = _bits_of(names, shape)
     grid = np.zeros(shape, np.bool_)
     grid[row[held], col[held]] = True
     place = np.zeros(shape, np.int64)
     place[row[held], col[held]] = index[held]
     text = _formula(bits, _matrix_of(shape, grid), place[grid]) if grid.all() else ""
-    return f"index = {text}" if text else ""
+    return LdsForm(f"index = {text}", shape, False, lambda line, at: place[line, at]) if text else None
 
 
 def _formula(bits: list[_Bit], matrix: NDArray[np.int64], value: NDArray[np.int64]) -> str:

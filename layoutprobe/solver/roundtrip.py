@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.layouts.explain import explain_lds
+from layoutprobe.layouts.explain import LdsForm, explain_lds
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
 from layoutprobe.layouts.swizzle import SCHEMES, of_bits
 from layoutprobe.place import Place
@@ -72,11 +72,11 @@ def roundtrip_findings(
     return ()
 
 
-def _filled(form: str) -> str:
+def _filled(form: LdsForm | None) -> str:
     """What an explanation of LDS says of the store."""
-    if not form:
+    if form is None:
         return ""
-    return f"; LDS was filled by {form if form.startswith('index') else f'scheme {form}'}"
+    return f"; LDS was filled by {'scheme ' if form.scheme else ''}{form.text}"
 
 
 def _scheme_of_load(loaded: Layout, asked: Layout, cells: Cells, turned: bool) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.layouts.explain import explain_lds
+from layoutprobe.layouts.explain import LdsForm, explain_lds
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.observe.tiles import Images
 from layoutprobe.trace.subject import Recorded, Subject
@@ -54,10 +55,37 @@ class TileMap:
         found = np.flatnonzero((self.row == row) & (self.col == col))
         return self.first + int(found[0]) * self.itemsize if found.size else None
 
-    def words(self) -> str:
-        """What is where, with the closed form where there is one."""
+    def form(self) -> tuple[LdsForm, bool] | None:
+        """How it lies, and whether transposed; None without a closed form.
+
+        A scheme with a name goes first. Without one, a tile lies transposed where the elements of a
+        column are closer to each other than those of a row.
+        """
+        rows, cols = self.shape
+        if rows * cols > LARGEST:
+            return None
+        row, col = self._within(self.corner)
+        straight = explain_lds(row, col, (rows, cols), width=8 * self.itemsize)
+        if straight and straight.scheme:
+            return straight, False
+        turned = explain_lds(col, row, (cols, rows), ("col", "row"), 8 * self.itemsize)
+        if turned and (turned.scheme or 0 < turned.steps[1] < turned.steps[0]):
+            return turned, True
+        return (straight, False) if straight else None
+
+    def follows(self, form: LdsForm, transposed: bool) -> bool:
+        """Whether every element lies where a form, found in a larger tile of the buffer, puts it."""
         held = self.row != HOLE
-        (top, left), (rows, cols) = self.corner, self.shape
+        row, col = (x[held] for x in self._within(self.corner))
+        line, place = (col, row) if transposed else (row, col)
+        if line.max() >= form.shape[0] or place.max() >= form.shape[1]:
+            return False
+        cell = form.index(line, place)
+        return np.array_equal(cell - cell.min(), np.flatnonzero(held))
+
+    def words(self, form: tuple[LdsForm, bool] | None) -> str:
+        """What is where, in a form that `form` or `follows` found."""
+        held, (rows, cols) = self.row != HOLE, self.shape
         text = f"{rows} x {cols} elements in {self.row.size} cells from byte {self.first}"
         elements = np.unique(self.row[held].astype(np.int64) << 32 | self.col[held]).size
         if holes := self.row.size - int(held.sum()):
@@ -66,15 +94,25 @@ class TileMap:
             text += f", {copies} of them copies"
         if missing := rows * cols - elements:
             text += f", {missing} elements not there"
-        if rows * cols > LARGEST:
-            return text
+        if form is not None:
+            return f"{text}; {'[col][row], transposed,' if form[1] else '[row][col]'} is {form[0].text}"
+        return text if rows * cols > LARGEST else f"{text}; no closed form found"
+
+    def _within(self, corner: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        held = self.row != HOLE
         row, col = (
-            np.where(held, x - o, HOLE).astype(np.int32) for x, o in ((self.row, top), (self.col, left))
+            np.where(held, x - o, HOLE).astype(np.int32)
+            for x, o in zip((self.row, self.col), corner, strict=True)
         )
-        straight, turned = explain_lds(row, col, (rows, cols)), explain_lds(col, row, (cols, rows))
-        if turned and (not straight or straight.startswith("index")):
-            return f"{text}; [col][row], transposed, is {turned}"
-        return f"{text}; [row][col] is {straight}" if straight else f"{text}; no closed form found"
+        return row, col
+
+
+def in_words(tiles: Sequence[TileMap]) -> list[str]:
+    """How the tiles of one buffer lie. Part of a tile, such as its last column, is described as the whole is."""
+    found = [form for tile in tiles if (form := tile.form())]
+    # A single row or column follows many forms: what it is called, the others say.
+    found.sort(key=lambda f: (f[0].scheme and min(f[0].shape) > 1, prod(f[0].shape)), reverse=True)
+    return [tile.words(next((form for form in found if tile.follows(*form)), None)) for tile in tiles]
 
 
 def tile_maps(subject: Subject, runs: Sequence[Recorded]) -> Iterator[TileMap]:

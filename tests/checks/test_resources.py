@@ -416,6 +416,20 @@ def test_the_descriptor_counts_and_not_the_metadata() -> None:
     assert "fewer VGPRs" in finding.what
 
 
+def test_registers_that_another_limit_leaves_over_are_no_limit() -> None:
+    """LDS leaves 6 waves; the compiler, which knows, asks for all registers that 6 waves leave."""
+    text = ASSEMBLY.format(allocated=240, stated=134, stack="false")
+    code = load(assemble(text, target="gfx1151").data)
+    used = measure(code, code.kernel(), 128, 20480)
+    alone = occupancy("gfx1151", 134, lds=20480, workgroup=128)
+    assert used.occupancy == replace(alone, registers=240)
+    assert metrics(used)["limited by"] == alone.limit == "LDS and workgroup size"
+    (finding,) = judge(used, {"occupancy": 8}).findings
+    assert finding.hint == "less LDS a workgroup, or larger workgroups on the same LDS"
+    less = measure(code, code.kernel(), 128, 8192)  # now the registers that were asked for do limit
+    assert less.occupancy == occupancy("gfx1151", 240, lds=8192, workgroup=128)
+
+
 def test_an_unbounded_stack_leaves_the_scratch_limit_open() -> None:
     used = by_hand(8, 8, stack="true")
     assert judge(used, {"vgprs": 8}).status == "holds"

@@ -61,7 +61,7 @@ def test_maps_of_the_tiles_are_metrics(tmp_path: Path) -> None:
     ) in str(metrics["A in LDS"])
     assert (
         "16 x 32 elements in 760 cells from byte 3072, 248 of them padding; "
-        "[col][row], transposed, is padded: row*24 + col"
+        "[col][row], transposed, is padded: col*24 + row"
     ) in str(metrics["B in LDS"])
 
 

@@ -81,5 +81,5 @@ def test_numbers_are_numbers(text: str, capsys: pytest.CaptureFixture[str]) -> N
 def test_only_whole_workgroups_run(capsys: pytest.CaptureFixture[str]) -> None:
     """Registers for 12 waves on each of 4 SIMDs, of which one group of 32 waves uses 8."""
     out = said(capsys, "--vgprs", "97", "--workgroup", "1024", "--lds", "65536")[1]
-    assert "8 of 16 waves per SIMD, limited by VGPRs and whole workgroups" in out
+    assert "8 of 16 waves per SIMD, limited by VGPRs, whole workgroups" in out
     assert "AccVGPR" not in out, "gfx1151 has none"
