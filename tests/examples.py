@@ -1,4 +1,4 @@
-"""How much is tried: the quick profile for a desk, everything in CI and with HYPOTHESIS_PROFILE=thorough."""
+"""What is tried, and how much: little at a desk, everything in CI and with HYPOTHESIS_PROFILE=thorough."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from hypothesis import settings
+
+from layoutprobe.assets import asset_dir
 
 THOROUGH = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 1
 """Factor of the numbers that the tests name."""
@@ -26,3 +28,10 @@ def one_of_each(cases: Iterable[Case], class_of: Callable[[Case], object]) -> li
 def examples(count: int) -> settings:
     """`@settings(max_examples=count)`, and twenty times as many with HYPOTHESIS_PROFILE=thorough."""
     return settings(max_examples=count * THOROUGH)
+
+
+def probe_names() -> list[str]:
+    """Names of all shipped probes in HIP, GEMMs included."""
+    root = asset_dir("probes")
+    specs = (path for path in root.rglob("*.toml") if path.with_suffix(".hip").is_file())
+    return sorted(path.relative_to(root).with_suffix("").as_posix() for path in specs)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Buffer, Launch, RunResult
-from layoutprobe.capture.capture import Evidence
+from layoutprobe.capture.capture import Evidence, raw_bits
 from layoutprobe.codeobj.model import CodeObject
 
 _FILLS = (0xA5, 0x5A)
@@ -61,7 +61,7 @@ def run_on(card: Card, launch: Launch, evidence: Evidence) -> RunResult:
         second = _once(card, launch, _FILLS[1])
         for i, (one, other) in enumerate(zip(first, second, strict=True)):
             if unset[i] and one is not None and other is not None:
-                bits = _raw(one) ^ _raw(other)
+                bits = raw_bits(one) ^ raw_bits(other)
                 undefined[i] = bits if bits.any() else None
     return RunResult(tuple(first), tuple(undefined), evidence)
 
@@ -97,7 +97,3 @@ def _placed(card: Card, argument: Buffer | np.generic, fill: int) -> Iterator[An
         yield pointer
     finally:
         card.free(pointer)
-
-
-def _raw(array: NDArray[Any]) -> NDArray[np.unsignedinteger]:
-    return array.view(np.dtype(f"u{array.dtype.itemsize}"))

@@ -49,6 +49,11 @@ class Evidence:
         return f"{self.kind} ({was}{self.source}{file})"
 
 
+def raw_bits(array: NDArray[Any]) -> NDArray[np.unsignedinteger]:
+    """The same memory as unsigned integers of the same width."""
+    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
 @dataclass(frozen=True, eq=False)
 class Capture:
     """What a probe saw.

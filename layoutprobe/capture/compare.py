@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.capture.capture import Capture
+from layoutprobe.capture.capture import Capture, raw_bits
 from layoutprobe.capture.file import CaptureFile
 from layoutprobe.capture.identity import said, same_question
 
@@ -111,7 +111,7 @@ def _differences(first: Capture, second: Capture) -> Iterator[OutputDifference]:
         theirs = second.outputs.get(name)
         if theirs is None or not _same_form(mine, theirs):
             continue  # `_uncompared` names it
-        one, other = _raw(mine), _raw(theirs)
+        one, other = raw_bits(mine), raw_bits(theirs)
         wrong = (one != other) & first.defined(name) & second.defined(name)
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -136,7 +136,3 @@ def _uncompared(first: Capture, second: Capture) -> Iterator[str]:
 
 def _same_form(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return one.shape == other.shape and one.dtype.itemsize == other.dtype.itemsize
-
-
-def _raw(array: NDArray[Any]) -> NDArray[np.unsignedinteger]:
-    return array.view(np.dtype(f"u{array.dtype.itemsize}"))

@@ -25,7 +25,7 @@ from layoutprobe.claims.judge import VERDICTS
 from layoutprobe.claims.model import ClaimSet
 from layoutprobe.claims.statements import parse_statement
 from layoutprobe.errors import UsageError
-from layoutprobe.reading import Table, parse_toml
+from layoutprobe.reading import Table, parse_toml, read_bounded
 
 MAX_BYTES = 1 << 24
 MAX_SETS = 1000
@@ -61,17 +61,9 @@ def read_file(path: Path) -> list[ClaimSet]:
         UsageError: it cannot be read, is too large, or is not what its suffix says.
     """
     try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-        text = data.decode()
-    except OSError as error:
-        raise UsageError("the claims cannot be read", where={"file": path}, observed=str(error)) from None
+        text = read_bounded(path, "file of claims", MAX_BYTES).decode()
     except UnicodeDecodeError:
         raise UsageError("the file of claims is not UTF-8 text", where={"file": path}) from None
-    if len(data) > MAX_BYTES:
-        raise UsageError(
-            "the file of claims is too large", where={"file": path}, expected=f"at most {MAX_BYTES} bytes"
-        )
     if path.suffix.lower() == ".csv":
         return parse_csv(text, path.name)
     return read_toml(text, path.name) if path.suffix.lower() == ".toml" else [read_text(text, path.name)]

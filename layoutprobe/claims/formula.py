@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.claims.model import MATRICES, Claimed
 from layoutprobe.errors import UsageError
-from layoutprobe.layouts.gf2 import field_name
-from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.layout import HOLE, Layout, field_name
 from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.place import FIELD_NAMES
 

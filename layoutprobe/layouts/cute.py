@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
-from layoutprobe.layouts.gf2 import field_name
-from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.layout import HOLE, Layout, field_name
 
 Grid = NDArray[np.int64]
 Modes: TypeAlias = tuple[tuple[int, int], ...]

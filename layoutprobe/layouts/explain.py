@@ -13,10 +13,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.layouts.fit import Fit, affine_conditions, fit_sum, fit_xor
-from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.fit import Fit, affine_conditions, bit_matrix, bits_of, fit_sum, fit_xor
+from layoutprobe.layouts.layout import HOLE, Layout, field_name
 from layoutprobe.layouts.swizzle import SCHEMES, Index, of_bits
-from layoutprobe.place import FIELD_NAMES
 
 
 @dataclass(frozen=True)
@@ -28,21 +27,12 @@ class _Bit:
     width: int
 
 
-def _bits_of(names: tuple[str, ...], extents: tuple[int, ...]) -> list[_Bit]:
+def _named_bits(names: tuple[str, ...], extents: tuple[int, ...]) -> list[_Bit]:
     found = []
     for name, extent in zip(names, extents, strict=True):
-        width = max(extent - 1, 0).bit_length()
+        width = bits_of(extent)
         found += [_Bit(name, shift, width) for shift in range(width)]
     return found
-
-
-def _matrix_of(extents: tuple[int, ...], where: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The bits of every coordinate at the chosen points: 0/1, axes [point, bit]."""
-    columns = []
-    for coordinate, extent in zip(np.nonzero(where), extents, strict=True):
-        columns += [(coordinate >> shift) & 1 for shift in range(max(extent - 1, 0).bit_length())]
-    points = int(where.sum())
-    return np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((points, 0), np.int64)
 
 
 def explain(layout: Layout) -> str:
@@ -51,12 +41,12 @@ def explain(layout: Layout) -> str:
     Slots that hold nothing must be describable too: `... where lane / 16 = lane % 2`. Where elements
     were not identified there is nothing to explain.
     """
-    names = ("wave", "lane", "vgpr", FIELD_NAMES.get(layout.field_bits, "field") or "field")
+    names = ("wave", "lane", "vgpr", field_name(layout.field_bits))
     extents = layout.row.shape
     held = ~layout.holes
     if not held.any() or not layout.identified:
         return ""
-    bits, matrix = _bits_of(names, extents), _matrix_of(extents, held)
+    bits, matrix = _named_bits(names, extents), bit_matrix(extents, held)
     axes = []
     for values in (layout.row, layout.col):
         text = _formula(bits, matrix, values[held].astype(np.int64))
@@ -125,12 +115,12 @@ def explain_lds(
     held = row != HOLE
     if not held.any() or np.unique(row[held].astype(np.int64) * shape[1] + col[held]).size != held.sum():
         return None
-    bits = _bits_of(names, shape)
+    bits = _named_bits(names, shape)
     grid = np.zeros(shape, np.bool_)
     grid[row[held], col[held]] = True
     place = np.zeros(shape, np.int64)
     place[row[held], col[held]] = index[held]
-    text = _formula(bits, _matrix_of(shape, grid), place[grid]) if grid.all() else ""
+    text = _formula(bits, bit_matrix(shape, grid), place[grid]) if grid.all() else ""
     return LdsForm(f"index = {text}", shape, False, lambda line, at: place[line, at]) if text else None
 
 

@@ -29,6 +29,21 @@ class Fit:
     xor: bool
 
 
+def bit_matrix(extents: tuple[int, ...], where: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The bits of every coordinate at the chosen points, lowest first: 0/1, axes [point, bit]."""
+    columns = [
+        coordinate >> bit & 1
+        for coordinate, extent in zip(np.nonzero(where), extents, strict=True)
+        for bit in range(bits_of(extent))
+    ]
+    return np.array(columns, np.int64).reshape(len(columns), int(where.sum())).T
+
+
+def bits_of(extent: int) -> int:
+    """Bits of a coordinate."""
+    return max(extent - 1, 0).bit_length()
+
+
 def fit_sum(bits: NDArray[np.int64], value: NDArray[np.int64]) -> Fit | None:
     """Weights w and base with value = base + bits @ w at every point, or None.
 

@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
-from layoutprobe.layouts.fit import affine_conditions, fit_xor
-from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.place import FIELD_NAMES
+from layoutprobe.layouts.fit import affine_conditions, bit_matrix, bits_of, fit_xor
+from layoutprobe.layouts.layout import HOLE, Layout, field_name
 
 Vector = tuple[int, int]
 """(row, col) that one bit of a coordinate flips."""
@@ -121,11 +120,6 @@ class Basis:
         return f" where {' and '.join(terms)}" if terms else ""
 
 
-def field_name(field_bits: int) -> str:
-    """What a field of that width is called: "half", "byte", "nibble", else "field"."""
-    return FIELD_NAMES.get(field_bits) or "field"
-
-
 def fit_basis(layout: Layout) -> Basis | None:
     """The basis that reproduces every cell of a table, holes included; None where there is none."""
     extents = layout.row.shape
@@ -133,12 +127,10 @@ def fit_basis(layout: Layout) -> Basis | None:
     if not held.any() or not layout.identified or any(extent & (extent - 1) for extent in extents):
         return None
     names = ("wave", "lane", "vgpr", field_name(layout.field_bits))
-    bits = [(name, bit) for name, extent in zip(names, extents, strict=True) for bit in _bits(extent)]
-    points = np.nonzero(held)
-    columns = [axis >> bit & 1 for axis, extent in zip(points, extents, strict=True) for bit in _bits(extent)]
-    matrix = (
-        np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((int(held.sum()), 0), np.int64)
-    )
+    bits = [
+        (name, bit) for name, extent in zip(names, extents, strict=True) for bit in range(bits_of(extent))
+    ]
+    matrix = bit_matrix(extents, held)
     fits = [fit_xor(matrix, values[held].astype(np.int64)) for values in (layout.row, layout.col)]
     conditions = [] if held.all() else affine_conditions(matrix)
     if fits[0] is None or fits[1] is None or conditions is None:
@@ -151,10 +143,6 @@ def fit_basis(layout: Layout) -> Basis | None:
         for mask, parity in conditions
     )
     return Basis(vectors, layout.field_bits, (fits[0].base, fits[1].base), where)
-
-
-def _bits(extent: int) -> range:
-    return range(max(extent - 1, 0).bit_length())
 
 
 _PAIR = r"[\[(]\s*(\d{1,6})\s*,\s*(\d{1,6})\s*[\])]"

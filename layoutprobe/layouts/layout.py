@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.place import Place, Register, field_bits
+from layoutprobe.place import FIELD_NAMES, Place, Register, field_bits
 
 HOLE = -1
 """Row and column of a slot that holds no element of the matrix."""
@@ -25,6 +25,11 @@ def element_name(matrix: str, row: int, col: int) -> str:
     if row == HOLE:
         return f"no element of {matrix}"
     return f"{matrix}[{'?' if row == UNKNOWN else row}][{'?' if col == UNKNOWN else col}]"
+
+
+def field_name(bits: int) -> str:
+    """What a field of that width is called: "half", "byte", "nibble", else "field"."""
+    return FIELD_NAMES.get(bits) or "field"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from layoutprobe.errors import UsageError
-from layoutprobe.layouts.gf2 import field_name
 from layoutprobe.layouts.instruction import InstructionLayout
-from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.layouts.layout import HOLE, Layout, field_name
 
 _ELEMENT = re.compile(r"\s*(A|B|C|D|index)\s*\[\s*(\d{1,5})\s*\]\s*\[\s*(\d{1,5})\s*\]\s*")
 _SLOT = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from layoutprobe.errors import UsageError
+from layoutprobe.reading import read_bounded
 
 ASSEMBLY = (".s", ".asm")
 CODE_OBJECTS = (".hsaco", ".co", ".so", ".elf", ".o")
@@ -27,21 +27,7 @@ def read_code_object(path: Path) -> tuple[bytes, str]:
     """The bytes of a code object and their SHA-256.
 
     Raises:
-        UsageError: no such file, or too large.
+        UsageError: no such file, none that can be read, or too large.
     """
-    if not path.is_file():
-        raise UsageError("there is no such code object", where={"file": path})
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(LARGEST_CODE_OBJECT + 1)
-    except OSError as error:
-        raise UsageError(
-            "the code object cannot be read", where={"file": path}, observed=str(error)
-        ) from error
-    if len(data) > LARGEST_CODE_OBJECT:
-        raise UsageError(
-            "the code object is too large",
-            where={"file": path},
-            expected=f"at most {LARGEST_CODE_OBJECT} bytes",
-        )
+    data = read_bounded(path, "code object", LARGEST_CODE_OBJECT)
     return data, hashlib.sha256(data).hexdigest()

@@ -223,13 +223,6 @@ def _told(holds: tuple[str, str], known: Mapping[Extent, int]) -> tuple[str, str
     return row, col
 
 
-def probe_names(directory: Path | None = None) -> list[str]:
-    """Names of all probes in the directory, GEMMs included."""
-    root = directory or asset_dir("probes")
-    specs = (path for path in root.rglob("*.toml") if path.with_suffix(".hip").is_file())
-    return sorted(path.relative_to(root).with_suffix("").as_posix() for path in specs)
-
-
 def _names_near(root: Path) -> list[str]:
     """Some probes of a directory, for a message: it may be any directory, and a large one."""
     found = sorted({path.with_suffix("").relative_to(root).as_posix() for path in root.glob("*.hip")})

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+from examples import probe_names
 
 from layoutprobe.arch import TARGETS
 from layoutprobe.assets import asset_dir
@@ -19,7 +20,7 @@ from layoutprobe.isa.dialect import Dialect, known
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.mnemonics import mnemonics
 from layoutprobe.layouts.swizzle import SCHEMES
-from layoutprobe.probing.spec import load_spec, probe_names
+from layoutprobe.probing.spec import load_spec
 from layoutprobe.toolchain.compile import compile_hip
 from oracle.asm_fields import WAITCNT
 from oracle.asm_render import Fields, from_inst, from_text, message

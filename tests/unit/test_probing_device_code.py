@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from examples import probe_names
 
 from layoutprobe.arch import DEFAULT, find
 from layoutprobe.layouts.swizzle import SCHEMES, Scheme
 from layoutprobe.probing.run import build
-from layoutprobe.probing.spec import load_spec, probe_names
+from layoutprobe.probing.spec import load_spec
 from layoutprobe.toolchain.compile import compile_hip
 
 WMMA = re.compile(

@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from examples import probe_names
 
 from layoutprobe.errors import UsageError
-from layoutprobe.probing.spec import ArgumentSpec, load_spec, probe_names
+from layoutprobe.probing.spec import ArgumentSpec, load_spec
 
 GOOD = """
 kernel = "k"
