@@ -7,7 +7,7 @@ a cohort of waves), binds a single instruction through the public `semantics.bin
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,14 +19,22 @@ from layoutprobe.machine.machine import Machine, Waves
 from layoutprobe.machine.memory import ArenaPlan, address
 from layoutprobe.machine.registers import SGPRS, RegisterFile
 from oracle.language import current, remembered
+from oracle.pcode.lanes import Ints
 
 U32 = NDArray[np.uint32]
+Where: TypeAlias = int | NDArray[np.intp]
+"""A wave or a lane, or an array of them: then what is read there is an array of ints."""
 LANES = 32
 """Of the waves of RDNA3, for tests of that family alone; all else asks the image."""
 VGPRS = 24
 LDS_BYTES = 1 << 17
 SCRATCH_BYTES = 64
 BUFFER_BYTES = 1 << 12
+
+
+def exact(bits: Any) -> Ints:
+    """Registers as Python's integers: an int, or an object array of ints."""
+    return bits.astype(object) if bits.ndim else int(bits)
 
 
 @dataclass
@@ -60,7 +68,7 @@ class Image:
 
     @property
     def waves(self) -> int:
-        """Number of waves."""
+        """Ints of waves."""
         return self.v.shape[1]
 
     def copy(self) -> Image:
@@ -72,9 +80,9 @@ class Image:
         """Lanes of a wave."""
         return self.v.shape[2]
 
-    def mask(self, wave: int) -> int:
-        """EXEC of a wave."""
-        return int(self.s[EXEC_LO, wave]) | int(self.s[EXEC_HI, wave]) << 32
+    def mask(self, wave: Where) -> Ints:
+        """EXEC of a wave, or of many."""
+        return exact(self.s[EXEC_LO, wave]) | exact(self.s[EXEC_HI, wave]) << 32
 
     def activate(self, masks: ArrayLike) -> None:
         """Set EXEC of all waves, or of each: bits of the lower half; an upper half gets them reversed."""
@@ -89,9 +97,9 @@ class Image:
         )
         return np.asarray(words[:, : self.lanes] & 1 != 0)
 
-    def wide(self, register: int, wave: int, lane: int, count: int = 2) -> int:
-        """Some VGPRs of a lane as one number, the first lowest."""
-        return sum(int(self.v[register + j, wave, lane]) << 32 * j for j in range(count))
+    def wide(self, register: int, wave: Where, lane: Where, count: int = 2) -> Ints:
+        """Some VGPRs of a lane, or of many, as one number, the first lowest."""
+        return sum(exact(self.v[register + j, wave, lane]) << 32 * j for j in range(count))
 
 
 @dataclass

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from layoutprobe.isa.inst import NULL, SCC, Inst, Operand
-from oracle.harness import Image
+from oracle.harness import Image, Where, exact
 from oracle.pcode import softfloat as sf
+from oracle.pcode.lanes import Ints, each
 
 MASKS = ("M32", "M64")
 """Formats of lane masks."""
@@ -53,11 +54,11 @@ def constant(operand: Operand) -> int:
     return int.from_bytes(struct.pack(_PACK[width], _INLINE_FLOATS[code]), "little")
 
 
-def read(operand: Operand, image: Image, wave: int, lane: int) -> int:
-    """An operand's bits, without neg and abs."""
+def read(operand: Operand, image: Image, wave: Where, lane: Where) -> Ints:
+    """An operand's bits, without neg and abs; of many waves and lanes where these are arrays."""
     width = width_of(operand)
     if operand.kind == "const" and operand.index == 253:
-        return int(image.s[SCC, wave])
+        return exact(image.s[SCC, wave])
     if operand.kind in ("const", "literal"):
         return constant(operand)
     if operand.kind == "v":
@@ -65,41 +66,41 @@ def read(operand: Operand, image: Image, wave: int, lane: int) -> int:
     elif operand.index == NULL:
         bits = 0
     else:
-        bits = sum(int(image.s[operand.index + j, wave]) << 32 * j for j in range(max(1, width // 32)))
+        bits = sum(exact(image.s[operand.index + j, wave]) << 32 * j for j in range(max(1, width // 32)))
     if width == 16:
         return bits >> 16 if operand.hi else bits & 0xFFFF
     return bits
 
 
-def with_modifiers(operand: Operand, bits: int) -> int:
+def with_modifiers(operand: Operand, bits: Ints) -> Ints:
     """abs, then neg, of a float or of moved bits."""
     sign = 1 << width_of(operand) - 1
     if operand.abs:
-        bits &= ~sign
+        bits = bits & ~sign
     return bits ^ sign if operand.neg else bits
 
 
-def _packed_source(operand: Operand, bits: int) -> int:
+def _packed_source(operand: Operand, bits: Ints) -> Ints:
     """Both halves as op_sel picks and neg changes them."""
     low = bits >> 16 if operand.sel else bits & 0xFFFF
     high = bits >> 16 if operand.sel_hi else bits & 0xFFFF
     if operand.fmt == "PK2_F16" or operand.fmt == "PK2_BF16":
-        low ^= 0x8000 * operand.neg
-        high ^= 0x8000 * operand.neg_hi
+        low = low ^ 0x8000 * operand.neg
+        high = high ^ 0x8000 * operand.neg_hi
     return low | high << 16
 
 
-def _mix_source(operand: Operand, bits: int) -> int:
+def _mix_source(operand: Operand, bits: Ints) -> Ints:
     """FMA_MIX: neg_hi means abs; the oracle itself picks the half that op_sel names."""
     if operand.kind == "const" and operand.sel_hi and operand.index in _INLINE_FLOATS:
         bits = constant(replace(operand, fmt="PK2_F16"))
     sign = (0x80000000 if operand.sel else 0x8000) if operand.sel_hi else 0x80000000
     if operand.neg_hi:
-        bits &= ~sign
+        bits = bits & ~sign
     return bits ^ sign if operand.neg else bits
 
 
-def _dword_pair(operand: Operand, bits: int) -> int:
+def _dword_pair(operand: Operand, bits: Ints) -> Ints:
     """Both dwords as op_sel picks and neg changes them."""
     low, high = (bits >> 32 * s & 0xFFFFFFFF for s in (operand.sel, operand.sel_hi))
     return low ^ operand.neg << 31 | (high ^ operand.neg_hi << 31) << 32
@@ -108,7 +109,7 @@ def _dword_pair(operand: Operand, bits: int) -> int:
 _SDWA_FIELDS = {0: (0, 8), 1: (8, 8), 2: (16, 8), 3: (24, 8), 4: (0, 16), 5: (16, 16), 6: (0, 32)}
 
 
-def sub_dword_source(inst: Inst, i: int, operand: Operand, register: int) -> int:
+def sub_dword_source(inst: Inst, i: int, operand: Operand, register: Ints) -> Ints:
     """What SDWA takes out of a register, before abs and neg."""
     low, width = _SDWA_FIELDS[inst.mods[f"src{i}_sel"]]
     field = register >> low & (1 << width) - 1
@@ -117,7 +118,7 @@ def sub_dword_source(inst: Inst, i: int, operand: Operand, register: int) -> int
     return field & (1 << width_of(operand)) - 1
 
 
-def sub_dword_result(inst: Inst, value: int, old: int) -> int:
+def sub_dword_result(inst: Inst, value: Ints, old: Ints) -> Ints:
     """A register that holds a result of SDWA."""
     low, width = _SDWA_FIELDS[inst.mods["dst_sel"]]
     field = value & (1 << width) - 1
@@ -129,7 +130,7 @@ def sub_dword_result(inst: Inst, value: int, old: int) -> int:
     return old & ~((1 << width) - 1 << low) | field << low
 
 
-def modified(inst: Inst, operand: Operand, bits: int) -> int:
+def modified(inst: Inst, operand: Operand, bits: Ints) -> Ints:
     """A source as the operation sees it."""
     if inst.name.startswith("v_fma_mix"):
         return _mix_source(operand, bits)
@@ -200,7 +201,7 @@ def dpp_fetch(inst: Inst, active: list[bool], lane: int) -> Fetch:
 
 # Output modifiers. Integer clamp saturates the exact result (RDNA3 ISA guide, "output modifiers").
 
-Exact = Callable[[int, int, int], int]
+Exact = Callable[[Ints, Ints, Ints], Ints]
 _EXACT: dict[str, Exact] = {
     "add": lambda a, b, c: a + b,
     "sub": lambda a, b, c: a - b,
@@ -218,21 +219,20 @@ def saturating(name: str) -> tuple[Exact, str] | None:
     return _EXACT[verb], parts[-1]
 
 
-def signed(bits: int, width: int) -> int:
+def signed(bits: Ints, width: int) -> Ints:
     """Two's complement."""
-    return bits - (1 << width) if bits >> width - 1 else bits
+    return bits - (bits >> width - 1 << width)
 
 
-def _saturated(function: Exact, kind: str, sources: list[int]) -> int:
+def _saturated(function: Exact, kind: str, sources: Sequence[Ints]) -> Ints:
     width = int(kind[1:])
     mask = (1 << width) - 1
     numbers = [signed(s & mask, width) if kind[0] == "i" else s & mask for s in sources]
     low, high = (-(1 << width - 1), (1 << width - 1) - 1) if kind[0] == "i" else (0, mask)
-    exact = function(*[*numbers, 0, 0][:3])
-    return max(low, min(high, exact)) & mask
+    return each(lambda number: max(low, min(high, number)), function(*[*numbers, 0, 0][:3])) & mask
 
 
-def output_modifiers(inst: Inst, bits: int, sources: list[int]) -> int:
+def output_modifiers(inst: Inst, bits: Ints, sources: Sequence[Ints]) -> Ints:
     """A result after omod and clamp."""
     fmt = inst.dst[0].fmt
     omod, clamp = inst.mods.get("omod", 0), inst.mods.get("clamp", 0)
@@ -250,7 +250,7 @@ def output_modifiers(inst: Inst, bits: int, sources: list[int]) -> int:
     return _saturated_dot(inst, sources)
 
 
-def _saturated_dot(inst: Inst, sources: list[int]) -> int:
+def _saturated_dot(inst: Inst, sources: Sequence[Ints]) -> Ints:
     """V_DOT4 and V_DOT8 with clamp: the exact sum, saturated to 32 bits."""
     width = 8 if "dot4" in inst.name else 4
     is_signed = "_i32_" in inst.name
@@ -259,20 +259,21 @@ def _saturated_dot(inst: Inst, sources: list[int]) -> int:
         factors = [s >> at & (1 << width) - 1 for s in sources[:2]]
         signs = [is_signed and o.neg for o in inst.src[:2]]
         factors = [signed(f, width) if sign else f for f, sign in zip(factors, signs, strict=True)]
-        total += factors[0] * factors[1]
+        total = total + factors[0] * factors[1]
     low, high = (-(1 << 31), (1 << 31) - 1) if is_signed else (0, (1 << 32) - 1)
-    return max(low, min(high, total)) & 0xFFFFFFFF
+    return each(lambda number: max(low, min(high, number)), total) & 0xFFFFFFFF
 
 
-def modified_float(fmt: str, bits: int, omod: int, clamp: bool) -> int:
+def modified_float(fmt: str, bits: Ints, omod: int, clamp: bool) -> Ints:
     """omod multiplies by 2, 4 or 1/2; clamp brings into [0, 1] and makes 0 of NaN (DX10_CLAMP)."""
     kind = {"F16": np.float16, "F32": np.float32, "F64": np.float64}[fmt]
     uint = {"F16": np.uint16, "F32": np.uint32, "F64": np.uint64}[fmt]
-    value = np.array(bits, uint).view(kind)
+    value = np.atleast_1d(np.array(bits, uint)).view(kind)
     with np.errstate(all="ignore"):
         if omod:
             value = np.asarray(value * kind({1: 2, 2: 4, 3: 0.5}[omod]), kind)
         if clamp:
-            below = bool(np.isnan(value) or value <= 0)
-            value = np.array(0 if below else 1, kind) if below or value > 1 else value
-    return int(value.view(uint))
+            below = np.isnan(value) | (value <= 0)
+            value = np.where(below, np.zeros_like(value), np.where(value > 1, np.ones_like(value), value))
+    result = value.view(uint).astype(object)
+    return result if isinstance(bits, np.ndarray) else result[0]

@@ -1,4 +1,4 @@
-"""What an instruction should do, from the oracle: one lane after the other, in plain Python.
+"""What an instruction should do, from the oracle: all lanes at once, in Python's integers.
 
 The one rule of NaN: where a float result is NaN, any NaN agrees, because the guide leaves payload and
 sign open. Bits that are only moved (B32, B16 and integer formats) must be equal.
@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, NULL, SCC, Inst, Operand
-from oracle.harness import Image, MismatchError, Outcome
+from oracle.harness import Image, MismatchError, Outcome, exact
 from oracle.language import current
 from oracle.operands import (
     FORMATS,
     MASKS,
-    Fetch,
     dpp_fetch,
     modified,
     output_modifiers,
@@ -28,32 +28,65 @@ from oracle.operands import (
 from oracle.pcode import Result, evaluate
 from oracle.pcode import accuracy as acc
 from oracle.pcode import softfloat as sf
+from oracle.pcode.lanes import Ints
+
+Index = NDArray[np.intp]
 
 # Vector instructions.
 
 
+@dataclass(frozen=True)
+class Lanes:
+    """Those that write something: one entry each.
+
+    Attributes:
+        wave, lane: their numbers.
+        origin: the lane whose source 0 they read; -1 where they read zero.
+    """
+
+    wave: Index
+    lane: Index
+    origin: Index
+
+    @classmethod
+    def of(cls, inst: Inst, image: Image) -> Lanes:
+        """Of an instruction with these registers: EXEC and DPP say which."""
+        active = image.active()
+        if "dpp8" not in inst.mods and "dpp_ctrl" not in inst.mods:
+            wave, lane = np.nonzero(active)
+            return cls(wave, lane, lane)
+        found = []
+        for number, row in enumerate(active.tolist()):
+            for place in np.flatnonzero(row).tolist():
+                fetch = dpp_fetch(inst, row, place)
+                if fetch.writes:
+                    found.append((number, place, -1 if fetch.lane is None else fetch.lane))
+        return cls(*np.array(found, int).reshape(-1, 3).T)
+
+    def __len__(self) -> int:
+        return len(self.wave)
+
+
 @dataclass
-class LaneResult:
-    """What one lane must write: bits per destination, and the sources for a message."""
+class Wanted:
+    """What lanes must write: bits per destination; and the sources, for a message."""
 
-    values: list[int]
-    sources: list[int]
+    values: list[Ints]
+    sources: list[Ints]
     result: Result
-    given: dict[str, str]
+    given: dict[str, Ints]
 
 
-def _lane(inst: Inst, image: Image, wave: int, lane: int, fetch: Fetch) -> LaneResult:
-    sources: list[int] = []
-    immediate = vcc = 0
+def _wanted(inst: Inst, image: Image, lanes: Lanes) -> Wanted:
+    sources: list[Ints] = []
+    immediate: Ints = 0
+    vcc: Ints = 0
     opsel = opsel_hi = neg = 0
     for i, operand in enumerate(inst.src):
         if operand.fmt in MASKS:
-            vcc = read(operand, image, wave, lane)
+            vcc = read(operand, image, lanes.wave, lanes.lane)
             continue
-        origin = fetch.lane if i == 0 else lane
-        bits = modified(
-            inst, operand, 0 if origin is None else _source(inst, i, operand, image, wave, origin)
-        )
+        bits = modified(inst, operand, _source(inst, i, operand, image, lanes))
         if inst.name.startswith(("v_fmaak", "v_fmamk")) and operand.kind == "literal" and i > 0:
             immediate = bits
             if i == 1 or not inst.name.startswith("v_fmamk"):
@@ -63,23 +96,23 @@ def _lane(inst: Inst, image: Image, wave: int, lane: int, fetch: Fetch) -> LaneR
         neg |= operand.neg << i
         sources.append(bits)
     target = next((d for d in targets(inst) if d.kind == "v"), None)
-    old = read(target, image, wave, lane) if target is not None else 0
+    old: Ints = read(target, image, lanes.wave, lanes.lane) if target is not None else 0
     if inst.name == "v_fma_mixhi_f16":
-        old <<= 16
+        old = old << 16
     s0, s1, s2 = [*sources, 0, 0, 0][:3]
     result = evaluate(
-        inst.name, s0=s0, s1=s1, s2=s2, d0=old, vcc=vcc, exec_=image.mask(wave), lane=lane,
+        inst.name, s0=s0, s1=s1, s2=s2, d0=old, vcc=vcc, exec_=image.mask(lanes.wave), lane=exact(lanes.lane),
         simm16=_truth_table(inst), simm32=immediate, opsel=opsel, opsel_hi=opsel_hi, neg=neg,
     )  # fmt: skip
-    given = {f"s{i}": f"{s:#x}" for i, s in enumerate(sources)} | {"old": f"{old:#x}", "vcc": f"{vcc:#x}"}
+    given = {f"s{i}": s for i, s in enumerate(sources)} | {"old": old, "vcc": vcc}
     values = [_destination(inst, d, result) for d in inst.dst]
     if inst.name in current().clears:
-        values[0] &= 0xFFFF
+        values[0] = values[0] & 0xFFFF
     if "bitop3" not in inst.name and (inst.mods.get("omod") or inst.mods.get("clamp")):
         values[0] = output_modifiers(inst, values[0], sources)
     if inst.name in ("v_dot2acc_f32_f16", "v_dot2c_f32_f16"):
         sources.append(old)
-    return LaneResult(values, sources, result, given)
+    return Wanted(values, sources, result, given)
 
 
 def _truth_table(inst: Inst) -> int:
@@ -91,10 +124,14 @@ def _truth_table(inst: Inst) -> int:
     return table if "bitop3" in inst.name else 0
 
 
-def _source(inst: Inst, i: int, operand: Operand, image: Image, wave: int, lane: int) -> int:
-    if "src0_sel" not in inst.mods:
-        return read(operand, image, wave, lane)
-    return sub_dword_source(inst, i, operand, read(_whole(operand), image, wave, lane))
+def _source(inst: Inst, i: int, operand: Operand, image: Image, lanes: Lanes) -> Ints:
+    """A source's bits, before abs and neg."""
+    lane = lanes.lane if i else np.maximum(lanes.origin, 0)
+    whole = _whole(operand) if "src0_sel" in inst.mods else operand
+    bits = read(whole, image, lanes.wave, lane)
+    if "src0_sel" in inst.mods:
+        bits = sub_dword_source(inst, i, operand, bits)
+    return bits if i else np.where(lanes.origin < 0, 0, of_lanes(bits, len(lanes)))
 
 
 def _whole(operand: Operand) -> Operand:
@@ -108,7 +145,7 @@ def targets(inst: Inst) -> tuple[Operand, ...]:
     return tuple(replace(d, hi=True) for d in inst.dst) if hi else inst.dst
 
 
-def _destination(inst: Inst, operand: Operand, result: Result) -> int:
+def _destination(inst: Inst, operand: Operand, result: Result) -> Ints:
     if operand.fmt in MASKS or operand.kind == "s":
         bit = result.d1 if result.bit is None else result.bit
         assert bit is not None, f"{inst.name}: the text writes no bit for {operand}"
@@ -170,57 +207,76 @@ def check_vector(inst: Inst, before: Image, outcome: Outcome) -> int:
     expected = before.copy()
     compared = 0
     for part in inst.pair or (inst,):
-        for wave in range(before.waves):
-            compared += _check_wave(part, before, expected, outcome.image, wave)
+        compared += _check_lanes(part, before, expected, outcome.image)
     check_unchanged(inst, expected, outcome.image)
     return compared
 
 
-def _check_wave(inst: Inst, before: Image, expected: Image, observed: Image, wave: int) -> int:
-    active = [bool(a) for a in before.active()[wave]]
-    masks = {d.index: 0 for d in inst.dst if d.kind == "s"}
-    compared = 0
-    for lane in range(before.lanes):
-        fetch = dpp_fetch(inst, active, lane)
-        if not active[lane] or not fetch.writes:
-            continue
-        compared += 1
-        wanted = _lane(inst, before, wave, lane, fetch)
-        for operand, value in zip(targets(inst), wanted.values, strict=True):
+def _check_lanes(inst: Inst, before: Image, expected: Image, observed: Image) -> int:
+    lanes = Lanes.of(inst, before)
+    if not len(lanes):
+        for operand in inst.dst:
             if operand.kind == "s":
-                masks[operand.index] |= value << lane
-                continue
-            seen = read(operand, observed, wave, lane)
-            if "dst_sel" in inst.mods:
-                operand, value, seen = _sub_dword(inst, operand, value, before, observed, wave, lane)
-            if not _keeps_promise(inst, operand, wanted, value, seen):
-                raise MismatchError(
-                    inst, f"wave {wave} lane {lane}", f"{value:#x}", f"{seen:#x}", wanted.given
-                )
-            _accept(_whole(operand) if "dst_sel" in inst.mods else operand, expected, observed, wave, lane)
-    for index, bits in masks.items():
-        if index != NULL:
-            for j in range(before.lanes // 32):
-                expected.s[index + j, wave] = bits >> 32 * j & 0xFFFFFFFF
-    return compared
+                _expect_mask(operand, 0, expected, lanes)
+        return 0
+    wanted = _wanted(inst, before, lanes)
+    for operand, value in zip(targets(inst), wanted.values, strict=True):
+        if operand.kind == "s":
+            _expect_mask(operand, value, expected, lanes)
+            continue
+        seen = read(operand, observed, lanes.wave, lanes.lane)
+        compare = [(operand, value, seen)]
+        if "dst_sel" in inst.mods:
+            compare = _sub_dword(inst, operand, value, before, observed, lanes)
+        for part, value, seen in compare:
+            _compare(inst, part, wanted, value, seen, lanes)
+        _accept(_whole(operand) if "dst_sel" in inst.mods else operand, expected, observed, lanes)
+    return len(lanes)
+
+
+def _compare(inst: Inst, operand: Operand, wanted: Wanted, value: Ints, seen: Ints, lanes: Lanes) -> None:
+    """Each lane keeps its promise; equal bits do, but V_DOT2 is compared with exact arithmetic instead."""
+    value = of_lanes(value, len(lanes))
+    suspects = range(len(lanes)) if "_dot2" in inst.name else np.flatnonzero(value != seen).tolist()
+    for i in suspects:
+        if not _keeps_promise(inst, operand, wanted, i, value[i], seen[i]):
+            where = f"wave {lanes.wave[i]} lane {lanes.lane[i]}"
+            given = {name: f"{of_lanes(bits, len(lanes))[i]:#x}" for name, bits in wanted.given.items()}
+            raise MismatchError(inst, where, f"{value[i]:#x}", f"{seen[i]:#x}", given)
+
+
+def of_lanes(number: Ints, count: int) -> Ints:
+    """An array [lane], also where all lanes have one number."""
+    return number if isinstance(number, np.ndarray) else np.full(count, number, object)
+
+
+def _expect_mask(operand: Operand, bit: Ints, expected: Image, lanes: Lanes) -> None:
+    """A mask has a bit of every lane that writes; 0 for the others."""
+    if operand.index == NULL:
+        return
+    mask = np.zeros(expected.v.shape[1:], np.uint64)
+    mask[lanes.wave, lanes.lane] = of_lanes(bit, len(lanes)).astype(np.uint64)
+    for j in range(expected.lanes // 32):
+        words = mask[:, 32 * j : 32 * j + 32] << np.arange(32, dtype=np.uint64)
+        expected.s[operand.index + j] = words.sum(1).astype(np.uint32)
 
 
 def _sub_dword(
-    inst: Inst, operand: Operand, value: int, before: Image, observed: Image, wave: int, lane: int
-) -> tuple[Operand, int, int]:
-    """What to compare of a result of SDWA: a float by itself, after the rest of the register, else all of it."""
+    inst: Inst, operand: Operand, value: Ints, before: Image, observed: Image, lanes: Lanes
+) -> list[tuple[Operand, Ints, Ints]]:
+    """What to compare of a result of SDWA: the register without a float's field, and that by itself."""
     whole = _whole(operand)
-    expected = sub_dword_result(
-        inst, value & (1 << bits_of(operand.fmt)) - 1, read(whole, before, wave, lane)
-    )
-    seen = read(whole, observed, wave, lane)
+    value = of_lanes(value, len(lanes)) & (1 << bits_of(operand.fmt)) - 1
+    expected = sub_dword_result(inst, value, read(whole, before, lanes.wave, lanes.lane))
+    seen = read(whole, observed, lanes.wave, lanes.lane)
     if operand.fmt not in FORMATS:
-        return whole, expected, seen
+        return [(whole, expected, seen)]
     at = 16 if inst.mods["dst_sel"] == 5 else 0
     field = (1 << bits_of(operand.fmt)) - 1 << at
-    if inst.mods["dst_unused"] != 1 and (expected ^ seen) & ~field & 0xFFFFFFFF:
-        return whole, expected, seen
-    return replace(operand, bits=bits_of(operand.fmt)), (expected & field) >> at, (seen & field) >> at
+    part = (replace(operand, bits=bits_of(operand.fmt)), (expected & field) >> at, (seen & field) >> at)
+    if inst.mods["dst_unused"] == 1:  # the sign of a float, which a NaN leaves open
+        return [part]
+    return [(whole, expected & ~field, seen & ~field), part]
 
 
 def bits_of(fmt: str) -> int:
@@ -228,21 +284,21 @@ def bits_of(fmt: str) -> int:
     return int(fmt[1:]) if fmt[1:].isdigit() else 32
 
 
-def _keeps_promise(inst: Inst, operand: Operand, wanted: LaneResult, value: int, seen: int) -> bool:
+def _keeps_promise(inst: Inst, operand: Operand, wanted: Wanted, i: int, value: int, seen: int) -> bool:
     if "_dot2" in inst.name:
-        return near_dot(inst, wanted.sources, seen)
+        sources = [s[i] if isinstance(s, np.ndarray) else s for s in wanted.sources]
+        return near_dot(inst, sources, seen)
     return agrees(inst, operand.fmt, wanted.result.accuracy, value, seen)
 
 
-def _accept(operand: Operand, expected: Image, observed: Image, wave: int, lane: int) -> None:
+def _accept(operand: Operand, expected: Image, observed: Image, lanes: Lanes) -> None:
     """Take over what was compared, so that the rest of the registers can be compared at once."""
+    keep = np.uint32(0)
     if width_of(operand) == 16:
         keep = np.uint32(0x0000FFFF if operand.hi else 0xFFFF0000)
-        old, new = expected.v[operand.index, wave, lane], observed.v[operand.index, wave, lane]
-        expected.v[operand.index, wave, lane] = (old & keep) | (new & ~keep)
-        return
     for j in range(max(1, width_of(operand) // 32)):
-        expected.v[operand.index + j, wave, lane] = observed.v[operand.index + j, wave, lane]
+        at = (operand.index + j, lanes.wave, lanes.lane)
+        expected.v[at] = (expected.v[at] & keep) | (observed.v[at] & ~keep)
 
 
 def check_unchanged(inst: Inst, expected: Image, observed: Image) -> None:
@@ -270,35 +326,36 @@ def check_scalar(inst: Inst, before: Image, outcome: Outcome, pc: int | None = N
     Raises:
         MismatchError: names the wave, its sources, and both results.
     """
-    expected = before.copy()
-    for wave in range(before.waves):
-        target = inst.dst[0] if inst.dst else None
-        operands = inst.src
-        if inst.name == "s_cvt_hi_f32_f16":  # AMD's table says 16 bits, the text reads the upper half
-            operands = tuple(replace(s, bits=32, fmt="B32") for s in inst.src)
-        sources = [read(s, before, wave, 0) for s in operands]
-        immediate = 0
-        if inst.name in ("s_fmaak_f32", "s_fmamk_f32"):
-            immediate = sources.pop(2 if inst.name == "s_fmaak_f32" else 1)
-        s0, s1 = [*sources, 0, 0][:2]
-        old = read(target, before, wave, 0) if target is not None else 0
-        result = evaluate(
-            inst.name, s0=s0, s1=s1, d0=old, scc=int(before.s[SCC, wave]), exec_=before.mask(wave),
-            simm16=inst.mods.get("simm16", 0), simm32=immediate, pc=inst.pc if pc is None else pc,
-        )  # fmt: skip
-        expected.s[SCC, wave] = result.scc
-        if "saveexec" in inst.name or "wrexec" in inst.name:
-            expected.s[EXEC_LO, wave] = result.exec_ & 0xFFFFFFFF
-            if inst.name.endswith("_b64"):
-                expected.s[EXEC_HI, wave] = result.exec_ >> 32
-        if target is None:
-            continue
-        value = result.d0 & (1 << target.bits) - 1
-        seen = read(replace(target, bits=max(32, target.bits)), outcome.image, wave, 0)
-        given = {f"s{i}": f"{s:#x}" for i, s in enumerate(sources)} | {"old": f"{old:#x}"}
-        if not agrees(inst, target.fmt, result.accuracy, value, seen):
-            raise MismatchError(inst, f"wave {wave}", f"{value:#x}", f"{seen:#x}", given)
+    expected, waves = before.copy(), np.arange(before.waves)
+    target = inst.dst[0] if inst.dst else None
+    operands = inst.src
+    if inst.name == "s_cvt_hi_f32_f16":  # AMD's table says 16 bits, the text reads the upper half
+        operands = tuple(replace(s, bits=32, fmt="B32") for s in inst.src)
+    sources = [read(s, before, waves, waves * 0) for s in operands]
+    immediate = 0
+    if inst.name in ("s_fmaak_f32", "s_fmamk_f32"):
+        immediate = sources.pop(2 if inst.name == "s_fmaak_f32" else 1)
+    s0, s1 = [*sources, 0, 0][:2]
+    old = read(target, before, waves, waves * 0) if target is not None else 0
+    result = evaluate(
+        inst.name, s0=s0, s1=s1, d0=old, scc=exact(before.s[SCC]), exec_=before.mask(waves),
+        simm16=inst.mods.get("simm16", 0), simm32=immediate, pc=inst.pc if pc is None else pc,
+    )  # fmt: skip
+    expected.s[SCC] = result.scc
+    if "saveexec" in inst.name or "wrexec" in inst.name:
+        expected.s[EXEC_LO] = result.exec_ & 0xFFFFFFFF
+        if inst.name.endswith("_b64"):
+            expected.s[EXEC_HI] = result.exec_ >> 32
+    if target is not None:
+        value = of_lanes(result.d0 & (1 << target.bits) - 1, before.waves)
+        seen = read(replace(target, bits=max(32, target.bits)), outcome.image, waves, waves * 0)
+        seen = of_lanes(seen, before.waves)
+        for wave in np.flatnonzero(value != seen).tolist():
+            if not agrees(inst, target.fmt, result.accuracy, value[wave], seen[wave]):
+                given = {f"s{i}": s for i, s in enumerate(sources)} | {"old": old}
+                shown = {name: f"{of_lanes(bits, before.waves)[wave]:#x}" for name, bits in given.items()}
+                raise MismatchError(inst, f"wave {wave}", f"{value[wave]:#x}", f"{seen[wave]:#x}", shown)
         if target.index != NULL:
             for j in range(max(1, target.bits // 32)):
-                expected.s[target.index + j, wave] = outcome.image.s[target.index + j, wave]
+                expected.s[target.index + j] = outcome.image.s[target.index + j]
     check_unchanged(inst, expected, outcome.image)

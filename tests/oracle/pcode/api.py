@@ -1,11 +1,15 @@
-"""Evaluation of one instruction for one lane, or for a wave where lanes exchange data."""
+"""Evaluation of one instruction: for a lane, for many lanes at once, or for a wave where lanes exchange data."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from oracle.language import current, remembered
 
@@ -13,6 +17,7 @@ from . import accuracy
 from . import softfloat as sf
 from .corrections import CORRECTIONS, NO_EFFECT
 from .errors import PcodeFault, PcodeSyntax, PcodeUnsupported
+from .lanes import Ints, PartedError, joined, taken
 from .parser import parse
 from .program import Runner, translate
 from .state import OUTPUTS, Binding, Frame, Mode
@@ -31,7 +36,7 @@ _UNSUPPORTED = re.compile(
 
 @dataclass(frozen=True)
 class Result:
-    """What the instruction leaves behind.
+    """What the instruction leaves behind, as ints; of many lanes, what is their own as object arrays [lane].
 
     Attributes:
         d0: the destination, raw bits; bits that the text does not write are those of the old `d0`.
@@ -47,15 +52,15 @@ class Result:
         accuracy: how near to `d0` the hardware promises to be.
     """
 
-    d0: int
-    written: int
-    bit: int | None
-    d1: int | None
-    s0: int
-    vcc: int
-    exec_: int
-    scc: int
-    pc: int
+    d0: Ints
+    written: Ints
+    bit: Ints | None
+    d1: Ints | None
+    s0: Ints
+    vcc: Ints
+    exec_: Ints
+    scc: Ints
+    pc: Ints
     writes: Mapping[int, int]
     vgpr_writes: Mapping[tuple[int, int], int]
     accuracy: accuracy.Accuracy
@@ -124,11 +129,14 @@ class _Operation:
     inputs: tuple[tuple[str, str, int], ...]
     adds_offset: bool
 
-    def names(self, given: Mapping[str, int], mode: Mode) -> dict[str, Binding]:
+    def names(self, given: Mapping[str, Ints], mode: Mode) -> dict[str, Binding]:
         """Values of all names in the text that `given` knows, and of the constants."""
         names = dict(self.constants[mode.ieee])
         for name, kind, width in self.inputs:
-            names[name] = Value(kind, width, given.get(name, 0) & (1 << width) - 1)
+            number = given.get(name, 0)
+            if isinstance(number, np.ndarray) and number.dtype == bool:
+                number = number.astype(int).astype(object)
+            names[name] = Value(kind, width, number & (1 << width) - 1)
         return names
 
 
@@ -224,14 +232,14 @@ _INPUTS: dict[str, tuple[str, int]] = {
 def evaluate(
     op_name: str,
     *,
-    s0: int = 0,
-    s1: int = 0,
-    s2: int = 0,
-    d0: int = 0,
-    vcc: int = 0,
-    exec_: int = FULL_EXEC,
-    scc: int = 0,
-    lane: int = 0,
+    s0: Ints = 0,
+    s1: Ints = 0,
+    s2: Ints = 0,
+    d0: Ints = 0,
+    vcc: Ints = 0,
+    exec_: Ints = FULL_EXEC,
+    scc: Ints = 0,
+    lane: Ints = 0,
     simm16: int = 0,
     simm32: int = 0,
     pc: int = 0,
@@ -253,7 +261,9 @@ def evaluate(
     hwregs: Sequence[int] | None = None,
     mode: Mode = MODE,
 ) -> Result:
-    """Run one instruction for one lane.
+    """Run one instruction for one lane; or for many, whose numbers are object arrays of ints.
+
+    Many lanes have no memory and no VGPRs: there the order of lanes and their exchange matter.
 
     Args:
         op_name: any spelling: `v_add_f32`, `V_ADD_F32_E64`, `v_dual_add_f32`.
@@ -279,21 +289,55 @@ def evaluate(
     half = exec_ & 0xFFFFFFFF
     given = {
         **{"S0": s0, "S1": s1, "S2": s2, "D0": d0, "VCC": vcc, "EXEC": exec_, "EXEC_LO": half},
-        **{"VCCZ": vcc & 0xFFFFFFFF == 0, "EXECZ": half == 0, "SCC": bool(scc), "PC": pc, "M0": m0},
+        **{"VCCZ": (vcc & 0xFFFFFFFF) == 0, "EXECZ": half == 0, "SCC": scc != 0, "PC": pc, "M0": m0},
         **{"laneId": lane, "laneID": lane, "SIMM16": simm16, "SIMM32": simm32},
         **{"ADDR": addr if operation.adds_offset else addr + offset, "ADDR_BASE": addr, "OFFSET": offset},
         **{"OFFSET0": offset0, "OFFSET1": offset1, "DATA": data, "DATA2": data2, "DATA0": data0},
         **{"VDATA": d0 if "LOAD" in operation.name else data, "SDATA": d0, "RETURN_DATA": d0},
         **{"SRC0": src0, "DST": vdst, "VDST": vdst, "OPSEL": opsel, "OPSEL_HI": opsel_hi, "NEG": neg},
     }
+    memories = ({} if mem is None else mem, {} if vgpr is None else vgpr)
+    return _run(operation, given, mode, tuple(hwregs or ()), memories)
+
+
+Memories: TypeAlias = tuple[Mapping[int, int], Mapping[int, Sequence[int]]]
+
+
+def _run(
+    operation: _Operation,
+    given: Mapping[str, Ints],
+    mode: Mode,
+    hwregs: tuple[int, ...],
+    memories: Memories,
+) -> Result:
+    """Run the text; lanes that cannot go through it together go one kind after the other."""
     names = operation.names(given, mode)
     if "S" in operation.words:
-        names["S"] = [Value("B", 32, s0), Value("B", 32, s1), Value("B", 32, s2)]
+        names["S"] = [Value("B", 32, given[f"S{i}"]) for i in range(3)]
     if "HW_REGISTERS" in operation.words:
-        names["HW_REGISTERS"] = [Value("B", 32, r) for r in hwregs or ()]
-    frame = Frame(operation.name, names, mode, lane, {} if mem is None else mem, {} if vgpr is None else vgpr)
-    operation.run(frame)
+        names["HW_REGISTERS"] = [Value("B", 32, r) for r in hwregs]
+    frame = Frame(operation.name, names, mode, given["laneId"], *memories)
+    try:
+        operation.run(frame)
+    except PartedError as parted:
+        first = parted.key == parted.key[0]
+        one, others = (
+            _run(operation, {n: taken(x, lanes) for n, x in given.items()}, mode, hwregs, memories)
+            for lanes in (first, ~first)
+        )
+        return _joined(first, one, others)
     return _result(frame, given)
+
+
+_OF_LANES = ("d0", "written", "bit", "d1", "s0", "vcc", "exec_", "scc", "pc")
+
+
+def _joined(lanes: NDArray[np.bool_], one: Result, other: Result) -> Result:
+    """The results of these lanes and of the others."""
+    assert not any((r.writes, r.vgpr_writes) != ({}, {}) for r in (one, other)), (
+        "memory is for one lane alone"
+    )
+    return replace(one, **{n: joined(lanes, getattr(one, n), getattr(other, n)) for n in _OF_LANES})
 
 
 def evaluate_wave(
@@ -341,8 +385,8 @@ def evaluate_wave(
     )
 
 
-def _result(frame: Frame, given: Mapping[str, int]) -> Result:
-    def register(name: str) -> int:
+def _result(frame: Frame, given: Mapping[str, Ints]) -> Result:
+    def register(name: str) -> Ints:
         value = frame.names.get(name)
         return value.bits if isinstance(value, Value) else given[name] & (1 << OUTPUTS[name]) - 1
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from . import softfloat as sf
 from . import transcendental
 from .errors import PcodeFault
+from .lanes import Ints, each, same
 from .state import Frame
 from .values import Type, Value, boolean, float_format, parse_type, wrap
 
@@ -35,23 +36,31 @@ def arithmetic(frame: Frame, op: str, a: Value, b: Value) -> Value:
     if op == "-":
         y ^= fmt.sign
     function = {"+": sf.add, "-": sf.add, "*": sf.mul, "/": sf.div}[op]
-    return _result(frame, a, function(fmt, x, y, frame.rounding))
+    rounding = frame.rounding
+    return _result(frame, a, each(lambda x, y: function(fmt, x, y, rounding), x, y))
 
 
-def _flushed(frame: Frame, value: Value) -> int:
+def _flushed(frame: Frame, value: Value) -> Ints:
     keep = frame.mode.keeps_denormals(value.width)
-    return value.payload if keep else sf.flush(float_format(value), value.payload)
+    return value.payload if keep else _flush(value)
 
 
-def _result(frame: Frame, like: Value, bits: int) -> Value:
+def _result(frame: Frame, like: Value, bits: Ints) -> Value:
     keep = frame.mode.keeps_denormals(like.width)
-    return Value(like.kind, like.width, bits if keep else sf.flush(float_format(like), bits))
+    result = Value(like.kind, like.width, bits)
+    return result if keep else result._replace(payload=_flush(result))
 
 
-def _fma(frame: Frame, args: list[Value], scale: int = 0) -> Value:
+def _flush(value: Value) -> Ints:
+    fmt = float_format(value)
+    return each(lambda bits: sf.flush(fmt, bits), value.payload)
+
+
+def _fma(frame: Frame, args: list[Value], scale: Ints = 0) -> Value:
     a, b, c = args[:3]
     x, y, z = (_flushed(frame, v) for v in (a, b, c))
-    return _result(frame, a, sf.fma(float_format(a), x, y, z, frame.rounding, scale))
+    fmt, rounding = float_format(a), frame.rounding
+    return _result(frame, a, each(lambda x, y, z, n: sf.fma(fmt, x, y, z, rounding, n), x, y, z, scale))
 
 
 def _fma_ldexp(frame: Frame, args: list[Value]) -> Value:
@@ -62,15 +71,17 @@ def _fma_ldexp(frame: Frame, args: list[Value]) -> Value:
 def _ldexp(frame: Frame, args: list[Value]) -> Value:
     value, power = args
     fmt = float_format(value)
-    bits = _flushed(frame, value)
-    if sf.is_nan(fmt, bits):
-        return Value(value.kind, value.width, sf.quieted(fmt, bits))
-    if sf.is_inf(fmt, bits):
-        return value
-    sign, significand, exponent = sf.unpack(fmt, bits)
-    reach = 2 * fmt.top  # beyond this the result is zero or infinite anyway
-    scale = max(-reach, min(reach, power.payload))
-    return _result(frame, value, sf.pack(fmt, sign, significand, exponent + scale))
+
+    def scaled(bits: int, scale: int) -> int:
+        if sf.is_nan(fmt, bits):
+            return sf.quieted(fmt, bits)
+        if sf.is_inf(fmt, bits):
+            return bits
+        sign, significand, exponent = sf.unpack(fmt, bits)
+        reach = 2 * fmt.top  # beyond this the result is zero or infinite anyway
+        return sf.pack(fmt, sign, significand, exponent + max(-reach, min(reach, scale)))
+
+    return _result(frame, value, each(scaled, _flushed(frame, value), power.payload))
 
 
 def _conversion(source_name: str, target_name: str) -> Builtin:
@@ -90,57 +101,68 @@ def _conversion(source_name: str, target_name: str) -> Builtin:
 
 
 def _float_to_float(frame: Frame, value: Value, source: Type, target: Type) -> Value:
-    bits = sf.convert(float_format(source), float_format(target), _flushed(frame, value), frame.rounding)
+    formats, rounding = (float_format(source), float_format(target)), frame.rounding
+    bits = each(lambda bits: sf.convert(*formats, bits, rounding), _flushed(frame, value))
     return _result(frame, Value(target.kind, target.width, 0), bits)
 
 
 def _int_to_float(frame: Frame, value: Value, source: Type, target: Type) -> Value:
     number = wrap(source.kind, source.width, value.payload).payload
-    return Value("F", target.width, sf.from_int(float_format(target), number, frame.rounding))
+    fmt, rounding = float_format(target), frame.rounding
+    return Value("F", target.width, each(lambda n: sf.from_int(fmt, n, rounding), number))
 
 
 def _float_to_int(frame: Frame, value: Value, target: Type, mode: str) -> Value:
     """NaN gives 0, what is out of range saturates."""
-    fmt, bits = float_format(value), _flushed(frame, value)
-    if sf.is_nan(fmt, bits):
-        return Value(target.kind, target.width, 0)
-    if sf.is_inf(fmt, bits):
-        return _saturate(target, -(1 << 100) if sf.sign_of(fmt, bits) else 1 << 100)
-    return _saturate(target, sf.to_integral(fmt, bits, mode))
+    fmt = float_format(value)
+
+    def whole(bits: int) -> int:
+        if sf.is_nan(fmt, bits):
+            return 0
+        if sf.is_inf(fmt, bits):
+            return -(1 << 100) if sf.sign_of(fmt, bits) else 1 << 100
+        return sf.to_integral(fmt, bits, mode)
+
+    return _saturate(target, each(whole, _flushed(frame, value)))
 
 
-def _saturate(target: Type, number: int) -> Value:
+def _saturate(target: Type, number: Ints) -> Value:
     signed = target.kind == "I"
     low = -(1 << (target.width - 1)) if signed else 0
     high = (1 << (target.width - signed)) - 1
-    return Value(target.kind, target.width, max(low, min(high, number)))
+    return Value(target.kind, target.width, each(lambda n: max(low, min(high, n)), number))
 
 
 def _to_norm(value: Value, target: str) -> Value:
     """Scale [-1, 1] or [0, 1] to 16 bits, round to nearest even, saturate."""
     scale, fmt = _NORM_SCALE[target], float_format(value)
     kind = Type("I" if target == "snorm" else "U", 16)
-    if sf.is_nan(fmt, value.payload):
-        return Value(kind.kind, 16, 0)
-    if sf.is_inf(fmt, value.payload):
-        number = -scale if sf.sign_of(fmt, value.payload) else scale
-    else:
+
+    def scaled(bits: int) -> int:
+        if sf.is_nan(fmt, bits):
+            return 0
+        if sf.is_inf(fmt, bits):
+            return -scale if sf.sign_of(fmt, bits) else scale
         # The product is exact in f64: 24 bits times 16 bits.
-        wide = sf.mul(sf.F64, sf.convert(fmt, sf.F64, value.payload), sf.from_int(sf.F64, scale))
-        number = max(-scale, min(scale, sf.to_integral(sf.F64, wide, "even")))
-    return _saturate(kind, number)
+        wide = sf.mul(sf.F64, sf.convert(fmt, sf.F64, bits), sf.from_int(sf.F64, scale))
+        return max(-scale, min(scale, sf.to_integral(sf.F64, wide, "even")))
+
+    return _saturate(kind, each(scaled, value.payload))
 
 
 def _integral(mode: str) -> Builtin:
     def function(frame: Frame, args: list[Value]) -> Value:
         (value,) = args
-        fmt, bits = float_format(value), value.payload
-        if sf.is_nan(fmt, bits):
-            return Value(value.kind, value.width, sf.quieted(fmt, bits))
-        if sf.is_inf(fmt, bits):
-            return value
-        whole = sf.from_int(fmt, sf.to_integral(fmt, bits, mode))
-        return Value(value.kind, value.width, whole or bits & fmt.sign)
+        fmt = float_format(value)
+
+        def whole(bits: int) -> int:
+            if sf.is_nan(fmt, bits):
+                return sf.quieted(fmt, bits)
+            if sf.is_inf(fmt, bits):
+                return bits
+            return sf.from_int(fmt, sf.to_integral(fmt, bits, mode)) or bits & fmt.sign
+
+        return value._replace(payload=each(whole, value.payload))
 
     return function
 
@@ -154,14 +176,23 @@ def _mantissa(frame: Frame, args: list[Value]) -> Value:
     """Significand in [0.5, 1) with its sign; a denormal is normalised first."""
     (value,) = args
     fmt = float_format(value)
-    sign, significand, _ = sf.unpack(fmt, value.payload)
-    return Value(value.kind, value.width, sf.pack(fmt, sign, significand, -significand.bit_length()))
+
+    def normalised(bits: int) -> int:
+        sign, significand, _ = sf.unpack(fmt, bits)
+        return sf.pack(fmt, sign, significand, -significand.bit_length())
+
+    return value._replace(payload=each(normalised, value.payload))
 
 
 def _frexp_exponent(frame: Frame, args: list[Value]) -> Value:
     """The exponent that belongs to `mantissa`; 0 for zero. Not AMD's, used by the corrections."""
-    _, significand, exponent = sf.unpack(float_format(args[0]), args[0].payload)
-    return Value("I", 32, exponent + significand.bit_length() if significand else 0)
+    fmt = float_format(args[0])
+
+    def exponent_of(bits: int) -> int:
+        _, significand, exponent = sf.unpack(fmt, bits)
+        return exponent + significand.bit_length() if significand else 0
+
+    return Value("I", 32, each(exponent_of, args[0].payload))
 
 
 def _round_even(frame: Frame, args: list[Value]) -> Value:
@@ -170,46 +201,54 @@ def _round_even(frame: Frame, args: list[Value]) -> Value:
 
 
 def _signext_from_bit(frame: Frame, args: list[Value]) -> Value:
-    value, count = args[0], args[1].payload
+    value, count = args[0], same(args[1].payload)
     number = wrap("I", count, value.payload).payload if count else 0
     return Value("I", value.width, number)
 
 
 def _is_even(frame: Frame, args: list[Value]) -> Value:
     fmt = float_format(args[0])
-    if sf.is_nan(fmt, args[0].payload) or sf.is_inf(fmt, args[0].payload):
-        return boolean(False)
-    return boolean(sf.to_integral(fmt, args[0].payload, "floor") % 2 == 0)
+
+    def even(bits: int) -> bool:
+        finite = not (sf.is_nan(fmt, bits) or sf.is_inf(fmt, bits))
+        return finite and sf.to_integral(fmt, bits, "floor") % 2 == 0
+
+    return boolean(each(even, args[0].payload))
 
 
 def _first_one(frame: Frame, args: list[Value]) -> Value:
     bits = args[0].bits
-    return Value("I", 32, (bits & -bits).bit_length() - 1)
+    return Value("I", 32, each(lambda n: (n & -n).bit_length() - 1, bits))
 
 
 def _reverse_bits(frame: Frame, args: list[Value]) -> Value:
     """The five bits of a lane number in reverse, as DS_SWIZZLE's FFT mode uses them."""
-    return Value("U", 32, int(f"{args[0].payload & 31:05b}"[::-1], 2))
+    return Value("U", 32, each(lambda n: int(f"{n:05b}"[::-1], 2), args[0].payload & 31))
 
 
 def _unary(function: Callable[[sf.Format, int], int]) -> Builtin:
     def call(frame: Frame, args: list[Value]) -> Value:
         (value,) = args
-        return Value(value.kind, value.width, function(float_format(value), value.payload))
+        fmt = float_format(value)
+        return value._replace(payload=each(lambda bits: function(fmt, bits), value.payload))
 
     return call
 
 
 def _test(function: Callable[[sf.Format, int], bool]) -> Builtin:
-    return lambda frame, args: boolean(function(float_format(args[0]), args[0].payload))
+    def call(frame: Frame, args: list[Value]) -> Value:
+        fmt = float_format(args[0])
+        return boolean(each(lambda bits: function(fmt, bits), args[0].payload))
+
+    return call
 
 
 def _pow(frame: Frame, args: list[Value]) -> Value:
     base, power = args
     fmt = float_format(base)
-    if base.payload != sf.from_int(fmt, 2):
+    if same(base.payload) != sf.from_int(fmt, 2):
         raise PcodeFault(f"{frame.op}: pow of a base other than 2")
-    return Value("F", base.width, transcendental.exp2(fmt, power.payload))
+    return Value("F", base.width, each(lambda bits: transcendental.exp2(fmt, bits), power.payload))
 
 
 def _abs(frame: Frame, args: list[Value]) -> Value:
@@ -225,7 +264,7 @@ def _nothing(frame: Frame, args: list[Value]) -> Value:
 
 _FIXED: dict[str, Builtin] = {
     "abs": _abs,
-    "countbits": lambda frame, args: Value("U", 32, args[0].bits.bit_count()),
+    "countbits": lambda frame, args: Value("U", 32, each(int.bit_count, args[0].bits)),
     "cos_turns": _unary(transcendental.cos_turns),
     "cvtToQuietNAN": _unary(lambda fmt, bits: bits | fmt.quiet),
     "exponent": lambda frame, args: Value(
@@ -251,7 +290,7 @@ _FIXED: dict[str, Builtin] = {
     "s_ff1_i32_b32": _first_one,
     "s_ff1_i32_b64": _first_one,
     "s_nop": _nothing,
-    "sign": lambda frame, args: boolean(sf.sign_of(float_format(args[0]), args[0].payload)),
+    "sign": _test(lambda fmt, bits: sf.sign_of(fmt, bits) == 1),
     "signext": lambda frame, args: Value("I", 64, wrap("I", args[0].width, args[0].payload).payload),
     "signext_from_bit": _signext_from_bit,
     "sin_turns": _unary(transcendental.sin_turns),

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from . import builtins
 from . import softfloat as sf
 from .errors import PcodeFault, PcodeSyntax
+from .lanes import Ints, PartedError, apart, decided, each, joined, same
 from .state import Binding, Frame
 from .syntax import (
     Binary,
@@ -75,14 +76,14 @@ class Expressions:
                 return lambda frame: bit_slice(b(frame), h(frame).payload, w(frame).payload)
             case PartSelect(base, low, width):
                 b, h, w = self.value(base), self.value(low), self.value(width)
-                return lambda frame: unsigned(w(frame).payload, b(frame).payload >> h(frame).payload)
+                return lambda frame: unsigned(same(w(frame).payload), b(frame).payload >> h(frame).payload)
             case Unary(op, operand):
                 return _unary(op, self.value(operand))
             case Binary():
                 return self._binary(node)
             case Choice(test, yes, no):
                 t, y, n = self.value(test), self.value(yes), self.value(no)
-                return lambda frame: y(frame) if truth(t(frame)) else n(frame)
+                return lambda frame: _choose(frame, t, y, n)
             case Cast(kind, width, operand):
                 inner, is_hex = self.value(operand), isinstance(operand, Number) and operand.literal.is_hex
                 return lambda frame: cast(inner(frame), kind, width, is_hex)
@@ -103,7 +104,7 @@ class Expressions:
         if isinstance(base, Index) and base.base == Name("MEM"):
             address = self.value(base.at)
             return lambda frame: view(
-                Value("B", width, frame.load(address(frame).payload, width)), kind, width
+                Value("B", width, frame.load(same(address(frame).payload), width)), kind, width
             )
         inner = self.value(base)
         return lambda frame: view(inner(frame), kind, width)
@@ -112,7 +113,7 @@ class Expressions:
         at = self.value(node.at)
         if isinstance(node.base, Index) and node.base.base == Name("VGPR"):
             lane = self.value(node.base.at)
-            return lambda frame: frame.read_vgpr(lane(frame).payload, at(frame).payload)
+            return lambda frame: frame.read_vgpr(same(lane(frame).payload), same(at(frame).payload))
         if isinstance(node.base, Name):
             name = node.base.text
             return lambda frame: _element(frame, name, frame.lookup(name), at(frame).payload)
@@ -122,9 +123,9 @@ class Expressions:
     def _binary(self, node: Binary) -> Evaluator:
         a, b, op = self.value(node.left), self.value(node.right), node.op
         if op == "&&":
-            return lambda frame: boolean(truth(a(frame)) and truth(b(frame)))
+            return lambda frame: _choose(frame, a, lambda rest: boolean(truth(b(rest))), _no)
         if op == "||":
-            return lambda frame: boolean(truth(a(frame)) or truth(b(frame)))
+            return lambda frame: _choose(frame, a, _yes, lambda rest: boolean(truth(b(rest))))
         integer = _INTEGER[op]
         return lambda frame: _apply(frame, op, integer, a(frame), b(frame))
 
@@ -145,6 +146,26 @@ class Expressions:
         return call_lambda
 
 
+def _choose(frame: Frame, test: Evaluator, yes: Evaluator, no: Evaluator) -> Value:
+    """What each lane's test picks; nothing is evaluated for a lane that does not want it."""
+    chosen = decided(truth(test(frame)))
+    if isinstance(chosen, bool):
+        return yes(frame) if chosen else no(frame)
+    with apart(chosen):
+        one, other = yes(frame.of_lanes(chosen)), no(frame.of_lanes(~chosen))
+    if one[:2] != other[:2]:
+        raise PartedError(chosen)
+    return one._replace(payload=joined(chosen, one.payload, other.payload))
+
+
+def _yes(frame: Frame) -> Value:
+    return boolean(True)
+
+
+def _no(frame: Frame) -> Value:
+    return boolean(False)
+
+
 def _number(kind: str, width: int, number: int | float) -> Evaluator:
     if kind == "F":
         fmt = float_format(Value("F", width, 0))
@@ -160,9 +181,10 @@ def _scalar(frame: Frame, name: str, binding: Binding) -> Value:
     return binding
 
 
-def _element(frame: Frame, name: str, binding: Binding, at: int) -> Value:
+def _element(frame: Frame, name: str, binding: Binding, at: Ints) -> Value:
     """An array element, or a bit of a scalar."""
     if isinstance(binding, list):
+        at = same(at)
         if not 0 <= at < len(binding):
             raise PcodeFault(f"{frame.op}: {name}[{at}] of {len(binding)}")
         return binding[at]
@@ -183,11 +205,11 @@ def _unary(op: str, operand: Evaluator) -> Evaluator:
         return unsigned(value.width, ~value.payload)
 
     if op == "!":
-        return lambda frame: boolean(not truth(operand(frame)))
+        return lambda frame: boolean(operand(frame).payload == 0)
     return {"-": negative, "~": complement, "+": operand}[op]
 
 
-_INTEGER: dict[str, Callable[[int, int], int]] = {
+_INTEGER: dict[str, Callable[[Ints, Ints], Ints]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -209,14 +231,24 @@ _INTEGER: dict[str, Callable[[int, int], int]] = {
     ">=": lambda a, b: a >= b,
     "**": lambda a, b: a**b,
 }
-_COMPARISONS = {"==", "!=", "<>", "<", "<=", ">", ">="}
+_COMPARISONS: dict[str, Callable[[bool, bool, bool], bool]] = {
+    "==": lambda below, above, equal: equal,
+    "!=": lambda below, above, equal: not equal,
+    "<>": lambda below, above, equal: below or above,
+    "<": lambda below, above, equal: below,
+    "<=": lambda below, above, equal: below or equal,
+    ">": lambda below, above, equal: above,
+    ">=": lambda below, above, equal: above or equal,
+}
+"""Of floats, from what is known of them: a below b, above it, equal."""
 _SHIFTS = {"<<", ">>"}
 
 
-def _apply(frame: Frame, op: str, integer: Callable[[int, int], int], a: Value, b: Value) -> Value:
+def _apply(frame: Frame, op: str, integer: Callable[[Ints, Ints], Ints], a: Value, b: Value) -> Value:
     if a.kind == "DENORM" or b.kind == "DENORM":
         value = b if a.kind == "DENORM" else a
-        return boolean((op == "==") == sf.is_denormal(float_format(value), value.payload))
+        fmt, wanted = float_format(value), op == "=="
+        return boolean(each(lambda bits: wanted == sf.is_denormal(fmt, bits), value.payload))
     if a.is_float and b.is_float:
         return _compare(frame, op, a, b) if op in _COMPARISONS else builtins.arithmetic(frame, op, a, b)
     if a.is_float or b.is_float:
@@ -232,18 +264,11 @@ def _apply(frame: Frame, op: str, integer: Callable[[int, int], int], a: Value, 
 def _compare(frame: Frame, op: str, a: Value, b: Value) -> Value:
     if (a.kind, a.width) != (b.kind, b.width):
         a, b = recast_float(a, "F", 64), recast_float(b, "F", 64)
-    fmt, x, y = float_format(a), a.payload, b.payload
-    if not frame.mode.keeps_denormals(a.width):
-        x, y = sf.flush(fmt, x), sf.flush(fmt, y)
-    below, above, same = sf.less(fmt, x, y), sf.less(fmt, y, x), sf.equal(fmt, x, y)
-    return boolean(
-        {
-            "==": same,
-            "!=": not same,
-            "<>": below or above,
-            "<": below,
-            "<=": below or same,
-            ">": above,
-            ">=": above or same,
-        }[op]
-    )
+    fmt, keep, holds = float_format(a), frame.mode.keeps_denormals(a.width), _COMPARISONS[op]
+
+    def compare(x: int, y: int) -> bool:
+        if not keep:
+            x, y = sf.flush(fmt, x), sf.flush(fmt, y)
+        return holds(sf.less(fmt, x, y), sf.less(fmt, y, x), sf.equal(fmt, x, y))
+
+    return boolean(each(compare, a.payload, b.payload))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from .errors import PcodeFault, PcodeSyntax
 from .interp import Evaluator, Expressions, Invoker
+from .lanes import Ints, PartedError, Test, apart, decided, same
 from .softfloat import Rounding
 from .state import OUTPUTS, Frame
 from .syntax import (
@@ -35,6 +36,7 @@ _BREAK = "break"
 Signal: TypeAlias = Value | str | None
 Runner: TypeAlias = Callable[[Frame], Signal]
 Setter: TypeAlias = Callable[[Frame, Value], None]
+Branch: TypeAlias = tuple[Callable[[Frame], Test], Runner]
 
 # Names that a text declares although they are its inputs.
 _INPUTS = {"S", "OFFSET", "OFFSET0", "OFFSET1", "DATA0", "VDST", "CVT_OFF_TABLE"}
@@ -43,8 +45,8 @@ _INPUTS = {"S", "OFFSET", "OFFSET0", "OFFSET1", "DATA0", "VDST", "CVT_OFF_TABLE"
 class Place(NamedTuple):
     """Where bits go: a writer of (offset, width, bits), the part of it, and the type of the last view."""
 
-    write: Callable[[int, int, int], None]
-    offset: int = 0
+    write: Callable[[Ints, int, Ints], None]
+    offset: Ints = 0
     width: int | None = None
     type: Type | None = None
 
@@ -90,25 +92,19 @@ class _Statements:
                 return lambda frame: _ignore(inner(frame))
 
     def _if(self, node: If) -> Runner:
-        branches = [
+        branches: list[Branch] = [
             ((lambda frame: True) if test is None else _condition(self._value(test)), self.block(body))
             for test, body in node.branches
         ]
 
-        def run(frame: Frame) -> Signal:
-            for holds, body in branches:
-                if holds(frame):
-                    return body(frame)
-            return None
-
-        return run
+        return lambda frame: _take_branch(frame, branches)
 
     def _for(self, node: For) -> Runner:
         first, last, body = self._value(node.first), self._value(node.last), self.block(node.body)
 
         def run(frame: Frame) -> Signal:
             start = first(frame)
-            for number in range(start.payload, last(frame).payload + 1):
+            for number in range(same(start.payload), same(last(frame).payload) + 1):
                 frame.names[node.name] = start._replace(payload=number)
                 signal = body(frame)
                 if signal == _BREAK:
@@ -193,10 +189,10 @@ class _Statements:
                 return self._part(base, self._value(at), lambda frame: 1)
             case Slice(base, high, low):
                 h, w = self._value(high), self._value(low)
-                return self._part(base, w, lambda frame: h(frame).payload - w(frame).payload + 1)
+                return self._part(base, w, lambda frame: same(h(frame).payload - w(frame).payload) + 1)
             case PartSelect(base, low, count):
                 c = self._value(count)
-                return self._part(base, self._value(low), lambda frame: c(frame).payload)
+                return self._part(base, self._value(low), lambda frame: same(c(frame).payload))
         raise PcodeSyntax(f"cannot assign to {type(node).__name__}")
 
     def _part(self, base: Expr, low: Evaluator, width: Callable[[Frame], int]) -> Callable[[Frame], Place]:
@@ -207,7 +203,7 @@ class _Statements:
             at = low(frame).payload
             array = frame.names.get(name) if name else None
             if isinstance(array, list):
-                return _element_place(array, at)
+                return _element_place(array, same(at))
             where = inner(frame)
             return Place(where.write, where.offset + at, width(frame))
 
@@ -216,14 +212,31 @@ class _Statements:
     @staticmethod
     def _memory_place(address: Evaluator) -> Callable[[Frame], Place]:
         def locate(frame: Frame) -> Place:
-            base = address(frame).payload
+            base = same(address(frame).payload)
             return Place(lambda at, width, bits: frame.store(base, width, bits))
 
         return locate
 
 
-def _condition(test: Evaluator) -> Callable[[Frame], bool]:
-    return lambda frame: truth(test(frame))
+def _condition(test: Evaluator) -> Callable[[Frame], Test]:
+    return lambda frame: decided(truth(test(frame)))
+
+
+def _take_branch(frame: Frame, branches: Sequence[Branch]) -> Signal:
+    """The first branch whose test holds; lanes that take different ones run apart and meet again behind it."""
+    for number, (holds, body) in enumerate(branches):
+        test = holds(frame)
+        if not isinstance(test, bool):
+            yes, no = frame.of_lanes(test), frame.of_lanes(~test)
+            with apart(test):
+                signals = body(yes), _take_branch(no, branches[number + 1 :])
+            if signals != (None, None):
+                raise PartedError(test)
+            frame.join(test, yes, no)
+            return None
+        if test:
+            return body(frame)
+    return None
 
 
 def _ignore(value: Value) -> None:
@@ -232,7 +245,7 @@ def _ignore(value: Value) -> None:
 
 def _vgpr_place(lane: Evaluator, register: Evaluator) -> Callable[[Frame], Place]:
     def locate(frame: Frame) -> Place:
-        key = (lane(frame).payload, register(frame).payload)
+        key = (same(lane(frame).payload), same(register(frame).payload))
 
         def write(at: int, width: int, bits: int) -> None:
             frame.vgpr_writes[key] = bits
@@ -255,7 +268,7 @@ def _typed(where: Place, kind: Type) -> Place:
     return Place(where.write, where.offset, width, kind)
 
 
-def _encode(value: Value, kind: Type | None) -> int:
+def _encode(value: Value, kind: Type | None) -> Ints:
     """The bits of a value that goes to a place of a type."""
     if kind is not None and kind.kind in ("F", "BF"):
         if value.is_float:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .errors import PcodeFault
+from .lanes import Ints, PartedError, joined, same, taken
 from .softfloat import Rounding
 from .values import Value, wrap
 
@@ -49,7 +53,7 @@ class Mode:
 
 @dataclass
 class Frame:
-    """The state of one evaluation.
+    """The state of one evaluation, of one lane or of many: what they have of their own are arrays [lane].
 
     Attributes:
         names: variables and registers by name.
@@ -63,15 +67,15 @@ class Frame:
     op: str
     names: dict[str, Binding]
     mode: Mode
-    lane: int
+    lane: Ints
     memory: Mapping[int, int] = field(default_factory=dict)
     vgpr: Mapping[int, Sequence[int]] = field(default_factory=dict)
     rounding: Rounding = Rounding.NEAREST_EVEN
     declared: dict[str, tuple[str, int]] = field(default_factory=dict)
     stores: dict[int, int] = field(default_factory=dict)
     vgpr_writes: dict[tuple[int, int], int] = field(default_factory=dict)
-    written: dict[str, int] = field(default_factory=dict)
-    lane_bit: int | None = None
+    written: dict[str, Ints] = field(default_factory=dict)
+    lane_bit: Ints | None = None
 
     def lookup(self, name: str) -> Binding:
         """The binding of a name.
@@ -113,14 +117,75 @@ class Frame:
             bits = column[lane]
         return Value("B", 32, bits)
 
-    def write_bits(self, name: str, offset: int, width: int, bits: int) -> None:
+    def of_lanes(self, lanes: NDArray[np.bool_]) -> Frame:
+        """The state of some lanes, as a frame of their own."""
+        names = {name: _taken(binding, lanes) for name, binding in self.names.items()}
+        written = {name: taken(mask, lanes) for name, mask in self.written.items()}
+        return replace(
+            self,
+            names=names,
+            lane=taken(self.lane, lanes),
+            declared=dict(self.declared),
+            written=written,
+            lane_bit=taken(self.lane_bit, lanes),
+        )
+
+    def join(self, lanes: NDArray[np.bool_], yes: Frame, no: Frame) -> None:
+        """Take over the states of these lanes and of the others.
+
+        Raises:
+            PartedError: where a name means two kinds of thing.
+        """
+        if yes.rounding is not no.rounding or yes.declared != no.declared:
+            raise PartedError(lanes)
+        self.rounding, self.declared = yes.rounding, yes.declared
+        self.names = {
+            name: _joined(lanes, yes.names.get(name), no.names.get(name)) for name in yes.names | no.names
+        }
+        self.written = {
+            name: joined(lanes, yes.written.get(name, 0), no.written.get(name, 0))
+            for name in yes.written | no.written
+        }
+        self.lane_bit = joined(lanes, yes.lane_bit, no.lane_bit)
+
+    def write_bits(self, name: str, offset: Ints, width: int, bits: Ints) -> None:
         """Replace `width` bits of a register or variable, from bit `offset` on."""
         old = self.names.get(name)
         if not isinstance(old, Value):
-            old = Value("B", offset + width, 0)
+            old = Value("B", OUTPUTS.get(name) or same(offset) + width, 0)
         mask = ((1 << width) - 1) << offset
         payload = old.payload & ~mask | bits << offset & mask
-        full = OUTPUTS.get(name, max(old.width, offset + width))
+        full = OUTPUTS.get(name) or max(old.width, same(offset) + width)
         kind = old.kind if old.kind in ("U", "I") else "B"
         self.names[name] = wrap(kind, full, payload)
         self.written[name] = self.written.get(name, 0) | mask
+
+
+def _taken(binding: Binding, lanes: NDArray[np.bool_]) -> Binding:
+    if isinstance(binding, Value):
+        array = isinstance(binding.payload, np.ndarray)
+        return binding._replace(payload=binding.payload[lanes]) if array else binding
+    return (
+        [v._replace(payload=taken(v.payload, lanes)) for v in binding]
+        if isinstance(binding, list)
+        else binding
+    )
+
+
+def _joined(lanes: NDArray[np.bool_], yes: Binding | None, no: Binding | None) -> Binding:
+    """One binding for all lanes; a name that only some have set is None in the others, of no use to them."""
+    if yes is no and yes is not None:
+        return yes
+    if isinstance(yes, list) and isinstance(no, list):
+        return [_one(lanes, a, b) for a, b in zip(yes, no, strict=True)]
+    if isinstance(yes, Value | None) and isinstance(no, Value | None):
+        return _one(lanes, yes, no)
+    raise PartedError(lanes)
+
+
+def _one(lanes: NDArray[np.bool_], yes: Value | None, no: Value | None) -> Value:
+    known = yes or no
+    assert known is not None
+    if yes and no and yes[:2] != no[:2]:
+        raise PartedError(lanes)
+    return known._replace(payload=joined(lanes, yes and yes.payload, no and no.payload))

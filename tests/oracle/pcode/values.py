@@ -12,19 +12,22 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+
 from . import softfloat as sf
 from .errors import PcodeFault, PcodeSyntax
+from .lanes import Ints, Test, each, same
 
 
 class Value(NamedTuple):
     """One value: `kind` is U, I, B (bits), F, BF, or DENORM (the class that `== DENORM.f32` asks for).
 
-    `payload` is the number for U, I and B, and the bit pattern for F and BF.
+    `payload` is the number for U, I and B, and the bit pattern for F and BF; of one lane, or of many.
     """
 
     kind: str
     width: int
-    payload: int
+    payload: Ints
 
     @property
     def is_float(self) -> bool:
@@ -32,7 +35,7 @@ class Value(NamedTuple):
         return self.kind in ("F", "BF")
 
     @property
-    def bits(self) -> int:
+    def bits(self) -> Ints:
         """The lowest `width` bits, unsigned."""
         return self.payload & ((1 << self.width) - 1)
 
@@ -69,21 +72,23 @@ def float_format(value: Value | Type) -> sf.Format:
         raise PcodeFault(f"no floating-point format {value.kind}{value.width}") from None
 
 
-def boolean(test: object) -> Value:
+def boolean(test: Ints) -> Value:
     """The value of a comparison."""
+    if isinstance(test, np.ndarray):
+        return Value("U", 1, (test != 0).astype(int).astype(object))
     return Value("U", 1, 1 if test else 0)
 
 
-def unsigned(width: int, number: int) -> Value:
+def unsigned(width: int, number: Ints) -> Value:
     """An unsigned value, wrapped to its width."""
     return Value("U", width, number & ((1 << width) - 1))
 
 
-def wrap(kind: str, width: int, number: int) -> Value:
+def wrap(kind: str, width: int, number: Ints) -> Value:
     """A number cut to `width` bits, read as signed if the kind is I."""
     bits = number & ((1 << width) - 1)
-    if kind == "I" and bits >> (width - 1):
-        bits -= 1 << width
+    if kind == "I":
+        bits = bits - (bits >> (width - 1) << width)
     return Value(kind, width, bits)
 
 
@@ -104,7 +109,8 @@ def cast(value: Value, kind: str, width: int, is_hex: bool = False) -> Value:
         return recast_float(value, kind, width)
     if is_hex or value.kind == "B":
         return wrap(kind, width, value.payload)
-    return Value("F", width, sf.from_int(float_format(Type("F", width)), value.payload))
+    fmt = float_format(Type("F", width))
+    return Value("F", width, each(lambda number: sf.from_int(fmt, number), value.payload))
 
 
 def recast_float(value: Value, kind: str, width: int) -> Value:
@@ -112,28 +118,34 @@ def recast_float(value: Value, kind: str, width: int) -> Value:
     if (value.kind, value.width) == (kind, width):
         return value
     source, target = float_format(value), float_format(Type(kind, width))
-    if sf.is_nan(source, value.payload):
-        return Value(kind, width, sf.reformat_nan(source, target, value.payload))
-    return Value(kind, width, sf.convert(source, target, value.payload))
+
+    def convert(bits: int) -> int:
+        change = sf.reformat_nan if sf.is_nan(source, bits) else sf.convert
+        return change(source, target, bits)
+
+    return Value(kind, width, each(convert, value.payload))
 
 
-def truth(value: Value) -> bool:
+def truth(value: Value) -> Test:
     """Whether a condition holds."""
-    return value.payload != 0
+    test: Test = value.payload != 0
+    return test
 
 
-def bit_slice(value: Value, high: int, low: int) -> Value:
+def bit_slice(value: Value, high: Ints, low: Ints) -> Value:
     """Bits high..low; with high < low the bits are reversed, as in `S0.u32[0 : 31]`."""
-    if high >= low:
-        return unsigned(high - low + 1, value.payload >> low)
-    count = low - high + 1
-    bits = f"{value.payload >> high & ((1 << count) - 1):0{count}b}"
-    return Value("U", count, int(bits[::-1], 2))
+    count = same(high - low) + 1
+    if count > 0:
+        return unsigned(count, value.payload >> low)
+    count = 2 - count
+    bits = value.payload >> high & ((1 << count) - 1)
+    return Value("U", count, each(lambda number: int(f"{number:0{count}b}"[::-1], 2), bits))
 
 
 def concat(parts: list[Value]) -> Value:
     """`{ high, ..., low }`."""
-    width, bits = 0, 0
+    width: int = 0
+    bits: Ints = 0
     for part in parts:
         bits = bits << part.width | part.bits
         width += part.width
