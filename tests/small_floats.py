@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from fractions import Fraction
+from functools import cache
 from math import inf, isnan, nan
 
 import numpy as np
@@ -22,6 +23,7 @@ def bits_of(name: str) -> int:
     return 1 + exponents + fractions
 
 
+@cache
 def number(name: str, code: int) -> float:
     """What a code stands for."""
     exponents, fractions, bias = FORMATS[name]
@@ -39,6 +41,13 @@ def number(name: str, code: int) -> float:
     return sign * float((1 + Fraction(fraction, 1 << fractions)) * Fraction(2) ** (exponent - bias))
 
 
+@cache
+def _finite(name: str) -> list[float]:
+    """The numbers of the codes without a sign, up to the largest."""
+    sizes = (number(name, code) for code in range(1 << bits_of(name) - 1))
+    return [size for size in sizes if abs(size) < inf]
+
+
 def nearest(name: str, value: float) -> int:
     """The code of the nearest number, of two equally near ones the even code."""
     top = 1 << bits_of(name) - 1
@@ -47,15 +56,15 @@ def nearest(name: str, value: float) -> int:
     if isnan(value):
         return top if fnuz else sign | 127
     size = abs(value)
-    finite = [c for c in range(top) if abs(number(name, c)) < inf]
-    at = bisect_left([number(name, c) for c in finite], size)
+    finite = _finite(name)
+    at = bisect_left(finite, size)
     if at == len(finite):  # beyond the largest: half a step further it would round away from it
-        step = number(name, finite[-1]) - number(name, finite[-2])
-        if bits_of(name) < 8 or size < number(name, finite[-1]) + step / 2:
-            return sign | finite[-1]
-        return top if fnuz else sign | (finite[-1] + 1)
-    if at > 0 and number(name, finite[at]) != size:
-        low = Fraction(size) - Fraction(number(name, at - 1))
-        high = Fraction(number(name, at)) - Fraction(size)
+        step = finite[-1] - finite[-2]
+        if bits_of(name) < 8 or size < finite[-1] + step / 2:
+            return sign | at - 1
+        return top if fnuz else sign | at
+    if at > 0 and finite[at] != size:
+        low = Fraction(size) - Fraction(finite[at - 1])
+        high = Fraction(finite[at]) - Fraction(size)
         at = at - 1 if low < high or (low == high and at % 2) else at
     return 0 if fnuz and at == 0 else sign | at

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,9 +38,9 @@ def test_every_text_gives_each_lane_its_own(language: Language) -> None:
 
 
 def _agree(name: str) -> bool:
-    given = numbers(name) | {"lane": np.arange(LANES).astype(object)}
+    given: dict[str, Any] = numbers(name) | {"lane": np.arange(LANES).astype(object)}
     alone = [{key: number[lane] for key, number in given.items()} for lane in range(LANES)]
-    immediates = {"simm16": 0x8123, "simm32": 0x3F801234, "scc": 1}
+    immediates: dict[str, Any] = {"simm16": 0x8123, "simm32": 0x3F801234, "scc": 1}
     try:
         wanted = [evaluate(name, **one, **immediates) for one in alone]
     except PcodeFault:  # the text needs what is not given here
