@@ -44,40 +44,62 @@ _CROSSED = (
 _WIDE = (lanes((0, 3), (12, 15), (20, 27)), lanes((4, 11), (16, 19), (28, 31)))
 
 
-def _model(
-    name: str, banks: int, loads: dict[int, Phases], stores: dict[int, Phases], of_stores: str
-) -> LdsModel:
-    return LdsModel(
-        wave=64,
-        banks=banks,
-        loads=loads,
-        stores=stores,
-        evidence=f"model: phases of loads measured on {name}; those of stores are assumed",
-        sources={
-            "banks": "SHARK, docs/empirical-lds",
-            "loads": f"measured by latency on {name}: b32, b64 and b128 (the same); narrower as b32: assumed",
-            "stores": of_stores,
-        },
-    )
+_NARROW = (1, 2, 4)
+_LOADS_942 = {
+    **dict.fromkeys(_NARROW, runs(64, 32)),
+    8: runs(64, 16),
+    **dict.fromkeys((12, 16), _both_halves(_CROSSED)),
+}
+_LOADS_950 = {
+    **dict.fromkeys(_NARROW, runs(64, 64)),
+    8: runs(64, 32),
+    **dict.fromkeys((12, 16), _both_halves(_WIDE)),
+}
+_STORES_942 = _LOADS_942 | dict.fromkeys((12, 16), runs(64, 8))
 
 
-_LOADS_942 = {**dict.fromkeys((1, 2, 4), runs(64, 32)), 8: runs(64, 16), 16: _both_halves(_CROSSED)}
-_LOADS_950 = {**dict.fromkeys((1, 2, 4), runs(64, 64)), 8: runs(64, 32), 16: _both_halves(_WIDE)}
+def _sources(name: str, of_stores: str) -> dict[str, str]:
+    return {
+        "banks": "SHARK, docs/empirical-lds",
+        "loads": f"b32, b64 and b128 measured by latency on {name} (SHARK, docs/empirical-lds), b128 also as Triton "
+        "states it (pull request 11365); b96 as b128 and narrower as b32: assumed",
+        "stores": of_stores,
+    }
 
-_GFX942 = _model(
-    "gfx942",
-    32,
-    _LOADS_942,
-    _LOADS_942 | {16: runs(64, 8)},
-    "b128: 8 consecutive lanes, as kernel authors state; others as loads: assumed",
+
+def _evidence(name: str) -> str:
+    return f"model: phases of loads measured on {name}; those of stores are assumed"
+
+
+_GFX942 = LdsModel(
+    wave=64,
+    banks=32,
+    loads=_LOADS_942,
+    stores=_STORES_942,
+    evidence=_evidence("gfx942"),
+    sources=_sources(
+        "gfx942", "b96 and b128: 8 consecutive lanes, as kernel authors state; others as loads: assumed"
+    ),
 )
-_GFX950 = _model(
-    "gfx950",
-    64,
-    _LOADS_950,
-    _LOADS_950,
-    "assumed as loads; against it, rocm-libraries (pull request 3668) says that stores and b32 loads "
-    "see 32 banks",
+_RIVAL_950 = LdsModel(
+    wave=64,
+    banks=64,
+    loads=_LOADS_950 | dict.fromkeys(_NARROW, runs(64, 32)),
+    stores=_STORES_942,
+    evidence="stores and loads of at most 4 bytes see 32 banks (rocm-libraries, pull request 3668)",
+    sources={
+        "banks": "rocm-libraries, pull request 3668: a reviewer's words; phases then as on gfx942: assumed"
+    },
+    narrow={**{(False, size): 32 for size in _NARROW}, **{(True, size): 32 for size in _STORES_942}},
+)
+_GFX950 = LdsModel(
+    wave=64,
+    banks=64,
+    loads=_LOADS_950,
+    stores=_LOADS_950,
+    evidence=_evidence("gfx950"),
+    sources=_sources("gfx950", "assumed as loads"),
+    rival=_RIVAL_950,
 )
 
 

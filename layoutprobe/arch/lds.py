@@ -8,7 +8,7 @@ same dword do not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Phases = tuple[tuple[int, ...], ...]
 """Lanes that are served together, phase by phase."""
@@ -24,6 +24,8 @@ class LdsModel:
         loads, stores: phases by the bytes per lane of one access.
         evidence: what the rules rest on, in words for reports.
         sources: where each part comes from.
+        narrow: (it is a store, bytes per lane) -> banks, where an access sees fewer.
+        rival: another reading of the target, which contradicts this one, and nobody has decided it.
     """
 
     wave: int
@@ -32,6 +34,16 @@ class LdsModel:
     stores: Mapping[int, Phases]
     evidence: str
     sources: Mapping[str, str]
+    narrow: Mapping[tuple[bool, int], int] = field(default_factory=dict)
+    rival: LdsModel | None = None
+
+    def phases(self, size: int, *, store: bool) -> Phases:
+        """Lanes of an access that are served together."""
+        return (self.stores if store else self.loads)[size]
+
+    def banks_of(self, size: int, *, store: bool) -> int:
+        """Banks that an access sees."""
+        return self.narrow.get((store, size), self.banks)
 
 
 def lanes(*spans: tuple[int, int]) -> tuple[int, ...]:

@@ -79,15 +79,11 @@ def _run(bench: Bench) -> Iterator[Case]:
     for store in (False, True):
         for number, size in enumerate(SIZES):
             name = f"ds_{'store' if store else 'load'}_b{8 * size}"
-            rules = _said(_phases(model, size, store)) if model else "nothing for this target"
+            rules = _said(model.phases(size, store=store)) if model else "nothing for this target"
             if bench.on_card is False:
                 yield Case(name, "not measurable", f"only a card has time; the model says {rules}")
             else:
                 yield attempted(name, partial(_look, bench, name, number, store, model))
-
-
-def _phases(model: LdsModel, size: int, store: bool) -> Phases:
-    return (model.stores if store else model.loads)[size]
 
 
 def _look(bench: Bench, name: str, number: int, store: bool, model: LdsModel | None) -> Case:
@@ -113,7 +109,7 @@ def judged(name: str, size: int, store: bool, clocks: Times, model: LdsModel | N
         model: what to compare with; None where there are no rules, and only what is measured is said.
     """
     slowest, together = clocks[1], clocks[0]
-    wanted = _phases(model, size, store) if model else ()
+    wanted = model.phases(size, store=store) if model else ()
     # All rules take 32 cycles at worst, and at best one for each phase: a few, which hardly matter here.
     unit = (slowest - together) / (32 - (len(wanted) or 2))
     if unit < ACCESSES / 8:

@@ -35,6 +35,8 @@ class Kind(Flag):
     STORE = auto()
     ATOMIC = auto()
     """A read-modify-write: no load and no store."""
+    TRANSPOSE = auto()
+    """An LDS load whose lanes exchange what they read."""
     CACHE = auto()
     """Cache control."""
     ARRIVE = auto()
@@ -85,8 +87,9 @@ _PREFIXES: tuple[tuple[tuple[str, ...], Kind], ...] = (
     (("s_atomic_", "s_buffer_atomic_"), _K.SMEM | _K.ATOMIC),
     (("s_dcache_", "s_gl1_inv"), _K.SMEM | _K.CACHE),
     (("s_",), _K.SALU),
-    (("ds_load_", "ds_read_"), _K.LDS | _K.LOAD),
-    (("ds_store_", "ds_write_"), _K.LDS | _K.STORE),
+    (("ds_read_b64_tr_", "ds_read_b96_tr_"), _K.LDS | _K.LOAD | _K.TRANSPOSE),
+    (("ds_load_", "ds_read_", "ds_read2"), _K.LDS | _K.LOAD),
+    (("ds_store_", "ds_write_", "ds_write2"), _K.LDS | _K.STORE),
     (
         (
             "ds_bpermute_",

@@ -59,7 +59,7 @@ class BankRecord:
 
     Attributes:
         sites: in the order of their first access.
-        dropped: accesses of waves whose pattern was not kept.
+        dropped: accesses of waves whose pattern was not kept, or whose phases nobody knows.
     """
 
     sites: tuple[BankSite, ...]
@@ -94,6 +94,9 @@ class BankObserver(Recorder):
         """See Observer."""
         if place.memory is not c.machine.lds or Kind.ATOMIC in inst.kind:
             return  # atomics on one address take turns for another reason than banks
+        if Kind.TRANSPOSE in inst.kind:
+            self._dropped += len(c.waves)  # nobody has published its phases
+            return
         site = self._sites.setdefault((inst.pc, size, store), _Site(inst, size, store))
         local = place.offsets - c.lds_base
         if not (c.full and place.mask is c.exec):

@@ -30,9 +30,10 @@ def cycles(patterns: Patterns, size: int, model: LdsModel, *, store: bool) -> tu
         int64 [access], twice.
     """
     total, ideal = (np.zeros(len(patterns), np.int64) for _ in range(2))
-    for lanes in (model.stores if store else model.loads)[size]:
+    banks = model.banks_of(size, store=store)
+    for lanes in model.phases(size, store=store):
         asked = patterns[:, list(lanes)].astype(np.int64)
-        most = _most_of_a_bank(asked, size, model.banks)
+        most = _most_of_a_bank(asked, size, banks)
         total += most
         ideal += most > 0
     return total, ideal
@@ -85,15 +86,15 @@ def as_rows(pattern: Patterns) -> Rows | None:
     return None
 
 
-def alternatives(rows: Rows) -> dict[str, Patterns]:
+def alternatives(rows: Rows, banks: int) -> dict[str, Patterns]:
     """The same rows in other tiles: scheme -> pattern, int32 [1, lane].
 
     Columns do not matter: they move all lanes alike, or permute the groups of a row.
     """
     row = np.array(rows.row, np.int64)
     groups = rows.width // GROUP
-    # Rows 128 / width apart start at the same bank; the XOR steps once per sweep over the banks.
-    shift = max(1, 128 // rows.width).bit_length() - 1
+    # Rows that are a sweep over the banks apart start at the same one; the XOR steps once per sweep.
+    shift = max(1, 4 * banks // rows.width).bit_length() - 1
     group = (row >> shift) & (groups - 1)
     schemes = {
         "no padding": row * rows.width,

@@ -15,7 +15,10 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.registers import Array
 
-_BITS = re.compile(r"_[biuf](\d+)")
+_WIDTH = re.compile(r"_(?:[biuf](\d+)|[us]?(byte|short))")
+"""In the name of an access; those of GFX9 spell it out."""
+_SHIFTS = {"8": 0, "byte": 0, "16": 1, "short": 1}
+_TWO = re.compile(r"ds_(?:store_2addr|write2)(_stride64|st64)?_b(32|64)")
 
 
 def granule_shift(insts: Iterable[Inst], encodings: tuple[str, ...] = ("DS", "FLAT")) -> int:
@@ -27,8 +30,8 @@ def granule_shift(insts: Iterable[Inst], encodings: tuple[str, ...] = ("DS", "FL
     """
     shift = 2
     for inst in insts:
-        if inst.encoding in encodings and (bits := _BITS.search(inst.name)):
-            shift = min(shift, {8: 0, 16: 1}.get(int(bits[1]), 2))
+        if inst.encoding in encodings and (width := _WIDTH.search(inst.name)):
+            shift = min(shift, _SHIFTS.get(width[1] or width[2], 2))
     return shift
 
 
@@ -50,10 +53,10 @@ def stored_dwords(c: Cohort, inst: Inst, place: Addresses, size: int) -> NDArray
 
 
 def _data_operand(c: Cohort, inst: Inst, place: Addresses) -> int:
-    """Which source holds the data; the second of a 2addr store is told by its address."""
-    if "_2addr_" not in inst.name:
+    """Which source holds the data; the second of a store to two addresses is told by its address."""
+    if not (two := _TWO.match(inst.name)):
         return 0 if inst.encoding == "MUBUF" else 1
-    unit = (8 if inst.name.endswith("b64") else 4) * (64 if "stride64" in inst.name else 1)
+    unit = int(two[2]) // 8 * (64 if two[1] else 1)
     second = inst.mods.get("offset1", 0) * unit
     base = c.u[inst.src[0].index].astype(np.int64) + second
     local = place.offsets - c.lds_base

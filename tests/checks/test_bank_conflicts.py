@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from checks.gemm_lab import only
 from checks.watched import assembly_kernel, gemm_launch, launch, standard, verdict
+from scaffold import scaffolded
 
 from layoutprobe.arch import TARGETS, lds_model
 from layoutprobe.checks import bank_conflicts
@@ -125,7 +126,9 @@ def test_padding_and_xor_side_by_side(stride: int, none: int, padded: int, xor: 
     rows = as_rows((LANE % 16 * stride).astype(np.int32))
     assert rows is not None
     assert (rows.stride, rows.width) == (stride, stride)
-    found = {name: int(cycles(at, 16, MODEL, store=False)[0][0]) for name, at in alternatives(rows).items()}
+    found = {
+        name: int(cycles(at, 16, MODEL, store=False)[0][0]) for name, at in alternatives(rows, 32).items()
+    }
     assert found == {"no padding": none, "8 halves of padding": padded, "xor of 16-byte groups": xor}
 
 
@@ -175,6 +178,95 @@ def test_the_phases_of_64_lanes(target: str, size: int, together: set[int]) -> N
     assert sorted(lane for phase in phases for lane in phase) == list(range(64))
     half = len(phases) // 2
     assert [tuple(lane + 32 for lane in phase) for phase in phases[:half]] == list(phases[half:])
+
+
+SPANS = {
+    # Triton, pull request 11365: lanes served together differ by these; the groups, by those.
+    "gfx942": ((1, 2, 0b10100), (4, 8, 32)),
+    "gfx950": ((1, 2, 0b01100, 0b10100), (4, 32)),
+}
+
+
+@pytest.mark.parametrize("target", SPANS)
+def test_the_phases_of_b128_are_those_that_triton_states(target: str) -> None:
+    """As spans over GF(2), stated by somebody else than the measurement."""
+    together, apart = SPANS[target]
+    spanned = {frozenset(span(together, start)) for start in span(apart)}
+    assert {frozenset(phase) for phase in lds_model(target, 64).loads[16]} == spanned
+
+
+def span(vectors: tuple[int, ...], start: int = 0) -> set[int]:
+    found = {start}
+    for vector in vectors:
+        found |= {lane ^ vector for lane in found}
+    return found
+
+
+WIDE = {
+    # Access at lane * stride: instruction, stride; cycles and conflict-free ones on gfx942, and on gfx950.
+    "b32, neighbours": ("ds_read_b32 v4, v3", 4, (2, 2), (1, 1)),
+    "b32, every other dword": ("ds_read_b32 v4, v3", 8, (4, 2), (2, 1)),
+    "b32, a column of 32 dwords": ("ds_read_b32 v4, v3", 128, (64, 2), (32, 1)),
+    "b64, neighbours": ("ds_read_b64 v[4:5], v3", 8, (4, 4), (2, 2)),
+    "b64, 16 bytes apart": ("ds_read_b64 v[4:5], v3", 16, (8, 4), (4, 2)),
+    "b96, 16 bytes apart": ("ds_read_b96 v[4:6], v3", 16, (8, 8), (4, 4)),
+    "b128, neighbours": ("ds_read_b128 v[4:7], v3", 16, (8, 8), (4, 4)),
+    # 32 banks: lanes 0 to 3 and 20 to 23 meet twice. 64: 16 lanes, 8 dwords apart, meet twice as well.
+    "b128, rows of 32 bytes": ("ds_read_b128 v[4:7], v3", 32, (16, 8), (8, 4)),
+    "b128, rows of 128 bytes": ("ds_read_b128 v[4:7], v3", 128, (64, 8), (32, 4)),
+    "b128 store, neighbours": ("ds_write_b128 v3, v[4:7]", 16, (8, 8), (4, 4)),
+    "two b32": ("ds_read2_b32 v[4:5], v3 offset1:64", 4, (4, 4), (2, 2)),
+}  # fmt: skip
+
+
+def wide(access: str, stride: int, target: str, limit: float | None = None) -> CheckResult:
+    zeros = [f"v_mov_b32_e32 v{i}, 0" for i in range(4, 8)]
+    body = "\n".join((f"v_mul_u32_u24_e32 v3, {stride}, v0", *zeros, access, "s_waitcnt lgkmcnt(0)"))
+    code = scaffolded(body, target=target, wave_size=64, lds=16384)
+    data = np.zeros(256, np.uint32)
+    limits = Limits(bank_conflicts=limit)
+    return verdict(bank_conflicts.CHECK, launch(code, [data, data.copy()], block=64), limits=limits)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_cycles_of_64_lanes_are_those_counted_by_hand(name: str) -> None:
+    access, stride, *counted = WIDE[name]
+    for target, (total, ideal) in zip(("gfx942", "gfx950"), counted, strict=True):
+        metrics = wide(access, stride, target).metrics
+        assert (metrics["LDS cycles"], metrics["conflict-free cycles"]) == (total, ideal), target
+
+
+def test_each_part_names_its_evidence() -> None:
+    metrics = wide("ds_read_b128 v[4:7], v3", 16, "gfx942").metrics
+    assert metrics["banks"] == "32 (SHARK, docs/empirical-lds)"
+    assert "measured by latency on gfx942" in str(metrics["phases of loads"])
+    assert "phases of stores" not in metrics
+    assert "assumed" in str(wide("ds_write_b64 v3, v[4:5]", 8, "gfx950").metrics["phases of stores"])
+
+
+def test_what_two_readings_disagree_about_is_undecided() -> None:
+    """gfx950: b32 loads see 64 banks as measured, or 32 as said in a review. 64 dwords: one cycle, or two of two."""
+    access = ("ds_read_b32 v4, v3", 8)
+    metrics = wide(*access, "gfx950").metrics
+    assert (metrics["conflict factor"], metrics["conflict factor by the other reading"]) == (2.0, 2.0)
+    result = wide("ds_read_b32 v4, v3", 256, "gfx950", limit=40)
+    assert result.status == "undecided"
+    assert result.reason.startswith("64.00, or 32.00 if stores and loads of at most 4 bytes see 32 banks")
+    assert wide("ds_read_b32 v4, v3", 256, "gfx950", limit=20).status == "finding"
+    assert wide("ds_read_b128 v[4:7], v3", 32, "gfx950", limit=1.5).status == "finding", (
+        "nobody disputes b128"
+    )
+
+
+def test_transposing_reads_are_counted_as_not_modelled() -> None:
+    body = "\n".join(("v_lshlrev_b32_e32 v3, 3, v0", "ds_write_b64 v3, v[4:5]", "s_waitcnt lgkmcnt(0)",
+                      "ds_read_b64_tr_b16 v[6:7], v3", "s_waitcnt lgkmcnt(0)"))  # fmt: skip
+    code = scaffolded(
+        "v_mov_b32_e32 v4, 0\nv_mov_b32_e32 v5, 0\n" + body, target="gfx950", wave_size=64, lds=4096
+    )
+    metrics = verdict(bank_conflicts.CHECK, launch(code, [np.zeros(4, np.uint32)] * 2, block=64)).metrics
+    assert metrics["accesses not modelled"] == 1
+    assert metrics["conflict-free cycles"] == 2, "of the store alone"
 
 
 def test_a_target_without_phase_rules_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
