@@ -19,8 +19,8 @@ from layoutprobe.codeobj.container import (
 )
 from layoutprobe.codeobj.identify import refuse_foreign
 from layoutprobe.codeobj.lines import read_lines
-from layoutprobe.codeobj.metadata import MAX_KERNARG, KernelMetadata, read_metadata
-from layoutprobe.codeobj.model import CodeObject, Kernel, KernelDescriptor, Segment
+from layoutprobe.codeobj.metadata import MAX_KERNARG, read_metadata
+from layoutprobe.codeobj.model import CodeObject, Kernel, KernelDescriptor, KernelMetadata, Segment
 from layoutprobe.errors import CodeObjectError
 
 
@@ -103,22 +103,7 @@ def _kernel(
             "an aligned entry with its code in an executable segment",
             f"entry 0x{entry:x}, {size} bytes of code, of which {room} are there",
         )
-    return Kernel(
-        name=meta.name,
-        symbol=meta.symbol,
-        entry=entry,
-        size=size,
-        descriptor=parsed,
-        args=meta.args,
-        vgprs=meta.vgprs,
-        sgprs=meta.sgprs,
-        vgpr_spills=meta.vgpr_spills,
-        sgpr_spills=meta.sgpr_spills,
-        wavefront_size=meta.wavefront_size,
-        max_workgroup_size=meta.max_workgroup_size,
-        uses_dynamic_stack=meta.uses_dynamic_stack,
-        kernarg_size=meta.kernarg_size,
-    )
+    return Kernel(**vars(meta), entry=entry, size=size, descriptor=parsed)
 
 
 def _code_after(segments: tuple[Segment, ...], address: int) -> int:

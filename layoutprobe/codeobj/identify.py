@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from layoutprobe.codeobj.bundle import BUNDLE, entries
 from layoutprobe.codeobj.container import MAX_FILE
 from layoutprobe.codeobj.cursor import Cursor
 from layoutprobe.errors import CodeObjectError
 
-_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 _EM_AMDGPU = 224
 _ABI_HSA, _ABI_OTHERS = 64, {65: "PAL", 66: "Mesa"}
 _ET_REL, _ET_DYN = 1, 3
@@ -33,7 +33,7 @@ def refuse_foreign(data: bytes) -> None:
             expected=f"at most {MAX_FILE >> 20} MiB",
             observed=f"{len(data) >> 20} MiB",
         )
-    if data.startswith(_BUNDLE):
+    if data.startswith(BUNDLE):
         raise _bundle(data)
     for magic, name, hint in _OTHER_MAGICS:
         if data.startswith(magic):
@@ -60,12 +60,8 @@ def _describe(data: bytes) -> str:
 
 
 def _bundle(data: bytes) -> CodeObjectError:
-    """What a fat binary holds, from its table: u64 count, then (u64 offset, size, id length), id."""
-    table = Cursor(data, "offload bundle", len(_BUNDLE))
-    ids = []
-    for _ in range(min(table.unsigned(8), 64)):
-        table.take(16)
-        ids.append(table.take(min(table.unsigned(8), 256)).decode("utf-8", "replace"))
+    """What a fat binary holds."""
+    ids = [name for name, _, _ in entries(data)]
     device = next((name for name in ids if "-amdhsa-" in name), "hipv4-amdgcn-amd-amdhsa--TARGET")
     return _not_code(
         f"an offload bundle (fat binary) that holds {', '.join(ids) or 'nothing'}",

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from layoutprobe.codeobj.container import PT_NOTE, Container
 from layoutprobe.codeobj.cursor import Cursor
-from layoutprobe.codeobj.model import Argument
+from layoutprobe.codeobj.model import Argument, KernelMetadata
 from layoutprobe.errors import CodeObjectError
 
 _NOTE_NAME, _NT_AMDGPU_METADATA = b"AMDGPU\0", 32
@@ -24,23 +23,6 @@ _VERSION = 1
 # "amdgcn-amd-amdhsa--NAME" or "amdgcn-amd-amdhsa-unknown-NAME", with features ":xnack-:sramecc+".
 # LLVM 24, which Triton 3.9 carries, names the architecture by its version: "amdgpu11.51-amd-...".
 _TARGET = re.compile(r"amdg(?:cn|pu[0-9.]*)-[a-z]*-amdhsa-[a-z]*-([A-Za-z0-9_-]+)(?::[a-z0-9]+[+-])*")
-
-
-@dataclass(frozen=True)
-class KernelMetadata:
-    """One kernel as its metadata states it; attributes as in `model.Kernel`."""
-
-    name: str
-    symbol: str
-    args: tuple[Argument, ...]
-    kernarg_size: int
-    vgprs: int
-    sgprs: int
-    vgpr_spills: int
-    sgpr_spills: int
-    wavefront_size: int
-    max_workgroup_size: int
-    uses_dynamic_stack: bool
 
 
 class _Fields:

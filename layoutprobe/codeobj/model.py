@@ -93,30 +93,24 @@ class KernelDescriptor:
         return ((self.rsrc3 & 63) + 1) * granule
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """One kernel of a code object.
+@dataclass(frozen=True, kw_only=True)
+class KernelMetadata:
+    """One kernel as its metadata states it.
 
     Attributes:
-        name: the kernel's name in the metadata.
+        name: its name.
         symbol: the descriptor's symbol ("NAME.kd").
-        entry: virtual address of its first instruction.
-        size: bytes of code from the entry, as the function symbol states.
-        descriptor: the kernel descriptor.
-        args: arguments of the metadata note, hidden ones included, by offset.
-        vgprs, sgprs: register counts that the metadata states.
-        vgpr_spills, sgpr_spills: spill counts that the metadata states.
+        args: its arguments, hidden ones included, by offset.
+        vgprs, sgprs: register counts.
+        vgpr_spills, sgpr_spills: spill counts.
         wavefront_size: 32 or 64.
-        max_workgroup_size: the metadata's max_flat_workgroup_size.
+        max_workgroup_size: max_flat_workgroup_size.
         uses_dynamic_stack: calls or alloca whose size the compiler could not bound.
-        kernarg_size: bytes of the kernarg segment that the metadata states.
+        kernarg_size: bytes of the kernarg segment.
     """
 
     name: str
     symbol: str
-    entry: int
-    size: int
-    descriptor: KernelDescriptor
     args: tuple[Argument, ...]
     vgprs: int
     sgprs: int
@@ -126,6 +120,21 @@ class Kernel:
     max_workgroup_size: int
     uses_dynamic_stack: bool = False
     kernarg_size: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel(KernelMetadata):
+    """One kernel of a code object.
+
+    Attributes:
+        entry: virtual address of its first instruction.
+        size: bytes of code from the entry, as the function symbol states.
+        descriptor: the kernel descriptor.
+    """
+
+    entry: int
+    size: int
+    descriptor: KernelDescriptor
 
     @property
     def explicit_args(self) -> tuple[Argument, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from layoutprobe.extras.hiphost.bundle import BUNDLE
+from layoutprobe.codeobj.bundle import BUNDLE
 from layoutprobe.extras.hiphost.shim_build import install
 from layoutprobe.toolchain.compile import compile_hip
 from layoutprobe.toolchain.find import run, ziglang

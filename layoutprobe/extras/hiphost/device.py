@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from layoutprobe import arch
+from layoutprobe.codeobj.bundle import BUNDLE, unbundle
 from layoutprobe.codeobj.container import SHT_DYNSYM, read_container
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.identify import refuse_foreign
@@ -18,7 +19,6 @@ from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.engine.base import Dispatch, Engine
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
-from layoutprobe.extras.hiphost.bundle import BUNDLE, unbundle
 from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, Allocation, Heap, NoRoomError
 from layoutprobe.extras.hiphost.protocol import MAX_KERNARG, MAX_VALUES, Error
 from layoutprobe.machine.launch import GlobalMemory, check_launchable

@@ -9,8 +9,8 @@ from hiphost.compiling import bundle_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from layoutprobe.codeobj.bundle import BUNDLE, unbundle
 from layoutprobe.errors import CodeObjectError, ProbeError, UsageError
-from layoutprobe.extras.hiphost.bundle import BUNDLE, unbundle
 
 BOTH = bundle_of({"gfx1100": b"one", "gfx1151": b"the other"})
 

@@ -5,6 +5,8 @@ Source: LLVM, ClangOffloadBundler documentation, "Bundled Code Object Layout".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from layoutprobe.codeobj.cursor import Cursor
 from layoutprobe.errors import CodeObjectError, UsageError
 
@@ -14,6 +16,23 @@ _MAX_NAME = 256
 _KINDS = ("hip", "hipv4")
 
 
+def entries(data: bytes) -> Iterator[tuple[str, int, int]]:
+    """Name, offset and size of each entry.
+
+    Raises:
+        CodeObjectError: the bundle is damaged.
+    """
+    table = Cursor(data, "offload bundle", len(BUNDLE))
+    count = table.unsigned(8)
+    if count > _MAX_ENTRIES:
+        raise table.error(f"at most {_MAX_ENTRIES} entries", f"{count}")
+    for _ in range(count):
+        offset, size, length = table.unsigned(8), table.unsigned(8), table.unsigned(8)
+        if length > _MAX_NAME:
+            raise table.error(f"a name of at most {_MAX_NAME} bytes", f"{length}")
+        yield table.take(length).decode("utf-8", "replace"), offset, size
+
+
 def unbundle(data: bytes, target: str) -> bytes:
     """The code object for a target, whatever features it was compiled for.
 
@@ -21,16 +40,8 @@ def unbundle(data: bytes, target: str) -> bytes:
         CodeObjectError: the bundle is damaged.
         UsageError: it has none for the target; says what it has.
     """
-    table = Cursor(data, "offload bundle", len(BUNDLE))
-    count = table.unsigned(8)
-    if count > _MAX_ENTRIES:
-        raise table.error(f"at most {_MAX_ENTRIES} entries", f"{count}")
     present = []
-    for _ in range(count):
-        offset, size, length = table.unsigned(8), table.unsigned(8), table.unsigned(8)
-        if length > _MAX_NAME:
-            raise table.error(f"a name of at most {_MAX_NAME} bytes", f"{length}")
-        name = table.take(length).decode("utf-8", "replace")
+    for name, offset, size in entries(data):
         kind, _, rest = name.partition("-")
         processor = rest.split(":")[0].rpartition("-")[2]
         if kind not in _KINDS:
