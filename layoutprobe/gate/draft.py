@@ -28,8 +28,7 @@ _POINTER_NAME = re.compile(r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matr
 _SIZES = ("M", "N", "K")
 _FLOATS = {2: "f16", 4: "f32", 8: "f64"}
 _MAX_KERNELS = 64
-_DRAFT_SIZES = ((128, 128, 64), (200, 136, 80), (129, 127, 33), (128, 128, 16), (64, 64, 272))
-"""M, N, K. A tail of K that is one deep, and one that begins behind the third buffer, hide from other sizes."""
+_TILE = {"M": 128, "N": 128, "K": 16}
 
 
 def draft(
@@ -124,11 +123,9 @@ def _kernel(kernel: Kernel, name: str, shared: Sequence[str], several: bool) -> 
         yield 'grid = ["(N + 127) / 128", "(M + 127) / 128"]  # FILL IN: workgroups in x, y, z'
     else:
         yield "grid = [1]  # FILL IN: workgroups in x, y, z, as expressions of the sizes"
-    yield "# FILL IN: tiles whole, ragged, one row more and less; one k step, and more than the pipeline is deep."
-    yield "# Leave out what the kernel does not promise."
-    yield "sizes = ["
-    yield from (f"  {{ M = {m}, N = {n}, K = {k} }}," for m, n, k in _DRAFT_SIZES)
-    yield "]"
+    yield "# FILL IN: what a workgroup makes, and how deep a k step is. The sizes follow from it: whole, ragged, one"
+    yield "# more and one less, one k step and several. `multiple = { K = 8 }` where the kernel relies on that."
+    yield f"tile = {{ {', '.join(f'{name} = {extent}' for name, extent in _TILE.items())} }}"
     if gemm:
         chosen = "".join(f", {name} = {value}" for name, value in factors.items())
         yield f'contract = {{ kind = "gemm"{chosen} }}  # D = alpha * A @ B + beta * C'

@@ -165,6 +165,7 @@ class KernelCase:
         arguments: in order.
         contract: what the outputs are.
         sizes: the problem sizes to run.
+        tile: what a workgroup makes, and how deep a step of K is; empty where the manifest does not say.
         limits, tolerance: see there.
         checks: names of the checks to run; empty for all.
         skip: check -> why it is not to be run; rule of a finding -> why it is accepted.
@@ -190,6 +191,7 @@ class KernelCase:
     checks: tuple[str, ...] = ()
     skip: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
+    tile: Sizes = field(default_factory=dict)
 
     @property
     def file(self) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from layoutprobe import arch
 from layoutprobe.errors import UsageError, did_you_mean
@@ -13,13 +12,12 @@ from layoutprobe.manifest.binding import OversizedError, bind
 from layoutprobe.manifest.flags import refused_flag
 from layoutprobe.manifest.model import Expression, KernelCase, Limits, Manifest, Sizes, Tolerance
 from layoutprobe.manifest.section import Section, load_toml
+from layoutprobe.manifest.sizes import read_sizes
 from layoutprobe.patterns.expression import Number
 
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+/ -]{0,63}"
 _SYMBOL = r"[^\s\0]{1,1000}"
-_MAX_SIZES = 64
 _MAX_WORK = 20_000
-_LARGEST_SIZE = (1 << 31) - 1
 _ONE, _NONE = Expression("1", Number(1)), Expression("0", Number(0))
 
 
@@ -77,7 +75,7 @@ def _kernel(
 ) -> KernelCase:
     name = table.text("name", "a name of up to 64 letters, digits and . _ + / -", _NAME)
     source, code_object = _file(table, folder)
-    sizes = _sizes(table)
+    sizes, tile = read_sizes(table)
     names = tuple(sizes[0])
     arguments = read_arguments(table, names)
     case = KernelCase(
@@ -95,6 +93,7 @@ def _kernel(
         arguments=arguments,
         contract=read_contract(table, arguments, folder),
         sizes=sizes,
+        tile=tile,
         limits=_limits(table.table("limits")),
         tolerance=_tolerance(table.table("tolerance")),
         checks=_check_names(table, checks),
@@ -117,25 +116,6 @@ def _file(table: Section, folder: Path) -> tuple[Path | None, Path | None]:
                 table.fail(key, "no such key beside `code_object`: it is compiled already")
             table.get(key)
     return (folder / source if source else None), (folder / code_object if code_object else None)
-
-
-def _sizes(table: Section) -> tuple[Sizes, ...]:
-    value = table.get("sizes")
-    expected = f"a list of 1 to {_MAX_SIZES} tables, such as [{{ M = 128, N = 128, K = 64 }}]"
-    if not isinstance(value, list) or not 1 <= len(value) <= _MAX_SIZES:
-        table.fail("sizes", expected)
-    for size in value:
-        if not isinstance(size, dict) or not all(_is_size(k, v) for k, v in size.items()) or len(size) > 32:
-            table.fail("sizes", f"{expected}; names are identifiers, values 1 to {_LARGEST_SIZE}")
-        if set(size) != set(value[0]):
-            table.fail("sizes", f"the same names in every size: {', '.join(value[0])}")
-    return tuple({name: size[name] for name in value[0]} for size in value)
-
-
-def _is_size(name: str, value: Any) -> bool:
-    plain = name.isascii() and name.isidentifier() and len(name) <= 32
-    reserved = name in ("if", "else", "shuffle")
-    return plain and not reserved and type(value) is int and 1 <= value <= _LARGEST_SIZE
 
 
 def _extents(table: Section, key: str, names: tuple[str, ...]) -> tuple[Expression, Expression, Expression]:

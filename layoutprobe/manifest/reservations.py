@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from layoutprobe.manifest.model import KernelCase, NoContract
+from layoutprobe.manifest.sizes import DEPTH
 
 TILE = 16
 """Rows of the smallest matrix instruction's tile that is common."""
@@ -34,6 +35,22 @@ def reservations(case: KernelCase, known: Collection[str]) -> tuple[str, ...]:
             found.append(f"loose tolerance: {what} {value:g}")
     if len(case.sizes) == 1:
         found.append("a single size")
-    elif all(value % TILE == 0 for sizes in case.sizes for value in sizes.values()):
-        found.append(f"only sizes that are multiples of {TILE}")
+    else:
+        found.extend(_whole(case))
     return tuple(found)
+
+
+def _whole(case: KernelCase) -> Iterator[str]:
+    """Sizes that no tile ever ends within, and depths that never vary."""
+    if case.tile:
+        even = [
+            f"{name} ({step})"
+            for name, step in case.tile.items()
+            if step > 1 and all(sizes[name] % step == 0 for sizes in case.sizes)
+        ]
+        if even:
+            yield f"only whole tiles of {', '.join(even)}"
+    elif all(value % TILE == 0 for sizes in case.sizes for value in sizes.values()):
+        yield f"only sizes that are multiples of {TILE}"
+    if DEPTH in case.sizes[0] and len({sizes[DEPTH] for sizes in case.sizes}) == 1:
+        yield f"{DEPTH} is {case.sizes[0][DEPTH]} in every size"

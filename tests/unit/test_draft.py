@@ -10,6 +10,7 @@ from layoutprobe.cli.main import main
 from layoutprobe.gate.draft import draft
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.read import read_manifest
+from layoutprobe.manifest.sizes import sizes_of
 
 KERNEL = """\
 extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, 1)))
@@ -55,18 +56,14 @@ def test_factors_are_neither_one_nor_zero(
     assert addend in [(argument.name, argument.role) for argument in case.arguments]
 
 
-def test_a_whole_and_a_ragged_size(tmp_path: Path) -> None:
+def test_the_sizes_follow_from_the_tile(tmp_path: Path) -> None:
+    """What they are is tested in test_sizes.py."""
     drafted(tmp_path, IN_PLACE, "C", "sum")
     (case,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
-    whole, ragged, *further = (dict(sizes) for sizes in case.sizes)
-    assert {sizes["M"] % 128 for sizes in further} >= {1, 0}
-    assert {1, 0} <= {sizes["K"] % 16 for sizes in further}
-    assert min(sizes["K"] for sizes in further) == 16
-    assert max(sizes["K"] for sizes in further) > 3 * 64
-    assert all(extent % 64 == 0 for extent in whole.values())
-    assert all(extent % 16 for extent in (ragged["M"], ragged["N"])), (
-        "no tile of a matrix instruction divides it"
-    )
+    assert case.tile == {"M": 128, "N": 128, "K": 16}
+    assert case.sizes == sizes_of(case.tile, {})
+    assert {"M": 128, "N": 128, "K": 16} in case.sizes
+    assert {"M": 129, "N": 127, "K": 17} in case.sizes
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,9 @@ def test_every_way_of_leaving_out(case: KernelCase) -> None:
     assert said(tolerance=Tolerance(10.0, 0.5)) == [
         none, "loose tolerance: absolute 10", "loose tolerance: relative 0.5",
     ]  # fmt: skip
+    tiled = {"sizes": ({"n": 64, "K": 8}, {"n": 128, "K": 8}), "tile": {"n": 64, "K": 16}}
+    assert said(**tiled) == [none, "only whole tiles of n (64)", "K is 8 in every size"]
+    assert said(sizes=({"n": 64, "K": 8}, {"n": 65, "K": 9}), tile=tiled["tile"]) == [none]
     left = [name for name in check_names() if name != "numerics"]
     assert said(checks=("numerics",)) == [f"not asked for: {', '.join(left)}", none]
 
