@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from layoutprobe.engine import outcome
 from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.inst import SCC, Inst
+from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import Cohort, mask_words
-from layoutprobe.machine.faults import fault
+from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.program import CONDITIONS, Block, Executor, Program
-from layoutprobe.machine.registers import Array
+from layoutprobe.machine.program import Block, Executor, Program
 from layoutprobe.place import Place
 
 PATIENCE = 10_000
@@ -57,11 +56,11 @@ class Scheduler:
             cohort = self._next()
             block = blocks.get(cohort.pc)
             if block is None:
-                raise ExecutionError("the kernel runs past its last instruction", place=Place(pc=cohort.pc))
+                raise outcome.past_end(cohort.pc)
             self._execute(cohort, block)
             spent += block.length
             if spent > self.budget:
-                raise self._endless(block)
+                raise outcome.endless(self.program, block, self.budget)
             self._leave(cohort, block)
         return spent
 
@@ -91,15 +90,8 @@ class Scheduler:
         try:
             for at, execute in enumerate(body):  # noqa: B007  (read when an executor fails)
                 execute(cohort)
-        except ExecutionError as error:
-            self.program.located(error, block.insts[at])
-            raise
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise ExecutionError(
-                f"the emulator failed on an instruction: {error}",
-                place=self.program.location(block.insts[at]),
-                hint="this is a bug of layoutprobe: please report it with the code object",
-            ) from error
+        except outcome.FAILURES as error:
+            raise outcome.failed(self.program, block.insts[at], error) from error.__cause__
 
     def _told(self, cohort: Cohort, block: Block) -> Iterator[Executor]:
         """The block's executors; before each, those who asked are told of what comes up to it."""
@@ -127,25 +119,15 @@ class Scheduler:
             self._release()
         elif Kind.AWAIT in last.kind:
             if Kind.ARRIVE not in last.kind:
-                self._check_signalled(cohort, last)
+                outcome.check_signalled(self.program, cohort, last)
+                self.machine.signalled[cohort.waves] = False
             self.waiting.append(cohort)
             self._release()
         else:
             self._branch(cohort, last)
 
-    def _check_signalled(self, cohort: Cohort, inst: Inst) -> None:
-        """A wave that waits at a barrier which it never signalled would wait for ever."""
-        signalled = self.machine.signalled[cohort.waves]
-        if not signalled.all():
-            error = fault(cohort, inst, "a wave waits at a barrier that it has not signalled",
-                          np.broadcast_to(~signalled[:, None], cohort.exec.shape),
-                          hint="put s_barrier_signal -1 on every path to the wait",
-                          kind="barrier")  # fmt: skip
-            raise self.program.located(error, inst)
-        self.machine.signalled[cohort.waves] = False
-
     def _branch(self, cohort: Cohort, inst: Inst) -> None:
-        taken = self._taken(cohort, inst)
+        taken = outcome.taken(self.program, cohort, inst)
         if taken.all():
             cohort.pc = inst.branch_target
             self.ready.append(cohort)
@@ -155,23 +137,6 @@ class Scheduler:
             jump, stay = cohort.select(taken), cohort.select(~taken)
             jump.pc = inst.branch_target
             self.ready += [stay, jump]
-
-    def _taken(self, c: Cohort, inst: Inst) -> Array:
-        """Which waves take a branch: bool [wave]."""
-        condition = CONDITIONS[inst.name]
-        if condition is None:
-            return np.ones(len(c.waves), np.bool_)
-        register, jumps = condition
-        words = 1 if register == SCC else c.size // 32
-        undefined = mask_words(c.shadow, register, words) if c.undef >> register & (1 << words) - 1 else None
-        if undefined is not None and undefined.any():
-            bad = np.broadcast_to(undefined.any(axis=1, keepdims=True), c.exec.shape)
-            error = fault(c, inst, "a branch depends on an undefined value", bad,
-                          hint="initialise the value on every path that leads here",
-                          kind="undefined-control")  # fmt: skip
-            raise self.program.located(error, inst)
-        value: Array = np.logical_or.reduce(mask_words(c.regs, register, words), axis=1)
-        return value if jumps else ~value
 
     def _release(self) -> None:
         """Let those workgroups go on of which every living wave waits at a barrier."""
@@ -203,12 +168,4 @@ class Scheduler:
             "a barrier can never be passed",
             place=Place(kernel=self.program.kernel.name, pc=self.waiting[0].pc),
             kind="barrier",
-        )
-
-    def _endless(self, block: Block) -> ExecutionError:
-        return ExecutionError(
-            f"the kernel did not end within {self.budget} instructions",
-            place=self.program.location(block.last or block.insts[-1]),
-            hint="look for a loop whose exit condition never holds, or raise the budget",
-            kind="budget",
         )

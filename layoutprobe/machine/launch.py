@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,8 +141,10 @@ def vgpr_count(code: CodeObject, kernel: Kernel) -> int:
     return ((kernel.descriptor.rsrc1 & 63) + 1) * files[kernel.wavefront_size].encoded
 
 
-def batches(grid: Extent, waves_per_group: int, bytes_per_wave: int) -> Iterator[NDArray[np.int64]]:
-    """Workgroup ids in batches: int64 [workgroup, 3], x fastest.
+def batches(
+    grid: Extent, waves_per_group: int, bytes_per_wave: int, most: int = BATCH_WAVES
+) -> Iterator[NDArray[np.int64]]:
+    """Workgroup ids in batches of `most` waves or one workgroup: int64 [workgroup, 3], x fastest.
 
     Raises:
         UsageError: the grid, or one workgroup of it, is too large to emulate.
@@ -156,7 +159,7 @@ def batches(grid: Extent, waves_per_group: int, bytes_per_wave: int) -> Iterator
     if total > MAX_WORKGROUPS:
         raise UsageError(f"a grid of {total} workgroups", expected=f"at most {MAX_WORKGROUPS}",
                          hint="probe a smaller problem: the layout does not depend on its size")  # fmt: skip
-    waves = min(BATCH_WAVES, MAX_BATCH_BYTES // max(bytes_per_wave, 1))
+    waves = min(most, MAX_BATCH_BYTES // max(bytes_per_wave, 1))
     step = max(1, waves // waves_per_group)
     for first in range(0, total, step):
         flat = np.arange(first, min(first + step, total))
@@ -195,33 +198,35 @@ def start_cohort(
     machine: Machine, code: CodeObject, kernel: Kernel, block: Extent, kernarg: Region
 ) -> Cohort:
     """All waves of the batch at the kernel's entry, with the registers that hardware sets up."""
-    waves = machine.waves
-    count = waves.workgroup.size
-    abi = isa_of(code, kernel).launch
+    count = machine.waves.workgroup.size
     vgprs, lanes = vgpr_count(code, kernel), kernel.wavefront_size
     regs = RegisterFile.filled(vgprs, count, lanes, POISON)
     shadow = RegisterFile.filled(vgprs, count, lanes, 0xFFFFFFFF)
     undef = (1 << VGPR0 + vgprs) - 1
-
-    def define(register: int, value: object) -> None:
-        nonlocal undef
+    for register, value in initial_values(machine, code, kernel, block, kernarg):
         target, mask = (regs.u, shadow.u) if register >= VGPR0 else (regs.su, shadow.su)
         index = register - VGPR0 if register >= VGPR0 else register
         target[index][...] = value
         mask[index][...] = 0
         undef &= ~(1 << register)
+    return Cohort(machine, kernel.entry, np.arange(count), regs, shadow, undef)
 
-    for register, value in _user_sgprs(abi, kernel, address(kernarg)):
-        define(register, value)
+
+def initial_values(
+    machine: Machine, code: CodeObject, kernel: Kernel, block: Extent, kernarg: Region
+) -> Iterator[tuple[int, Any]]:
+    """The registers that hardware sets up, and their values: uint32 [wave, 1] or one for all, of v0 [wave, lane]."""
+    waves, lanes = machine.waves, kernel.wavefront_size
+    abi = isa_of(code, kernel).launch
+    yield from _user_sgprs(abi, kernel, address(kernarg))
     for register, ids in _workgroup_ids(abi, waves, kernel):
-        define(register, ids[:, None].astype(np.uint32))
+        yield register, ids[:, None].astype(np.uint32)
     items = waves.index[:, None] * lanes + np.arange(lanes)
-    define(VGPR0, _work_item_ids(abi, items, block, kernel.descriptor.rsrc2 >> 11 & 3))
+    yield VGPR0, _work_item_ids(abi, items, block, kernel.descriptor.rsrc2 >> 11 & 3)
     size = block[0] * block[1] * block[2]
     active = pack_mask(items < size)
-    define(EXEC_LO, active[:, :1])
-    define(EXEC_HI, active[:, 1:] if lanes == 64 else 0)
-    return Cohort(machine, kernel.entry, np.arange(count), regs, shadow, undef)
+    yield EXEC_LO, active[:, :1]
+    yield EXEC_HI, active[:, 1:] if lanes == 64 else 0
 
 
 def _workgroup_ids(abi: LaunchAbi, waves: Waves, kernel: Kernel) -> Iterator[tuple[int, NDArray[np.int64]]]:

@@ -79,6 +79,7 @@ class Machine:
         scratch_size: int = 0,
         facts: LaunchFacts | None = None,
         events: Events | None = None,
+        lds: Memory | None = None,
     ) -> None:
         self.arena = arena
         self.waves = waves
@@ -86,9 +87,9 @@ class Machine:
         self.facts = facts or LaunchFacts()
         self.events = events or Events()
         self.lds_size = lds_size
-        stride = (lds_size + 15) // 16 * 16
+        stride = lds_stride(lds_size)
         groups = int(waves.workgroup.max()) + 1 if waves.workgroup.size else 0
-        self.lds = Memory(stride * groups, undefined=True)
+        self.lds = lds or Memory(stride * groups, undefined=True)
         self.lds_base = (waves.workgroup * stride)[:, None]
         self.signalled = np.zeros(waves.workgroup.size, np.bool_)
         self.scratch_size = scratch_size
@@ -102,3 +103,8 @@ class Machine:
     def scratch_base(self, waves: NDArray[np.int64]) -> Array:
         """Byte of the scratch memory at which each lane's part starts: int64 [wave, lane]."""
         return (waves[:, None] * self.wave_size + np.arange(self.wave_size)) * self._scratch_stride
+
+
+def lds_stride(lds_size: int) -> int:
+    """Bytes from the LDS of a workgroup to that of the next."""
+    return (lds_size + 15) // 16 * 16

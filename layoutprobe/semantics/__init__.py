@@ -19,6 +19,7 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     packed_ops,
     renamed_ops,
     salu,
+    salu_exec,
     salu_float,
     scaled_ops,
     vopd,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -306,8 +307,18 @@ def _counting(name: str, lanes: int) -> Op:
 
 @instruction(*_MBCNT)
 def _mbcnt(inst: Inst) -> Executor:
-    by_size = {lanes: bind_valu(_counting(inst.name, lanes), inst) for lanes in (32, 64)}
-    return lambda c: by_size[c.size](c)
+    return BySize({lanes: bind_valu(_counting(inst.name, lanes), inst) for lanes in (32, 64)})
+
+
+@dataclass(frozen=True)
+class BySize:
+    """A bound instruction that is another row in waves of another size; by lanes of a wave."""
+
+    rows: Mapping[int, Executor]
+
+    def __call__(self, c: Cohort) -> None:
+        """Execute the instruction for a cohort."""
+        self.rows[c.size](c)
 
 
 OPS.update((name, _counting(name, 32)) for name in _MBCNT)

@@ -82,8 +82,7 @@ def _fixup(dtype: Any, underflow: int, overflow: int) -> Compute:
         q, d, n = np.broadcast_arrays(quotient, denominator, numerator)
         negative = np.signbit(d) ^ np.signbit(n)
 
-        def signed(value: Any) -> Array:
-            magnitude = np.broadcast_to(np.asarray(value, dtype), q.shape)
+        def signed(magnitude: Array) -> Array:
             return np.where(negative, -magnitude, magnitude)
 
         infinite, zero = (d == 0) | np.isinf(n), np.isinf(d) | (n == 0)
@@ -92,7 +91,7 @@ def _fixup(dtype: Any, underflow: int, overflow: int) -> Compute:
             infinite, zero = infinite | (difference > overflow), zero | (difference < -underflow)
         undecided = ((d == 0) & (n == 0)) | (np.isinf(d) & np.isinf(n))
         cases = [np.isnan(n), np.isnan(d), undecided, infinite, zero]
-        values = [n, d, np.full(q.shape, np.nan, dtype), signed(np.inf), signed(0)]
+        values = [n, d, np.full(q.shape, np.nan, dtype), signed(dtype(np.inf)), signed(dtype(0))]
         return np.select(cases, values, signed(np.abs(q)))
 
     return compute

@@ -63,10 +63,10 @@ def _perm(high: Array, low: Array, selectors: Array) -> Array:
     if selectors.shape[-1] == 1 and (selectors == first).all() and not first & 0xF8F8F8F8:
         return _perm_uniform(high, low, first)
     data = (high.astype(np.uint64) << np.uint64(32)) | low
-    result = np.zeros(np.broadcast_shapes(data.shape, selectors.shape), np.uint64)
+    result: Array = np.zeros(np.broadcast_shapes(data.shape, selectors.shape), np.uint64)
     for i in range(4):
         selector = ((selectors >> U(8 * i)) & U(0xFF)).astype(np.uint64)
-        result |= _byte(data, selector) << np.uint64(8 * i)
+        result = result | _byte(data, selector) << np.uint64(8 * i)
     return result.astype(np.uint32)
 
 
@@ -331,14 +331,18 @@ def _bytes(a: Array) -> list[Array]:
     return [((a >> U(8 * i)) & U(0xFF)).astype(np.int64) for i in range(4)]
 
 
+def _u32(a: Array) -> Array:
+    return a.astype(np.uint32)
+
+
 def _sad_u8(a: Array, b: Array, c: Array) -> Array:
-    total = sum(abs(x - y) for x, y in zip(_bytes(a), _bytes(b), strict=True))
-    return (c + np.asarray(total)).astype(np.uint32)
+    total: Any = sum(abs(x - y) for x, y in zip(_bytes(a), _bytes(b), strict=True))
+    return _u32(c + total)
 
 
 def _msad_u8(a: Array, b: Array, c: Array) -> Array:
-    total = sum(np.where(y == 0, 0, abs(x - y)) for x, y in zip(_bytes(a), _bytes(b), strict=True))
-    return (c + np.asarray(total)).astype(np.uint32)
+    total: Any = sum(np.where(y == 0, 0, abs(x - y)) for x, y in zip(_bytes(a), _bytes(b), strict=True))
+    return _u32(c + total)
 
 
 def _sad_u16(a: Array, b: Array, c: Array) -> Array:
@@ -349,8 +353,8 @@ def _sad_u16(a: Array, b: Array, c: Array) -> Array:
 
 def _lerp_u8(a: Array, b: Array, c: Array) -> Array:
     parts = zip(_bytes(a), _bytes(b), _bytes(c), strict=True)
-    total = sum(((x + y + (z & 1)) >> 1 & 0xFF) << 8 * i for i, (x, y, z) in enumerate(parts))
-    return np.asarray(total).astype(np.uint32)
+    total: Any = sum(((x + y + (z & 1)) >> 1 & 0xFF) << 8 * i for i, (x, y, z) in enumerate(parts))
+    return _u32(total)
 
 
 vop("v_sad_u8", "u32", "u32 u32 u32", _sad_u8)

@@ -14,7 +14,14 @@ import numpy as np
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
-from layoutprobe.semantics import compare_ops, division, float_ops, floats, packed_ops  # noqa: F401  (renamed here)
+from layoutprobe.semantics import (  # noqa: F401  (renamed here)
+    compare_ops,
+    division,
+    float_ops,
+    floats,
+    packed_ops,
+    salu_exec,
+)
 from layoutprobe.semantics.definedness import transport, union, upward
 from layoutprobe.semantics.op import Compute, Op
 from layoutprobe.semantics.operands import DTYPES

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.semantics import floats, silicon
 from layoutprobe.semantics.definedness import any_undefined, reading
@@ -202,8 +203,20 @@ def _in_either_arithmetic(op: Op, first: Pair, second: Pair, inst: Inst) -> Exec
         (a0, a1), (b0, b1) = first(a), second(b)
         return silicon.dot2(step, (a0, b0, a1, b1), c.view(np.uint32)).view(np.float32)
 
-    ieee, card = bind_valu(op, inst), bind_valu(replace(op, compute=as_silicon), inst)
-    return lambda c: card(c) if c.machine.facts.arithmetic == "silicon" else ieee(c)
+    return EitherArithmetic(bind_valu(op, inst), bind_valu(replace(op, compute=as_silicon), inst))
+
+
+@dataclass(frozen=True)
+class EitherArithmetic:
+    """A bound instruction that rounds as the launch's arithmetic says; see `LaunchFacts`."""
+
+    ieee: Executor
+    silicon: Executor
+
+    def __call__(self, c: Cohort) -> None:
+        """Execute the instruction for a cohort."""
+        execute = self.silicon if c.machine.facts.arithmetic == "silicon" else self.ieee
+        execute(c)
 
 
 register_binder("v_dot2_f32_f16", partial(_bind_dot2, f16_pair))

@@ -33,7 +33,7 @@ from layoutprobe.semantics.operands import (
     write_shadow,
     writer,
 )
-from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction, register_binder
+from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_binder
 
 Scc = Literal["", "nonzero", "given", "only", "read", "read given"]
 """What an instruction does with SCC: leaves it; result != 0; the second result; the only result;
@@ -60,55 +60,71 @@ def _bind(
         sources.append(inst.dst[0]) if not inst.mods else sources.insert(0, inst.dst[0])
     if len(sources) != len(kinds):
         raise UnsupportedFormError(f"{inst.name} with {len(sources)} sources")
-    return _executor(inst, sources, result, kinds, compute, rule, scc)
+    return ScalarExecution(inst, tuple(sources), result, kinds, compute, rule, scc)
 
 
-def _executor(
-    inst: Inst,
-    sources: list[Operand],
-    result: str,
-    kinds: tuple[str, ...],
-    compute: Callable[..., Any],
-    rule: Rule,
-    scc: Scc,
-) -> Executor:
-    readers = [reader(s, k) for s, k in zip(sources, kinds, strict=True)]
-    shadows = [reader(s, k, shadow=True) for s, k in zip(sources, kinds, strict=True)]
-    target = inst.dst[0] if inst.dst else None
-    write = writer(target, result) if target else None
-    touched = _SCC_BIT if scc else 0
-    for operand in (*sources, *inst.dst):
-        touched |= register_mask(operand)
-    reads_scc = scc.startswith("read")
+class ScalarExecution:
+    """One bound scalar instruction. Calling it executes it for a cohort.
 
-    def gather(registers: RegisterFile, read: list[Any], flag: Array) -> list[Array]:
-        values = [r(registers) for r in read]
-        return [*values, flag] if reads_scc else values
+    Attributes:
+        inst: the instruction.
+        sources, kinds: what it reads, and as which types; SCC comes behind them where `scc` says "read".
+        target, result: what it writes, and its type; None, and "" or the type of what is compared.
+        compute, rule, scc: as of `sop`.
+    """
 
-    def undefined(c: Cohort) -> list[Array] | None:
-        bits = gather(c.shadow, shadows, c.shadow.su[SCC] != 0)
-        if not any(b.any() for b in bits):
-            return None
-        values = gather(c.regs, readers, c.su[SCC] != 0)
-        width = {"": 32}.get(result) or DTYPES[result]().itemsize * 8
-        return list(rule(values, bits, [width]))
+    def __init__(
+        self,
+        inst: Inst,
+        sources: tuple[Operand, ...],
+        result: str,
+        kinds: tuple[str, ...],
+        compute: Callable[..., Any],
+        rule: Rule,
+        scc: Scc,
+    ) -> None:
+        self.inst, self.sources, self.kinds, self.result = inst, sources, kinds, result
+        self.compute, self.rule, self.scc = compute, rule, scc
+        self.target = inst.dst[0] if inst.dst else None
+        self._readers = [reader(s, k) for s, k in zip(sources, kinds, strict=True)]
+        self._shadows = [reader(s, k, shadow=True) for s, k in zip(sources, kinds, strict=True)]
+        self._write = writer(self.target, result) if self.target else None
+        self._touched = _SCC_BIT if scc else 0
+        for operand in (*sources, *inst.dst):
+            self._touched |= register_mask(operand)
 
-    def execute(c: Cohort) -> None:
-        bad = undefined(c) if c.undef & touched else None
-        out = compute(*gather(c.regs, readers, c.su[SCC] != 0))
-        value, flag = out if isinstance(out, tuple) else (out, None)
-        if scc == "nonzero":
-            flag = value != 0
-        elif scc == "only":
-            value, flag = None, value
-        if value is not None and write is not None:
-            write(c, value)
+    def __call__(self, c: Cohort) -> None:
+        """Execute the instruction for a cohort."""
+        bad = self._undefined(c) if c.undef & self._touched else None
+        value, flag = self.results(*self._gather(c.regs, self._readers, c.su[SCC] != 0))
+        if value is not None and self._write is not None:
+            self._write(c, value)
         if flag is not None:
             c.su[SCC][...] = flag
-        if c.undef & touched:
-            _track(c, target if value is not None else None, result, flag is not None, bad)
+        if c.undef & self._touched:
+            _track(c, self.target if value is not None else None, self.result, flag is not None, bad)
 
-    return execute
+    def results(self, *values: Array) -> tuple[Array | None, Array | None]:
+        """The value and SCC that the instruction writes, None for what it does not."""
+        out = self.compute(*values)
+        value, flag = out if isinstance(out, tuple) else (out, None)
+        if self.scc == "nonzero":
+            flag = value != 0
+        elif self.scc == "only":
+            value, flag = None, value
+        return value, flag
+
+    def _gather(self, registers: RegisterFile, read: list[Any], flag: Array) -> list[Array]:
+        values = [r(registers) for r in read]
+        return [*values, flag] if self.scc.startswith("read") else values
+
+    def _undefined(self, c: Cohort) -> list[Array] | None:
+        bits = self._gather(c.shadow, self._shadows, c.shadow.su[SCC] != 0)
+        if not any(b.any() for b in bits):
+            return None
+        values = self._gather(c.regs, self._readers, c.su[SCC] != 0)
+        width = {"": 32}.get(self.result) or DTYPES[self.result]().itemsize * 8
+        return list(self.rule(values, bits, [width]))
 
 
 def _track(c: Cohort, target: Operand | None, kind: str, wrote_scc: bool, bad: list[Array] | None) -> None:
@@ -324,57 +340,3 @@ for _name, _compare in _COMPARE.items():
         sop(f"s_cmpk_{_name}_{_kind}", "", f"{_kind} {_kind}", _compare, scc="only")
     if _name in ("eq", "lg"):
         sop(f"s_cmp_{_name}_u64", "", "u64 u64", _compare, scc="only")
-# EXEC.
-
-_SAVEEXEC: dict[str, Callable[[Array, Array], Array]] = {
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "nand": lambda s, e: ~(s & e),
-    "nor": lambda s, e: ~(s | e), "xnor": lambda s, e: ~(s ^ e), "and_not0": lambda s, e: ~s & e,
-    "or_not0": lambda s, e: ~s | e, "and_not1": lambda s, e: s & ~e, "or_not1": lambda s, e: s | ~e,
-}  # fmt: skip
-
-
-def _bind_saveexec(function: Callable[[Array, Array], Array], kind: str, keep: bool, inst: Inst) -> Executor:
-    source, target = reader(inst.src[0], kind), inst.dst[0]
-    old_exec = Operand("s", EXEC_LO, target.regs, target.bits)
-    active, save, activate = reader(old_exec, kind), writer(target, kind), writer(old_exec, kind)
-    source_mask = register_mask(inst.src[0])
-    shadow = reader(inst.src[0], kind, shadow=True)
-    touched = source_mask | register_mask(target) | _SCC_BIT
-
-    def execute(c: Cohort) -> None:
-        before = active(c.regs).copy()
-        mask = source(c.regs)
-        after = function(mask, before)
-        # Bit by bit: a lane that was off stays off under "and", whatever its bit of the source.
-        if c.undef & source_mask and (function(mask ^ shadow(c.shadow), before) != after).any():
-            raise ExecutionError(
-                "the set of active lanes depends on an undefined value", kind="undefined-control"
-            )
-        save(c, before if keep else after)
-        c.su[SCC][...] = after != 0
-        activate(c, after)
-        if c.undef & touched:
-            define(c, target)
-            c.shadow.su[SCC][...] = 0
-            settle(c, SCC)
-
-    return execute
-
-
-for _bits, _kind in (("b32", "u32"), ("b64", "u64")):
-    for _name, _function in _SAVEEXEC.items():
-        register_binder(f"s_{_name}_saveexec_{_bits}", partial(_bind_saveexec, _function, _kind, True))
-    for _name in ("and_not0", "and_not1"):
-        _function = _SAVEEXEC[_name]
-        register_binder(f"s_{_name}_wrexec_{_bits}", partial(_bind_saveexec, _function, _kind, False))
-
-
-@instruction("s_getpc_b64")
-def _getpc(inst: Inst) -> Executor:
-    write, target = writer(inst.dst[0], "u64"), inst.dst[0]
-
-    def execute(c: Cohort) -> None:
-        write(c, np.full((len(c.waves), 1), c.machine.code_address(inst.next_pc), np.uint64))
-        define(c, target)
-
-    return execute

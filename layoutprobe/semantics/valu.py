@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ def bind_valu(op: Op, inst: Inst) -> Executor:
     plain = execution.lanes is None and not execution.compute.post
     # Not `op.compute`: clamp saturates.
     if plain and isinstance(execution.compute.compute, np.ufunc) and op.results[0] in ("u32", "i32", "f32"):
-        return _bind_ufunc(execution)
+        return Straight(execution)
     return execution
 
 
@@ -94,33 +95,47 @@ def _to_both(op: Op) -> Op:
     return replace(op, results=("mask", "mask"), compute=compute, rule=rule)
 
 
-def _bind_ufunc(execution: Execution) -> Executor:
-    """The fast path: one ufunc straight into the destination register."""
-    op, touched = execution.op, execution.touched
-    compute, get = execution.compute.compute, execution.readers
-    index = execution.dst[0].index
-    column = {"u32": "u", "i32": "i", "f32": "f"}[op.results[0]]
-    first, second = get[0], get[1] if len(get) > 1 else None
+class Straight:
+    """The fast path of an execution: one ufunc straight into the destination register."""
 
-    def execute(c: Cohort) -> None:
-        if c.undef & touched or not c.full:
-            execution(c)
-        elif second is None:
-            compute(first(c.regs), out=getattr(c, column)[index])
+    def __init__(self, execution: Execution) -> None:
+        self.execution = execution
+        self._compute: Any = execution.compute.compute
+        self._index = execution.dst[0].index
+        self._column = {"u32": "u", "i32": "i", "f32": "f"}[execution.op.results[0]]
+        self._first, *rest = execution.readers
+        self._second = rest[0] if rest else None
+
+    def __call__(self, c: Cohort) -> None:
+        """Execute the instruction for a cohort."""
+        if c.undef & self.execution.touched or not c.full:
+            self.execution(c)
+            return
+        out = getattr(c, self._column)[self._index]
+        if self._second is None:
+            self._compute(self._first(c.regs), out=out)
         else:
-            compute(first(c.regs), second(c.regs), out=getattr(c, column)[index])
-
-    return execute
+            self._compute(self._first(c.regs), self._second(c.regs), out=out)
 
 
 class Execution:
-    """One bound VALU instruction. Calling it executes it for a cohort."""
+    """One bound VALU instruction. Calling it executes it for a cohort.
+
+    Attributes:
+        op, inst: what is computed, and the instruction.
+        sources, kinds: what it reads, and as which types.
+        dst: what it writes.
+        lanes: its DPP permutation of source 0.
+        fetched: neg and abs of source 0 under DPP, where the readers leave them out.
+        compute, rule: as the instruction's modifiers have them.
+        touched: bits of `Cohort.undef` that matter to it.
+    """
 
     def __init__(self, op: Op, inst: Inst) -> None:
         self.op, self.inst = op, inst
         self.dst = inst.dst
-        sources = inst.src + tuple(inst.dst[: len(op.implicit)])
-        kinds = op.sources + op.implicit
+        self.sources = sources = inst.src + tuple(inst.dst[: len(op.implicit)])
+        self.kinds = kinds = op.sources + op.implicit
         if len(sources) != len(kinds):
             raise UnsupportedFormError(f"{inst.name} with {len(inst.src)} sources")
         self.lanes: LaneMap | None = lane_map(inst)

@@ -123,7 +123,7 @@ def make_machine(waves: int) -> Machine:
 
 
 @remembered
-def _idle_machine(waves: int) -> Machine:
+def idle_machine(waves: int) -> Machine:
     """The machine of instructions that touch no memory."""
     return make_machine(waves)
 
@@ -150,7 +150,7 @@ def execute(
         machine: memories; a fresh one by default is shared by all calls, so pass one for loads and stores.
         executor: instead of what `semantics.bind` gives; for deliberately wrong ones.
     """
-    machine = machine or _idle_machine(image.waves)
+    machine = machine or idle_machine(image.waves)
     shadow = shadow.copy() if shadow is not None else Image.zeros(image.waves)
     undef = _undefined(shadow)
     after = image.copy()

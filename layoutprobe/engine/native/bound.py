@@ -1,0 +1,76 @@
+"""A kernel ready for the interpreter: records in memory, with the addresses of compiled forms."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.engine.native.library import address_of, compiled_forms, runtime
+from layoutprobe.engine.native.lower import Lowered, Record, lower
+from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets
+from layoutprobe.engine.native.templates import Layout
+from layoutprobe.machine.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A kernel for one size of waves.
+
+    Attributes:
+        program: blocks, whose executors numpy calls.
+        lowered, records: what the interpreter executes.
+        program_records: the same in C's form.
+        resume: uint32 [record], where a wave goes on after numpy executed the record's instruction.
+        touched: uint64 [block, 12], registers that a block reads or writes.
+        runtime, offsets: the compiled runtime, and how it lays out a wave.
+    """
+
+    program: Program
+    lowered: Lowered
+    program_records: ctypes.Array[Ins]
+    resume: NDArray[np.uint32]
+    touched: NDArray[np.uint64]
+    runtime: ctypes.CDLL
+    offsets: Offsets
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """See Lowered."""
+        return self.lowered.records
+
+
+@cache
+def _runtime(lanes: int) -> tuple[ctypes.CDLL, Offsets]:
+    library = runtime(lanes)
+    u64, pointer = ctypes.c_uint64, ctypes.c_void_p
+    library.lp_run.argtypes = [pointer, u64, u64]
+    library.lp_reset.argtypes = [pointer, u64, u64, u64, ctypes.c_uint32, u64]
+    library.lp_reset.restype = None
+    return library, Offsets(library)
+
+
+def bind_native(program: Program, lanes: int) -> Bound:
+    """Lower a program, and compile what forms it needs.
+
+    Raises:
+        UnavailableError: there is no compiler, or the machine is not one of ours.
+    """
+    library, offsets = _runtime(lanes)
+    lowered = lower(program, Layout(lanes, offsets.wave))
+    addresses: dict[str, Any] = dict(compiled_forms(lowered.forms.values(), lanes))
+    records = (Ins * len(lowered.records))()
+    for entry, record in zip(records, lowered.records, strict=True):
+        if record.symbol not in addresses:
+            addresses[record.symbol] = address_of(library, record.symbol)
+        entry.fn, entry.pc = addresses[record.symbol], record.pc
+        entry.o[: len(record.offsets)] = record.offsets
+        words = record.immediates if record.jump is None else (record.jump & 0xFFFFFFFF,)
+        entry.k[: len(words)] = words
+    resume = np.array([max(r.resume, 0) for r in lowered.records], np.uint32)
+    rows = [np.frombuffer(t.to_bytes(8 * UNDEF_WORDS, "little"), np.uint64) for t in lowered.touched]
+    return Bound(program, lowered, records, resume, np.ascontiguousarray(np.stack(rows)), library, offsets)

@@ -1,0 +1,152 @@
+// Blocks, branches, barriers, and what decides which wave of a workgroup goes on.
+#include "state.h"
+
+// Blocks that a wave runs before another one gets a turn: it may spin on what that one will write.
+enum { SLICE = 10000 };
+
+// A block's first record. k0 its instructions, k1 which row of `touched`, k2 records to the copy that keeps
+// track of undefined bits. This copy is for waves in which everything that the block touches is defined.
+FORM(F_block) {
+  if (unlikely((w->left -= i->k[0]) < 0)) STOP(ENDLESS);
+  if (unlikely(--w->slice < 0)) {
+    w->slice = SLICE;
+    w->left += i->k[0];
+    STOP(SLICED);
+  }
+  const u64 *mine = c->touched + UNDEF_WORDS * i->k[1];
+  u64 met = 0;
+  for (int n = 0; n < UNDEF_WORDS; n++) met |= mine[n] & w->undef[n];
+  if (unlikely(met)) { i += i->k[2]; TAIL i->fn(w, i, c); }
+  NEXT;
+}
+
+// Stands before an instruction in the tracking copy. k0 how many ranges of registers it reads and k1 how many
+// it writes; the ranges in o, first | count << 16 | kind << 24. Undefined sources: numpy executes it.
+FORM(F_guard) {
+  u32 reads = i->k[0], all = reads + i->k[1];
+  for (u32 n = 0; n < reads; n++)
+    if (undefined_range(w, i->o[n] & 0xffff, i->o[n] >> 16 & 0xff)) { i++; STOP(SLOW); }
+  mask lanes = EX;
+  for (u32 n = reads; n < all; n++) {
+    u32 first = i->o[n] & 0xffff, count = i->o[n] >> 16 & 0xff, kind = i->o[n] >> 24;
+    for (u32 r = first; r < first + count; r++) {
+      if (!(w->undef[r >> 6] >> (r & 63) & 1)) continue;
+      if (r <= SCC) { w->shadow[r] = 0; w->undef[r >> 6] &= ~(1ull << (r & 63)); }
+      else define_lanes(w, c, r - 256, kind == 1 ? 0xffff0000u : kind == 2 ? 0xffffu : 0,
+                        kind == 3 ? ~(mask)0 : lanes);
+    }
+  }
+  NEXT;
+}
+
+// What only numpy executes.
+FORM(F_slow) { STOP(SLOW); }
+// Other waves of the workgroup go first where they are behind: LDS accesses of other kind follow.
+FORM(F_meet) {
+  if (c->per_group == 1) NEXT;
+  i++;
+  STOP(READY);
+}
+FORM(F_end) { STOP(ENDED); }
+FORM(F_jump) { i += (i32)i->k[0]; TAIL i->fn(w, i, c); }
+#define BRANCH(name, taken) \
+  FORM(name) { i += (taken) ? (i32)i->k[0] : 1; TAIL i->fn(w, i, c); }
+BRANCH(F_scc0, !w->s[SCC])
+BRANCH(F_scc1, w->s[SCC])
+BRANCH(F_vccz, !*(const mask *)&w->s[106])
+BRANCH(F_vccnz, *(const mask *)&w->s[106])
+BRANCH(F_execz, !EX)
+BRANCH(F_execnz, EX)
+FORM(F_barrier) { i++; STOP(WAITS); }
+FORM(F_signal) { w->signalled = 1; NEXT; }
+FORM(F_await) {
+  if (!w->signalled) STOP(SLOW);
+  w->signalled = 0;
+  i++;
+  STOP(WAITS);
+}
+
+AI Wave *wave_at(const Ctx *c, u64 n) { return (Wave *)(c->waves + n * c->wave_bytes); }
+
+// The wave that goes on: the one furthest behind, as the numpy scheduler chooses; the furthest ahead while
+// one that spins would pass over it. 0 when all wait or have ended.
+static Wave *furthest(const Ctx *c, Wave *first, int ahead, u32 *living) {
+  Wave *best = 0;
+  *living = 0;
+  for (u64 n = 0; n < c->per_group; n++) {
+    Wave *w = (Wave *)((u8 *)first + n * c->wave_bytes);
+    if (w->status == ENDED) continue;
+    ++*living;
+    if (w->status == WAITS) continue;
+    if (!best || (ahead ? w->pc > best->pc : w->pc < best->pc)) best = w;
+  }
+  return best;
+}
+
+// Runs one workgroup until it has ended (0), must wait for numpy (1), or its waves had a turn (2).
+static int run_group(Ctx *c, u64 group) {
+  Wave *first = wave_at(c, group * c->per_group);
+  c->lds = c->lds_all + group * c->lds_stride;
+  c->lds_shadow = c->lds_shadow_all + group * c->lds_stride;
+  int ahead = 0;
+  for (u64 turns = 0;;) {
+    u32 living;
+    Wave *w = furthest(c, first, ahead, &living);
+    if (!living) return 0;
+    if (!w) {
+      for (u64 n = 0; n < c->per_group; n++) {
+        Wave *other = (Wave *)((u8 *)first + n * c->wave_bytes);
+        if (other->status == WAITS) other->status = READY;
+      }
+      continue;
+    }
+    if (w->status == SLOW || w->status == ENDLESS) return 1;
+    const Ins *i = c->program + w->at;
+    int why = i->fn(w, i, c);
+    if (why == SLICED) {
+      w->status = READY;
+      ahead = !ahead;
+      if (++turns == 2 * c->per_group) return 2;
+    } else w->status = (u32)why;
+  }
+}
+
+// Runs workgroups [from, to) of the batch. 0 when all have ended, 1 when numpy must do something.
+int lp_run(Ctx *c, u64 from, u64 to) {
+  for (;;) {
+    int stuck = 0, again = 0;
+    for (u64 g = from; g < to; g++) {
+      int why = run_group(c, g);
+      stuck |= why == 1;
+      again |= why == 2;
+    }
+#ifdef __AVX__
+    __builtin_ia32_vzeroupper();
+#endif
+    if (stuck) return 1;
+    if (!again) return 0;
+  }
+}
+
+// Registers as they are before a kernel starts: all undefined.
+void lp_reset(u8 *at, u64 wave_bytes, u64 waves, u64 vgprs, u32 poison, u64 left) {
+  for (u64 n = 0; n < waves; n++) {
+    Wave *w = (Wave *)(at + n * wave_bytes);
+    u32 *words = (u32 *)w;
+    for (u64 j = 0; j < sizeof(Wave) / 4; j++) words[j] = 0;
+    for (u32 r = 0; r <= SCC; r++) { w->s[r] = poison; w->shadow[r] = ~0u; }
+    u32 *values = &w->v[0][0], *shadows = values + vgprs * LANES;
+    for (u64 j = 0; j < vgprs * LANES; j++) { values[j] = poison; shadows[j] = ~0u; }
+    for (u64 r = 0; r < 256 + vgprs; r++) w->undef[r >> 6] |= 1ull << (r & 63);
+    w->left = (i64)left;
+    w->index = (u32)n;
+    w->slice = SLICE;
+  }
+}
+
+void lp_sizes(u64 *out) {
+  out[0] = sizeof(Wave); out[1] = sizeof(Ins); out[2] = sizeof(Ctx);
+  out[3] = __builtin_offsetof(Wave, undef); out[4] = __builtin_offsetof(Wave, at);
+  out[5] = __builtin_offsetof(Wave, shadow); out[6] = __builtin_offsetof(Wave, left);
+  out[7] = sizeof(Region); out[8] = LANES;
+}

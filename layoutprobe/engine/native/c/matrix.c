@@ -1,0 +1,55 @@
+// Matrix instructions of 16x16x16 whose halves of a wave each hold A and B (RDNA3, wave32).
+//
+// Order of sums: k ascends from 0, each product is added exactly once with one rounding (a fused multiply-add
+// on 0), and C is added last.
+#include "numbers.h"
+#if LANES == 32
+typedef f32 Fragment[16][32];
+typedef f32 f16x __attribute__((ext_vector_type(16)));
+
+AI void expand_f16(f32 *out, const u32 *registers) {
+  Fragment *f = (Fragment *)out;
+#pragma clang loop unroll(full)
+  for (int r = 0; r < 8; r++) {
+    v_u32 x = ((const v_u32 *)registers)[r];
+    v_f32 low = f32_of_f16(CV(x & 0xffffu, v_u16)), high = f32_of_f16(CV(x >> 16, v_u16));
+    memcpy((*f)[2 * r], &low, sizeof low);
+    memcpy((*f)[2 * r + 1], &high, sizeof high);
+  }
+}
+AI void expand_bf16(f32 *out, const u32 *registers) {
+  Fragment *f = (Fragment *)out;
+#pragma clang loop unroll(full)
+  for (int r = 0; r < 8; r++) {
+    v_u32 x = ((const v_u32 *)registers)[r], low = x << 16, high = x & 0xffff0000u;
+    memcpy((*f)[2 * r], &low, sizeof low);
+    memcpy((*f)[2 * r + 1], &high, sizeof high);
+  }
+}
+// One half-wave's rows: 2v from lane 2v of its own copy of A, 2v + 1 from lane 17 + 2v.
+#define HALF(h, row) { \
+  f16x sum[8]; \
+  for (int v = 0; v < 8; v++) sum[v] = (f16x)(0.f); \
+  for (int k = 0; k < 16; k++) { \
+    f16x b; memcpy(&b, &(*B)[k][16 * h], 64); \
+    _Pragma("clang loop unroll(full)") \
+    for (int v = 0; v < 8; v++) sum[v] = __builtin_elementwise_fma((f16x)((*A)[k][row]), b, sum[v]); \
+  } \
+  _Pragma("clang loop unroll(full)") \
+  for (int v = 0; v < 8; v++) { \
+    f16x x; memcpy(&x, from + 32 * v + 16 * h, 64); \
+    x = sum[v] + x; memcpy(to + 32 * v + 16 * h, &x, 64); } }
+AI void multiply_f32(const f32 *a, const f32 *b, const u32 *from, u32 *to) {
+  const Fragment *A = (const Fragment *)a, *B = (const Fragment *)b;
+  HALF(0, 2 * v) HALF(1, 17 + 2 * v)
+}
+// o0, o1, o2, o3: A, B, C, D; k0, k1 where A and B lie expanded; k2, k3: they lie there already.
+#define MATRIX(name, expand) FORM(name) { \
+  f32 *a = c->fragments + 512 * i->k[0], *b = c->fragments + 512 * i->k[1]; \
+  if (!i->k[2]) expand(a, (const u32 *)(W8 + i->o[0])); \
+  if (!i->k[3]) expand(b, (const u32 *)(W8 + i->o[1])); \
+  multiply_f32(a, b, (const u32 *)(W8 + i->o[2]), (u32 *)(W8 + i->o[3])); \
+  NEXT; }
+MATRIX(F_wmma_f32_f16, expand_f16)
+MATRIX(F_wmma_f32_bf16, expand_bf16)
+#endif

@@ -1,0 +1,129 @@
+"""The engine that executes with generated C, and leaves to numpy what that does not know.
+
+A batch's waves lie in one block of memory, which C and numpy see alike. C runs the waves until all have
+ended or some stand at an instruction for numpy; the bound executor of the numpy engine executes it for these
+waves together, and C goes on. Faults are found by C and worded by numpy, which executes the instruction again.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe import semantics
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.engine.base import Dispatch, Finished
+from layoutprobe.engine.native.bound import Bound, bind_native
+from layoutprobe.engine.native.interpreter import Interpreter, regions_of
+from layoutprobe.engine.native.library import UnavailableError
+from layoutprobe.engine.native.state import WaveMemory
+from layoutprobe.engine.numpy_engine import NumpyEngine
+from layoutprobe.isa.inst import VGPR0
+from layoutprobe.isa.store import load_instructions
+from layoutprobe.machine.float_mode import guarded, refuse_float_mode
+from layoutprobe.machine.launch import batches, facts_of, initial_values, make_waves, vgpr_count, wave_bytes
+from layoutprobe.machine.machine import Machine, lds_stride
+from layoutprobe.machine.memory import Memory
+from layoutprobe.machine.program import build_program
+from layoutprobe.machine.registers import POISON
+
+BATCH_WAVES = 128
+"""Waves that lie in memory together: few, so that they stay in the cache while a workgroup runs."""
+MOST_SLOW = 0.5
+"""Share of instructions for numpy above which a kernel is left to the numpy engine."""
+
+
+class NativeEngine:
+    """Keeps bound kernels."""
+
+    name = "native"
+
+    def __init__(self) -> None:
+        self._numpy = NumpyEngine()
+        self._bound: dict[tuple[str, str], Bound | None] = {}
+
+    def run(self, dispatch: Dispatch) -> Finished:
+        """See Engine."""
+        watched = bool(dispatch.observers) or dispatch.arithmetic != "ieee"
+        bound = None if watched else self._bind(dispatch.code, dispatch.kernel)
+        if bound is None:
+            return self._numpy.run(dispatch)
+        return _Run(dispatch, bound).result()
+
+    def _bind(self, code: CodeObject, kernel: Kernel) -> Bound | None:
+        key = (code.digest, kernel.name)
+        if key not in self._bound:
+            self._bound[key] = _bound(code, kernel)
+        return self._bound[key]
+
+
+def _bound(code: CodeObject, kernel: Kernel) -> Bound | None:
+    refuse_float_mode(code, kernel)
+    insts, bind = load_instructions(code, kernel), guarded(semantics.bind, kernel)
+    # An executor may build on what its block did before; here numpy executes single instructions.
+    program = build_program(code, kernel, insts, lambda inst, _: bind(inst, ()), vgpr_count(code, kernel))
+    try:
+        bound = bind_native(program, kernel.wavefront_size)
+    except UnavailableError:
+        return None
+    return bound if bound.lowered.slow <= MOST_SLOW else None
+
+
+class _Run:
+    """One dispatch."""
+
+    def __init__(self, dispatch: Dispatch, bound: Bound) -> None:
+        self.dispatch, self.bound, self.kernel = dispatch, bound, dispatch.kernel
+        self.arena = dispatch.memory.arena
+        self.lanes = self.kernel.wavefront_size
+        self.per_group = -(-prod(dispatch.block) // self.lanes)
+        self.vgprs = vgpr_count(dispatch.code, self.kernel)
+        self.facts = facts_of(self.kernel, dispatch.memory, dispatch.arithmetic)
+        self.regions = regions_of(self.arena)
+
+    def result(self) -> Finished:
+        """Run all batches."""
+        dispatch, issued = self.dispatch, 0
+        each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
+        waves: WaveMemory | None = None
+        lds: Memory | None = None
+        with np.errstate(all="ignore"):
+            for group_ids in batches(dispatch.grid, self.per_group, each, BATCH_WAVES):
+                if waves is None:  # the first batch is the largest
+                    count = len(group_ids) * self.per_group
+                    waves = WaveMemory(count, self.vgprs, self.lanes, self.bound.offsets)
+                    lds = Memory(lds_stride(dispatch.lds_size) * len(group_ids), undefined=True)
+                assert lds is not None
+                issued += self._batch(group_ids, waves, lds, dispatch.budget - issued)
+        return Finished(issued, waves)
+
+    def _batch(self, group_ids: NDArray[np.int64], waves: WaveMemory, lds: Memory, left: int) -> int:
+        """Run one batch. Returns what its longest wave issued."""
+        lds.data.bytes.fill(0xA5)
+        lds.shadow.bytes.fill(0xFF)
+        machine = Machine(
+            self.arena,
+            make_waves(group_ids, self.per_group),
+            self.lanes,
+            lds_size=self.dispatch.lds_size,
+            scratch_size=self.kernel.descriptor.private_segment_size,
+            facts=self.facts,
+            lds=lds,
+        )
+        interpreter = Interpreter(self.bound, machine, waves, self.regions, self.dispatch.budget)
+        waves.reset(self.bound.runtime, interpreter.count, POISON, left)
+        self._start(machine, waves, interpreter.count)
+        interpreter.run()
+        return left - int(waves.left[: interpreter.count].min())
+
+    def _start(self, machine: Machine, waves: WaveMemory, count: int) -> None:
+        """The registers that hardware sets up."""
+        dispatch = self.dispatch
+        values = initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg)
+        for register, value in values:
+            for file, content in ((waves.regs, value), (waves.shadow, 0)):
+                target = file.u[register - VGPR0] if register >= VGPR0 else file.su[register]
+                target[:count] = content
+            waves.undef[:count, register >> 6] &= ~np.uint64(1 << (register & 63))

@@ -1,0 +1,145 @@
+"""Runs the waves of one batch: C as far as it goes, numpy for what it leaves, and C again."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.engine import outcome
+from layoutprobe.engine.native.bound import Bound
+from layoutprobe.engine.native.lower import Record
+from layoutprobe.engine.native.state import ENDLESS, READY, SLOW, CRegion, Ctx, WaveMemory, aligned
+from layoutprobe.isa.inst import SCC, VCC_LO
+from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.machine import Machine, lds_stride
+from layoutprobe.machine.memory import Arena, Region
+from layoutprobe.machine.program import CONDITIONS
+
+_GLANCE = 4096
+"""Bytes of a region that are looked at first for undefined bits: of an output, all are."""
+_INDEXED = "movrel"
+"""In the names of instructions that write registers which only M0 knows."""
+
+
+def regions_of(arena: Arena) -> ctypes.Array[CRegion]:
+    """The allocations, and in which there may be undefined bits."""
+    regions = [r for r in arena.regions if r.end > r.start]
+    return (CRegion * len(regions))(
+        *[CRegion(r.start, r.end, r.writable, _may_be_undefined(arena, r)) for r in regions]
+    )
+
+
+def _may_be_undefined(arena: Arena, region: Region) -> bool:
+    if not arena.tracked:
+        return False
+    shadow = arena.shadow.bytes[region.start : region.end]
+    return bool(shadow[:_GLANCE].any() or shadow[_GLANCE:].any())
+
+
+class Interpreter:
+    """One batch.
+
+    Attributes:
+        bound: the kernel.
+        machine: memories of the batch.
+        waves: registers; those of the batch come first.
+        regions: of global memory.
+        count: waves of the batch.
+    """
+
+    def __init__(
+        self, bound: Bound, machine: Machine, waves: WaveMemory, regions: ctypes.Array[CRegion], budget: int
+    ) -> None:
+        self.bound, self.machine, self.waves, self.regions, self.budget = (
+            bound,
+            machine,
+            waves,
+            regions,
+            budget,
+        )
+        groups = machine.waves.workgroup
+        self.count = int(groups.size)
+        self.groups = int(groups[-1]) + 1
+        self._fragments = aligned(2048 * bound.lowered.fragments)
+        self._context = self._make_context()
+
+    def run(self) -> None:
+        """Run every wave to its end.
+
+        Raises:
+            ExecutionError: a fault of the kernel, or the budget is spent.
+        """
+        context, runtime = ctypes.byref(self._context), self.bound.runtime
+        while runtime.lp_run(context, 0, self.groups):
+            self._slow()
+
+    def _make_context(self) -> Ctx:
+        context, bound, machine, waves = Ctx(), self.bound, self.machine, self.waves
+        context.lds_size = machine.lds_size
+        context.arena = machine.arena.data.bytes.ctypes.data
+        context.arena_shadow = machine.arena.shadow.bytes.ctypes.data
+        context.regions, context.region_count = ctypes.addressof(self.regions), len(self.regions)
+        context.touched, context.program = bound.touched.ctypes.data, ctypes.addressof(bound.program_records)
+        context.shadow_bytes = waves.shadow_bytes
+        context.fragments = self._fragments.ctypes.data
+        context.waves, context.wave_bytes = waves.bytes.ctypes.data, waves.wave_bytes
+        context.per_group = self.count // self.groups
+        context.lds_all = machine.lds.data.bytes.ctypes.data
+        context.lds_shadow_all = machine.lds.shadow.bytes.ctypes.data
+        context.lds_stride = lds_stride(machine.lds_size)
+        return context
+
+    def _slow(self) -> None:
+        """Have numpy execute the instruction at which the waves furthest behind stand."""
+        waves, records = self.waves, self.bound.records
+        status = waves.status[: self.count]
+        spent = np.flatnonzero(status == ENDLESS)
+        if spent.size:
+            block = records[int(waves.at[spent[0]])].block
+            assert block is not None
+            raise outcome.endless(self.bound.program, block, self.budget)
+        stand = np.flatnonzero(status == SLOW)
+        pc = int(waves.pc[stand].min())
+        which = stand[waves.pc[stand] == pc]
+        at = waves.at[which]
+        record = records[int(at[0])]
+        if record.executor is None:
+            raise self._ended_badly(which, record)
+        self._execute(which, record)
+        waves.at[which] = self.bound.resume[at]
+        waves.status[which] = READY
+
+    def _execute(self, which: NDArray[np.int64], record: Record) -> None:
+        inst, execute = record.inst, record.executor
+        assert inst is not None
+        assert execute is not None
+        c = self.waves.cohort(self.machine, record.pc, which)
+        before = c.undef
+        try:
+            execute(c)
+        except outcome.FAILURES as error:
+            raise outcome.failed(self.bound.program, inst, error) from error.__cause__
+        if inst.kind & (Kind.STORE | Kind.ATOMIC) and self.machine.arena.tracked:
+            for region in self.regions:  # undefined bits may have been stored anywhere
+                region.undefined = 1
+        touched = 1 << SCC | 3 << VCC_LO
+        for part in (inst, *inst.pair):
+            for operand in (*part.dst, *part.src):
+                for register in operand.registers():
+                    touched |= 1 << register
+        self.waves.keep(c, which, before, -1 if _INDEXED in inst.name else touched)
+
+    def _ended_badly(self, which: NDArray[np.int64], record: Record) -> Exception:
+        """What ends a block gives up where the numpy scheduler raises."""
+        last = record.inst
+        if last is None:
+            return outcome.past_end(record.pc)
+        c = self.waves.cohort(self.machine, record.pc, which)
+        if Kind.AWAIT in last.kind:
+            self.machine.signalled[which] = self.waves.signalled[which] != 0
+            outcome.check_signalled(self.bound.program, c, last)
+        if last.name in CONDITIONS:
+            outcome.taken(self.bound.program, c, last)
+        return AssertionError(f"{last.name} came back without a fault")

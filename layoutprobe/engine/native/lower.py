@@ -1,0 +1,291 @@
+"""A bound program -> records of the threaded interpreter.
+
+Each block is there twice. The plain copy is for waves in which all that the block touches is defined; its
+first record tests that, and budget and turn. The tracking copy has a guard before each instruction, which
+keeps the undefined bits of what is written and leaves to numpy what reads undefined bits. A wave that comes
+back from numpy in the middle of a block goes on in the tracking copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from layoutprobe.engine.native.forms import Form, form_of, shape_of
+from layoutprobe.engine.native.rows import Row, rows_of
+from layoutprobe.engine.native.templates import (
+    HIGH_HALF,
+    LOW_HALF,
+    WHOLE,
+    Layout,
+    Template,
+    control_of,
+    registers_of,
+    template_of,
+)
+from layoutprobe.engine.native.tracing import UntraceableError
+from layoutprobe.isa.inst import EXEC_LO, SCC, Inst, Operand
+from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.program import CONDITIONS, Block, Executor, Program
+
+_GUARD_RANGES = 12
+_forms: dict[tuple[object, ...], Form | None] = {}
+"""Forms by the shape of the instruction and lanes of a wave; None of what cannot be traced."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction of a block, ready to be written into a record.
+
+    Attributes:
+        symbol: the C function; "F_slow" for what numpy executes.
+        offsets, immediates: entries of the record.
+        reads: ranges of registers (first, number) that must be defined.
+        writes: ranges of registers and how they are defined.
+        template: what it was made of, if of a template.
+    """
+
+    inst: Inst
+    executor: Executor
+    symbol: str = "F_slow"
+    offsets: tuple[int, ...] = ()
+    immediates: tuple[int, ...] = ()
+    reads: tuple[tuple[int, int], ...] = ()
+    writes: tuple[tuple[int, int, int], ...] = ()
+    template: Template | None = None
+
+
+@dataclass
+class Record:
+    """One entry of the interpreter's program.
+
+    Attributes:
+        symbol, pc, offsets, immediates: see c/base.h.
+        inst, executor: what numpy executes when the form gives up; no executor at the end of a block.
+        block: the block.
+        resume: the record where a wave goes on after that.
+        jump: a record that immediate 0 leads to, as a distance.
+    """
+
+    symbol: str
+    pc: int
+    offsets: tuple[int, ...] = ()
+    immediates: tuple[int, ...] = ()
+    inst: Inst | None = None
+    executor: Executor | None = None
+    block: Block | None = None
+    resume: int = -1
+    jump: int | None = None
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program as records.
+
+    Attributes:
+        records: all of them; the first is where waves start.
+        forms: the traced forms that they use, by symbol.
+        touched: per block, a bit per register that it reads or writes.
+        fragments: how many expanded operands of matrix instructions are kept.
+        slow: share of a program's instructions that numpy executes.
+    """
+
+    records: tuple[Record, ...]
+    forms: dict[str, Form]
+    touched: tuple[int, ...]
+    fragments: int
+    slow: float
+
+
+def lower(program: Program, layout: Layout) -> Lowered:
+    """The records of a program."""
+    return _Lowering(program, layout).result()
+
+
+@dataclass
+class _Lowering:
+    program: Program
+    layout: Layout
+    records: list[Record] = field(default_factory=list)
+    forms: dict[str, Form] = field(default_factory=dict)
+    touched: list[int] = field(default_factory=list)
+    heads: dict[int, int] = field(default_factory=dict)
+    fragments: dict[object, int] = field(default_factory=dict)
+    targets: list[tuple[int, int]] = field(default_factory=list)
+
+    def result(self) -> Lowered:
+        entry, blocks = self.program.kernel.entry, self.program.blocks
+        order = [entry, *(pc for pc in sorted(blocks) if pc != entry)]
+        steps = {pc: self._steps(blocks[pc]) for pc in order}
+        plain = {pc: self._plain(pc, blocks[pc], steps[pc]) for pc in order}
+        for pc in order:
+            self._tracking(pc, blocks[pc], steps[pc], plain[pc])
+        for at, target in self.targets:
+            self.records[at].jump = self._head(target) - at
+        every = [s for each in steps.values() for s in each]
+        slow = sum(s.symbol == "F_slow" for s in every) / max(len(every), 1)
+        return Lowered(
+            tuple(self.records), self.forms, tuple(self.touched), max(len(self.fragments), 1), slow
+        )
+
+    def _head(self, pc: int) -> int:
+        """The first record of a block, or one that says that there is none."""
+        if pc not in self.heads:
+            self.heads[pc] = self._add(Record("F_slow", pc))
+        return self.heads[pc]
+
+    def _add(self, record: Record) -> int:
+        self.records.append(record)
+        return len(self.records) - 1
+
+    def _steps(self, block: Block) -> list[Step]:
+        return [self._step(i, e) for i, e in zip(block.insts, block.body, strict=True)]
+
+    def _step(self, inst: Inst, executor: Executor) -> Step:
+        template = template_of(inst, self.layout)
+        if template is not None:
+            return Step(
+                inst, executor, template.symbol, template.offsets, template.immediates,
+                _ranges(template.reads), tuple((*registers_of(o), kind) for o, kind in template.writes), template,
+            )  # fmt: skip
+        rows = rows_of(inst, executor, self.layout.lanes)
+        form = self._form(inst, rows) if rows else None
+        if form is None:
+            return Step(inst, executor)
+        self.forms[form.symbol] = form
+        offsets, immediates = form.fill(rows, self.layout.lanes, self.layout.vgprs_at)
+        reads = _ranges([o for row in rows for o in row.sources])
+        writes = tuple((*registers_of(o), _defines(o)) for row in rows for o in row.targets)
+        # What DPP leaves unwritten depends on the lanes: numpy keeps count of that.
+        partly = any(row.lanes is not None for row in rows)
+        return Step(inst, executor, form.symbol, tuple(offsets), tuple(immediates),
+                    (*reads, *((f, n) for f, n, _ in writes if partly)), writes)  # fmt: skip
+
+    def _form(self, inst: Inst, rows: Sequence[Row]) -> Form | None:
+        key = (self.layout.lanes, *shape_of(inst))
+        if key not in _forms:
+            try:
+                _forms[key] = form_of(inst, rows, self.layout.lanes)
+            except UntraceableError:
+                _forms[key] = None
+        return _forms[key]
+
+    def _plain(self, pc: int, block: Block, steps: Sequence[Step]) -> list[int]:
+        """Writes the plain copy; the record of each instruction, and of what follows the last."""
+        row = len(self.touched)
+        self.touched.append(_touched(steps, block, self.layout.lanes // 32))
+        self.heads[pc] = self._add(Record("F_block", pc, immediates=(block.length, row, 0), block=block))
+        held: dict[object, bool] = {}
+        at = []
+        for step, meets in zip(steps, _meetings(steps), strict=True):
+            if meets:
+                self._add(Record("F_meet", step.inst.pc))
+                held.clear()
+            at.append(self._instruction(step, block, held))
+            if step.symbol == "F_slow":
+                held.clear()
+        at.append(self._last(block))
+        return at
+
+    def _tracking(self, pc: int, block: Block, steps: Sequence[Step], plain: Sequence[int]) -> None:
+        start, at = len(self.records), []
+        for step, meets in zip(steps, _meetings(steps), strict=True):
+            at.append(len(self.records))
+            if meets:
+                self._add(Record("F_meet", step.inst.pc))
+            if step.symbol != "F_slow":
+                self._add(_guard(step.inst.pc, step.reads, step.writes))
+            self._instruction(step, block, None)
+        at.append(len(self.records))
+        condition = CONDITIONS.get(block.last.name) if block.last is not None else None
+        if condition is not None and block.last is not None:
+            words = 1 if condition[0] == SCC else self.layout.lanes // 32
+            self._add(_guard(block.last.pc, ((condition[0], words),), ()))
+        self._last(block)
+        head = self.records[self.heads[pc]]
+        head.immediates = (*head.immediates[:2], start - self.heads[pc])
+        for n in range(len(steps)):
+            for record in (self.records[plain[n]], *self.records[at[n] : at[n + 1]]):
+                record.resume = at[n + 1]
+
+    def _instruction(self, step: Step, block: Block, held: dict[object, bool] | None) -> int:
+        immediates = step.immediates
+        if step.template is not None and step.template.fragments:
+            immediates = self._fragments(step.template, held)
+        elif held:
+            written = {r for o in (step.inst, *step.inst.pair) for d in o.dst for r in d.registers()}
+            for key, operand in [(k, k[1]) for k in held if isinstance(k, tuple)]:
+                if not written.isdisjoint(operand.registers()):
+                    held.pop(key)
+        record = Record(step.symbol, step.inst.pc, step.offsets, immediates, step.inst, step.executor, block)
+        return self._add(record)
+
+    def _fragments(self, template: Template, held: dict[object, bool] | None) -> tuple[int, ...]:
+        """Where A and B lie expanded, and whether an instruction before has put them there."""
+        places = [self.fragments.setdefault(key, len(self.fragments)) for key in template.fragments]
+        ready = [held is not None and held.get(key, False) for key in template.fragments]
+        if held is not None:
+            held.update(dict.fromkeys(template.fragments, True))
+            written = {r for o, _ in template.writes for r in o.registers()}
+            for key in [k for k in held if isinstance(k, tuple) and not written.isdisjoint(k[1].registers())]:
+                held.pop(key)
+        return (*places, *map(int, ready))
+
+    def _last(self, block: Block) -> int:
+        last = block.last
+        if last is None:
+            at = self._add(Record("F_jump", block.next_pc, block=block))
+            self.targets.append((at, block.next_pc))
+            return at
+        at = self._add(Record(control_of(last), last.pc, inst=last, block=block))
+        if last.name in CONDITIONS:
+            self.targets.append((at, last.branch_target))
+        if Kind.END not in last.kind and last.name != "s_branch":
+            self.targets.append((self._add(Record("F_jump", block.next_pc, block=block)), block.next_pc))
+        return at
+
+
+def _guard(pc: int, reads: Sequence[tuple[int, int]], writes: Sequence[tuple[int, int, int]]) -> Record:
+    reads, writes = [r for r in reads if r[1]], [w for w in writes if w[1]]
+    packed = [f | n << 16 for f, n in reads] + [f | n << 16 | kind << 24 for f, n, kind in writes]
+    if len(packed) > _GUARD_RANGES:  # cannot tell: the whole file, so that numpy executes it
+        return Record("F_guard", pc, (0 | 0xFF << 16,), (1, 0))
+    return Record("F_guard", pc, tuple(packed), (len(reads), len(writes)))
+
+
+def _ranges(operands: Sequence[Operand]) -> tuple[tuple[int, int], ...]:
+    return tuple(registers_of(o) for o in operands)
+
+
+def _defines(operand: Operand) -> int:
+    if operand.kind == "v" and operand.bits == 16:
+        return HIGH_HALF if operand.hi else LOW_HALF
+    return WHOLE
+
+
+def _touched(steps: Sequence[Step], block: Block, words: int) -> int:
+    bits = 0
+    for step in steps:
+        for first, count, *_ in (*step.reads, *step.writes):
+            bits |= (1 << count) - 1 << first
+    condition = CONDITIONS.get(block.last.name) if block.last is not None else None
+    if condition is not None:
+        bits |= (1 if condition[0] == SCC else (1 << words) - 1) << condition[0]
+    return bits & ~(3 << EXEC_LO)  # EXEC is never undefined: what would make it so is a fault
+
+
+def _meetings(steps: Sequence[Step]) -> Iterator[bool]:
+    """Before which instructions the waves of a workgroup meet.
+
+    Loads and stores of LDS in turn: there numpy has every wave do the one before any does the other. What a
+    block begins with is not known.
+    """
+    before = None
+    for step in steps:
+        kind = step.inst.kind
+        if Kind.LDS not in kind or not kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC):
+            yield False
+            continue
+        now = Kind.LOAD if Kind.LOAD in kind else Kind.STORE
+        yield now != before or Kind.ATOMIC in kind
+        before = now

@@ -1,0 +1,100 @@
+"""One instruction at a time on the native engine, on the registers of an `oracle.harness.Image`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from oracle.harness import VGPRS, Image, idle_machine
+from oracle.language import current
+
+from layoutprobe import semantics
+from layoutprobe.engine.native.bound import Bound, bind_native
+from layoutprobe.engine.native.interpreter import Interpreter, regions_of
+from layoutprobe.engine.native.lower import Record
+from layoutprobe.engine.native.state import WaveMemory
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import Block, Program
+
+STEP = 64
+"""Bytes of address from one instruction's block to the next."""
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    name: str = "alone"
+    entry: int = 0
+
+
+class _Program(Program):
+    """One that knows no source lines."""
+
+    def located(self, error: ExecutionError, inst: Inst) -> ExecutionError:
+        return error
+
+
+class Alone:
+    """Many instructions, compiled together, each a program of its own.
+
+    Attributes:
+        insts: the instructions, at addresses of their own.
+        bound: what the engine made of them.
+    """
+
+    def __init__(self, insts: Sequence[Inst]) -> None:
+        self.insts = [replace(inst, pc=STEP * n) for n, inst in enumerate(insts)]
+        end = Inst(0, 4, "s_endpgm", "SOPP")
+        blocks = {}
+        for inst in self.insts:
+            executor = semantics.bind(inst)
+            assert executor is not None, inst.name
+            blocks[inst.pc] = Block((executor,), (inst,), replace(end, pc=inst.pc + 8), inst.pc + STEP, 2)
+        program = _Program(cast(Any, None), cast(Any, _Kernel()), blocks)
+        self.bound: Bound = bind_native(program, current().lanes)
+
+    @cached_property
+    def _heads(self) -> dict[int, int]:
+        return {r.pc: n for n, r in enumerate(self.bound.records) if r.symbol == "F_block"}
+
+    def is_native(self, n: int) -> bool:
+        """C executes instruction n, and not numpy."""
+        return self._record(n).symbol != "F_slow"
+
+    def _record(self, n: int) -> Record:
+        first = self._heads[self.insts[n].pc] + 1
+        return next(r for r in self.bound.records[first : first + 2] if r.inst is not None)
+
+    def run(
+        self, n: int, image: Image, shadow: Image | None = None, machine: Machine | None = None
+    ) -> tuple[Image, Image]:
+        """Registers and their undefined bits after instruction n, which numpy finishes where C gives up."""
+        machine = machine or idle_machine(image.waves)
+        shadow = shadow or Image.zeros(image.waves)
+        waves = WaveMemory(image.waves, VGPRS, image.lanes, self.bound.offsets)
+        waves.reset(self.bound.runtime, image.waves, 0, 1 << 40)
+        for file, given in ((waves.regs, image), (waves.shadow, shadow)):
+            file.vgprs[...] = given.v
+            file.sgprs[...] = given.s[..., None]
+        scalars, vectors = shadow.s.any(axis=1), shadow.v.any(axis=(1, 2))
+        waves.undef[...] = 0
+        for register in (*np.flatnonzero(scalars), *(256 + np.flatnonzero(vectors))):
+            waves.undef[:, register >> 6] |= np.uint64(1 << (int(register) & 63))
+        waves.at[:] = self._heads[self.insts[n].pc]
+        with np.errstate(all="ignore"):
+            Interpreter(self.bound, machine, waves, regions_of(machine.arena), 1 << 40).run()
+        undefined = Image(waves.shadow.vgprs.copy(), waves.shadow.sgprs[..., 0].copy())
+        self._undef_is_sound(waves, undefined)
+        return Image(waves.regs.vgprs.copy(), waves.regs.sgprs[..., 0].copy()), undefined
+
+    @staticmethod
+    def _undef_is_sound(waves: WaveMemory, shadow: Image) -> None:
+        """Where a wave's bit of `undef` is clear, its shadow is all zero."""
+        for first, dirty in ((0, shadow.s != 0), (256, shadow.v.any(axis=2))):
+            for n, wave in np.argwhere(dirty):
+                register = first + int(n)
+                assert int(waves.undef[wave, register >> 6]) >> (register & 63) & 1, f"register {register}"

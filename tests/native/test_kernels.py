@@ -1,0 +1,111 @@
+"""Whole kernels through both engines: the same bits in every buffer, defined or not, and the same faults.
+
+Matrices hold values whose sums are rounded, so that the order of sums is the same too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from emulator.lab import BUILDS, LANES, assembled, building_for, compiled, fresh, words
+from emulator_gemm.kernels import KERNELS, make_launch
+
+from layoutprobe.backends.base import Buffer, Launch
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.engine.native.engine import NativeEngine
+from layoutprobe.engine.numpy_engine import NumpyEngine
+from layoutprobe.errors import ExecutionError
+
+ENGINES = (NativeEngine(), NumpyEngine())
+
+
+def compare(launch: Launch) -> str:
+    """Runs on both engines; what both have to say: "" or the fault."""
+    ours, numpys = (_outcome(launch, engine) for engine in ENGINES)
+    if isinstance(ours, str) or isinstance(numpys, str):
+        assert ours == numpys
+        return str(ours)
+    for one, two in zip((*ours.buffers, *ours.undefined), (*numpys.buffers, *numpys.undefined), strict=True):
+        assert (one is None) == (two is None)
+        assert one is None or np.array_equal(one.view(np.uint8), two.view(np.uint8))
+    return ""
+
+
+def _outcome(launch: Launch, engine: Any) -> Any:
+    try:
+        return EmulatorBackend(200_000, engine=engine).run(launch)
+    except ExecutionError as fault:
+        return f"{fault.kind}: {fault}"
+
+
+def native(code: CodeObject, kernel: str) -> bool:
+    """The native engine executes the kernel, and does not leave it to numpy's."""
+    return ENGINES[0]._bind(code, code.kernel(kernel)) is not None
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("size", [(64, 64, 32), (72, 40, 24)], ids=str)
+def test_gemm(name: str, size: tuple[int, int, int]) -> None:
+    kernel, (m, n, k) = KERNELS[name], size
+    rng = np.random.default_rng(size)
+    a, b = (rng.normal(size=s).astype(np.float16) for s in ((m, k), (k, n)))
+    code = kernel.build()
+    launch = make_launch(kernel, code, a, b, rng.normal(size=(m, n)).astype(np.float32), 0.5, 1.5)
+    compare(launch)
+    assert native(code, launch.kernel)
+
+
+CORPUS = [
+    ("softmax", "softmax", (fresh((5, 77), np.float32), np.int32(77)), (5,), (LANES,)),
+    ("transpose", "transpose_f32", (fresh((32, 32)), np.int32(32)), (1,), (32,)),
+]
+
+
+@pytest.mark.parametrize("target", BUILDS)
+@pytest.mark.parametrize(("source", "kernel", "rest", "grid", "block"), CORPUS, ids=lambda v: str(v)[:12])
+def test_corpus(
+    target: str, source: str, kernel: str, rest: tuple[Any, ...], grid: tuple[int], block: tuple[int]
+) -> None:
+    with building_for(BUILDS[target]):
+        code = compiled(f"corpus/{source}")
+    data = Buffer(np.random.default_rng(3).normal(size=rest[0].data.shape).astype(np.float32))
+    launch = Launch(code, kernel, (*grid, 1, 1), (*block, 1, 1), [data, *rest])
+    assert compare(launch) == ""
+    assert native(code, kernel)
+
+
+FAULTS = {
+    "global-load": "v_mov_b32_e32 v2, 0x100000\n global_load_b32 v3, v2, s[4:5]",
+    "lds-bounds": "v_cmpx_lt_u32_e32 20, v0\n ds_load_b32 v3, v1 offset:60",
+    "read-only": "s_getpc_b64 s[8:9]\n v_mov_b32_e32 v2, 0\n global_store_b32 v2, v1, s[8:9]",
+    "undefined-address": "v_add_nc_u32_e32 v2, v40, v1\n global_load_b32 v3, v2, s[4:5]",
+    "undefined-control": "s_cmp_eq_u32 s30, 0\n s_cbranch_scc0 1f\n v_mov_b32_e32 v2, 0\n 1:",
+    "budget": "1:\n s_branch 1b",
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_faults(kind: str) -> None:
+    """Wave 1 of workgroup 2 is not the first that could fault, and only some of its lanes do."""
+    code = assembled(FAULTS[kind] + "\n s_endpgm", pointers=2, lds=128)
+    launch = Launch(code, "k", (3, 1, 1), (2 * LANES, 1, 1), [Buffer(words(1, 64)), fresh(64)])
+    said = compare(launch)
+    assert said.startswith(f"{kind}: ")
+    assert native(code, "k")
+
+
+def test_undefined_bits_reach_the_output_as_in_numpy() -> None:
+    """A half that nobody wrote is packed, stored, loaded again and stored elsewhere."""
+    body = """
+      v_mov_b16_e32 v40.l, v0.l
+      v_xor_b32_e32 v41, v40, v1
+      ds_store_b32 v1, v41
+      ds_load_b32 v42, v1
+      global_store_b32 v1, v42, s[6:7]
+      s_endpgm"""
+    code = assembled(body, pointers=2, lds=4 * LANES)
+    assert compare(Launch(code, "k", (2, 1, 1), (LANES, 1, 1), [Buffer(words(1, 64)), fresh(64)])) == ""
+    assert native(code, "k")

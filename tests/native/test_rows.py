@@ -1,0 +1,134 @@
+"""Every traced form against the numpy row that it was traced from.
+
+The values are those at which instructions go wrong, EXEC is partly off, and with a second run registers hold
+undefined bits. Floats that are NaN need to be NaN: of two NaN, which payload comes out depends on the order in
+which a compiler gives the operands to the processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from oracle.families import SCALAR, VECTOR
+from oracle.forms import fill, fill_scalars, generator, scalar_forms, vector_forms
+from oracle.harness import Image, Outcome, execute
+from oracle.language import current
+from oracle.undefined import random_shadow
+
+from layoutprobe import semantics
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import NULL, Inst
+from layoutprobe.machine.registers import Array
+from native.alone import Alone
+
+WAVES = 4
+PARTS = 6
+EACH = 1
+"""Forms of each encoding of a mnemonic."""
+UNTRACED = frozenset({"v_exp", "v_log", "v_sin", "v_cos", "v_fma_f64", "v_div_fmas_f64", "s_getpc"})
+"""Rows that stay with numpy: C's library rounds otherwise, or the row works lane by lane."""
+
+
+def _forms(part: int) -> Iterator[Inst]:
+    for name in VECTOR[part::PARTS]:
+        yield from vector_forms(name, generator(name, 77), EACH)
+    for name in SCALAR[part::PARTS]:
+        yield from scalar_forms(name, generator(name, 77), EACH)
+
+
+def _executable(inst: Inst) -> bool:
+    try:
+        return semantics.bind(inst) is not None
+    except semantics.UnsupportedFormError:
+        return False
+
+
+def _filled(inst: Inst, rng: np.random.Generator) -> Image:
+    image = Image.random(rng, WAVES)
+    return fill_scalars(image, inst, rng) if inst.name.startswith("s_") else fill(image, inst, rng)
+
+
+def _brief(inst: Inst) -> str:
+    operands = ", ".join(f"{o.kind}{o.index}{'.h' if o.hi else ''}:{o.fmt}" for o in (*inst.dst, *inst.src))
+    return f"{inst.name} {inst.encoding} {operands} {inst.mods}"
+
+
+def _same(inst: Inst, ours: Image, numpys: Image, before: Image) -> str:
+    """What differs, "" for nothing."""
+    for operand in (*inst.dst, *(o for half in inst.pair for o in half.dst)):
+        if operand.kind == "v":
+            _forgive_nan(operand.fmt, ours.v, numpys.v, operand.index)
+        elif operand.kind == "s":
+            _forgive_nan(operand.fmt, ours.s, numpys.s, operand.index)
+    scalars = [n for n in range(ours.s.shape[0]) if n != NULL]
+    if not np.array_equal(ours.v, numpys.v):
+        at = tuple(int(x) for x in np.argwhere(ours.v != numpys.v)[0])
+        return f"v{at[0]} wave {at[1]} lane {at[2]}: {ours.v[at]:#x}, numpy {numpys.v[at]:#x}"
+    if not np.array_equal(ours.s[scalars], numpys.s[scalars]):
+        at = tuple(int(x) for x in np.argwhere(ours.s != numpys.s)[0])
+        return f"s{at[0]} wave {at[1]}: {ours.s[at]:#x}, numpy {numpys.s[at]:#x}, before {before.s[at]:#x}"
+    return ""
+
+
+def _forgive_nan(fmt: str, ours: Array, numpys: Array, index: int) -> None:
+    """Where both hold a NaN, make them equal."""
+    if fmt in ("F32", "B32"):
+        both = np.isnan(ours[index].view(np.float32)) & np.isnan(numpys[index].view(np.float32))
+        ours[index][both] = numpys[index][both]
+    if "F16" in fmt:
+        one, two = ours[index].view(np.float16), numpys[index].view(np.float16)
+        both = np.isnan(one) & np.isnan(two)
+        one[both] = two[both]
+    if fmt == "F64":
+        pairs = [
+            np.stack([x[index], x[index + 1]], -1).copy().view(np.float64)[..., 0] for x in (ours, numpys)
+        ]
+        both = np.isnan(pairs[0]) & np.isnan(pairs[1])
+        for n in (index, index + 1):
+            ours[n][both] = numpys[n][both]
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_forms_compute_what_rows_do(part: int) -> None:
+    insts = [inst for inst in _forms(part) if _executable(inst)]
+    alone = Alone(insts)
+    wrong, slow = [], set()
+    for n, inst in enumerate(alone.insts):
+        if not alone.is_native(n):
+            slow.add(inst.name)
+            continue
+        rng = generator(inst.name, n)
+        image = _filled(inst, rng)
+        want = execute(inst, image)
+        got, shadow = alone.run(n, image)
+        if difference := _same(inst, got, want.image, image):
+            wrong.append(f"{_brief(inst)}: {difference}")
+        assert not shadow.v.any(), inst
+    assert not wrong, f"{len(wrong)} of {len(insts)}:\n" + "\n".join(wrong[:20])
+    unexpected = {name for name in slow if not name.startswith(tuple(UNTRACED))}
+    assert not unexpected, f"{current().target}: {sorted(unexpected)}"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_undefined_bits_are_kept_as_numpy_keeps_them(part: int) -> None:
+    insts = [inst for inst in _forms(part) if _executable(inst)]
+    alone = Alone(insts)
+    for n, inst in enumerate(alone.insts):
+        rng = generator(inst.name, n)
+        image = _filled(inst, rng)
+        shadow = random_shadow(rng, image)
+        try:
+            want: Outcome | None = execute(inst, image, shadow=shadow)
+        except ExecutionError:
+            want = None
+        if want is None:
+            with pytest.raises(ExecutionError, match="undefined"):
+                alone.run(n, image, shadow)
+            continue
+        got, undefined = alone.run(n, image, shadow)
+        assert not _same(inst, got, want.image, image), inst
+        assert np.array_equal(undefined.v, want.shadow.v), inst
+        live = [r for r in range(len(undefined.s)) if r != NULL]
+        assert np.array_equal(undefined.s[live], want.shadow.s[live]), inst
