@@ -68,6 +68,6 @@ def write_lines(lines: Callable[[Page], Iterable[Text]], stream: TextIO) -> None
 
 
 def show_lines(lines: Callable[[Page], Iterable[Text]], console: Console) -> None:
-    """Print them on a rich console: soft_wrap, because rich may neither fold nor crop them."""
+    """The same on a rich console: soft_wrap, because rich may neither fold nor crop them."""
     for line in lines(Page(console.width, console.encoding, glyphs_for(console))):
         console.print(line, soft_wrap=True)

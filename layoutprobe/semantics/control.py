@@ -11,7 +11,6 @@ from layoutprobe.isa.kind import HINTS
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction
 
-_MODE_REGISTER = 1
 _ALL_DENORMALS = 0xF
 
 
