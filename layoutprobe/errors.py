@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from layoutprobe.place import Place
+from layoutprobe.text import clipped, one_line
 
 
 class ProbeError(Exception):
@@ -35,17 +36,20 @@ class ProbeError(Exception):
         observed: str | None = None,
         hint: str | None = None,
     ) -> None:
+        what = clipped(what)
         super().__init__(what)
         self.what = what
         self.where = dict(where or {})
         self.expected = expected
-        self.observed = observed
+        self.observed = observed and clipped(observed)
         self.hint = hint
 
     def __str__(self) -> str:
         lines = [self.what]
         if self.where:
-            lines.append("  where:    " + ", ".join(f"{k} {v}" for k, v in self.where.items()))
+            lines.append(
+                "  where:    " + ", ".join(f"{k} {clipped(one_line(v))}" for k, v in self.where.items())
+            )
         for label, text in (("expected", self.expected), ("observed", self.observed), ("next", self.hint)):
             if text:
                 lines.append(f"  {label + ':':<9} {text}")

@@ -115,7 +115,7 @@ def _refusal(what: str, name: str | Path, observed: str) -> UsageError:
         where={"file": name},
         expected="a file, which may be new, in a folder that can be written",
         observed=observed,
-        hint="choose another --output",
+        hint="choose another file",
     )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from layoutprobe.text import one_line
+
 RegisterKind = Literal["VGPR", "AccVGPR", "SGPR"]
 _LETTERS = {"VGPR": "v", "AccVGPR": "a", "SGPR": "s"}
 _NAMED_SGPRS = {106: "vcc_lo", 107: "vcc_hi", 125: "m0", 126: "exec_lo", 127: "exec_hi"}
@@ -57,7 +59,7 @@ class SourceLine:
     column: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{one_line(self.file)}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -120,10 +122,10 @@ class Place:
         own = {"near line" if self.near else "line": self.source}
         column = self.source.column if self.source is not None and not self.near else None
         pairs: dict[str, object] = {
-            "kernel": self.kernel,
+            "kernel": one_line(self.kernel),
             **{name: None if line is None else str(line) for name, line in own.items()},
             "column": column,
-            "inlined at": ", ".join(f"{call.source} ({call.function})" for call in self.inlined_at),
+            "inlined at": ", ".join(f"{call.source} ({one_line(call.function)})" for call in self.inlined_at),
             "PC": None if self.pc is None else f"{self.pc:#x}",
             "instruction": self.instruction,
             "workgroup": self.workgroup,
@@ -132,9 +134,9 @@ class Place:
             **({} if self.register is None else {self.register.kind: str(self.register)}),
             **_field(self.bits),
             "matrix": self.matrix,
-            "element": None if self.element is None else str(self.element),
+            "element": None if self.element is None else one_line(self.element),
             "LDS byte": self.lds_byte,
-            "buffer": self.buffer,
+            "buffer": one_line(self.buffer),
             "buffer byte": self.buffer_byte,
             "size": in_words(self.size),
         }

@@ -271,7 +271,7 @@ def _told(report: GateReport) -> str:
 def _failures(verdict: KernelVerdict, check: str | None) -> Iterable[str]:
     """What is wrong or open: of all checks (None), of one, or of the kernel as a whole (WHOLE)."""
     from layoutprobe.render.gate.words import in_full, kernel_title, open_questions
-    from layoutprobe.render.text import printable
+    from layoutprobe.text import printable
 
     title = kernel_title(verdict)
     for result in verdict.results:

@@ -110,10 +110,10 @@ class Arch:
                 f"layoutprobe has no probe yet for the {asked} matrix instructions of {self.name}",
                 where={"instructions": ", ".join(real)},
                 expected=probed,
-                hint="choose with --dtype or --arch",
+                hint="choose another dtype or arch",
             )
         raise UsageError(
             f"{self.name} has no matrix instruction for dtype {dtype[:40]!r}",
             expected=probed,
-            hint="choose with --dtype",
+            hint="choose another dtype",
         )

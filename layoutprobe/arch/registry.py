@@ -60,6 +60,23 @@ def find(name: str) -> Arch:
     )
 
 
+def matrix_form(target: str, name: str) -> MatrixForm:
+    """The matrix instruction of that mnemonic on a target.
+
+    Raises:
+        UsageError: unknown target, or it has none of that name; says which targets have it.
+    """
+    arch = find(target)
+    having = [other.name for other in ARCHES.values() if name in other.matrix]
+    if having and name not in arch.matrix:
+        raise UsageError(
+            f"{arch.name} has no matrix instruction {name!r}",
+            expected="arch " + " or ".join(having),
+            hint=f"choose the target that has it: --arch {having[0]}, in Python arch={having[0]!r}",
+        )
+    return arch.matrix_form(name)
+
+
 def resources(name: str) -> Resources:
     """What the waves of a target share.
 

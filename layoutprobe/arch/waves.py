@@ -114,7 +114,7 @@ def occupancy(
     file = _file(target, known, wave)
     _refuse_impossible(target, vgprs, agprs, sgprs, lds, workgroup)
     taken = _taken(known, file, vgprs, agprs)
-    limits = {"VGPRs": _clamp(file.total // taken if taken else known.max_waves, known.max_waves)}
+    limits = {"VGPRs": _clamp(file.total // taken, known.max_waves)}
     if known.sgpr_steps:
         limits["SGPRs"] = _by_sgprs(known, sgprs)
     unit, simds, pool, barriers = known.unit, known.simds, known.lds, known.barriers
@@ -175,7 +175,7 @@ def _taken(known: Resources, file: VgprFile, vgprs: int, agprs: int) -> int:
     """VGPRs given to a wave, AccVGPRs among them where they lie in the same file."""
     granule = known.accvgpr_granule
     used = -(-vgprs // granule) * granule + agprs if known.unified and agprs else vgprs
-    return -(-used // file.granule) * file.granule
+    return -(-max(used, 1) // file.granule) * file.granule  # no wave is given none
 
 
 def _by_sgprs(known: Resources, sgprs: int) -> int:

@@ -168,13 +168,13 @@ class HipBackend:
                 "this card does not run the code" if len(asked) == 1 else "no card here runs the code",
                 expected=f"a card for {target}",
                 observed="; ".join(map(str, asked)),
-                hint="compile for the card (--arch), or choose another card (--device NUMBER)",
+                hint="compile for the arch of the card, or choose another device",
             )
         if len(fitting) > 1:
             raise UsageError(
                 "several cards here run the code, and none was chosen",
                 observed=listed,
-                hint=f"choose one with --device NUMBER, such as --device {fitting[0].number}",
+                hint=f"choose a device by its number, such as {fitting[0].number}",
             )
         return fitting[0]
 

@@ -21,7 +21,7 @@ from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
 from layoutprobe.capture.file import CaptureFile, read_captures, write_captures
 from layoutprobe.capture.identity import said, same_question
-from layoutprobe.errors import UsageError
+from layoutprobe.errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,14 +243,14 @@ def chosen(
     """
     emulates = backend is None or backend == EMULATOR
     if not emulates and arithmetic is not None:
-        raise UsageError("only the emulator has modes of arithmetic", hint="leave --arithmetic out")
+        raise UsageError("only the emulator has modes of arithmetic", hint="leave arithmetic out")
     if (emulates or not isinstance(backend, str)) and device is not None:
-        raise UsageError("only a card has a number", hint="leave --device out, or name a --backend")
+        raise UsageError("only a card has a number", hint="leave device out, or name a backend")
     if backend is None or backend == EMULATOR:
         if not find(arch).emulated:
             raise UsageError(
                 f"the emulator does not execute code for {arch}",
-                hint="run it on a card (--backend cuda), or replay a capture (--backend replay FILE)",
+                hint="run it on a card (backend cuda), or replay a capture",
             )
         from layoutprobe.backends.emulator import EmulatorBackend
 
@@ -258,7 +258,11 @@ def chosen(
     if isinstance(backend, str):
         known = backend_names()
         if backend not in _CARDS:
-            raise UsageError(f"no backend named {backend[:40]!r}", expected="one of: " + ", ".join(known))
+            raise UsageError(
+                f"no backend named {backend[:40]!r}",
+                expected="one of: " + ", ".join(known) + "; or replay FILE, in Python Replay.of(FILE)",
+                hint=did_you_mean(backend, known),
+            )
         return Live(_CARDS[backend](device))
     if isinstance(backend, Source) or callable(getattr(backend, "run", None)):
         return source_of(backend)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
+from layoutprobe.text import one_line
 
 EvidenceKind = Literal["emulated", "measured", "replayed"]
 Origin = Literal["emulated", "measured"]
@@ -46,7 +47,7 @@ class Evidence:
         was = f"{self.recorded} on " if self.recorded == "measured" else ""
         was = "emulated by " if self.recorded == "emulated" else was
         file = f", capture {self.digest[:12]}" if self.digest else ""
-        return f"{self.kind} ({was}{self.source}{file})"
+        return f"{self.kind} ({was}{one_line(self.source)}{file})"
 
 
 def raw_bits(array: NDArray[Any]) -> NDArray[np.unsignedinteger]:

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.text import one_line
+
 _SHOWN = ("instruction", "dtype", "wave", "opsel", "modifier", "lds", "pattern", "carrier")
 
 
 def said(probe: str, arch: str, parameters: Mapping[str, Any]) -> str:
     """A run in words."""
     chosen = [f"{name}={parameters[name]}" for name in _SHOWN if parameters.get(name) not in (None, "")]
-    return " ".join([probe, "on", arch, *chosen])
+    return one_line(" ".join([probe, "on", arch, *chosen]))
 
 
 def same_question(

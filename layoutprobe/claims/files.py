@@ -30,6 +30,8 @@ from layoutprobe.reading import Table, parse_toml, read_bounded
 MAX_BYTES = 1 << 24
 MAX_SETS = 1000
 MAX_SENTENCES = 64
+SUFFIXES = (".toml", ".csv", ".txt", ".md")
+"""Any other file was named by mistake: what is in it is not repeated in an error."""
 
 
 def read_claims(given: Sequence[str]) -> list[ClaimSet]:
@@ -44,9 +46,7 @@ def read_claims(given: Sequence[str]) -> list[ClaimSet]:
         if len(text) < 4096 and "\n" not in text and Path(text).is_file():
             sets += read_file(Path(text))
         elif not re.search(r"[\[(]", text):
-            raise UsageError(
-                f"no file and no claim: {text[:80]!r}", hint="for example: 'A: frag[i] = A[lane % 16][i]'"
-            )
+            raise _neither(text)
         else:
             sentences.append(text)
     if sentences:
@@ -54,12 +54,25 @@ def read_claims(given: Sequence[str]) -> list[ClaimSet]:
     return sets
 
 
+def _neither(text: str) -> UsageError:
+    example = "for example: 'A: frag[i] = A[lane % 16][i]'"
+    if Path(text[-20:]).suffix.lower() in SUFFIXES:
+        return UsageError(
+            f"there is no file {text[-80:]!r}", hint="a claim that is no file names an element, " + example
+        )
+    return UsageError(f"neither a claim nor a file that is there: {text[:80]!r}", hint=example)
+
+
 def read_file(path: Path) -> list[ClaimSet]:
-    """The claims of one file, by its suffix: .toml, .csv, else plain text.
+    """The claims of one file, by its suffix: .toml, .csv, or plain text (.txt, .md).
 
     Raises:
         UsageError: it cannot be read, is too large, or is not what its suffix says.
     """
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(
+            "no file of claims by its name", where={"file": path}, expected="a suffix: " + ", ".join(SUFFIXES)
+        )
     try:
         text = read_bounded(path, "file of claims", MAX_BYTES).decode()
     except UnicodeDecodeError:
@@ -85,7 +98,7 @@ def read_text(text: str, source: str = "") -> ClaimSet:
             sentences.append(line)
         else:
             sentences[-1] += "\n" + line
-    return ClaimSet(_sentences(sentences, source or "the claim"), source=source)
+    return ClaimSet(_sentences(sentences, source), source=source)
 
 
 def _whole_formula(line: str) -> bool:
@@ -135,6 +148,15 @@ def _set(entry: _Table, place: str) -> ClaimSet:
 def _sentences(texts: Sequence[str], place: str) -> tuple[Any, ...]:
     if not 0 < len(texts) <= MAX_SENTENCES:
         raise UsageError(
-            f"a claim needs 1 to {MAX_SENTENCES} sentences", where={"file": place}, observed=str(len(texts))
+            f"a claim needs 1 to {MAX_SENTENCES} sentences",
+            where={"file": place} if place else None,
+            observed=str(len(texts)),
         )
-    return tuple(parse_statement(text) for text in texts)
+    found = []
+    for text in texts:
+        try:
+            found.append(parse_statement(text))
+        except UsageError as error:
+            error.where = {"file": place, **error.where} if place else error.where
+            raise
+    return tuple(found)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from layoutprobe.cli.help import Help
 from layoutprobe.cli.terminal import printing
 from layoutprobe.errors import UsageError
 from layoutprobe.render.formats import names, suffixes
+from layoutprobe.text import clipped, printable
 
 LARGEST_INDEX = 4095
 """Lanes and VGPRs stay far below; a list such as 0-999999999 is refused before it is made."""
@@ -36,6 +37,10 @@ class Parser(argparse.ArgumentParser):
         )
         self._late: list[Callable[[], None]] = []
         self.add_argument("-h", "--help", action=_ShowHelp, help="show this help and exit")
+
+    def error(self, message: str) -> NoReturn:
+        """Usage and message on stderr; what was typed is repeated as far as a line goes."""
+        super().error(clipped(printable(message)))
 
     def before_help(self, complete: Callable[[], None]) -> None:
         """Call `complete` before help is shown: for texts whose source takes time to import."""

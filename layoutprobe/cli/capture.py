@@ -17,8 +17,8 @@ from layoutprobe.files import check_writable
 
 EXAMPLES = """\
 examples:
-  layoutprobe capture -o card.cap --backend hip            everything that there is to run
-  layoutprobe capture -o xor.cap dump --matrix A --lds xor what one command runs
+  layoutprobe capture -o card.cap --backend hip             # everything that there is to run
+  layoutprobe capture -o xor.cap dump --matrix A --lds xor  # what one command runs
   layoutprobe dump --matrix A --lds xor --backend replay xor.cap
   layoutprobe diff emulator.cap card.cap
 """

@@ -19,12 +19,12 @@ SUBJECT = "gate"
 _MOST_JOBS = 256
 EXAMPLES = """\
 examples:
-  layoutprobe init kernel.hip                 a manifest to fill in
-  layoutprobe check                           all kernels of ./layoutprobe.toml
+  layoutprobe init kernel.hip                 # a manifest to fill in
+  layoutprobe check                           # all kernels of ./layoutprobe.toml
   layoutprobe check --kernel swizzled --check lds-safety --check races
   layoutprobe check ci/layoutprobe.toml --report layoutprobe.sarif --report junit.xml
-  layoutprobe explain races                   what a check tests, and what it cannot see
-  layoutprobe explain races/read-after-write  what a finding means, and how to mend it
+  layoutprobe explain races                   # what a check tests, and what it cannot see
+  layoutprobe explain races/read-after-write  # what a finding means, and how to mend it
 """
 
 

@@ -20,7 +20,7 @@ EXAMPLES = """\
 examples:
   layoutprobe claim 'A: frag[i] = A[i][lane % 16]'
   layoutprobe claim 'A: frag[i] = A[lane % 16][i ^ 1]' 'B: frag[i] = B[i ^ 1][lane % 16]'
-  layoutprobe claim 'D: ((16,2),8):((16,1),2)'                CuTe: (lane, value) -> index
+  layoutprobe claim 'D: ((16,2),8):((16,1),2)'                # CuTe: (lane, value) -> index
   layoutprobe claim 'A: half = [[0,1]], vgpr = [[0,2],[0,4],[0,8]], lane = [[1,0],[2,0],[4,0],[8,0],[0,0]]'
   layoutprobe claim calculator.csv --instruction v_wmma_i32_16x16x16_iu4 --wave 64
   layoutprobe claim claims.toml --format json
@@ -89,7 +89,8 @@ def _judged(
         if variant not in known:
             known[variant] = solve(*variant, arguments)
     except ProbeError as error:
-        return undecided(claims, error.what, *variant)
+        why = f"{error.what}; {error.hint}" if error.hint else error.what
+        return undecided(claims, why, *variant)
     return judge(claims, known[variant], exact=arguments.exact)
 
 

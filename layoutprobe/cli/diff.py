@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   layoutprobe diff v_wmma_f32_16x16x16_f16:32 v_wmma_f32_16x16x16_f16:64
-  layoutprobe diff v_wmma_f16_16x16x16_f16 v_wmma_f16_16x16x16_f16/4     op_sel 4
+  layoutprobe diff v_wmma_f16_16x16x16_f16 v_wmma_f16_16x16x16_f16/4     # op_sel 4
   layoutprobe diff INSTRUCTION@TARGET INSTRUCTION@TARGET
-  layoutprobe diff TARGET TARGET                              every instruction of both
+  layoutprobe diff TARGET TARGET                              # every instruction of both
 """
 
 

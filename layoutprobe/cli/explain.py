@@ -20,8 +20,13 @@ def _add_options(command: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print a check's law, what is behind it, and its rules; or one rule in full."""
     from layoutprobe.checks.registry import find_check, find_rule
+    from layoutprobe.render.gate.sarif import KERNEL_HELP, KERNEL_LAW, KERNEL_RULE
     from layoutprobe.render.listing import Item, write_list, write_text
 
+    if arguments.name == KERNEL_RULE:
+        with printing() as stdout:
+            write_text(KERNEL_RULE, KERNEL_LAW, KERNEL_HELP, stdout)
+        return 0
     if "/" in arguments.name:
         rule = find_rule(arguments.name)
         with printing() as stdout:

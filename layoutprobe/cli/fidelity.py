@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  layoutprobe fidelity --backend hip                      on a card: fidelity-TARGET.cap and .html, here
+  layoutprobe fidelity --backend hip                      # on a card: fidelity-TARGET.cap and .html, here
   layoutprobe fidelity --backend hip -o halo.cap --page halo.html
-  layoutprobe fidelity --backend replay halo.cap          judge somebody's card again, anywhere
-  layoutprobe fidelity --backend emulator -o /tmp         the emulator against itself: a self-test
+  layoutprobe fidelity --backend replay halo.cap          # judge somebody's card again, anywhere
+  layoutprobe fidelity --backend emulator -o /tmp         # the emulator against itself: a self-test
 """
 _SUFFIX = ".cap"
 

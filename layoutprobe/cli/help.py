@@ -9,10 +9,11 @@ from collections.abc import Iterable
 
 NARROW = 60
 """Columns below which the text of an option stands below its name."""
-_COMMAND = re.compile(r"(?P<lead> *)(?P<line>layoutprobe .*?)(?: {2,}(?P<note>.*))?")
+_COMMAND = re.compile(r"(?P<lead> *)(?P<line>layoutprobe .*?)(?: +# (?P<note>.*))?")
 _CODE = re.compile(r"(?P<lead> *(?:\d  )?)(?P<text>.*)")
 _WORDS = re.compile(r"(?:'[^']*'|\S)+")
-_USAGE = re.compile(r"\[[^]]*\]|\S+")
+_USAGE = re.compile(r"\[(?:[^][]|\[[^][]*\])*\]|\S+")
+"""An option with its value stays in one piece: `[--element A[3][5]]`."""
 
 
 class Help(argparse.HelpFormatter):

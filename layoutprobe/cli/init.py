@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from pathlib import Path
 
 from layoutprobe.cli.arguments import Parser
@@ -52,7 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     with writing(output, what="the manifest") as stream:
         stream.write(text)
     count = f"{len(kernels)} kernel{'s' if len(kernels) != 1 else ''}"
-    say(f"{os.fspath(output)}: {count}. Fill in what is marked FILL IN, then `layoutprobe check`.")
+    check = "layoutprobe check" + (
+        f" {shlex.quote(os.fspath(output))}" if arguments.output != MANIFEST else ""
+    )
+    say(f"{os.fspath(output)}: {count}. Fill in what is marked FILL IN, then `{check}`.")
     return 0
 
 

@@ -21,8 +21,8 @@ EXAMPLES = """\
 examples:
   layoutprobe layout v_wmma_f32_16x16x16_f16
   layoutprobe layout v_wmma_i32_16x16x16_iu8 --wave 64 --matrix D --dialect gf2
-  layoutprobe layout v_wmma_f32_16x16x16_f16 --element 'A[3][5]'      where is it?
-  layoutprobe layout v_wmma_f32_16x16x16_f16 --slot A:v2.hi@19        what is there?
+  layoutprobe layout v_wmma_f32_16x16x16_f16 --element 'A[3][5]'      # where is it?
+  layoutprobe layout v_wmma_f32_16x16x16_f16 --slot A:v2.hi@19        # what is there?
   layoutprobe layout v_wmma_f32_16x16x16_f16 --output map.svg --theme dark
 """
 

@@ -7,6 +7,7 @@ Whatever is heavy (numpy, the compiler, rich) is imported by the command that ne
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -33,7 +34,8 @@ from layoutprobe.cli.arguments import Parser, ShowVersion
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.sources import joined
 from layoutprobe.cli.terminal import printing, say
-from layoutprobe.errors import ProbeError
+from layoutprobe.errors import ProbeError, UsageError
+from layoutprobe.text import clipped
 
 DEBUG = "LAYOUTPROBE_DEBUG"
 INTERRUPTED = 130
@@ -59,12 +61,12 @@ COMMANDS: tuple[Command, ...] = (
 
 EXAMPLES = """\
 examples:
-  layoutprobe dump --matrix A --lds xor       which element sits in which lane, VGPR and half
-  layoutprobe roundtrip --lds padded          what LDS itself holds, byte by byte
-  layoutprobe epilogue                        where each accumulator register is stored
-  layoutprobe check                           your own kernels, as layoutprobe.toml declares them
-  layoutprobe doctor                          which compiler and devices are found here
-  layoutprobe list patterns                   coded matrices to probe with
+  layoutprobe dump --matrix A --lds xor       # which element sits in which lane, VGPR and half
+  layoutprobe roundtrip --lds padded          # what LDS itself holds, byte by byte
+  layoutprobe epilogue                        # where each accumulator register is stored
+  layoutprobe check                           # your own kernels, as layoutprobe.toml declares them
+  layoutprobe doctor                          # which compiler and devices are found here
+  layoutprobe list patterns                   # coded matrices to probe with
 """
 
 
@@ -105,13 +107,15 @@ def _run(argv: Sequence[str]) -> int:
 
 def _unexpected(error: Exception) -> str:
     """What to say about an exception that is no ProbeError."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return str(UsageError("the name of a file is too long", where={"file": error.filename}))
     if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("layoutprobe"):
         return (
             f"the Python package {error.name!r} is missing in {sys.executable}\n"
             "  next:     install layoutprobe with its dependencies: pip install layoutprobe"
         )
     return (
-        f"a bug in layoutprobe, not in your kernel: {type(error).__name__}: {error}\n"
+        f"a bug in layoutprobe, not in your kernel: {type(error).__name__}: {clipped(str(error))}\n"
         "  next:     please report it, with the command line, what `layoutprobe doctor`\n"
         f"            prints, and the traceback that {DEBUG}=1 shows.\n"
         "            Nothing was decided about the kernel."

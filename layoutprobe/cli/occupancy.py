@@ -33,8 +33,10 @@ def _add_options(command: Parser) -> None:
 
 
 def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()) or len(text) > 9:
+    if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number")
+    if len(text.lstrip("0")) > 9:
+        raise argparse.ArgumentTypeError(f"{text[:40]} is more than any target has")
     return int(text)
 
 

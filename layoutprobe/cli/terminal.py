@@ -12,7 +12,7 @@ from typing import TextIO
 from layoutprobe.errors import UsageError
 from layoutprobe.files import check_writable, writing
 from layoutprobe.render.formats import Format, find, format_of
-from layoutprobe.render.text import printable
+from layoutprobe.text import printable
 
 
 def say(text: str) -> None:
@@ -79,7 +79,7 @@ def printing() -> Iterator[TextIO]:
         UsageError: it is closed, or what was written did not arrive.
     """
     if sys.stdout is None or sys.stdout.closed:
-        raise UsageError("standard output is closed", hint="a report can go to a file: --output FILE")
+        raise UsageError("standard output is closed", hint="open it, or send it to a file: > FILE")
     try:
         yield sys.stdout
         sys.stdout.flush()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from layoutprobe.arch import DEFAULT, Arch, MatrixForm, find
+from layoutprobe.arch import DEFAULT, Arch, MatrixForm, find, matrix_form
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source, chosen
 from layoutprobe.errors import UsageError
@@ -43,7 +43,7 @@ def bench_of(
     target = find(DEFAULT if arch is None else _text("arch", arch))
     form = _form(target, dtype, instruction)
     if acc and not (target.resources and target.resources.accvgpr_granule):
-        raise UsageError(f"{target.name} has no AccVGPRs", hint="choose with --arch")
+        raise UsageError(f"{target.name} has no AccVGPRs", hint="choose another arch")
     if _text("lds", lds) not in SCHEMES:
         raise UsageError(f"no LDS scheme named {lds!r}", expected="one of " + ", ".join(SCHEMES))
     if compiler is not None and not str(compiler):
@@ -56,7 +56,7 @@ def _form(target: Arch, dtype: str | None, instruction: str | None) -> MatrixFor
     """The instruction that is meant: named, or the usual one of a type."""
     if instruction is None:
         return target.probed_form("f16" if dtype is None else _text("dtype", dtype))
-    form = target.probed_instruction(_text("instruction", instruction))
+    form = target.probed_instruction(matrix_form(target.name, _text("instruction", instruction)).spelling)
     if dtype is not None and dtype != form.dtype:
         raise UsageError(
             f"{form.spelling} has no A of type {_text('dtype', dtype):.40}",
@@ -97,7 +97,7 @@ def codings_of(
         raise UsageError(
             f"carrier {carrier} does not hold {dtype} elements",
             expected="one of " + ", ".join(DTYPE_CARRIERS[dtype]),
-            hint="choose with --carrier, or leave it out to have the best",
+            hint="choose another carrier, or leave it out to have the best",
         )
     shapes = bench.coded_shapes(probe)
     codings = [(one, carrier or one.default_carrier(dtype, shapes)) for one in found]
@@ -122,8 +122,7 @@ def _check_apart(codings: Sequence[Coded], matrix: str, shape: tuple[int, int]) 
         where={"matrix": matrix, "shape": f"{shape[0]} x {shape[1]}"},
         expected="a code of its own for every element",
         observed=f"{matrix}[{r0}][{c0}] and {matrix}[{r1}][{c1}] both have code {codes}",
-        hint="give another pattern in addition, such as --pattern row-coded --pattern col-coded; or "
-        "row*cols + col",
+        hint="give another pattern in addition, such as col-coded beside row-coded; or row*cols + col alone",
     )
 
 

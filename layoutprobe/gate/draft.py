@@ -15,7 +15,7 @@ from pathlib import Path
 from layoutprobe import arch
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
-from layoutprobe.errors import UsageError
+from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.manifest.files import ASSEMBLY, is_code_object, read_code_object
 
 HEADER = """\
@@ -60,7 +60,7 @@ def draft(
         raise UsageError(
             f"{source} has {len(kernels)} kernels",
             expected=f"1 to {_MAX_KERNELS}",
-            hint="choose with --kernel",
+            hint="choose a kernel by its symbol",
         )
     names = _unique([_name(kernel) for kernel in kernels])
     shared = list(_origin(source, folder, include, target))
@@ -79,6 +79,16 @@ def _refuse_idle(source: Path, include: Sequence[Path], target: str | None) -> N
         raise UsageError(f"directories of headers have no effect: {what}", where={"file": source})
     if target and built:
         raise UsageError("a target has no effect: a code object says its own", where={"file": source})
+    if target and target not in arch.TARGETS:
+        known = list(arch.TARGETS)
+        raise UsageError(
+            f"unknown arch {target[:40]!r}",
+            expected="one of: " + ", ".join(known),
+            hint=did_you_mean(target, known),
+        )
+    for folder in include:
+        if not folder.is_dir():
+            raise UsageError("there is no such folder of headers", where={"folder": folder})
 
 
 def _code(source: Path, include: Sequence[Path], target: str | None) -> CodeObject:

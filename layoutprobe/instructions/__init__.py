@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutprobe.arch import DEFAULT, find
+from layoutprobe.arch import DEFAULT, find, matrix_form
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source, chosen
 from layoutprobe.instructions.probe import Prober, Variant
@@ -65,7 +65,7 @@ def solve(
         ExecutionError: the probe does not run.
         ProbeError: what came back is no matrix product of the documented shape.
     """
-    form = find(arch).matrix_form(instruction)
+    form = matrix_form(arch, instruction)
     wave = wave or form.waves[0]
     form.fragments(wave, opsel)  # refuses what does not exist
     return result_of(Prober(Variant(form, arch, wave, opsel), chosen(backend, arch), compiler))

@@ -132,10 +132,11 @@ def _operand(operands: Mapping[str, Layout], matrix: str) -> Layout:
 
 def _field(layout: Layout, part: str) -> int:
     """Number of a field by its name."""
+    names = [part_name(layout, field) for field in range(layout.fields)]
     wrong = UsageError(
         f"a VGPR of this operand has no part {part!r}",
-        expected=", ".join(part_name(layout, field) or "no part" for field in range(layout.fields)),
-        hint=f"or the number of the {field_name(layout.field_bits)}",
+        expected=", ".join(names) if names[0] else "no part: an element fills the VGPR, or several",
+        hint=f"or the number of the {field_name(layout.field_bits)}" if names[0] else f"leave .{part} out",
     )
     if part in ("lo", "low", "hi", "high"):
         if layout.fields != 2:

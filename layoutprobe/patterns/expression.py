@@ -254,7 +254,10 @@ _CORNERS: dict[str, Callable[[int, int], int]] = {
 def _floor(divide: Callable[[Grid, Grid], Grid]) -> Callable[[Grid, Grid], Grid]:
     def checked(left: Grid, right: Grid) -> Grid:
         if not right.all():
-            raise UsageError("Expression: division by zero", hint="both sides of `if` are evaluated")
+            raise UsageError(
+                "Expression: division by zero",
+                hint="a divisor may be 0 for no row and col, not even in the side of an `if` that is not taken",
+            )
         return divide(left, right)
 
     return checked

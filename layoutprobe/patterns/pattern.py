@@ -148,7 +148,7 @@ class Pattern:
         beside = dict.fromkeys(name for row in DTYPE_CARRIERS.values() if kind.name in row for name in row)
         holds = [name for name in beside if CARRIERS[name].encode(code, self.scale)[1].all()]
         if holds:
-            hint = f"another carrier holds it: --carrier {holds[0]}"
+            hint = f"another carrier holds it: {holds[0]}"
         else:
             hint = f"no {kind.bits}-bit carrier holds it: use smaller codes, such as row-coded with col-coded"
         raise UsageError(

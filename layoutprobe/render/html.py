@@ -10,7 +10,7 @@ from html import escape
 from typing import TextIO
 
 from layoutprobe.render.look import MONO, PALETTE, SANS, TONES, UNICODE
-from layoutprobe.render.text import printable
+from layoutprobe.text import printable
 
 
 def safe(text: str) -> str:

@@ -11,11 +11,10 @@ from typing import TextIO
 from rich.text import Text
 
 from layoutprobe.render.page import Page, write_lines
-from layoutprobe.render.text import printable
+from layoutprobe.text import printable
 
 NARROWEST = 30
 """Columns that a text needs beside its name; in a narrower terminal it stands below."""
-_WIDEST_NAME = 24
 _LONGEST_LINE = 100
 
 
@@ -42,7 +41,7 @@ def write_list(items: Iterable[Item], stream: TextIO) -> None:
 
 
 def _items(items: list[Item], page: Page) -> Iterator[Text]:
-    left = min(max((len(item.name) for item in items), default=0), _WIDEST_NAME)
+    left = max((len(item.name) for item in items), default=0)
     for item in items:
         sign = {None: "", True: f"{page.glyphs.good} ", False: f"{page.glyphs.bad} "}[item.good]
         beside = page.width - len(sign) - left - 2 >= NARROWEST

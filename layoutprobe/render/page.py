@@ -11,7 +11,7 @@ from rich.text import Text
 
 from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.look import ASCII, STYLES, UNICODE, Glyphs
-from layoutprobe.render.text import printable
+from layoutprobe.text import one_line, printable
 
 LABEL = 11
 """Columns of the label in front of a sentence."""
@@ -37,7 +37,7 @@ class Page:
 
     def one_line(self, text: str) -> str:
         """A name that may hold anything, on one line."""
-        return printable(text.replace("\n", "\\n"), self.encoding)
+        return one_line(text, self.encoding)
 
     def paragraph(self, text: str, style: str = "", indent: str = "") -> Iterator[Text]:
         """A sentence over as many lines as it needs."""

@@ -65,10 +65,10 @@ class TileMap:
         if rows * cols > LARGEST:
             return None
         row, col = self._within(self.corner)
-        straight = explain_lds(row, col, (rows, cols), width=8 * self.itemsize)
+        straight = explain_lds(row, col, (rows, cols))
         if straight and straight.scheme:
             return straight, False
-        turned = explain_lds(col, row, (cols, rows), ("col", "row"), 8 * self.itemsize)
+        turned = explain_lds(col, row, (cols, rows), ("col", "row"))
         if turned and (turned.scheme or 0 < turned.steps[1] < turned.steps[0]):
             return turned, True
         return (straight, False) if straight else None

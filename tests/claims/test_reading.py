@@ -92,7 +92,7 @@ def test_triton_attribute_with_registers() -> None:
 
 
 def test_neither_file_nor_claim() -> None:
-    with pytest.raises(UsageError, match="no file and no claim"):
+    with pytest.raises(UsageError, match="there is no file"):
         read_claims(["nothing.toml"])
 
 

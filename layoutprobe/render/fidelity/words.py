@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from layoutprobe.render.layout.words import plural
 from layoutprobe.report.fidelity import FidelityReport, Outcome, Verdict
+from layoutprobe.text import one_line
 
 STYLES: dict[Verdict, str] = {
     "agree": "holds",
@@ -60,7 +61,9 @@ def setup(report: FidelityReport) -> list[tuple[str, str]]:
     """What was asked, and who answered."""
     lines = [("evidence", basis(report))]
     if report.device:
-        lines.append(("device", ", ".join(f"{name} {value}" for name, value in report.device.items())))
+        lines.append(
+            ("device", ", ".join(one_line(f"{name} {value}") for name, value in report.device.items()))
+        )
     lines.append(("judged by", f"layoutprobe {report.version}"))
     if report.bundle:
         lines.append(("bundle", f"{report.bundle}, digest {report.digest[:12]}"))

@@ -13,8 +13,8 @@ from typing import TextIO
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.gate.words import Spot
 from layoutprobe.render.layout import words
-from layoutprobe.render.text import printable
 from layoutprobe.report.gate import GateReport
+from layoutprobe.text import printable
 
 MOST_NOTICES = 9
 """GitHub shows ten a step, and the last one is the verdict."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from layoutprobe.render.gate import words as gate_words
-from layoutprobe.render.text import printable
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
+from layoutprobe.text import printable
 
 KERNEL_CASE = "kernel"
 """Name of the test case that stands for a kernel as a whole."""

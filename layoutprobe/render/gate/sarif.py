@@ -22,16 +22,20 @@ from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.gate.words import Open, Spot
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.json_ import finding as finding_object
-from layoutprobe.render.text import printable
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
+from layoutprobe.text import printable
 
 VERSION = "2.1.0"
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 KERNEL_RULE = "kernel"
 """Rule of what concerns a kernel as a whole: it could not be compiled or run."""
 KERNEL_LAW = "each kernel of the manifest can be checked"
-_KERNEL_HELP = f"{KERNEL_LAW}: it compiles, runs to its end, and some check applies to it."
+KERNEL_HELP = (
+    "It compiles, has the arguments that the manifest declares, runs to its end, and some check applies to it. "
+    "This is no check: it stands for what concerns a kernel as a whole. The result says what is wrong; nothing "
+    "was decided about the kernel."
+)
 ROOT = "%SRCROOT%"
 
 
@@ -42,7 +46,7 @@ def write(report: GateReport, stream: TextIO) -> None:
 
 def log(report: GateReport) -> dict[str, Any]:
     """The report as a SARIF log."""
-    rules = {KERNEL_RULE: _rule(KERNEL_RULE, KERNEL_LAW, _KERNEL_HELP)}
+    rules = {KERNEL_RULE: _rule(KERNEL_RULE, KERNEL_LAW, f"{KERNEL_LAW}. {KERNEL_HELP}")}
     for verdict in report.verdicts:
         for result in verdict.results:
             rules.setdefault(result.check, _rule(result.check, result.law, _help(result)))

@@ -8,9 +8,9 @@ from typing import TextIO
 
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.layout import words
-from layoutprobe.render.text import printable
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import GateReport, KernelVerdict
+from layoutprobe.text import printable
 
 SIGNS = {"holds": "✅", "finding": "❌", "undecided": "❔", "skipped": "➖"}
 LEGEND = {"holds": "holds", "finding": "finding", "undecided": "undecided", "skipped": "does not apply"}
