@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layoutprobe.checks import (
+    acceptance,
     bank_conflicts,
     epilogue,
     lds_safety,
@@ -34,9 +35,8 @@ CHECKS: list[Check] = [
     resources.CHECK,
 ]
 
-RULES: list[Rule] = list(
-    {rule.id: rule for rules in (*(check.rules for check in CHECKS), PROBE_RULES) for rule in rules}.values()
-)
+_RULES = (*(check.rules for check in CHECKS), acceptance.RULES, PROBE_RULES)
+RULES: list[Rule] = list({rule.id: rule for rules in _RULES for rule in rules}.values())
 """Every rule that a finding can name: those of the checks, then those of `dump` and its like."""
 
 

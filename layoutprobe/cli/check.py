@@ -5,14 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layoutprobe.cli.arguments import Parser, add_output
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit, save
 from layoutprobe.errors import UsageError
-from layoutprobe.files import check_writable
+from layoutprobe.files import check_writable, writing
 from layoutprobe.render.formats import format_of, suffix_of, suffixes
+
+if TYPE_CHECKING:
+    from layoutprobe.manifest.model import Acceptance
+    from layoutprobe.report.gate import GateReport
 
 MANIFEST = "layoutprobe.toml"
 SUBJECT = "gate"
@@ -47,6 +54,16 @@ def _add_options(command: Parser) -> None:
         action="store_true",
         help="undecided (2) also where the headline has a reservation: code that never ran, loose tolerances...",
     )
+    command.add_argument(
+        "--baseline",
+        metavar="FILE",
+        help="let the findings pass that this file lists; fails for those that are gone",
+    )
+    command.add_argument(
+        "--write-baseline",
+        metavar="FILE",
+        help="list all findings in this file, to adopt the gate on old code",
+    )
     shown = command.add_argument_group("output")
     add_output(shown, SUBJECT)
     shown.add_argument(
@@ -66,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         0 holds, 1 a finding, 2 could not decide.
     """
     from layoutprobe.gate.gate import check
+    from layoutprobe.manifest.acceptances import read_baseline
     from layoutprobe.render.steps import steps
 
     format = chosen(arguments, SUBJECT)
@@ -75,6 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
         if files.count(name) > 1:
             raise UsageError("two reports go to one file", where={"file": name}, hint="name each once")
     path = manifest_path(arguments.manifest)
+    baseline = read_baseline(Path(arguments.baseline)) if arguments.baseline else {}
+    if arguments.write_baseline:
+        check_writable(arguments.write_baseline, "the baseline")
     with steps("check", sys.stderr) as progress:
         report = check(
             path,
@@ -82,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
             checks=arguments.check,
             allow_reference=arguments.allow_reference,
             strict=arguments.strict,
+            baseline=baseline,
             jobs=arguments.jobs or _cores(),
             progress=progress,
         )
@@ -94,7 +116,24 @@ def run(arguments: argparse.Namespace) -> int:
         return str(gate_outcome(report))
 
     emit(format, report, arguments.output, outcome=outcome)
+    if arguments.write_baseline:
+        return _write_baseline(arguments.write_baseline, report, baseline)
     return report.exit_code
+
+
+def _write_baseline(file: str, report: GateReport, old: Mapping[str, tuple[Acceptance, ...]]) -> int:
+    """Write all findings to a file, and say so.
+
+    Returns:
+        0 where findings were all that was wrong, 2 where something was undecided.
+    """
+    from layoutprobe.gate.baseline import DAYS, new_baseline
+
+    with writing(file, what="the baseline") as stream:
+        stream.write(new_baseline(report, old, date.today()))
+    count = sum(len(verdict.findings) for verdict in report.verdicts)
+    sys.stderr.write(f"layoutprobe: {count} findings are in {file}, for {DAYS} days\n")
+    return 2 if any(verdict.undecided for verdict in report.verdicts) else 0
 
 
 def manifest_path(given: str) -> Path:

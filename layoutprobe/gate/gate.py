@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -13,8 +13,9 @@ from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.registry import CHECKS, RULES, check_names, find_check
 from layoutprobe.errors import UsageError, did_you_mean
+from layoutprobe.gate.baseline import with_baseline
 from layoutprobe.gate.session import check_kernel
-from layoutprobe.manifest.model import KernelCase, Manifest
+from layoutprobe.manifest.model import Acceptance, KernelCase, Manifest
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.report.gate import GateReport, KernelVerdict
 
@@ -40,6 +41,7 @@ def check(
     backend: WatchedBackend | None = None,
     allow_reference: bool = False,
     strict: bool = False,
+    baseline: Mapping[str, tuple[Acceptance, ...]] | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> GateReport:
@@ -54,6 +56,8 @@ def check(
         allow_reference: import and call the Python references that the manifest names. They are
             code: allow it for manifests that you trust as you trust the tests of the repository.
         strict: what a headline states as a reservation (code that never ran, a loose tolerance...) is undecided.
+        baseline: name of a kernel -> findings that are let pass besides those that the manifest accepts; see
+            `manifest.acceptances`.
         jobs: kernels that are checked at the same time, in processes of their own.
         progress: see Progress.
 
@@ -68,6 +72,8 @@ def check(
         find_check(name)
     if not isinstance(manifest, Manifest):
         manifest = read_manifest(Path(manifest), checks=check_names(), rules=[rule.id for rule in RULES])
+    if baseline:
+        manifest = with_baseline(manifest, baseline)
     work = [
         _Job(case, target, _selected(case, checks), allow_reference)
         for case in _chosen(manifest, kernels)

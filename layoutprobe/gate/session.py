@@ -6,11 +6,13 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cache
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import memory
+from layoutprobe.checks.acceptance import accept
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import FAULT_RULES, fault_finding
 from layoutprobe.checks.registry import check_names
@@ -109,7 +111,7 @@ class _Session:
         return code_coverage(self.built.code, self.built.kernel, self.coverage) if self.coverage else None
 
     def results(self) -> tuple[CheckResult, ...]:
-        """One per check, in order. A check that was never reached is undecided."""
+        """One per check, in order, and one on what is accepted. A check that was never reached is undecided."""
         merged = []
         for check in self.checks:
             sized = self.collected[check.name]
@@ -119,7 +121,7 @@ class _Session:
             else:
                 result = merge(sized) if sized else check.undecided("it was not reached")
                 merged.append(result.without(self.case.skip))
-        return tuple(merged)
+        return accept(merged, self.case.accept, self.built.code.target, date.today())
 
     def run(self) -> None:
         """Apply every active check.

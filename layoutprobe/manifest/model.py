@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -148,6 +149,27 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
+class Acceptance:
+    """A finding that somebody has looked at and lets pass for some time.
+
+    Attributes:
+        rule: of the finding.
+        line: where it is: "gemm.hip:88", as reports name it; "" for a finding that has no line.
+        reason: why it may pass.
+        until: the last day on which it does.
+        arch: the target that has it; "" for all.
+        baseline: it stands in a baseline file, and not in the manifest.
+    """
+
+    rule: str
+    line: str
+    reason: str
+    until: date
+    arch: str = ""
+    baseline: bool = False
+
+
+@dataclass(frozen=True)
 class KernelCase:
     """One [[kernel]] of a manifest.
 
@@ -170,6 +192,7 @@ class KernelCase:
         checks: names of the checks to run; empty for all.
         skip: check -> why it is not to be run; rule of a finding -> why it is accepted.
         seed: of the random inputs.
+        accept: findings that are let pass.
     """
 
     name: str
@@ -192,6 +215,7 @@ class KernelCase:
     skip: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     tile: Sizes = field(default_factory=dict)
+    accept: tuple[Acceptance, ...] = ()
 
     @property
     def file(self) -> Path:

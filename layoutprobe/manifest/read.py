@@ -7,6 +7,7 @@ from pathlib import Path
 
 from layoutprobe import arch
 from layoutprobe.errors import UsageError, did_you_mean
+from layoutprobe.manifest.acceptances import read_acceptances
 from layoutprobe.manifest.arguments import read_arguments, read_contract
 from layoutprobe.manifest.binding import OversizedError, bind
 from layoutprobe.manifest.flags import refused_flag
@@ -29,7 +30,7 @@ def read_manifest(
     Args:
         path: the file.
         checks: names that `checks` and `skip` may use; None accepts any.
-        rules: ids that `skip` may use besides.
+        rules: ids that `skip` may use besides, and `accept`; any where empty.
 
     Raises:
         UsageError: whatever is wrong with it, with file, key and what is allowed.
@@ -94,6 +95,7 @@ def _kernel(
         contract=read_contract(table, arguments, folder),
         sizes=sizes,
         tile=tile,
+        accept=read_acceptances(table, rules),
         limits=_limits(table.table("limits")),
         tolerance=_tolerance(table.table("tolerance")),
         checks=_check_names(table, checks),

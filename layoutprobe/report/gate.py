@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -41,7 +41,7 @@ class CheckResult:
         metrics: figures in the order in which they are to be shown, name with unit -> value,
             or a Table of them.
         waived: skipped because the manifest's author says so, though it may well apply.
-        accepted: findings whose rule the manifest's author waives, each with why.
+        accepted: findings that the manifest or a baseline lets pass, each with why.
     """
 
     check: str
@@ -54,17 +54,22 @@ class CheckResult:
     accepted: tuple[tuple[Finding, str], ...] = ()
 
     def without(self, rules: Mapping[str, str]) -> CheckResult:
-        """The result without findings of some rules (id -> why); where none is left, it is no longer red,
-        and not green either."""
-        kept = tuple(found for found in self.findings if found.rule.id not in rules)
-        gone = tuple((found, rules[found.rule.id]) for found in self.findings if found.rule.id in rules)
+        """The result without findings of some rules (id -> why)."""
+        return self.accepting(lambda found: rules.get(found.rule.id), "the manifest waives {rule}: {why}")
+
+    def accepting(self, why: Callable[[Finding], str | None], says: str = "{rule}: {why}") -> CheckResult:
+        """The result without the findings for which `why` gives a reason; where none is left, it is no longer
+        red, and not green either. `says` makes of `rule` and `why` what the result's reason tells of each."""
+        told = [(found, why(found)) for found in self.findings]
+        gone = tuple((found, text) for found, text in told if text is not None)
         if not gone:
             return self
-        why = {found.rule.id: text for found, text in gone}
-        said = "; ".join(f"the manifest waives {rule}: {text}" for rule, text in why.items())
-        reason = "; ".join(filter(None, (self.reason, said)))
+        kept = tuple(found for found, text in told if text is None)
+        told_of = (says.format(rule=found.rule.id, why=text) for found, text in gone)
+        reason = "; ".join(dict.fromkeys(filter(None, (self.reason, *told_of))))
+        accepted = (*self.accepted, *gone)
         return replace(
-            self, status="finding" if kept else "skipped", findings=kept, reason=reason, accepted=gone
+            self, status="finding" if kept else "skipped", findings=kept, reason=reason, accepted=accepted
         )
 
 
@@ -115,17 +120,21 @@ class KernelVerdict:
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """Rules that the manifest waives and that are broken, each once."""
+        """Rules that are broken and let pass, each once."""
         return tuple(dict.fromkeys(found.rule.id for r in self.results for found, _ in r.accepted))
+
+    @property
+    def undecided(self) -> bool:
+        """Something could not be decided, or is reserved where nothing may be."""
+        reserved = self.strict and self.reservations
+        return bool(self.error or reserved or any(r.status == "undecided" for r in self.results))
 
     @property
     def exit_code(self) -> int:
         """0 all that applies holds, 1 a finding, 2 something could not be decided."""
         if self.findings:
             return 1
-        undecided = self.error or any(r.status == "undecided" for r in self.results)
-        reserved = self.strict and self.reservations
-        return 2 if undecided or reserved or not any(r.status == "holds" for r in self.results) else 0
+        return 2 if self.undecided or not any(r.status == "holds" for r in self.results) else 0
 
 
 @dataclass(frozen=True)

@@ -91,8 +91,8 @@ def _sentence(verdict: KernelVerdict) -> str:
 
 def _waivers(checks: Iterable[str], rules: Iterable[str]) -> list[str]:
     """What a headline must not hide: checks that nobody made, and findings that the author accepts."""
-    said = {"not checked": ", ".join(checks), "found and waived": ", ".join(rules)}
-    return [f"{what}, as the manifest says: {names}" for what, names in said.items() if names]
+    said = {"not checked, as the manifest says": ", ".join(checks), "found and let pass": ", ".join(rules)}
+    return [f"{what}: {names}" for what, names in said.items() if names]
 
 
 def gate_outcome(report: GateReport) -> Verdict:
