@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     Returns:
         The program's own exit code, 128 + N after signal N; 2 where it ended well although a kernel
-        failed, or although it never came to the device.
+        failed, or although none ran.
 
     Raises:
         ProbeError: there is no such program, or the device cannot be made.
@@ -65,6 +65,12 @@ def _found(words: Sequence[str]) -> str:
     if not words:
         raise UsageError("which program?", expected="layoutprobe run -- PROGRAM [ARGUMENT ...]")
     program = shutil.which(words[0])
+    if program is None and Path(words[0]).is_file():
+        raise UsageError(
+            f"{words[0][:200]!r} is no executable file",
+            expected="a program: a HIP source is compiled first; to check its kernels, write a manifest",
+            hint="chmod +x, where it is a script; for a source or code object, `layoutprobe init FILE`",
+        )
     if program is None:
         raise UsageError(
             f"there is no program {words[0][:200]!r}",
@@ -108,12 +114,19 @@ def _judged(code: int, server: Server) -> int:
         say("layoutprobe: the program never came to the emulated device: it made no HIP call, or it found")
         say("             another libamdhip64 (linked statically, or through DT_RPATH)")
         return code or 2
-    launches = sum(session.launches for session in server.sessions)
-    faults = f"{server.faults} failed" if server.faults else "none failed"
-    say(f"layoutprobe: {launches} kernel launches on {server.name}, {faults}; emulated, not measured")
+    say(f"layoutprobe: {_summary(server)}; emulated, not measured")
     if code == _NOT_STARTED:
         say("layoutprobe: exit code 127: the program may miss a function; see what the loader wrote")
-    return 2 if server.faults and code == 0 else code
+    return 2 if code == 0 and (server.faults or not server.launches) else code
+
+
+def _summary(server: Server) -> str:
+    """ "3 kernel launches on layoutprobe emulator 0.1.0 as TARGET, 1 failed, 2 refused"."""
+    refused = f", {server.refused} refused (launches or code)" if server.refused else ""
+    if not server.launches:
+        return f"no kernel ran on {server.name}{refused}: nothing was shown"
+    launches = f"{server.launches} kernel launch{'es' if server.launches != 1 else ''}"
+    return f"{launches} on {server.name}, {server.faults or 'none'} failed{refused}"
 
 
 def _said(message: str) -> None:

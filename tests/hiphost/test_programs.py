@@ -39,8 +39,9 @@ def test_a_program_of_the_module_interface(built: Path) -> None:
     done = layoutprobe_run(built / "driver", built / "kernels.co", "5", stdin="hello\n")
     assert done.stdout == "heard hello\nall as expected\n"
     assert done.returncode == 5
-    assert "8 kernel launches on layoutprobe emulator" in done.stderr
-    assert "none failed; emulated, not measured" in done.stderr
+    # One launch has a block that is too large, on purpose: it is refused, and ran as little as it failed.
+    assert "7 kernel launches on layoutprobe emulator" in done.stderr
+    assert "none failed, 1 refused (launches or code); emulated, not measured" in done.stderr
 
 
 def test_a_single_source_program(built: Path) -> None:
@@ -48,6 +49,35 @@ def test_a_single_source_program(built: Path) -> None:
     done = layoutprobe_run(built / "triple")
     assert (done.stdout, done.returncode) == ("axpy as expected, 8 blocks of 256 fit\n", 0), done.stderr
     assert "2 kernel launches" in done.stderr
+
+
+def test_code_of_another_target_is_no_success(careless: Path, tmp_path: Path) -> None:
+    """A program that looks at no status ends with 0, though nothing ran."""
+    (tmp_path / "other.co").write_bytes(device_code("kernels.hip", "gfx1100"))
+    done = layoutprobe_run(careless, tmp_path / "other.co")
+    assert done.returncode == 2
+    assert "hipModuleLoad: hipErrorNoBinaryForGpu" in done.stdout
+    assert "no kernel ran on layoutprobe emulator" in done.stderr
+    assert ", 1 refused (launches or code)" in done.stderr
+
+
+def test_without_a_device_nothing_succeeds(careless: Path, built: Path) -> None:
+    environment = {"LAYOUTPROBE_HIP_PRETEND": "devices=0"}
+    done = layoutprobe_run(careless, built / "kernels.co", environment=environment)
+    assert done.returncode == 2
+    assert "hipSuccess" not in done.stdout
+    for call in ("hipInit", "hipMalloc", "hipModuleLoad", "hipDeviceSynchronize"):
+        assert f"{call}: hipErrorNoDevice" in done.stdout, done.stdout
+    assert "no kernel ran" in done.stderr
+    assert "none failed" not in done.stderr
+
+
+def test_what_is_no_program_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "k.hip").write_text("__global__ void k() {}\n")
+    done = layoutprobe_run(tmp_path / "k.hip")
+    assert done.returncode == 2
+    assert "is no executable file" in done.stderr
+    assert "there is no program" not in done.stderr
 
 
 def test_a_fault_is_told_in_full_and_is_no_success(built: Path) -> None:
@@ -92,6 +122,11 @@ def misuse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_c("misuse.c", tmp_path_factory.mktemp("misuse"))
 
 
+@pytest.fixture(scope="session")
+def careless(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_c("careless.c", tmp_path_factory.mktemp("careless"))
+
+
 def test_a_program_that_crashes_ends_the_run(misuse: Path) -> None:
     """Device memory cannot be read through a pointer on the host, as on a card of its own."""
     done = layoutprobe_run(misuse, "dereference")
@@ -99,12 +134,15 @@ def test_a_program_that_crashes_ends_the_run(misuse: Path) -> None:
 
 
 def test_a_program_that_leaves_without_a_word(misuse: Path) -> None:
-    assert layoutprobe_run(misuse, "exit in the middle").returncode == 0
+    done = layoutprobe_run(misuse, "exit in the middle")
+    assert done.returncode == 2, "the program ended with 0, but no kernel ran"
+    assert "no kernel ran on layoutprobe emulator" in done.stderr
 
 
 def test_a_forked_child_has_a_device_of_its_own(misuse: Path) -> None:
     done = layoutprobe_run(misuse, "fork")
-    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+    assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
+    assert "no kernel ran" in done.stderr
 
 
 def test_what_the_runtime_lacks_is_named_before_the_start(misuse: Path, tmp_path: Path) -> None:
@@ -130,7 +168,7 @@ def test_versioned_symbols_are_found_without_a_word_of_the_loader(tmp_path: Path
         zig("cc", "-target", HOST, "-O1", "-o", str(program), str(tmp_path / "program.c"), str(library_path))
         assert b"hip_4.2" in program.read_bytes()
         done = layoutprobe_run(program)
-        assert done.returncode == 0, done.stderr
+        assert "no kernel ran on" in done.stderr, "both calls returned 0"
         assert "version" not in done.stderr
     assert {name.rpartition(".")[2] for name in NAMES} >= {"6", "7"}
 

@@ -98,6 +98,16 @@ class Server:
         return sum(session.faults for session in self.sessions)
 
     @property
+    def launches(self) -> int:
+        """Kernels that ran so far."""
+        return sum(session.launches for session in self.sessions)
+
+    @property
+    def refused(self) -> int:
+        """Launches and code objects that were refused so far."""
+        return sum(session.refused for session in self.sessions)
+
+    @property
     def name(self) -> str:
         """What runs the kernels, for a person."""
         return f"{EmulatorBackend().evidence.source} as {self.target}"

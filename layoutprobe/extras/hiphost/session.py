@@ -29,6 +29,8 @@ _LAUNCHED = {Op.SYNC, Op.FREE, Op.UNLOAD, Op.READ, Op.WRITE, Op.COPY, Op.FILL}
 """Operations that wait for the kernels before them."""
 _ALWAYS = {Op.VERSION, Op.COUNT, Op.DESCRIBE, Op.RESET}
 """Operations that a fault does not stop."""
+_WITHOUT_A_DEVICE = {Op.VERSION, Op.COUNT}
+"""Operations that need none."""
 _ARITY = {
     **dict.fromkeys((Op.DESCRIBE, Op.MALLOC, Op.MALLOC_HOST, Op.MALLOC_MANAGED, Op.FREE, Op.RANGE), 1),
     **dict.fromkeys((Op.WRITE, Op.UNLOAD, Op.FUNCTION, Op.SYMBOL), 1),
@@ -48,7 +50,8 @@ class Session:
         target: what the device executes.
         pretence: what the device pretends.
         say: prints a message of the emulator for a person.
-        launches, faults: kernels that were launched, and that failed, so far.
+        launches, faults: kernels that ran, and that failed, so far.
+        refused: launches and code that were refused, so far.
         stop: set when nobody waits any more.
     """
 
@@ -58,6 +61,7 @@ class Session:
     say: Callable[[str], None]
     launches: int = 0
     faults: int = 0
+    refused: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -83,9 +87,12 @@ class Session:
             self.device.close()
 
     def _answer(self, request: Request) -> tuple[int, Answer]:
+        done = False
         try:
             self._pretend(request.op)
-            return Error.SUCCESS, self._do(request)
+            answer = self._do(request)
+            done = True
+            return Error.SUCCESS, answer
         except HipError as refused:
             if refused.words:
                 self.say(f"{request.op.name.lower()}: {refused.words}")
@@ -94,10 +101,14 @@ class Session:
             self.say(str(error))
         except Exception as bug:  # the program gets an answer whatever happens here
             self.say(f"a bug in layoutprobe, not in your program: {type(bug).__name__}: {bug}")
+        finally:
+            self.refused += not done and request.op in (Op.LOAD, Op.LAUNCH)
         return Error.UNKNOWN, ((), b"")
 
     def _pretend(self, op: Op) -> None:
         self._calls[op] += 1
+        if self.pretence.devices == 0 and op not in _WITHOUT_A_DEVICE:
+            raise HipError(Error.NO_DEVICE)
         status, first = self.pretence.fail.get(op, (Error.SUCCESS, 0))
         if status and self._calls[op] >= first:
             raise HipError(status)
@@ -120,8 +131,7 @@ class Session:
     # What there is
 
     def _nothing(self, _: Request) -> None:
-        if self.pretence.devices == 0:
-            raise HipError(Error.NO_DEVICE)
+        """Nothing waits: every kernel has ended when its launch returns."""
 
     def _version(self, _: Request) -> list[int]:
         version = RUNTIME if self.pretence.version is None else self.pretence.version
@@ -205,11 +215,11 @@ class Session:
 
     def _launch(self, request: Request) -> None:
         id, gx, gy, gz, bx, by, bz, lds = request.args
-        self.launches += 1
         if self.pretence.hang:
             self._hanging = True
-            return
-        self.device.launch(id, (gx, gy, gz), (bx, by, bz), lds, bytes(request.data), self._fault)
+        else:
+            self.device.launch(id, (gx, gy, gz), (bx, by, bz), lds, bytes(request.data), self._fault)
+        self.launches += 1
 
     def _fault(self, fault: ProbeError) -> None:
         self.faults += 1
