@@ -81,7 +81,9 @@ def run(subject: Subject) -> CheckResult:
     contract = subject.contract
     if isinstance(contract, Gemm):
         if types := small_floats(subject):
-            return CHECK.undecided(f"the kernel multiplies {types}, for which a manifest has no type")
+            return CHECK.undecided(
+                f"the kernel multiplies {types}, which the manifest calls otherwise: give A and B that dtype"
+            )
         compared = list(products(subject, contract))
     elif isinstance(contract, Reference):
         if subject.reference is None:

@@ -28,7 +28,7 @@ value), where it writes such a register (the load will overwrite it), and where 
 (RDNA4: signals) with an LDS access outstanding whose bytes another wave then touches: the access may
 take effect after the barrier. Vector loads (vmcnt, loadcnt) complete in order among themselves, LDS
 operations (lgkmcnt, dscnt) too; scalar loads (lgkmcnt, kmcnt) in any order, so that only a wait for 0
-covers them. Stores may be outstanding at the end, and at a barrier where nobody touches their bytes.
+covers them. A load from memory to LDS (vmcnt) is such an access. Stores may be outstanding at the end, and at a barrier where nobody touches their bytes.
 Compilers insert these waits; what is checked is assembly, inline assembly, and code objects of any
 origin. Halves of registers count apart, whichever lanes are active. Global memory that waves of one
 workgroup hand each other (vscnt before a barrier) is not looked at here, see races; nor what needs other
@@ -104,7 +104,7 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     effect = {"RAW": "reads", "WAR": "overwrites", "WAW": "overwrites"}[shown.kind]
     isa = isa_of(subject.code, subject.kernel)
     bare, barrier = ("s_barrier_signal",) * 2 if isa.split_barrier else ("s_barrier", "the barrier")
-    wait = spelled(isa.counting, isa.counting.lds, 0)
+    wait = spelled(isa.counting, isa.counting.loads if first.inst.to_lds else isa.counting.lds, 0)
     return Finding(
         LATE_ACCESS,
         f"an LDS {access} is outstanding at the barrier, and wave {second.who.wave} {effect} its byte after it",

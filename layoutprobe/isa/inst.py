@@ -102,6 +102,11 @@ class Inst:
         return self.pc + self.size
 
     @property
+    def to_lds(self) -> bool:
+        """It loads from memory to LDS, and writes no register."""
+        return "_load_lds_" in self.name or bool(self.mods.get("lds"))
+
+    @property
     def branch_target(self) -> int:
         """Target of a SOPP branch: simm16 counts dwords from the next instruction."""
         offset = self.mods["simm16"]

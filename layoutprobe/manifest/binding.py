@@ -19,7 +19,24 @@ MAX_BYTES = 128 << 20
 """Bytes that the buffers of one launch may take together."""
 MAX_EXTENT = 1 << 31
 
-DTYPES = ("f16", "bf16", "f32", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
+DTYPES = (
+    "f16",
+    "bf16",
+    "f32",
+    "f64",
+    "fp8",
+    "bf8",
+    "fp8_fnuz",
+    "bf8_fnuz",
+    "i8",
+    "u8",
+    "i16",
+    "u16",
+    "i32",
+    "u32",
+    "i64",
+    "u64",
+)
 """Element types that a manifest may name."""
 
 

@@ -15,10 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
-from layoutprobe.numbers import NO_NUMBER, DigitCode, digit_base
+from layoutprobe.numbers import NO_NUMBER, DigitCode, ElementType, digit_base, element_type
 
 NOBODY = NO_NUMBER
 """What a value that is no code decodes to."""
+
+
+LARGEST_BYTE = 119
+"""Of an 8-bit float a coded run takes the bytes for digits: no kernel changes them on their way. From 1 to here all
+are numbers, in every such type, and no two are the same."""
+
+
+def is_small_float(dtype: str) -> bool:
+    """A float of 8 bits."""
+    kind = element_type(dtype)
+    return kind.is_float and kind.bits == 8
+
+
+def carried_as(dtype: str) -> ElementType:
+    """The type in which elements carry their digits: their own, bytes for small floats."""
+    return element_type("u8" if is_small_float(dtype) else dtype)
 
 
 @dataclass(frozen=True)
@@ -47,7 +63,9 @@ class Coding:
     @classmethod
     def of(cls, buffers: Mapping[str, tuple[str, tuple[int, ...]]]) -> Coding:
         """The coding of buffers given as name -> (dtype, shape)."""
-        base = digit_base(dtype for dtype, _ in buffers.values())
+        types = {dtype for dtype, _ in buffers.values()}
+        small = {dtype for dtype in types if is_small_float(dtype)}
+        base = min(digit_base(types - small), LARGEST_BYTE) if small else digit_base(types)
         shapes = {name: shape for name, (_, shape) in buffers.items()}
         return cls(shapes, DigitCode.of(sum(map(prod, shapes.values())), base))
 

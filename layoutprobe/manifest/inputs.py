@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import Binding, BoundBuffer
-from layoutprobe.manifest.coding import Coding
+from layoutprobe.manifest.coding import Coding, is_small_float
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.patterns.expression import evaluate
 
@@ -157,8 +157,10 @@ def _digit(kind: str, coding: Coding) -> Fill | None:
         return None
 
     def fill(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
-        coded = buffer.name in coding.shapes
-        return coding.values(buffer.name, int(digit)) if coded else _integers(buffer, random)
+        if buffer.name not in coding.shapes:
+            return _integers(buffer, random)
+        digits = coding.values(buffer.name, int(digit))
+        return buffer.element.decode(digits) if is_small_float(buffer.dtype) else digits
 
     return fill
 

@@ -134,7 +134,7 @@ def _memory(inst: Inst) -> Iterator[Pair]:
     if Kind.LDS in inst.kind:
         return
     yield Use.MEMORY_SCALAR, _scalars(inst.src)
-    if "_lds_" in inst.name or inst.mods.get("lds"):
+    if inst.to_lds:
         yield Use.DIRECT, _M0
     offset = inst.src[3:4] if Kind.BUFFER in inst.kind else ()
     if inst.kind & (Kind.STORE | Kind.ATOMIC) and not _scalars(offset):

@@ -152,7 +152,12 @@ class CounterTracker:
         self._paths = Paths(Queues.empty(counting), self._through)
 
     def _lds_queue(self, number: int) -> tuple[int, ...]:
-        return self._paths.state(number).of(self._counting, self._counting.lds)
+        """LDS operations, and loads from memory that go to LDS."""
+        queues = self._paths.state(number)
+        direct = (
+            pc for pc in queues.of(self._counting, self._counting.loads) if self.operations[pc].inst.to_lds
+        )
+        return (*queues.of(self._counting, self._counting.lds), *direct)
 
     def _through(self, block: Block, queues: Queues) -> Passage[Queues]:
         walk = _Walk(queues, self._counting, self.operations)

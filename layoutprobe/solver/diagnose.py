@@ -111,6 +111,11 @@ def diagnose_executions(suspect: Suspect, *, copies_differ: bool) -> Diagnosis:
             f"slots of {suspect.matrix} beyond the edge of the matrix hold elements where zeros belong",
             "load zeros for what a ragged tile lacks, along k as well as along rows and columns",
         )
+    addressed = None
+    if suspect.matrix in "AB" and _lines_apart(suspect):  # a buffer that is late is so for all lines
+        addressed = next(_in_lds_tiles(suspect), None)
+    if addressed:
+        return addressed
     if suspect.matrix in "AB" and (steps := _steps_apart(suspect)):
         return Diagnosis(
             OTHER_STEP,
@@ -149,6 +154,15 @@ def _steps_apart(suspect: Suspect) -> str:
     off = shift[shift != 0]
     first, last = int(off.min()), int(off.max())
     return _late(first) if first == last else f"from {_late(first)} to {_late(last)}"
+
+
+def _lines_apart(suspect: Suspect) -> bool:
+    """Whether slots of one execution are off by different numbers of k."""
+    axis = (suspect.col, suspect.need_col) if suspect.matrix == "A" else (suspect.row, suspect.need_row)
+    use = suspect.live & (suspect.row != HOLE)
+    first = use.reshape(len(use), -1).argmax(axis=1)
+    shift = (axis[0] - axis[1]).reshape(len(use), -1)
+    return bool((use.reshape(len(use), -1) & (shift != shift[np.arange(len(use)), first][:, None])).any())
 
 
 def _late(steps: int) -> str:

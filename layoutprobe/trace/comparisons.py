@@ -16,6 +16,7 @@ from layoutprobe.instructions.meetings import element_types
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form
+from layoutprobe.manifest.coding import is_small_float
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage
@@ -129,9 +130,10 @@ def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison
 
 
 def small_floats(subject: Subject) -> str:
-    """8-bit floats that the kernel's matrix instructions read; in a manifest they are bytes."""
+    """8-bit floats that the kernel's matrix instructions read, and that its buffers are not said to hold."""
     found = {t for inst in _executed(subject) if Kind.MATRIX in inst.kind for t in element_types(inst)}
-    return " and ".join(sorted(found & {"fp8", "bf8"}))
+    given = {buffer.dtype for buffer in subject.binding.buffers.values()}
+    return " and ".join(sorted({t for t in found - given if is_small_float(t)}))
 
 
 def _kinds(subject: Subject) -> tuple[str, ...]:

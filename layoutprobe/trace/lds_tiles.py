@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.layouts.explain import LdsForm, explain_lds
 from layoutprobe.layouts.layout import HOLE
+from layoutprobe.manifest.coding import carried_as
 from layoutprobe.observe.tiles import Images
 from layoutprobe.trace.subject import Recorded, Subject
 
@@ -121,7 +122,7 @@ def tile_maps(subject: Subject, runs: Sequence[Recorded]) -> Iterator[TileMap]:
     images = [run.record(Images).images for run in runs]
     for shots in zip(*images, strict=False):
         for name, shape in coding.shapes.items():
-            kind = buffers[name].element
+            kind = carried_as(buffers[name].dtype)
             size = kind.storage.itemsize
             cells = shots[0].data.size // size * size
             digits = [kind.load(shot.data[:cells].view(kind.storage)) for shot in shots]

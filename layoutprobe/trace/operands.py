@@ -240,7 +240,7 @@ def _fields(words: NDArray[np.uint32], bits: int) -> NDArray[Any]:
 def _digits(raw: NDArray[Any], dtype: str, base: int) -> NDArray[np.int32]:
     """Digits less one of raw elements; ZERO, or UNKNOWN for no digit.
 
-    A manifest has no 8-bit floats: they are bytes, which no kernel changes on their way.
+    8-bit floats travel as bytes, which no kernel changes on their way.
     """
     kind = element_type(dtype)
     kind = element_type("u8") if kind.bits == 8 else kind

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from campaign import edges, operands, synchronisation
+from campaign import cdna, edges, operands, synchronisation
 from campaign.fault import Fault
 
-FAULTS: tuple[Fault, ...] = (*operands.FAULTS, *synchronisation.FAULTS, *edges.FAULTS)
+FAULTS: tuple[Fault, ...] = (
+    *operands.FAULTS,
+    *synchronisation.FAULTS,
+    *edges.FAULTS,
+    *cdna.FAULTS,
+)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from layoutprobe.arch import DEFAULT
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS, check_names
 from layoutprobe.gate.session import check_kernel
@@ -21,6 +20,8 @@ from layoutprobe.toolchain.compile import compile_hip
 
 GEMM = asset_dir("probes") / "gemm"
 HELPERS = "wmma_helpers.h"
+MFMA_HELPERS = "cdna/mfma_helpers.h"
+MANIFESTS = ("seeds", "cdna")
 Size = tuple[int, int, int]
 """M, N, K."""
 
@@ -100,9 +101,16 @@ RAGGED_LOADS = """\
 
 @cache
 def kernels() -> Mapping[str, KernelCase]:
-    """The correct kernels, as their manifest has them."""
-    manifest = read_manifest(GEMM / "seeds" / "layoutprobe.toml", checks=check_names())
-    return {case.name: case for case in manifest.kernels}
+    """The correct kernels, as their manifests have them."""
+    files = (GEMM / folder / "layoutprobe.toml" for folder in MANIFESTS)
+    read = (read_manifest(file, checks=check_names()).kernels for file in files)
+    return {case.name: case for cases in read for case in cases}
+
+
+def sources(case: KernelCase) -> dict[str, Path]:
+    """Where a kernel's own source, "", and the helpers lie, by where they lie below a planted folder."""
+    helpers = HELPERS if case.file.parent.name == "seeds" else MFMA_HELPERS
+    return {f"{case.file.parent.name}/{case.file.name}": case.file, helpers: GEMM / helpers}
 
 
 def planted(
@@ -125,20 +133,21 @@ def planted(
         grid, dynamic_lds, beta: of the launch, where the fault lies or shows there.
     """
     case = kernels()[kernel]
-    source = folder / "seeds" / case.file.name
-    source.parent.mkdir()
-    shutil.copy(case.file, source)
-    shutil.copy(GEMM / HELPERS, folder)
+    copies = {folder / name: file for name, file in sources(case).items()}
+    for copy, file in copies.items():
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy(file, copy)
+    source = next(iter(copies))
     for edit in edits:
         if isinstance(edit, Edit):
             _edit(folder / edit.file if edit.file else source, edit)
     _leave_out(source, LARGE, "return;")
-    if all(m % 128 == 0 and n % 64 == 0 and k % 16 == 0 for m, n, k in sizes):
+    if all(m % 128 == 0 and n % 64 == 0 and k % 16 == 0 for m, n, k in sizes) and folder / HELPERS in copies:
         _leave_out(folder / HELPERS, RAGGED_STORES, "")
         _leave_out(folder / HELPERS, RAGGED_LOADS, "  return {};")
     waits = [edit for edit in edits if isinstance(edit, WaitEdit)]
     if waits:
-        assembly = compile_hip(source, target=DEFAULT).assembly
+        assembly = compile_hip(source, target=case.arches[0]).assembly
         for wait in waits:
             assembly = wait.apply(assembly)
         source = source.with_suffix(".s")
@@ -175,4 +184,4 @@ def _expression(text: str) -> Expression:
 
 def judged(case: KernelCase) -> KernelVerdict:
     """What all checks say of a kernel."""
-    return check_kernel(case, DEFAULT, CHECKS)
+    return check_kernel(case, case.arches[0], CHECKS)
