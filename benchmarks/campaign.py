@@ -29,11 +29,11 @@ DOCUMENT = ROOT / "docs" / "campaign.md"
 HEAD = """\
 # The mutation campaign
 
-{planted} faults, one at a time, in the {kernels} correct kernels of `probes/gemm/seeds` and
-`probes/gemm/cdna`, and what `layoutprobe check` says of each: {seen} are found, {unseen} are not, and [the last table](#not-found) says why. `tests/campaign`
-plants them and asserts that each of the {seen} is found by the check named here, in the words that name its
-class, once, and at a source line that exists; and that the correct kernels have no finding. This page is
-written by `python benchmarks/campaign.py`.
+{planted} faults, one at a time, in the {kernels} correct kernels of `probes/gemm/seeds` and `probes/gemm/cdna`,
+and what `layoutprobe check` says of each: {seen} are found, {unseen} are not, and [the last table](#not-found)
+says why. `tests/campaign` plants them and asserts that each of the {seen} is found by the check named here, in
+the words that name its class, once, and at a source line that exists; and that the correct kernels have no
+finding. This page is written by `python benchmarks/campaign.py`.
 
 The check in the second column is the one that names the cause. *Also* are checks that report a
 consequence of it: an operand that comes from the wrong place of LDS is wrong at the matrix instruction too.

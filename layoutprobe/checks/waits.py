@@ -28,7 +28,8 @@ value), where it writes such a register (the load will overwrite it), and where 
 (RDNA4: signals) with an LDS access outstanding whose bytes another wave then touches: the access may
 take effect after the barrier. Vector loads (vmcnt, loadcnt) complete in order among themselves, LDS
 operations (lgkmcnt, dscnt) too; scalar loads (lgkmcnt, kmcnt) in any order, so that only a wait for 0
-covers them. A load from memory to LDS (vmcnt) is such an access. Stores may be outstanding at the end, and at a barrier where nobody touches their bytes.
+covers them. A load from memory to LDS is an LDS access that vmcnt counts. Stores may be outstanding at the
+end, and at a barrier where nobody touches their bytes.
 Compilers insert these waits; what is checked is assembly, inline assembly, and code objects of any
 origin. Halves of registers count apart, whichever lanes are active. Global memory that waves of one
 workgroup hand each other (vscnt before a barrier) is not looked at here, see races; nor what needs other
