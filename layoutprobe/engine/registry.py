@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
+from layoutprobe.engine.allocator import keep_freed_memory
 from layoutprobe.engine.base import Engine
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import UsageError
@@ -35,4 +36,5 @@ def make_engine(name: str | None = None) -> Engine:
     name = name or os.environ.get(ENVIRONMENT) or DEFAULT_ENGINE
     if name not in ENGINES:
         raise UsageError(f"no engine named {name!r}", expected="one of: " + ", ".join(ENGINES))
+    keep_freed_memory()
     return ENGINES[name]()

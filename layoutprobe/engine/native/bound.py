@@ -14,6 +14,7 @@ from layoutprobe.engine.native.library import address_of, compiled_forms, runtim
 from layoutprobe.engine.native.lower import Lowered, Record, lower
 from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets
 from layoutprobe.engine.native.templates import Layout
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import Program
 
 
@@ -27,6 +28,8 @@ class Bound:
         program_records: the same in C's form.
         resume: uint32 [record], where a wave goes on after numpy executed the record's instruction.
         touched: uint64 [block, 12], registers that a block reads or writes.
+        parallel: workgroups may run at once: without atomics the order in which they run changes nothing, or the
+            kernel is wrong.
         runtime, offsets: the compiled runtime, and how it lays out a wave.
     """
 
@@ -35,6 +38,7 @@ class Bound:
     program_records: ctypes.Array[Ins]
     resume: NDArray[np.uint32]
     touched: NDArray[np.uint64]
+    parallel: bool
     runtime: ctypes.CDLL
     offsets: Offsets
 
@@ -73,4 +77,6 @@ def bind_native(program: Program, lanes: int) -> Bound:
         entry.k[: len(words)] = words
     resume = np.array([max(r.resume, 0) for r in lowered.records], np.uint32)
     rows = [np.frombuffer(t.to_bytes(8 * UNDEF_WORDS, "little"), np.uint64) for t in lowered.touched]
-    return Bound(program, lowered, records, resume, np.ascontiguousarray(np.stack(rows)), library, offsets)
+    parallel = not any(Kind.ATOMIC in inst.kind for inst in program.insts)
+    touched = np.ascontiguousarray(np.stack(rows))
+    return Bound(program, lowered, records, resume, touched, parallel, library, offsets)

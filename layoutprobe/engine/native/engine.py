@@ -20,19 +20,22 @@ from layoutprobe.engine.native.interpreter import Interpreter, regions_of
 from layoutprobe.engine.native.library import UnavailableError
 from layoutprobe.engine.native.state import WaveMemory
 from layoutprobe.engine.numpy_engine import NumpyEngine
-from layoutprobe.isa.inst import VGPR0
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.float_mode import guarded, refuse_float_mode
 from layoutprobe.machine.launch import batches, facts_of, initial_values, make_waves, vgpr_count, wave_bytes
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Memory
 from layoutprobe.machine.program import build_program
-from layoutprobe.machine.registers import POISON
 
 BATCH_WAVES = 128
 """Waves that lie in memory together: few, so that they stay in the cache while a workgroup runs."""
 MOST_SLOW = 0.5
 """Share of instructions for numpy above which a kernel is left to the numpy engine."""
+
+
+Shape = tuple[int, int, int, int]
+"""Waves, VGPRs of one, lanes of one, bytes of LDS of all."""
+_Memories = tuple[WaveMemory, Memory]
 
 
 class NativeEngine:
@@ -43,6 +46,7 @@ class NativeEngine:
     def __init__(self) -> None:
         self._numpy = NumpyEngine()
         self._bound: dict[tuple[str, str], Bound | None] = {}
+        self._spare: dict[Shape, _Memories] = {}
 
     def run(self, dispatch: Dispatch) -> Finished:
         """See Engine."""
@@ -50,7 +54,11 @@ class NativeEngine:
         bound = None if watched else self._bind(dispatch.code, dispatch.kernel)
         if bound is None:
             return self._numpy.run(dispatch)
-        return _Run(dispatch, bound).result()
+        run = _Run(dispatch, bound)
+        memories = self._spare.pop(run.shape, None) or run.memories()
+        finished = run.result(memories)
+        self._spare = {run.shape: memories}  # of the last kernel alone
+        return finished
 
     def _bind(self, code: CodeObject, kernel: Kernel) -> Bound | None:
         key = (code.digest, kernel.name)
@@ -82,27 +90,35 @@ class _Run:
         self.vgprs = vgpr_count(dispatch.code, self.kernel)
         self.facts = facts_of(self.kernel, dispatch.memory, dispatch.arithmetic)
         self.regions = regions_of(self.arena)
+        each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
+        self.batches = list(batches(dispatch.grid, self.per_group, each, BATCH_WAVES))
+        self.groups = len(self.batches[0])  # the first batch is the largest
 
-    def result(self) -> Finished:
+    @property
+    def shape(self) -> Shape:
+        """Of the memories that the run needs."""
+        return (
+            self.groups * self.per_group,
+            self.vgprs,
+            self.lanes,
+            self.groups * lds_stride(self.dispatch.lds_size),
+        )
+
+    def memories(self) -> _Memories:
+        """Registers and LDS of a batch."""
+        waves, vgprs, lanes, lds = self.shape
+        return WaveMemory(waves, vgprs, lanes, self.bound.offsets), Memory(lds, undefined=True)
+
+    def result(self, memories: _Memories) -> Finished:
         """Run all batches."""
         dispatch, issued = self.dispatch, 0
-        each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
-        waves: WaveMemory | None = None
-        lds: Memory | None = None
         with np.errstate(all="ignore"):
-            for group_ids in batches(dispatch.grid, self.per_group, each, BATCH_WAVES):
-                if waves is None:  # the first batch is the largest
-                    count = len(group_ids) * self.per_group
-                    waves = WaveMemory(count, self.vgprs, self.lanes, self.bound.offsets)
-                    lds = Memory(lds_stride(dispatch.lds_size) * len(group_ids), undefined=True)
-                assert lds is not None
-                issued += self._batch(group_ids, waves, lds, dispatch.budget - issued)
-        return Finished(issued, waves)
+            for group_ids in self.batches:
+                issued += self._batch(group_ids, *memories, dispatch.budget - issued)
+        return Finished(issued)
 
     def _batch(self, group_ids: NDArray[np.int64], waves: WaveMemory, lds: Memory, left: int) -> int:
         """Run one batch. Returns what its longest wave issued."""
-        lds.data.bytes.fill(0xA5)
-        lds.shadow.bytes.fill(0xFF)
         machine = Machine(
             self.arena,
             make_waves(group_ids, self.per_group),
@@ -113,17 +129,9 @@ class _Run:
             lds=lds,
         )
         interpreter = Interpreter(self.bound, machine, waves, self.regions, self.dispatch.budget)
-        waves.reset(self.bound.runtime, interpreter.count, POISON, left)
-        self._start(machine, waves, interpreter.count)
+        dispatch = self.dispatch
+        interpreter.start(
+            initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg), left
+        )
         interpreter.run()
         return left - int(waves.left[: interpreter.count].min())
-
-    def _start(self, machine: Machine, waves: WaveMemory, count: int) -> None:
-        """The registers that hardware sets up."""
-        dispatch = self.dispatch
-        values = initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg)
-        for register, value in values:
-            for file, content in ((waves.regs, value), (waves.shadow, 0)):
-                target = file.u[register - VGPR0] if register >= VGPR0 else file.su[register]
-                target[:count] = content
-            waves.undef[:count, register >> 6] &= ~np.uint64(1 << (register & 63))

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +15,42 @@ from numpy.typing import NDArray
 from layoutprobe.engine import outcome
 from layoutprobe.engine.native.bound import Bound
 from layoutprobe.engine.native.lower import Record
-from layoutprobe.engine.native.state import ENDLESS, READY, SLOW, CRegion, Ctx, WaveMemory, aligned
-from layoutprobe.isa.inst import SCC, VCC_LO
+from layoutprobe.engine.native.state import (
+    ENDLESS,
+    FRESH,
+    READY,
+    SLOW,
+    CInitial,
+    CRegion,
+    Ctx,
+    WaveMemory,
+    aligned,
+)
+from layoutprobe.isa.inst import SCC, VCC_LO, VGPR0
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Arena, Region
 from layoutprobe.machine.program import CONDITIONS
+from layoutprobe.machine.registers import POISON, Array
 
 _GLANCE = 4096
 """Bytes of a region that are looked at first for undefined bits: of an output, all are."""
 _INDEXED = "movrel"
 """In the names of instructions that write registers which only M0 knows."""
+
+
+_WORTH_A_THREAD = 32
+"""Waves."""
+
+
+@cache
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_cores(), "layoutprobe-native")
 
 
 def regions_of(arena: Arena) -> ctypes.Array[CRegion]:
@@ -62,7 +92,9 @@ class Interpreter:
         groups = machine.waves.workgroup
         self.count = int(groups.size)
         self.groups = int(groups[-1]) + 1
-        self._fragments = aligned(2048 * bound.lowered.fragments)
+        self._initial: list[Array] = []
+        self._rows: ctypes.Array[CInitial] = (CInitial * 0)()
+        self._fragments = [aligned(2048 * bound.lowered.fragments)]
         self._context = self._make_context()
 
     def run(self) -> None:
@@ -71,9 +103,53 @@ class Interpreter:
         Raises:
             ExecutionError: a fault of the kernel, or the budget is spent.
         """
-        context, runtime = ctypes.byref(self._context), self.bound.runtime
-        while runtime.lp_run(context, 0, self.groups):
+        while self._run_workgroups():
             self._slow()
+
+    def _run_workgroups(self) -> bool:
+        """Run C as far as it goes, on all cores; whether numpy must do something."""
+        run, groups = self.bound.runtime.lp_run, self.groups
+        parts = min(_cores(), groups) if self.bound.parallel and self.count >= _WORTH_A_THREAD else 1
+        contexts = [self._context, *self._copies(parts - 1)]
+        limits = [groups * n // parts for n in range(parts + 1)]
+        jobs = [
+            _threads().submit(run, ctypes.byref(contexts[n]), limits[n], limits[n + 1])
+            for n in range(1, parts)
+        ]
+        stuck = run(ctypes.byref(contexts[0]), 0, limits[1])
+        for job in jobs:
+            stuck |= job.result()
+        return bool(stuck)
+
+    def _copies(self, count: int) -> list[Ctx]:
+        """Contexts for other threads, with fragments of their own."""
+        while len(self._fragments) <= count:
+            self._fragments.append(aligned(2048 * self.bound.lowered.fragments))
+        copies = [Ctx.from_buffer_copy(self._context) for _ in range(count)]
+        for copy, fragments in zip(copies, self._fragments[1:], strict=False):
+            copy.fragments = fragments.ctypes.data
+        return copies
+
+    def start(self, values: Iterable[tuple[int, Any]], left: int) -> None:
+        """Have every workgroup begin with the registers that hardware sets up, and all others undefined.
+
+        Args:
+            values: register and its values: uint32 [wave, 1] or one for all; of v0 [wave, lane].
+            left: instructions that a wave may issue.
+        """
+        self._initial, rows = [], []
+        for register, value in values:
+            array = np.ascontiguousarray(np.atleast_1d(np.asarray(value, np.uint32)))
+            self._initial.append(array)
+            if register == VGPR0:
+                self._context.v0 = array.ctypes.data
+            else:
+                rows.append(CInitial(register, int(array.size > 1), array.ctypes.data))
+        self._rows = (CInitial * len(rows))(*rows)
+        context = self._context
+        context.initial, context.initial_count = ctypes.addressof(self._rows), len(rows)
+        context.vgprs, context.poison, context.left = self.waves.vgprs, POISON, left
+        self.waves.status[: self.count] = FRESH
 
     def _make_context(self) -> Ctx:
         context, bound, machine, waves = Ctx(), self.bound, self.machine, self.waves
@@ -83,7 +159,7 @@ class Interpreter:
         context.regions, context.region_count = ctypes.addressof(self.regions), len(self.regions)
         context.touched, context.program = bound.touched.ctypes.data, ctypes.addressof(bound.program_records)
         context.shadow_bytes = waves.shadow_bytes
-        context.fragments = self._fragments.ctypes.data
+        context.fragments = self._fragments[0].ctypes.data
         context.waves, context.wave_bytes = waves.bytes.ctypes.data, waves.wave_bytes
         context.per_group = self.count // self.groups
         context.lds_all = machine.lds.data.bytes.ctypes.data

@@ -14,7 +14,7 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.registers import SGPRS, RegisterFile
 
 UNDEF_WORDS = 12
-READY, ENDED, WAITS, SLOW, ENDLESS = range(5)
+READY, ENDED, WAITS, SLOW, ENDLESS, SLICED, FRESH = range(7)
 """`Wave.status`, as c/base.h has it."""
 
 
@@ -36,6 +36,12 @@ class Ins(ctypes.Structure):
     ]
 
 
+class CInitial(ctypes.Structure):
+    """`Initial` of c/base.h."""
+
+    _fields_ = [("number", ctypes.c_uint64), ("step", ctypes.c_uint64), ("values", ctypes.c_void_p)]
+
+
 class Ctx(ctypes.Structure):
     """`Ctx` of c/base.h."""
 
@@ -54,6 +60,10 @@ class Ctx(ctypes.Structure):
         ("per_group", ctypes.c_uint64),
         *((n, ctypes.c_void_p) for n in ("lds_all", "lds_shadow_all")),
         ("lds_stride", ctypes.c_uint64),
+        ("initial", ctypes.c_void_p),
+        ("initial_count", ctypes.c_uint64),
+        ("v0", ctypes.c_void_p),
+        *((n, ctypes.c_uint64) for n in ("vgprs", "poison", "left")),
     ]
 
 

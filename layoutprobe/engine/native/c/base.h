@@ -61,7 +61,11 @@ struct Ins {
 typedef struct { u64 start, end, writable, undefined; } Region;
 
 // Why a form came back instead of calling the next one; Wave.at says where to go on.
-enum { READY = 0, ENDED = 1, WAITS = 2, SLOW = 3, ENDLESS = 4, SLICED = 5 };
+// FRESH: the wave's registers have not been set up.
+enum { READY = 0, ENDED = 1, WAITS = 2, SLOW = 3, ENDLESS = 4, SLICED = 5, FRESH = 6 };
+
+// A scalar register that hardware sets up: one value for all waves (step 0), or one for each (step 1).
+typedef struct { u64 number, step; const u32 *values; } Initial;
 
 struct Ctx {
   // What a form needs. LDS is that of the workgroup that runs.
@@ -76,6 +80,9 @@ struct Ctx {
   // What the scheduler needs.
   u8 *waves; u64 wave_bytes, per_group;
   u8 *lds_all, *lds_shadow_all; u64 lds_stride;
+  // What a wave starts with; v0 has a row of LANES words per wave.
+  const Initial *initial; u64 initial_count;
+  const u32 *v0; u64 vgprs, poison, left;
 };
 
 #define W8 ((u8 *)w)

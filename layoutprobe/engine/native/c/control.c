@@ -68,6 +68,40 @@ FORM(F_await) {
 
 AI Wave *wave_at(const Ctx *c, u64 n) { return (Wave *)(c->waves + n * c->wave_bytes); }
 
+// Registers as they are before a kernel starts: all undefined.
+static void fresh(Wave *w, u64 vgprs, u32 poison, u64 left) {
+  u32 *words = (u32 *)w;
+  for (u64 j = 0; j < sizeof(Wave) / 4; j++) words[j] = 0;
+  for (u32 r = 0; r <= SCC; r++) { w->s[r] = poison; w->shadow[r] = ~0u; }
+  u32 *values = &w->v[0][0], *shadows = values + vgprs * LANES;
+  for (u64 j = 0; j < vgprs * LANES; j++) { values[j] = poison; shadows[j] = ~0u; }
+  for (u64 r = 0; r < 256 + vgprs; r++) w->undef[r >> 6] |= 1ull << (r & 63);
+  w->left = (i64)left;
+  w->slice = SLICE;
+}
+void lp_reset(u8 *at, u64 wave_bytes, u64 waves, u64 vgprs, u32 poison, u64 left) {
+  for (u64 n = 0; n < waves; n++) fresh((Wave *)(at + n * wave_bytes), vgprs, poison, left);
+}
+
+// A workgroup starts: what hardware sets up. Only now, so that what is written is in the cache when it is read.
+static void begin(const Ctx *c, u64 group) {
+  for (u64 n = group * c->per_group; n < (group + 1) * c->per_group; n++) {
+    Wave *w = wave_at(c, n);
+    fresh(w, c->vgprs, (u32)c->poison, c->left);
+    w->index = (u32)n;
+    for (u64 j = 0; j < c->initial_count; j++) {
+      u64 r = c->initial[j].number;
+      w->s[r] = c->initial[j].values[n * c->initial[j].step];
+      w->shadow[r] = 0;
+      w->undef[r >> 6] &= ~(1ull << (r & 63));
+    }
+    for (u32 l = 0; l < LANES; l++) { w->v[0][l] = c->v0[n * LANES + l]; w->v[c->vgprs][l] = 0; }
+    w->undef[256 >> 6] &= ~1ull;
+  }
+  __builtin_memset(c->lds_all + group * c->lds_stride, 0xA5, c->lds_stride);
+  __builtin_memset(c->lds_shadow_all + group * c->lds_stride, 0xFF, c->lds_stride);
+}
+
 // The wave that goes on: the one furthest behind, as the numpy scheduler chooses; the furthest ahead while
 // one that spins would pass over it. 0 when all wait or have ended.
 static Wave *furthest(const Ctx *c, Wave *first, int ahead, u32 *living) {
@@ -88,6 +122,7 @@ static int run_group(Ctx *c, u64 group) {
   Wave *first = wave_at(c, group * c->per_group);
   c->lds = c->lds_all + group * c->lds_stride;
   c->lds_shadow = c->lds_shadow_all + group * c->lds_stride;
+  if (first->status == FRESH) begin(c, group);
   int ahead = 0;
   for (u64 turns = 0;;) {
     u32 living;
@@ -125,22 +160,6 @@ int lp_run(Ctx *c, u64 from, u64 to) {
 #endif
     if (stuck) return 1;
     if (!again) return 0;
-  }
-}
-
-// Registers as they are before a kernel starts: all undefined.
-void lp_reset(u8 *at, u64 wave_bytes, u64 waves, u64 vgprs, u32 poison, u64 left) {
-  for (u64 n = 0; n < waves; n++) {
-    Wave *w = (Wave *)(at + n * wave_bytes);
-    u32 *words = (u32 *)w;
-    for (u64 j = 0; j < sizeof(Wave) / 4; j++) words[j] = 0;
-    for (u32 r = 0; r <= SCC; r++) { w->s[r] = poison; w->shadow[r] = ~0u; }
-    u32 *values = &w->v[0][0], *shadows = values + vgprs * LANES;
-    for (u64 j = 0; j < vgprs * LANES; j++) { values[j] = poison; shadows[j] = ~0u; }
-    for (u64 r = 0; r < 256 + vgprs; r++) w->undef[r >> 6] |= 1ull << (r & 63);
-    w->left = (i64)left;
-    w->index = (u32)n;
-    w->slice = SLICE;
   }
 }
 

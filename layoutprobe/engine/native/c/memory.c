@@ -70,9 +70,19 @@ AI void store_lane(u8 *q, const u32 *r, u32 size, u32 how) {
   if (size == 1) { *q = (u8)(how & HIGH ? *r >> 16 : *r); return; }
   for (u32 j = 0; j < size / 4; j++) *(u1u *)(q + 4 * j) = r[LANES * j];
 }
+// 16 lanes that access 4 bytes each, one behind the other: as rows of a matrix do.
+typedef u64 o16 __attribute__((ext_vector_type(16), aligned(8)));
+AI int in_a_row(const u64 *at) {
+  const o16 steps = {0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60};
+  o16 apart = *(const o16 *)at - at[0] - steps;
+  return !__builtin_reduce_or(apart);
+}
 AI void store_lanes(u8 *p, const u64 *at, const u32 *r, u32 size, u32 how, mask ex) {
   if (ex == ~(mask)0) {
-    for (u32 l = 0; l < LANES; l++) store_lane(p + at[l], r + l, size, how);
+    for (u32 h = 0; h < LANES; h += 16) {
+      if (size == 4 && in_a_row(at + h)) { memcpy(p + at[h], r + h, 64); continue; }
+      for (u32 l = h; l < h + 16; l++) store_lane(p + at[l], r + l, size, how);
+    }
     return;
   }
   for (mask m = ex; m; m &= m - 1) { u32 l = (u32)__builtin_ctzll(m); store_lane(p + at[l], r + l, size, how); }
