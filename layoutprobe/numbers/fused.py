@@ -42,7 +42,9 @@ class FusedChain:
         """
         total = np.ascontiguousarray(c)
         if c.dtype == np.float32 and _exact(kinds, a, b):
-            return _exact_products(a.astype(np.float32, copy=False), b.astype(np.float32, copy=False), total)
+            single, other = a.astype(np.float32, copy=False), b.astype(np.float32, copy=False)
+            found = None if _negative_zero(total) else _without_order(kinds, single, other, total)
+            return _exact_products(single, other, total) if found is None else found
         step = _fma64 if c.dtype == np.float64 else _fma32
         a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
         with np.errstate(all="ignore"):
@@ -72,6 +74,29 @@ def _range(numbers: Floats) -> tuple[float, float]:
     most = float(size.max(initial=0.0))
     least = float(size.min(initial=np.inf, where=size > 0))
     return least, most if np.isfinite(most) else np.inf
+
+
+def _negative_zero(c: Floats) -> bool:
+    """The sign of a zero sum depends on the order where C has such a zero."""
+    return bool((c.view(np.uint32) == np.uint32(1 << 31)).any())
+
+
+def _without_order(kinds: tuple[str, str], a: Floats, b: Floats, c: Floats) -> Floats | None:
+    """The chain where the order of its sums changes nothing; None where it may.
+
+    That is so where an output has at most one product that is not zero, and where all of them are of one
+    size, so few that their sums are exact, and C is zero: whatever asks which slots meet.
+    """
+    in_a, in_b = a != 0, b != 0
+    if int(in_a.sum(axis=2, dtype=np.int32).max(initial=0)) <= 1:
+        k = in_a.argmax(axis=2)[:, :, None]
+        return np.asarray(np.take_along_axis(a, k, axis=2) * np.take_along_axis(b, k, axis=1) + c)
+    if int(in_b.sum(axis=1, dtype=np.int32).max(initial=0)) <= 1:
+        k = in_b.argmax(axis=1)[:, None, :]
+        return np.asarray(np.take_along_axis(a, k, axis=2) * np.take_along_axis(b, k, axis=1) + c)
+    bits = sum(element_type(kind).precision for kind in kinds) + a.shape[2].bit_length()
+    alike = all(least == most for least, most in map(_range, (a, b)))
+    return np.matmul(a, b) if bits <= 24 and alike and not c.any() else None
 
 
 def _exact_products(a: Floats, b: Floats, c: Floats) -> Floats:

@@ -72,7 +72,7 @@ def numbers_of(kind: str, raw: Array) -> Array:
     if fast:
         return fast(raw)
     if element_type(kind).bits <= 8:
-        return _table(kind)[raw]
+        return np.asarray(_table(kind).take(raw))
     numbers = element_type(kind).decode(raw)
     return numbers if element_type(kind).bits > DWORD else numbers.astype(np.float32)
 
@@ -87,16 +87,50 @@ def gather(words: Array, fragment: Fragment, copy: int = 0) -> Array:
     """Raw elements of one copy: [wave, row, col] of registers [vgpr, wave, lane].
 
     Returns:
-        uint32; uint64 for elements that do not lie in one VGPR.
+        of the smallest unsigned type that holds an element.
     """
-    vgpr, lane, shift = fragment.vgpr[copy], fragment.lane[copy], fragment.shift[copy][..., None]
-    taken = words[vgpr, :, lane]
-    if not fragment.whole:
-        above = words[np.minimum(vgpr + 1, fragment.vgprs - 1), :, lane].astype(np.uint64)
-        taken = (above << np.uint64(DWORD) | taken) >> shift.astype(np.uint64) & _mask(fragment.bits)
-    elif fragment.bits < DWORD:
-        taken = taken >> shift.astype(np.uint32) & np.uint32((1 << fragment.bits) - 1)
-    return np.ascontiguousarray(taken.transpose(2, 0, 1))
+    bits = fragment.bits
+    unit = np.dtype(f"u{max(1, min(bits, DWORD) // 8)}")
+    units = words.transpose(1, 0, 2).reshape(words.shape[1], -1).view(unit)
+    place = _place(fragment, copy, words.shape[2], 8 * unit.itemsize)
+    taken = units.take(place.first, axis=1)
+    if bits == 8 * unit.itemsize:
+        return taken
+    if place.second is None:
+        return np.asarray(taken >> place.shift & unit.type((1 << bits) - 1))
+    wide = np.dtype(f"u{2 * unit.itemsize}")
+    both = units.take(place.second, axis=1).astype(wide) << wide.type(8 * unit.itemsize) | taken
+    return both if bits == DWORD * 2 else np.asarray(both >> place.shift & wide.type((1 << bits) - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Where elements lie in registers [vgpr, lane] that are looked at in units of 8, 16 or 32 bits.
+
+    Attributes:
+        first: the unit with the lowest bit of each element: [row, col].
+        second: the next one of the same lane; None where no element lies in two.
+        shift: the lowest bit in the first unit.
+    """
+
+    first: Ints
+    second: Ints | None
+    shift: Array
+
+    __repr__ = brief
+
+
+@cache
+def _place(fragment: Fragment, copy: int, lanes: int, unit: int) -> _Place:
+    lane, bit, per = fragment.lane[copy], fragment.bit[copy], DWORD // unit
+
+    def at(number: Ints) -> Ints:
+        return np.asarray((number // per * lanes + lane) * per + number % per)
+
+    number, shift = np.divmod(bit, unit)
+    last = fragment.vgprs * per - 1
+    second = at(np.minimum(number + 1, last)) if (shift + fragment.bits > unit).any() else None
+    return _Place(at(number), second, shift.astype(np.uint8))
 
 
 def _mask(bits: int) -> np.uint64:
