@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from functools import cached_property
 
 from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.lds import LdsModel
@@ -53,7 +54,7 @@ class Arch:
     probes: str = ""
     facts_only: bool = False
 
-    @property
+    @cached_property
     def arithmetic(self) -> tuple[str, ...]:
         """How its matrix instructions can be emulated: "ieee", and "silicon" where that is known of some."""
         known = (form.arithmetic for form in self.matrix.values())

@@ -66,6 +66,7 @@ class MatrixForm:
             is the byte of A's, and four times that of B's.
         broadcasts: operands whose blocks or lanes a modifier rearranges: "A" (cbsz, abid), "B" (blgp).
         adds: arithmetic -> how the emulator adds products, where it is one of these rules.
+        contested: why nobody can be sure of its layout; "" where somebody can.
         passes: groups of four cycles that it takes, which wait states depend on; 0 where they do not.
     """
 
@@ -91,6 +92,7 @@ class MatrixForm:
     broadcasts: str = ""
     adds: Mapping[str, Sum] = field(default_factory=dict)
     passes: int = 0
+    contested: str = ""
 
     @property
     def spelling(self) -> str:
@@ -105,6 +107,12 @@ class MatrixForm:
     def selected(self, mods: Mapping[str, int]) -> bool:
         """Whether these decoded modifiers choose this form among those of its mnemonic."""
         return all(mods.get(name, 0) == value for name, value in self.select.items())
+
+    def unproven(self, mods: Mapping[str, int]) -> str:
+        """Why nobody can be sure of what it does with these decoded modifiers; "" where somebody can."""
+        if "A" in self.broadcasts and 1 < 1 << mods.get("cbsz", 0) < self.blocks:
+            return "cbsz gives A to some blocks and not to all, of which AMD's documents say contradictory things"
+        return self.contested
 
     def chosen(self, opsel: int) -> dict[str, int]:
         """Decoded modifiers that choose this form and that op_sel; those that are not 0."""

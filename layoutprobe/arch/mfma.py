@@ -203,6 +203,7 @@ def _sparse(
         op_sel={WAVE: tuple(range(sets))},
         choice=INDEX_SET if sets > 1 else NO_CHOICE,
         broadcasts="",
+        contested="its layout rests on one source, rocjitsu" if document == ONE else "",
     )
 
 

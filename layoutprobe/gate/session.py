@@ -22,6 +22,7 @@ from layoutprobe.gate.build import Built, build
 from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.runner import KernelRunner
+from layoutprobe.gate.unproven import unproven
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
@@ -77,7 +78,11 @@ def check_kernel(
         toolchain=dict(built.toolchain) if built else {},
         seconds=time.monotonic() - start,
         error=error,
-        reservations=(*reservations(case, check_names()), *(covered.reservations if covered else ())),
+        reservations=(
+            *reservations(case, check_names()),
+            *(covered.reservations if covered else ()),
+            *(unproven(session.load_insts().values()) if session and session.ran else ()),
+        ),
         coverage=covered,
     )
 

@@ -19,6 +19,7 @@ from layoutprobe.instructions.solving import interaction_by
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.semantics import execute
+from layoutprobe.semantics.mai import broadcast
 from layoutprobe.semantics.wmma import form_of
 from layoutprobe.solver.hotsets import Execute
 from layoutprobe.solver.interaction import Interaction
@@ -40,7 +41,8 @@ def interaction_of(inst: Inst, lanes: int) -> Interaction:
 
     Raises:
         UsageError: not a matrix instruction.
-        ProbeError: a sparse one; or it is no matrix product of the documented shape.
+        ProbeError: a sparse one, or one whose blocks share operands; or it is no matrix product of the
+            documented shape.
     """
     if Kind.MATRIX not in inst.kind:
         raise UsageError(f"{inst.name} is no matrix instruction")
@@ -49,6 +51,10 @@ def interaction_of(inst: Inst, lanes: int) -> Interaction:
         raise ProbeError(
             f"{inst.name} is not followed: its index operand decides which k an element of A has",
             hint="`layoutprobe layout` shows its layout",
+        )
+    if any(broadcast(form, inst.mods)):
+        raise ProbeError(
+            f"{inst.name} is not followed: cbsz, abid or blgp give blocks the operands of others"
         )
     return _solved(form, lanes)
 

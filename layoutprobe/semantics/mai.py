@@ -2,7 +2,7 @@
 
 Sources: AMD's matrix instruction calculator and lab notes (cbsz, abid, blgp), which agree; of a broadcast
 to some blocks and not to all, the CDNA4 ISA guide says something else (block number by lane), and no card
-has decided it: `partial` tells those. Negation and scales: CDNA4 ISA guide, 7.
+has decided it (`MatrixForm.unproven`). Negation and scales: CDNA4 ISA guide, 7.
 """
 
 from __future__ import annotations
@@ -54,11 +54,6 @@ def broadcast(form: MatrixForm, mods: Mapping[str, int]) -> Modifiers:
     if blgp and "B" not in form.broadcasts:
         raise UnsupportedFormError(f"{form.name} with blgp {blgp}")
     return cbsz, abid, blgp
-
-
-def partial(form: MatrixForm, cbsz: int) -> bool:
-    """Whether A goes from one block to some, and not to all: there AMD's documents contradict each other."""
-    return "A" in form.broadcasts and 1 < 1 << cbsz < form.blocks
 
 
 def arranged(form: MatrixForm, wave: int, opsel: int, modifiers: Modifiers) -> Fragments:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,11 @@ import pytest
 from cdna.alone import Alone, Numbers
 from cdna.inverse import LANES
 from layoutprobe.arch import TARGETS, MatrixForm
+from layoutprobe.errors import ProbeError
+from layoutprobe.gate.gate import check
+from layoutprobe.instructions.meetings import interaction_of
+from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.semantics import UnsupportedFormError
-from layoutprobe.semantics.mai import partial
 
 GFX942 = TARGETS["gfx942"].matrix
 BLOCKS = [form for form in GFX942.values() if form.blocks > 1 and form.a != "f64"]
@@ -57,8 +61,58 @@ def test_a_block_of_a_goes_to_its_neighbours(form: MatrixForm) -> None:
 
 def test_partial_broadcasts_are_told_apart() -> None:
     form = GFX942["v_mfma_f32_4x4x1_16b_f32"]
-    assert [partial(form, cbsz) for cbsz in range(5)] == [False, True, True, True, False]
-    assert not partial(GFX942["v_mfma_f32_32x32x1_2b_f32"], 1)
+    assert [bool(form.unproven({"cbsz": cbsz})) for cbsz in range(5)] == [False, True, True, True, False]
+    assert not GFX942["v_mfma_f32_32x32x1_2b_f32"].unproven({"cbsz": 1})
+    assert "one source" in TARGETS["gfx950"].matrix["v_smfmac_f32_16x16x64_f16"].unproven({})
+    assert not TARGETS["gfx950"].matrix["v_smfmac_f32_16x16x32_f16"].unproven({})
+
+
+BROADCAST = """
+typedef float f4 __attribute__((ext_vector_type(4)));
+extern "C" __attribute__((global)) void k(const float* a, const float* b, float* c) {
+  const int lane = __builtin_amdgcn_workitem_id_x();
+  f4 d = __builtin_amdgcn_mfma_f32_4x4x1f32(a[lane], b[lane], f4{}, CBSZ, 1, 0);
+  for (int i = 0; i < 4; ++i) c[4 * lane + i] = d[i];
+}
+"""
+MANIFEST = """
+[[kernel]]
+name = "k"
+source = "k.hip"
+arch = ["gfx942"]
+grid = [1]
+block = [64]
+sizes = [{}]
+contract = { kind = "none" }
+argument = [
+    { name = "A", role = "in", dtype = "f32", shape = [64] },
+    { name = "B", role = "in", dtype = "f32", shape = [64] },
+    { name = "C", role = "out", dtype = "f32", shape = [256] },
+]
+"""
+
+
+@pytest.mark.parametrize(("cbsz", "flagged"), [(2, True), (4, False)])
+def test_a_report_says_what_nobody_has_proven(tmp_path: Path, cbsz: int, flagged: bool) -> None:
+    """A verdict that rests on a partial broadcast says so in its headline; one on a whole broadcast does not."""
+    (tmp_path / "k.hip").write_text(BROADCAST.replace("CBSZ", str(cbsz)))
+    (tmp_path / "layoutprobe.toml").write_text(MANIFEST)
+    (verdict,) = check(tmp_path / "layoutprobe.toml", checks=["memory"]).verdicts
+    said = [text for text in verdict.reservations if "unproven" in text]
+    assert bool(said) == flagged
+    if flagged:
+        assert said[0].startswith(
+            "v_mfma_f32_4x4x1_16b_f32 unproven: cbsz gives A to some blocks and not to all"
+        )
+
+
+@pytest.mark.parametrize("modifiers", [{"cbsz": 1}, {"cbsz": 4, "abid": 3}, {"blgp": 2}])
+def test_the_elements_of_shared_blocks_are_not_followed(modifiers: dict[str, int]) -> None:
+    """And not judged by a layout that the instruction has not."""
+    operands = (Operand("v", 0), Operand("v", 1), Operand("v", 4, 4, 128))
+    inst = Inst(0, 8, "v_mfma_f32_4x4x1_16b_f32", "MAI", (Operand("v", 4, 4, 128),), operands, modifiers)
+    with pytest.raises(ProbeError, match="cbsz, abid or blgp"):
+        interaction_of(inst, 64)
 
 
 def lane_of_b(blgp: int, lane: int) -> int:
