@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from functools import cached_property
 
 from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.lds import LdsModel
