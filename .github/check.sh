@@ -12,6 +12,16 @@ while IFS= read -r kernel; do
     [ -n "$kernel" ] && options+=(--kernel "$kernel")
 done <<<"${KERNELS:-}"
 [ "${ALLOW_REFERENCE:-false}" = true ] && options+=(--allow-reference)
+[ "${STRICT:-false}" = true ] && options+=(--strict)
+if [ -n "${BASE:-}" ] && [ "$BASE" != none ]; then
+    # A checkout of one commit lacks the base.
+    git cat-file -e "$BASE^{commit}" 2>/dev/null || git fetch --quiet --no-tags --depth=1 origin -- "$BASE" 2>/dev/null
+    if git cat-file -e "$BASE^{commit}" 2>/dev/null; then
+        options+=(--base "$BASE")
+    else
+        echo "::warning title=layoutprobe::the manifest was not compared: there is no commit of the base"
+    fi
+fi
 
 # Names in reports come from the pull request: the log may not run them as workflow commands.
 token=$(python3 -c 'import secrets; print(secrets.token_hex(16))')

@@ -55,6 +55,12 @@ def _add_options(command: Parser) -> None:
         help="undecided (2) also where the headline has a reservation: code that never ran, loose tolerances...",
     )
     command.add_argument(
+        "--base",
+        metavar="REF|FILE",
+        default="",
+        help="list what the manifest asks less than it does there: a commit, or a file",
+    )
+    command.add_argument(
         "--baseline",
         metavar="FILE",
         help="let the findings pass that this file lists; fails for those that are gone",
@@ -104,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
             allow_reference=arguments.allow_reference,
             strict=arguments.strict,
             baseline=baseline,
+            base=arguments.base,
             jobs=arguments.jobs or _cores(),
             progress=progress,
         )

@@ -13,6 +13,7 @@ from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.registry import CHECKS, RULES, check_names, find_check
 from layoutprobe.errors import UsageError, did_you_mean
+from layoutprobe.gate.base import relaxed
 from layoutprobe.gate.baseline import with_baseline
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.model import Acceptance, KernelCase, Manifest
@@ -42,6 +43,7 @@ def check(
     allow_reference: bool = False,
     strict: bool = False,
     baseline: Mapping[str, tuple[Acceptance, ...]] | None = None,
+    base: str = "",
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> GateReport:
@@ -58,6 +60,7 @@ def check(
         strict: what a headline states as a reservation (code that never ran, a loose tolerance...) is undecided.
         baseline: name of a kernel -> findings that are let pass besides those that the manifest accepts; see
             `manifest.acceptances`.
+        base: a commit, or a file: the manifest is compared with the one there, see `gate.base`.
         jobs: kernels that are checked at the same time, in processes of their own.
         progress: see Progress.
 
@@ -72,6 +75,7 @@ def check(
         find_check(name)
     if not isinstance(manifest, Manifest):
         manifest = read_manifest(Path(manifest), checks=check_names(), rules=[rule.id for rule in RULES])
+    relaxations = relaxed(base, manifest) if base else ()
     if baseline:
         manifest = with_baseline(manifest, baseline)
     work = [
@@ -84,7 +88,7 @@ def check(
     else:
         verdicts = tuple(_serial(work, backend, progress))
     verdicts = tuple(replace(verdict, strict=strict) for verdict in verdicts)
-    return GateReport(str(manifest.path), verdicts, __version__)
+    return GateReport(str(manifest.path), verdicts, __version__, base, relaxations, strict)
 
 
 def _chosen(manifest: Manifest, names: Sequence[str]) -> list[KernelCase]:

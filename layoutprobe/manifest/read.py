@@ -23,7 +23,11 @@ _ONE, _NONE = Expression("1", Number(1)), Expression("0", Number(0))
 
 
 def read_manifest(
-    path: Path, *, checks: Collection[str] | None = None, rules: Collection[str] = ()
+    path: Path,
+    *,
+    checks: Collection[str] | None = None,
+    rules: Collection[str] = (),
+    data: bytes | None = None,
 ) -> Manifest:
     """A manifest, with every expression parsed and evaluated once at every size.
 
@@ -31,11 +35,12 @@ def read_manifest(
         path: the file.
         checks: names that `checks` and `skip` may use; None accepts any.
         rules: ids that `skip` may use besides, and `accept`; any where empty.
+        data: its bytes, where they are not those of the file.
 
     Raises:
         UsageError: whatever is wrong with it, with file, key and what is allowed.
     """
-    top = Section(load_toml(path), path)
+    top = Section(load_toml(path, data), path)
     defaults = top.get("defaults")
     if defaults is None:
         defaults = {}

@@ -15,13 +15,13 @@ LARGEST_FILE = 256 * 1024
 _HINT = "`layoutprobe init KERNEL` writes one"
 
 
-def load_toml(path: Path) -> dict[str, Any]:
-    """The top table of a manifest.
+def load_toml(path: Path, data: bytes | None = None) -> dict[str, Any]:
+    """The top table of a manifest, of its file or of bytes that stand for it.
 
     Raises:
         UsageError: no such file, too large, or not TOML.
     """
-    raw = read_bounded(path, "manifest", LARGEST_FILE, _HINT)
+    raw = read_bounded(path, "manifest", LARGEST_FILE, _HINT) if data is None else data
     return parse_toml(raw, path, "manifest", "a manifest is TOML; " + _HINT + " for a kernel")
 
 

@@ -145,11 +145,17 @@ class GateReport:
         manifest: path of the manifest.
         verdicts: one per kernel and target.
         version: version of layoutprobe.
+        base: what the manifest was compared with; "" where it was not.
+        relaxations: what it asks less than the base's, each in a few words.
+        strict: a relaxation leaves the whole undecided.
     """
 
     manifest: str
     verdicts: tuple[KernelVerdict, ...]
     version: str
+    base: str = ""
+    relaxations: tuple[str, ...] = ()
+    strict: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -157,4 +163,5 @@ class GateReport:
         codes = {verdict.exit_code for verdict in self.verdicts}
         if 1 in codes:
             return 1
-        return 2 if 2 in codes or not codes else 0
+        relaxed = self.strict and self.relaxations
+        return 2 if 2 in codes or not codes or relaxed else 0

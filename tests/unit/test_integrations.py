@@ -172,3 +172,32 @@ def test_inputs_become_single_arguments(tmp_path: Path) -> None:
 
 def test_references_are_not_imported_unless_asked_for(tmp_path: Path) -> None:
     assert "--allow-reference" not in run_script(tmp_path, 0, ALLOW_REFERENCE="false")[2]
+
+
+def test_the_base_is_compared_where_there_is_one(tmp_path: Path) -> None:
+    origin, shallow = tmp_path / "origin", tmp_path / "shallow"
+    named = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+
+    def git(*words: str, folder: Path = origin) -> str:
+        return subprocess.run(
+            ["git", "-C", str(folder), *named, *words], check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    origin.mkdir()
+    git("init", "-q", "-b", "main")
+    for number in range(2):
+        git("commit", "-q", "--allow-empty", "-m", str(number))
+    base = git("rev-parse", "HEAD~1")
+    git("clone", "-q", "--depth=1", origin.as_uri(), str(shallow))
+
+    def base_of(given: str) -> tuple[list[str], str]:
+        done, _, arguments = run_script(tmp_path, 0, GIT_DIR=str(shallow / ".git"), BASE=given, STRICT="true")
+        assert "--strict" in arguments
+        return [arguments[i + 1] for i, word in enumerate(arguments) if word == "--base"], done.stdout
+
+    assert base_of("f" * 40)[0] == []
+    assert "was not compared" in base_of("f" * 40)[1]
+    assert base_of(base)[0] == [base], "a checkout of one commit fetches it"
+    assert base_of("none") == base_of("")
+    assert base_of("none")[0] == []
+    assert "--strict" not in run_script(tmp_path, 0)[2]

@@ -39,6 +39,9 @@ def commands(report: GateReport) -> Iterator[str]:
         for question in gate_words.open_questions(verdict):
             name = f"{question.check} undecided" if question.check else "undecided"
             yield command("warning", gate_words.spot(verdict), f"{name}: {kernel}", question.reason)
+    for text in report.relaxations:
+        title = f"the manifest is relaxed since {report.base}"
+        yield command("warning", Spot(gate_words.shown(report.manifest)), title, text)
     yield from islice(_unreached(report), MOST_NOTICES)
     outcome = gate_words.gate_outcome(report)
     kind = {"holds": "notice", "finding": "error", "undecided": "warning"}[outcome.word]

@@ -38,6 +38,10 @@ def _body(report: GateReport) -> Iterator[str]:
     outcome = gate_words.gate_outcome(report)
     basis = f"{outcome.basis}; layoutprobe {report.version}"
     yield html.verdict(outcome.word, outcome.word, outcome.sentence, basis)
+    if report.relaxations:
+        items = "".join(f"<li>{safe(text)}</li>" for text in report.relaxations)
+        title = safe(gate_words.relaxed_title(report))
+        yield f'<div class="card undecided"><h3>{title}</h3><ul>{items}</ul></div>\n'
     if report.verdicts:
         yield from _matrix(report)
     for number, verdict in enumerate(report.verdicts, 1):

@@ -33,6 +33,8 @@ def document(report: GateReport) -> dict[str, Any]:
         "verdict": outcome.word,
         "summary": outcome.sentence,
         "exit_code": report.exit_code,
+        "base": report.base or None,
+        "relaxations": list(report.relaxations),
         "kernels": [_kernel(verdict) for verdict in report.verdicts],
     }
     return data.envelope(SCHEMA, body)

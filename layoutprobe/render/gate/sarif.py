@@ -180,7 +180,8 @@ def _fingerprint(*parts: str) -> str:
 
 def _invocation(report: GateReport) -> dict[str, Any]:
     """Whether everything could be decided, and what did not apply."""
-    notes = []
+    since = f"relaxed since {report.base}"
+    notes = [_note("warning" if report.strict else "note", f"{since}: {text}") for text in report.relaxations]
     for verdict in report.verdicts:
         kernel = gate_words.kernel_title(verdict)
         notes += [

@@ -32,6 +32,11 @@ def lines(report: GateReport) -> Iterator[str]:
     yield ""
     yield f"**{outcome.word.upper()}** ({safe(outcome.basis)}): {safe(outcome.sentence)}"
     yield ""
+    if report.relaxations:
+        yield f"### {safe(gate_words.relaxed_title(report))}"
+        yield ""
+        yield from (f"- {safe(text)}" for text in report.relaxations[:MOST_FINDINGS])
+        yield ""
     if report.verdicts:
         yield from _table(report)
     yield from _findings(report)

@@ -32,6 +32,9 @@ def lines(report: GateReport, page: Page) -> Iterator[Text]:
     outcome = gate_words.gate_outcome(report)
     yield from page.paragraph(gate_words.title(report), style="bold")
     yield from page.outcome(outcome.word, outcome.sentence, outcome.basis)
+    if report.relaxations:
+        yield Text()
+        yield from _panel(page, [gate_words.relaxed_title(report), *report.relaxations], [], "undecided")
     for verdict in report.verdicts:
         yield Text()
         yield from _kernel(page, verdict)

@@ -101,6 +101,16 @@ def gate_outcome(report: GateReport) -> Verdict:
 
 
 def _gate_sentence(report: GateReport) -> str:
+    return "; ".join(filter(None, (_kernels_sentence(report), relaxed_title(report))))
+
+
+def relaxed_title(report: GateReport) -> str:
+    """ "3 relaxations of the manifest since main"; "" where there are none."""
+    count = len(report.relaxations)
+    return f"{plural(count, 'relaxation')} of the manifest since {report.base}" if count else ""
+
+
+def _kernels_sentence(report: GateReport) -> str:
     total = len(report.verdicts)
     if not total:
         return "no kernel was checked"

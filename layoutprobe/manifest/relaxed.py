@@ -1,0 +1,120 @@
+"""What one manifest asks less than another: every relaxation, in words.
+
+A pull request may change the manifest along with the kernel that it judges. What makes it judge less, or
+something else, has to be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+
+from layoutprobe.manifest.model import Argument, Expression, KernelCase, Limits, Manifest, size_title
+
+_MOST = ("vgprs", "sgprs", "lds", "scratch", "spills", "bank_conflicts")
+"""Limits from above; occupancy is one from below."""
+_SAME = (
+    "code_object", "source", "symbol", "flags", "defines", "include", "grid", "block", "dynamic_lds", "contract",
+    "seed", "tile",
+)  # fmt: skip
+"""What is to be the same: another one may be right, and somebody has to look."""
+
+
+def relaxations(base: Manifest, now: Manifest) -> tuple[str, ...]:
+    """Each in a few words, kernel by kernel.
+
+    Args:
+        base: what was asked before.
+        now: what is asked.
+    """
+    kept = {case.name: case for case in now.kernels}
+    said: list[str] = []
+    for case in base.kernels:
+        if case.name not in kept:
+            said.append(f"kernel {case.name} is dropped")
+            continue
+        said += [f"{case.name}: {text}" for text in _of_kernel(case, kept[case.name], base, now)]
+    return tuple(said)
+
+
+def _of_kernel(old: KernelCase, new: KernelCase, base: Manifest, now: Manifest) -> Iterator[str]:
+    for size in old.sizes:
+        if size not in new.sizes:
+            yield f"size {size_title(size)} is dropped"
+    for arch in old.arches:
+        if new.arches and arch not in new.arches:
+            yield f"target {arch} is dropped"
+    yield from _checks(old, new)
+    yield from _tolerance(old, new)
+    yield from _limits(old.limits, new.limits)
+    for name in _SAME:
+        before, after = _comparable(old, name, base), _comparable(new, name, now)
+        if before != after:
+            yield f"{name} is another: {_short(before)} before, {_short(after)} now"
+    yield from _arguments(old.arguments, new.arguments)
+
+
+def _checks(old: KernelCase, new: KernelCase) -> Iterator[str]:
+    if new.checks:
+        lost = [name for name in old.checks if name not in new.checks]
+        if not old.checks:
+            yield f"only {', '.join(new.checks)} are asked for, all checks before"
+        elif lost:
+            yield f"not asked for any more: {', '.join(lost)}"
+    for name, why in new.skip.items():
+        if name not in old.skip:
+            yield f"{name} is skipped: {why}"
+    known = {(one.rule, one.line, one.arch): one.until for one in old.accept}
+    for one in new.accept:
+        key = (one.rule, one.line, one.arch)
+        if key not in known:
+            yield f"{one.rule} at {one.line or 'no line'} is accepted until {one.until}: {one.reason}"
+        elif one.until > known[key]:
+            yield f"{one.rule} at {one.line or 'no line'} is accepted until {one.until}, {known[key]} before"
+
+
+def _tolerance(old: KernelCase, new: KernelCase) -> Iterator[str]:
+    for name in ("absolute", "relative"):
+        before, after = getattr(old.tolerance, name), getattr(new.tolerance, name)
+        if after is not None and (before is None or after > before):
+            yield f"{name} tolerance {after:g}, {'chosen by the check' if before is None else f'{before:g}'} before"
+        if after is None and before is not None:
+            yield f"{name} tolerance chosen by the check, {before:g} before"
+
+
+def _limits(old: Limits, new: Limits) -> Iterator[str]:
+    for name in (*_MOST, "occupancy"):
+        before, after = getattr(old, name), getattr(new, name)
+        if before is None:
+            continue
+        looser = after is None or (after < before if name == "occupancy" else after > before)
+        if looser:
+            yield f"limit on {name} {'none' if after is None else f'{after:g}'}, {before:g} before"
+
+
+def _arguments(old: Sequence[Argument], new: Sequence[Argument]) -> Iterator[str]:
+    if [a.name for a in old] != [a.name for a in new]:
+        yield f"arguments are others: {', '.join(a.name for a in old)} before, {', '.join(a.name for a in new)} now"
+        return
+    for before, after in zip(old, new, strict=True):
+        for field in fields(Argument):
+            was, now = _plain(getattr(before, field.name)), _plain(getattr(after, field.name))
+            if was != now:
+                yield f"argument {before.name} has another {field.name}: {_short(was)} before, {_short(now)} now"
+
+
+def _comparable(case: KernelCase, name: str, manifest: Manifest) -> object:
+    """A key's value; paths relative to their manifest."""
+    text = repr(_plain(getattr(case, name)))
+    return text.replace(repr(str(manifest.path.parent))[1:-1] + "/", "")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Expression):
+        return value.text
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
