@@ -1,15 +1,18 @@
 """What a check is, and everything that a check may know about a kernel.
 
-A check module defines `CHECK = Check(...)`; `layoutprobe.checks.CHECKS` lists them. A check gets a
+A check module defines `CHECK = Check(...)`; `layoutprobe.checks.registry.CHECKS` lists them. A check gets a
 Subject, which is one kernel at one size, and asks it for runs. It never runs a kernel itself: the
 gate does, once for all checks that ask for the same.
 
     def run(subject: Subject) -> CheckResult:
-        recorded = subject.plain()                 # raises RunStoppedError after a fault: the gate reports it
-        accesses = recorded.record(LdsAccesses)    # by the type of the record
-        return CHECK.holds("512 accesses of 3 sites", metrics={...})
+        recorded = subject.plain()             # raises RunStoppedError after a fault: the gate reports it
+        record = recorded.record(LdsRecord)    # by the type of the record that an observer makes
+        if not record.loads:
+            return CHECK.skipped("the kernel keeps nothing in LDS")
+        return CHECK.found([Finding(COLLISION, ...)], metrics={...})    # holds where there is no finding
 
-    CHECK = Check("swizzle", "LDS addresses ...", "...", run, observers=(LdsObserver,))
+    COLLISION = Rule("swizzle/collision", "two lanes store ...", "what it means", "how to mend it")
+    CHECK = Check("swizzle", "LDS addresses ...", "...", run, observers=(LdsObserver,), rules=(COLLISION,))
 """
 
 from __future__ import annotations

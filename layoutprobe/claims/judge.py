@@ -11,7 +11,7 @@ import numpy as np
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.claims.gauge import Conflict, Difference, Renaming, first_difference, renaming
 from layoutprobe.claims.gemm import Effect, effect
-from layoutprobe.claims.model import LINE_NAMES, LINES_NAMES, Claimed, ClaimSet, slot_name
+from layoutprobe.claims.model import COMPRESSED, LINE_NAMES, LINES_NAMES, Claimed, ClaimSet, slot_name
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import Layout
@@ -30,7 +30,8 @@ class Judgement:
         verdict: "confirmed", "equal modulo gauge", "refuted" or "cannot decide".
         sentence: the verdict in a sentence, with what it rests on.
         reasons: why, in further sentences.
-        caution: which of them warns of a GEMM that is wrong although the claim holds; "" for none.
+        caution: which of them warns that the claim holds only if matrices that it does not speak of are
+            renamed alike; "" for none.
         instruction, arch, wave, opsel: what was solved; arch and instruction as asked for where it
             could not be.
         first: the smallest slot in which the claims differ, under the convention of the names.
@@ -59,14 +60,23 @@ class Judgement:
     convention: str = ""
 
     @property
+    def code(self) -> int:
+        """Of the verdict alone: 0 confirmed or equal modulo gauge, 1 refuted, 2 cannot decide.
+
+        2 as well where the names must be changed in a matrix that the claims say nothing of: whether a GEMM
+        is right depends on how that one is packed.
+        """
+        return 2 if self.verdict == GAUGE and self.caution else VERDICTS[self.verdict]
+
+    @property
     def exit_code(self) -> int:
-        """0 confirmed or equal modulo gauge, 1 refuted, 2 cannot decide.
+        """The code of the verdict, or whether it is the one that the claim's file states.
 
         Where a file states the verdict, 0 says that it was found, and 1 that another one was; a claim
         whose instruction could not be solved stays undecided, whatever is stated.
         """
         if not self.claims.stated or self.evidence is None:
-            return VERDICTS[self.verdict]
+            return self.code
         return 0 if self.as_stated else 1
 
     @property
@@ -110,11 +120,15 @@ def judge(claims: ClaimSet, solved: InstructionLayout, *, exact: bool = False) -
     if found.identity:
         return _judgement(claims, solved, CONFIRMED, (), part=_part(bound), **known)
     renamed = found.changed()
-    caution = _alone(claims, renamed, done)
+    partners = _partners(claims, renamed)
+    caution = _alone(claims, renamed, partners, done)
     reasons = tuple(filter(None, (caution, _renaming_text(renamed))))
     verdict = REFUTED if exact else GAUGE
     known |= {"renamed": renamed, "caution": caution}
-    return _judgement(claims, solved, verdict, reasons, part="" if exact else _part(bound), **known)
+    part = "" if exact else _part(bound)
+    if caution:
+        part += f", but not beside the usual {' and '.join(partners)},"
+    return _judgement(claims, solved, verdict, reasons, part=part, **known)
 
 
 def _part(bound: Sequence[tuple[str, Claimed]]) -> str:
@@ -223,16 +237,29 @@ def _renaming_text(renamed: Mapping[str, tuple[tuple[int, int], ...]]) -> str:
     return "equal after a renaming that no product shows (claimed -> by convention): " + "; ".join(said)
 
 
-_SHARED = {"M": "A, C and D", "N": "B, C and D", "K": "A and B"}
+_SHARED = {"M": "A, C and D", "N": "B, C and D", "K": "A and B", COMPRESSED: "A and B"}
 
 
-def _alone(claims: ClaimSet, renamed: Mapping[str, object], done: Effect | None) -> str:
+def _partners(claims: ClaimSet, renamed: Mapping[str, object]) -> list[str]:
+    """Matrices that share a renamed axis, and of which the claims say nothing."""
+    spoken = {"D" if statement.matrix == "C" else statement.matrix for statement in claims.statements}
+    return [
+        matrix
+        for matrix in "ABD"
+        if matrix not in spoken and any(matrix in _SHARED.get(axis, "") for axis in renamed)
+    ]
+
+
+def _alone(
+    claims: ClaimSet, renamed: Mapping[str, object], partners: Sequence[str], done: Effect | None
+) -> str:
     """The warning that a renamed claim is only half of a GEMM, where its other half is missing."""
-    if done is None or not done.wrong:
+    if not partners or (done is not None and not done.wrong):
         return ""
     matrices = ", ".join(dict.fromkeys(statement.matrix for statement in claims.statements))
-    partners = " and ".join(f"{LINES_NAMES[axis]} of {_SHARED[axis]}" for axis in renamed)
-    return f"the {partners} must be renamed alike: with only {matrices} in this order, {done}"
+    shared = " and ".join(f"{LINES_NAMES[axis]} of {_SHARED[axis]}" for axis in renamed)
+    tried = str(done) if done is not None else "no GEMM was tried: its inputs are sparse"
+    return f"the {shared} must be renamed alike: with only {matrices} in this order, {tried}"
 
 
 __all__ = [

@@ -25,7 +25,8 @@ examples:
   layoutprobe claim calculator.csv --instruction v_wmma_i32_16x16x16_iu4 --wave 64
   layoutprobe claim claims.toml --format json
 
-Claims on one command line hold together: one renaming of rows, columns and k must serve them all.
+Claims on one command line hold together: one renaming of rows, columns and k must serve them all. A claim
+that needs a matrix renamed of which nothing is claimed is no error and not green either: exit code 2.
 """
 
 
@@ -43,6 +44,8 @@ def _add_options(command: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge; 0 confirmed, equal modulo gauge, or as its file states; 1 refuted or not so; 2 cannot decide.
+
+    2 as well where it is equal modulo gauge only if matrices of which nothing is claimed are renamed alike.
 
     Raises:
         ProbeError: a claim cannot be read, or (one alone) its instruction cannot be solved.

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from layoutprobe.cli.arguments import Parser
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import printing
+from layoutprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutprobe.render.listing import Item
 
 
 def _add_options(command: Parser) -> None:
@@ -14,14 +19,11 @@ def _add_options(command: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the names."""
+    """Print the names; 2 where one of them stands for nothing that can be used."""
     from layoutprobe.render.listing import Item, write_list
 
     if arguments.what == "patterns":
-        from layoutprobe.patterns import load_pattern, pattern_names
-
-        found = [load_pattern(name) for name in pattern_names()]
-        items = [Item(p.name, p.summary, note=p.expression) for p in found]
+        items = _patterns()
     elif arguments.what == "checks":
         from layoutprobe.checks.registry import CHECKS
 
@@ -32,7 +34,23 @@ def run(arguments: argparse.Namespace) -> int:
         items = [Item(s.name, s.summary, note=f"16 columns: {s.formula((64, 16))}") for s in SCHEMES.values()]
     with printing() as stdout:
         write_list(items, stdout)
-    return 0
+    return 2 if any(item.good is False for item in items) else 0
+
+
+def _patterns() -> list[Item]:
+    """All of them; one that cannot be read is named, and hides no other."""
+    from layoutprobe.patterns import load_pattern, pattern_names
+    from layoutprobe.render.listing import Item
+
+    items = []
+    for name in pattern_names():
+        try:
+            pattern = load_pattern(name)
+            items.append(Item(name, pattern.summary, note=pattern.expression))
+        except UsageError as error:
+            told = " ".join(line.strip() for line in str(error).splitlines())
+            items.append(Item(name, f"cannot be used: {told}", good=False))
+    return items
 
 
 COMMAND = Command("list", "names that options accept", run, _add_options)

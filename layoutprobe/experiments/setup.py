@@ -93,6 +93,10 @@ def codings_of(
     if not names:
         raise UsageError("no pattern is given", hint="leave `pattern` out to have the default")
     found = [load_pattern(_text("pattern", name)) for name in names]
+    if len({one.name for one in found}) < len({(one.name, one.expression) for one in found}):
+        raise UsageError(
+            "two patterns have the same name", hint="rename one of the files, and the pattern in it"
+        )
     if carrier is not None and carrier_of(_text("carrier", carrier)).name not in DTYPE_CARRIERS[dtype]:
         raise UsageError(
             f"carrier {carrier} does not hold {dtype} elements",

@@ -72,8 +72,25 @@ def _assignments(spec: str, text: str) -> dict[str, int]:
 
 
 def _from_file(path: Path) -> Pattern:
+    """A pattern from its file. A report names patterns: one name may not be that of two, nor of no file."""
     raw = read_bounded(path, "pattern file", MAX_FILE_BYTES, "see `layoutprobe list patterns`")
-    return pattern_from_table(parse_toml(raw, path, "pattern file"), path)
+    pattern = pattern_from_table(parse_toml(raw, path, "pattern file"), path)
+    if pattern.name != path.stem:
+        raise UsageError(
+            "a pattern has the name of its file",
+            where={"file": path, "key": "name"},
+            expected=path.stem,
+            observed=pattern.name,
+            hint="rename the file or the pattern",
+        )
+    shipped = asset_dir("patterns") / f"{pattern.name}.toml"
+    if pattern.name in pattern_names() and not path.samefile(shipped):
+        raise UsageError(
+            f"there is a pattern {pattern.name} already: it comes along",
+            where={"file": path},
+            hint="rename the file and the pattern",
+        )
+    return pattern
 
 
 class _Table(Table):

@@ -42,7 +42,7 @@ def _judged(judgement: Judgement, page: Page) -> Iterator[Text]:
     of = f"{judgement.instruction} on {judgement.arch}" + (
         f", wave{judgement.wave}" if judgement.wave else ""
     )
-    word = WORDS[VERDICTS[judgement.verdict]]
+    word = WORDS[judgement.code]
     pairs = [("source", claims.source)] if claims.source else []
     yield from page.pairs([*pairs, ("of", of + (f", op_sel {judgement.opsel}" if judgement.opsel else ""))])
     yield from page.pairs([("verdict", f"{page.glyphs.sign(word)} {judgement.sentence}")], STYLES[word])
@@ -83,6 +83,7 @@ def _judged_data(judgement: Judgement) -> dict[str, Any]:
         "as_stated": judgement.as_stated,
         "sentence": judgement.sentence,
         "reasons": list(judgement.reasons),
+        "caution": judgement.caution,
         "first": None if judgement.first is None else asdict(judgement.first),
         "differing": judgement.differing,
         "slots": judgement.slots,

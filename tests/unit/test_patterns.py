@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import layoutprobe
+from layoutprobe.assets import asset_dir
+from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
-from layoutprobe.patterns import load_pattern, pattern_names
+from layoutprobe.patterns import library, load_pattern, pattern_names
 from layoutprobe.patterns.library import pattern_from_table
 from layoutprobe.solver.observe import match_elements
 
@@ -169,6 +173,52 @@ def test_user_file(tmp_path: Path) -> None:
     path.write_text('name = "mine"\nexpression = "row*step + col"\n[parameters]\nstep = 32\n')
     assert load_pattern(str(path)).codes((2, 2)).tolist() == [[0, 1], [32, 33]]
     assert load_pattern(f"{path}:step=3").codes((2, 2)).tolist() == [[0, 1], [3, 4]]
+
+
+def test_a_pattern_has_the_name_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "yours"\nexpression = "row*64 + col"\n')
+    with pytest.raises(UsageError, match="a pattern has the name of its file") as refusal:
+        load_pattern(str(path))
+    assert (refusal.value.expected, refusal.value.observed) == ("mine", "yours")
+
+
+def test_a_pattern_that_comes_along_keeps_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "rowcol.toml"
+    path.write_text('name = "rowcol"\nexpression = "row*64 + col"\n')
+    with pytest.raises(UsageError, match="there is a pattern rowcol already"):
+        load_pattern(str(path))
+    shipped = asset_dir("patterns") / "rowcol.toml"
+    assert load_pattern(str(shipped)).name == "rowcol", "the file itself may be named by its path"
+
+
+def test_two_patterns_of_one_name_are_refused(tmp_path: Path) -> None:
+    paths = [tmp_path / folder / "mine.toml" for folder in "ab"]
+    for path, expression in zip(paths, ("row", "col"), strict=True):
+        path.parent.mkdir()
+        path.write_text(f'name = "mine"\nexpression = "{expression}"\n')
+    with pytest.raises(UsageError, match="two patterns have the same name"):
+        layoutprobe.dump("A", pattern=[str(path) for path in paths])
+
+
+def test_a_broken_pattern_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "patterns"
+    shutil.copytree(asset_dir("patterns"), folder)
+    (folder / "broken.toml").write_text("name = ")
+    (folder / "zzz.toml").write_text('name = "rowcol"\nexpression = "row"\n')
+    monkeypatch.setattr(library, "asset_dir", lambda _: folder)
+    library._shipped.cache_clear()
+    try:
+        assert main(["list", "patterns"]) == 2
+    finally:
+        library._shipped.cache_clear()
+    told = capsys.readouterr().out
+    assert "rowxorcol" in told
+    for name in ("broken", "zzz"):
+        (line,) = (line for line in told.splitlines() if line.split()[1:2] == [name])
+        assert "cannot be used" in line
 
 
 @pytest.mark.parametrize(
