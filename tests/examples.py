@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hypothesis import settings
 
@@ -23,6 +23,20 @@ def one_of_each(cases: Iterable[Case], class_of: Callable[[Case], object]) -> li
     """All cases in CI and when thorough; else the first of each class."""
     listed = list(cases)
     return listed if WHOLE else list({class_of(case): case for case in reversed(listed)}.values())[::-1]
+
+
+def covering(cases: Iterable[Case], *axes: Callable[[Any], object]) -> list[Case]:
+    """All cases in CI and when thorough; else so many that each value of each axis occurs."""
+    listed = list(cases)
+    if WHOLE:
+        return listed
+    values = [frozenset((n, axis(case)) for n, axis in enumerate(axes)) for case in listed]
+    missing, chosen = set[object]().union(*values), set[int]()
+    while missing:
+        best = max(range(len(listed)), key=lambda at: len(values[at] & missing))
+        chosen.add(best)
+        missing -= values[best]
+    return [listed[at] for at in sorted(chosen)]
 
 
 def examples(count: int) -> settings:

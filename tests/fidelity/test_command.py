@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import zipfile
+from contextlib import redirect_stdout
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -44,8 +46,8 @@ def cases(report: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
 
 
 @pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Recorded once: an honest card and a lying one."""
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict[str, Any]]]:
+    """Recorded once: an honest card and a lying one; the folder, and what was said."""
     found = {}
     for name, card in (
         ("honest", Card()),
@@ -54,33 +56,36 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         folder = tmp_path_factory.mktemp(name)
         with pytest.MonkeyPatch.context() as patch:
             plug_in(patch, card)
-            code = main(["fidelity", "--backend", "hip", "-o", str(folder)])
+            with redirect_stdout(io.StringIO()) as said:
+                code = main(["fidelity", "--backend", "hip", "-o", str(folder), "--format", "json"])
         assert code == (0 if name == "honest" else 1)
         assert sorted(os.listdir(folder)) == [BUNDLE, PAGE]
-        found[name] = folder
+        found[name] = folder, json.loads(said.getvalue())
     return found
+
+
+@pytest.fixture(scope="module")
+def bundles(recorded: dict[str, tuple[Path, dict[str, Any]]]) -> dict[str, Path]:
+    return {name: folder for name, (folder, _) in recorded.items()}
 
 
 @pytest.mark.parametrize("name", ["honest", "lying"])
 def test_a_bundle_is_judged_as_the_card_was(
     name: str,
-    bundles: dict[str, Path],
-    tmp_path: Path,
+    recorded: dict[str, tuple[Path, dict[str, Any]]],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    card = Card() if name == "honest" else Card(before=cards.copies_swapped, after=cards.clamp_ignored)
-    plug_in(monkeypatch, card)
-    first = judged(["--backend", "hip", "-o", str(tmp_path / "again.cap")], capsys)
+    folder, first = recorded[name]
     monkeypatch.setattr("layoutprobe.backends.hip.HipBackend", None)
-    again = judged(["--backend", "replay", str(bundles[name] / BUNDLE)], capsys)
-    assert first[0] == again[0]
-    assert cases(first[1]) == cases(again[1])
-    digest = read_captures(bundles[name] / BUNDLE).digest
-    assert {(e["kind"], e["recorded"], e["digest"]) for e in again[1]["evidence"]} == {
+    code, again = judged(["--backend", "replay", str(folder / BUNDLE)], capsys)
+    assert code == (0 if name == "honest" else 1), "as of the card"
+    assert cases(first) == cases(again)
+    digest = read_captures(folder / BUNDLE).digest
+    assert {(e["kind"], e["recorded"], e["digest"]) for e in again["evidence"]} == {
         ("replayed", "measured", digest)
     }
-    assert again[1]["device"] == first[1]["device"]
+    assert again["device"] == first["device"]
 
 
 def test_the_emulator_agrees_with_itself_and_claims_no_more(
