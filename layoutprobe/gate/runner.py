@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.backends.base import Buffer, Launch, RunResult, WatchedBackend
 from layoutprobe.errors import ExecutionError
 from layoutprobe.gate.build import Built
+from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Observer
@@ -48,6 +49,22 @@ class Deadline(Observer):
                 hint="check a smaller size, or raise limits.seconds",
                 kind="time",
             )
+
+
+class Astray(Observer):
+    """Lets a run go on after a load from outside of every buffer, and keeps the error of each such load."""
+
+    def __init__(self) -> None:
+        self.errors: dict[int, ExecutionError] = {}
+
+    def batch(self, machine: Machine, program: Program) -> None:
+        """See Observer."""
+        self._program = program
+
+    def fault(self, c: Cohort, inst: Inst, error: ExecutionError) -> None:
+        """See Observer."""
+        if inst.pc not in self.errors:
+            self.errors[inst.pc] = self._program.located(error, inst)
 
 
 class KernelRunner:
@@ -98,16 +115,19 @@ class KernelRunner:
             arguments,
             self.binding.dynamic_lds,
         )
-        fault, result = None, None
+        fault, result, astray = None, None, Astray()
         try:
             if self._endless is not None:
                 raise self._endless  # other inputs would take as long again, and decide nothing either
-            result = self.backend.run(launch, [Deadline(self.binding.case.limits.seconds), *recorders])
+            result = self.backend.run(
+                launch, [Deadline(self.binding.case.limits.seconds), astray, *recorders]
+            )
         except ExecutionError as error:
             fault = error
             if error.kind in ("budget", "time"):
                 self._endless = error
-            self._note(error)
+        for each in (*astray.errors.values(), *([fault] if fault else [])):
+            self._note(each)
         self._cover(coverage.record())
         outputs, undefined, stray = self._after(result, before, given)
         return Recorded(

@@ -31,11 +31,13 @@ from layoutprobe.manifest.reservations import reservations
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import CheckResult, KernelVerdict
+from layoutprobe.report.gate import CheckResult, KernelVerdict, Status
 from layoutprobe.trace.coverage import code_coverage
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
 
 DEBUG = "LAYOUTPROBE_DEBUG"
+_UNDEFINED_DATA = ("lds-safety/undefined-read", "numerics/never-defined", "operand-provenance/unexplained")
+"""Rules that undefined data breaks, wherever it comes from."""
 Step = Callable[[str], None]
 """Told what is about to be done."""
 
@@ -219,10 +221,12 @@ def with_faults(
     has found what led to it. Where the check of a fault was not asked for or does not apply, `memory`
     reports it; without that, too, it is a reason for the others not to decide.
     """
-    merged = dict(results)
-    explained = any(result.findings for result in results.values())
+    merged = without_consequences(results, faults)
     # The load and the store of one statement go astray together: the store tells more.
-    for fault in sorted(faults, key=lambda fault: "store" not in fault.kind):
+    for fault in sorted(
+        faults, key=lambda fault: (fault.kind.startswith("undefined"), "store" not in fault.kind)
+    ):
+        explained = any(result.findings for result in merged.values())
         rule = FAULT_RULES.get(fault.kind)
         law = rule.check if rule else None
         if law is not None and (law not in merged or merged[law].status == "skipped"):
@@ -236,6 +240,21 @@ def with_faults(
         if pc is None or all(known.place.pc != pc for known in owner.findings):
             findings = (*owner.findings, fault_finding(fault))
             merged[law] = replace(owner, status="finding", findings=findings, reason="")
+    return merged
+
+
+def without_consequences(
+    results: Mapping[str, CheckResult], faults: Sequence[ExecutionError]
+) -> dict[str, CheckResult]:
+    """Results without findings about undefined data, where a load from outside of every buffer brought it."""
+    astray = next((fault for fault in faults if fault.kind == "global-load"), None)
+    merged = dict(results)
+    for name, result in results.items() if astray is not None else ():
+        kept = tuple(found for found in result.findings if found.rule.id not in _UNDEFINED_DATA)
+        if astray is not None and len(kept) < len(result.findings):
+            reason = f"undefined data comes from the load outside of every buffer ({astray.place.site})"
+            status: Status = "finding" if kept else "undecided"
+            merged[name] = replace(result, status=status, findings=kept, reason=reason)
     return merged
 
 

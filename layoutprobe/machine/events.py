@@ -26,3 +26,4 @@ class Events:
     wait: Told = ()
     barrier: Told = ()
     ended: Told = ()
+    fault: Told = ()

@@ -187,6 +187,8 @@ class Addresses:
         low_bits: bitwise or of the offsets.
         mask: bool [wave, lane], lanes that access.
         region: global memory: the one allocation that all lanes hit, if it is one.
+        lost: bool [wave, lane], lanes that load from where nothing is, and go on with undefined bits; None where
+            there are none.
     """
 
     memory: Memory
@@ -194,6 +196,7 @@ class Addresses:
     low_bits: int
     mask: Array
     region: Region | None = None
+    lost: Array | None = None
 
     __repr__ = brief
 

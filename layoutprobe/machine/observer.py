@@ -8,6 +8,7 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.events import Events
@@ -52,6 +53,10 @@ class Observer:
 
     def ended(self, c: Cohort) -> None:
         """The waves of the cohort have ended."""
+
+    def fault(self, c: Cohort, inst: Inst, error: ExecutionError) -> None:
+        """Lanes load from where no buffer is. With an observer that asks for this the run goes on, and what they
+        get is undefined; without one it ends in the error."""
 
 
 def events_of(observers: Iterable[Observer]) -> Events:

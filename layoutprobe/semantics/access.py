@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from layoutprobe.brief import brief
+from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
@@ -88,9 +89,12 @@ def transfer(
         return
     if not load:
         refuse_readonly(c, inst, place)
-    notify(c, inst, place, width.size, store=not load)
+    if place.lost is None or place.mask.any():
+        notify(c, inst, place, width.size, store=not load)
     if load:
         load_into(c, place, width, data, first)
+        if place.lost is not None:
+            _lose(c, data.index + first, width, place.lost)
     else:
         store_from(c, place, width, data, first)
 
@@ -120,6 +124,15 @@ def load_into(c: Cohort, place: Addresses, width: Width, target: Operand, first:
     write_loaded(c, index, undefined, width, c.shadow.u, c.shadow.h, place.mask)
     for register in registers:
         settle(c, register)
+
+
+def _lose(c: Cohort, index: int, width: Width, lost: Array) -> None:
+    """All that a load from nowhere would have written is undefined."""
+    count = 1 if width.half is not None else (width.size + 3) // 4
+    bits = np.full((*lost.shape, count), 0xFFFFFFFF, np.uint32)
+    write_loaded(c, index, bits, Width(4, half=width.half), c.shadow.u, c.shadow.h, lost)
+    for register in range(VGPR0 + index, VGPR0 + index + count):
+        c.undef |= 1 << register
 
 
 def lose_half(c: Cohort, index: int, width: Width, mask: Array) -> None:
@@ -292,14 +305,27 @@ def global_place(
         at = np.where(mask, at, at[mask][0])
     region = machine.arena.common_region(at, size)
     outside = None if region else machine.arena.outside(at, size)
+    lost = None
     if outside is not None and (outside & mask).any():
-        raise global_fault(c, inst, at, size, outside & mask)
+        lost = outside & mask
+        _tell_or_raise(c, inst, global_fault(c, inst, at, size, lost))
+        mask = mask & ~lost
+        at = np.where(mask, at, at[mask][0] if mask.any() else machine.arena.regions[0].start)
     low_bits = int(np.bitwise_or.reduce(at, axis=None)) if size > 1 else 0
     if low_bits & min(size, 8) - 1 and Kind.ATOMIC in inst.kind:
         crooked = mask & (at & size - 1 != 0)
         raise fault(c, inst, f"misaligned atomic of {size} bytes", crooked, address=at + BASE_ADDRESS,
                             expected=f"a multiple of {size}", kind="alignment")  # fmt: skip
-    return Addresses(machine.arena, at, low_bits, mask, region)
+    return Addresses(machine.arena, at, low_bits, mask, region, lost)
+
+
+def _tell_or_raise(c: Cohort, inst: Inst, error: ExecutionError) -> None:
+    """A load to registers goes on where somebody asked for that; anything else ends the run."""
+    to_lds = "_lds_" in inst.name or inst.mods.get("lds")
+    if error.kind != "global-load" or to_lds or not c.machine.events.fault:
+        raise error
+    for tell in c.machine.events.fault:
+        tell(c, inst, error)
 
 
 def refuse_readonly(c: Cohort, inst: Inst, place: Addresses) -> None:

@@ -112,6 +112,7 @@ FAULTS = (
         (Edit("if (line < count && k + i < depth) values", "if (line < count) values"),),
         "memory",
         ("outside every allocation", "buffer A"),
+        also=(PROVENANCE, "epilogue"),
         sizes=RAGGED,
     ),
     Fault(

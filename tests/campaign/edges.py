@@ -68,6 +68,7 @@ K_LOOP = (
         (Edit("if (more) load(k + BLOCK_K);", "if (more) load(k + 2 * BLOCK_K);"),),
         MEMORY,
         ("outside every allocation",),
+        also=(PROVENANCE,),
         sizes=((128, 64, 64),),
     ),
     Fault(
@@ -283,6 +284,7 @@ GRID = (
         ),
         MEMORY,
         ("outside every allocation", "buffer A"),
+        also=(EPILOGUE,),
         sizes=((256, 192, 16),),
     ),
     Fault(

@@ -13,17 +13,20 @@ import pytest
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.memory import CHECK as MEMORY
-from layoutprobe.errors import UsageError
+from layoutprobe.checks.registry import RULES, find_check
+from layoutprobe.errors import ExecutionError, UsageError
 from layoutprobe.gate.build import build
 from layoutprobe.gate.gate import check
 from layoutprobe.gate.runner import KernelRunner
-from layoutprobe.gate.session import check_kernel
+from layoutprobe.gate.session import check_kernel, without_consequences
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.observe.base import Recorder
+from layoutprobe.place import Place
+from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, KernelVerdict
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
@@ -214,6 +217,30 @@ def test_a_fault_is_a_finding_with_its_line(
     assert str(found.place.line).endswith(line)
     assert found.place.size == (("n", 32),)
     assert verdict.exit_code == 1
+
+
+def test_after_a_load_from_nowhere_the_other_checks_are_decided(folder: Path) -> None:
+    checks = tuple(find_check(name) for name in ("waits", "memory", "bank-conflicts"))
+    verdict = verdict_of(folder, "load_far", X, Y, N, checks=checks)
+    assert [(r.check, r.status) for r in verdict.results] == [
+        ("waits", "holds"), ("memory", "finding"), ("bank-conflicts", "skipped"),
+    ]  # fmt: skip
+    (found,) = verdict.findings
+    assert found.rule.id == "memory/load-out-of-bounds"
+
+
+def test_what_undefined_data_breaks_is_no_finding_beside_the_load_that_brought_it() -> None:
+    check = find_check("numerics")
+    rules = {rule.id: rule for rule in RULES}
+    never, wrong = (Finding(rules[f"numerics/{name}"], name) for name in ("never-defined", "wrong-values"))
+    astray = ExecutionError("outside", place=Place(pc=16, instruction="global_load_b32"), kind="global-load")
+    kept = without_consequences({"numerics": check.found([never, wrong])}, [astray])["numerics"]
+    assert (kept.status, kept.findings) == ("finding", (wrong,))
+    gone = without_consequences({"numerics": check.found([never])}, [astray])["numerics"]
+    assert (gone.status, gone.findings) == ("undecided", ())
+    assert "global_load_b32 at PC 0x10" in gone.reason
+    other = {"numerics": check.found([never])}
+    assert without_consequences(other, []) == other
 
 
 def test_allocations_are_called_as_the_manifest_calls_them(folder: Path) -> None:
