@@ -182,6 +182,13 @@ def always(target: Arch) -> str:
     return "" if target.emulated else f"the emulator does not execute code for {target.name}"
 
 
+def waves_of_32(target: Arch) -> str:
+    """The refusal of an experiment whose probe is written for waves of 32 lanes, in RDNA's assembly."""
+    if target.wave_size == 32:
+        return always(target)
+    return f"its probe is written for waves of 32 lanes; those of {target.name} have {target.wave_size}"
+
+
 def where_some(target: Arch, has: Callable[[MatrixForm], bool], otherwise: str) -> str:
     """The refusal of an experiment about what only some matrix instructions have.
 

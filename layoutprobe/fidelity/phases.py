@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from layoutprobe.arch.lds import LdsModel, Phases
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
-from layoutprobe.fidelity.bench import Bench, Experiment, always, attempted
+from layoutprobe.fidelity.bench import Bench, Experiment, attempted, waves_of_32
 from layoutprobe.observe.cycles import cycles
 from layoutprobe.report.fidelity import Case
 
@@ -181,6 +181,6 @@ PHASES = Experiment(
     question="Which lanes does LDS serve together, and what do bank conflicts cost?",
     meaning="the cycles that `layoutprobe check` reports for LDS accesses are those of another card",
     reference="the emulator's model of banks and phases",
-    refusal=always,
+    refusal=waves_of_32,
     run=_run,
 )

@@ -15,7 +15,7 @@ from fidelity import cards
 from fidelity.cards import Card, Words, cycles_of
 from layoutprobe.arch import ARCHES, find
 from layoutprobe.arch.lds import Phases
-from layoutprobe.backends.source import Live
+from layoutprobe.backends.source import Live, chosen
 from layoutprobe.fidelity.examine import examine
 from layoutprobe.fidelity.registry import EXPERIMENTS
 from layoutprobe.report.fidelity import FidelityReport, Outcome
@@ -231,6 +231,16 @@ def test_other_targets_are_asked_what_applies_to_them(arch: str, lacks: set[str]
     assert {name for name, verdict in verdicts.items() if verdict == "not applicable"} == lacks
     assert {verdict for name, verdict in verdicts.items() if name not in lacks} == {"agree"}
     assert report.exit_code == 0
+
+
+@pytest.mark.parametrize("arch", [name for name, target in ARCHES.items() if target.wave_size == 64])
+def test_no_probe_of_waves_of_32_is_tried_on_waves_of_64(arch: str) -> None:
+    """Compiled there, their assembly is a page of errors; the layouts are asked by probes of their own."""
+    asked = tuple(one for one in EXPERIMENTS if one.name != "layouts")
+    report = examine(arch, chosen(None, arch), asked)
+    for outcome in report.outcomes:
+        assert outcome.verdict == "not applicable", outcome
+        assert [case.verdict for case in outcome.cases] == ["not applicable"]
 
 
 def test_a_lie_is_named_on_rdna4() -> None:
