@@ -73,9 +73,17 @@ class KernelRunner:
     Attributes:
         faults: distinct faults of all runs so far, in the order in which they occurred.
         coverage: what of the code ran in any of them; None before the first.
+        endless: what ended a launch that took too long: others would take as long again, and decide nothing either.
     """
 
-    def __init__(self, built: Built, binding: Binding, coding: Coding, backend: WatchedBackend) -> None:
+    def __init__(
+        self,
+        built: Built,
+        binding: Binding,
+        coding: Coding,
+        backend: WatchedBackend,
+        endless: ExecutionError | None = None,
+    ) -> None:
         self.built = built
         self.binding = binding
         self.coding = coding
@@ -83,7 +91,7 @@ class KernelRunner:
         self.faults: list[ExecutionError] = []
         self.coverage: Coverage | None = None
         self._known: dict[RunSpec, Recorded] = {}
-        self._endless: ExecutionError | None = None
+        self.endless = endless
 
     def __call__(self, spec: RunSpec) -> Recorded:
         """The run of that spec. A fault of the kernel is recorded, and not raised.
@@ -117,15 +125,15 @@ class KernelRunner:
         )
         fault, result, astray = None, None, Astray()
         try:
-            if self._endless is not None:
-                raise self._endless  # other inputs would take as long again, and decide nothing either
+            if self.endless is not None:
+                raise self.endless
             result = self.backend.run(
                 launch, [Deadline(self.binding.case.limits.seconds), astray, *recorders]
             )
         except ExecutionError as error:
             fault = error
             if error.kind in ("budget", "time"):
-                self._endless = error
+                self.endless = error
         for each in (*astray.errors.values(), *([fault] if fault else [])):
             self._note(each)
         self._cover(coverage.record())

@@ -24,7 +24,7 @@ from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.unproven import unproven
 from layoutprobe.isa.store import load_instructions
-from layoutprobe.manifest.binding import bind
+from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.reservations import reservations
@@ -38,6 +38,8 @@ from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subjec
 DEBUG = "LAYOUTPROBE_DEBUG"
 _UNDEFINED_DATA = ("lds-safety/undefined-read", "numerics/never-defined", "operand-provenance/unexplained")
 """Rules that undefined data breaks, wherever it comes from."""
+_LIKE = 2
+"""A launch with at least one part in so many of the bytes of one that took too long is not begun."""
 Step = Callable[[str], None]
 """Told what is about to be done."""
 
@@ -110,6 +112,7 @@ class _Session:
         self.step = step
         self.ran = False
         self.coverage: Coverage | None = None
+        self.endless: list[tuple[int, ExecutionError]] = []  # of launches with so many bytes of buffers
         self.collected: dict[str, list[Sized]] = {check.name: [] for check in checks}
         self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
 
@@ -154,7 +157,7 @@ class _Session:
     def _subject(self, sizes: Sizes) -> tuple[Subject, KernelRunner]:
         binding = bind(self.case, sizes)
         coding = coding_of(binding)
-        runner = KernelRunner(self.built, binding, coding, self.backend)
+        runner = KernelRunner(self.built, binding, coding, self.backend, self._like_sized(binding))
         subject = Subject(
             self.case,
             binding,
@@ -169,6 +172,11 @@ class _Session:
         )
         return subject, runner
 
+    def _like_sized(self, binding: Binding) -> ExecutionError | None:
+        """What ended a launch that was not much larger, if one took too long."""
+        fits = (error for size, error in self.endless if _bytes(binding) * _LIKE >= size)
+        return next(fits, None)
+
     def _one_size(self, checks: Sequence[Check], sizes: Sizes) -> None:
         subject, runner = self._subject(sizes)
         title = size_title(sizes)
@@ -177,6 +185,8 @@ class _Session:
         for check in checks:
             self.step(f"{title}: {check.name}" if title else check.name)
             results[check.name] = self._apply(check, subject)
+        if runner.endless is not None:
+            self.endless.append((_bytes(subject.binding), runner.endless))
         if runner.coverage is not None:
             self.coverage = runner.coverage if self.coverage is None else self.coverage | runner.coverage
         for name, result in with_faults(results, runner.faults).items():
@@ -210,6 +220,10 @@ class _Session:
             # It saw a part of the run only, and silence is never green.
             return replace(result, status="undecided", reason=_stopped(faults[-1]))
         return result
+
+
+def _bytes(binding: Binding) -> int:
+    return sum(buffer.nbytes for buffer in binding.buffers.values())
 
 
 def with_faults(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from layoutprobe.backends.base import Launch, RunResult
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.memory import CHECK as MEMORY
@@ -20,6 +21,7 @@ from layoutprobe.gate.gate import check
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.session import check_kernel, without_consequences
 from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.observer import Observer
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase
@@ -271,6 +273,27 @@ def test_what_is_never_written_stays_undefined(folder: Path) -> None:
     mask = recorded.undefined["y"]
     assert [bool(m) for m in mask] == [i % 2 == 0 for i in range(32)]
     assert (recorded.outputs["y"][1::2] == 7).all()
+
+
+def test_launches_like_one_that_took_too_long_are_not_begun(folder: Path) -> None:
+    begun: list[int] = []
+
+    class Counting(EmulatorBackend):
+        def run(self, launch: Launch, observers: Sequence[Observer] = ()) -> RunResult:
+            (buffer,) = launch.args
+            begun.append(buffer.data.size)  # type: ignore[union-attr]
+            return super().run(launch, observers)
+
+    inout = Y.replace('"out"', '"inout"')
+    text = ONE.format(name="endless", arguments=inout).replace(
+        "sizes = [{ n = 32 }]", "sizes = [{ n = 64 }, { n = 72 }, { n = 32 }, { n = 8 }, { n = 16 }]"
+    )
+    case = case_of(folder, text + "limits = { instructions = 1000 }\n")
+    verdict = check_kernel(case, case.arches[0], [MEMORY], backend=Counting(budget=1000))
+    assert begun == [64, 8], "72 and 32 are at least half of 64, and 16 twice of 8"
+    assert [r.status for r in verdict.results] == ["undecided"]
+    assert verdict.coverage is not None, "what is known is kept"
+    assert verdict.coverage.blocks_run > 0
 
 
 @pytest.mark.parametrize("limit", ["instructions = 1000", "seconds = 1"])
