@@ -1,7 +1,9 @@
-"""Makes the code objects of `triton/` and their manifest anew. Needs `pip install triton`, and no GPU.
+"""Makes the code objects of `triton/` and `triton_gfx942/` and their manifests anew.
+
+Needs `pip install triton`, and no GPU.
 
     python -m venv /tmp/triton && /tmp/triton/bin/pip install triton==3.9.0
-    /tmp/triton/bin/python tests/third_party/make_triton.py
+    /tmp/triton/bin/python tests/third_party/make_triton.py [FOLDER...]
 
 The manifest comes from the same table as the code objects, so that the two cannot part.
 """
@@ -14,9 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent / "triton"
-TARGET = ("hip", "gfx1151", 32)
-NAMES = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "i8": "i8", "i32": "i32"}
+HERE = Path(__file__).parent
+NAMES = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "i8": "i8", "i32": "i32", "fp8_fnuz": "fp8e4b8"}
 ACCUMULATORS = {"f32": "fp32", "i32": "int32"}
 
 
@@ -68,8 +69,11 @@ def matmul(
     parts: int = 1,
     small: bool = False,
     ragged: bool = True,
+    wave: int = 32,
+    rows: int = 2,
+    **options: int,
 ) -> Variant:
-    """A GEMM; unit strides are compile-time constants, as Triton's launcher makes them."""
+    """A GEMM of so many rows of tiles; unit strides are compile-time constants, as Triton's launcher makes them."""
     bm, bn, bk = tile
     accumulator = "i32" if dtype == "i8" else "f32"
     types = {p: f"*{t}" for p, t in (("a_ptr", dtype), ("b_ptr", dtype), ("c_ptr", out))}
@@ -81,14 +85,14 @@ def matmul(
     types |= {s: "i32" for s, v in strides.items() if v}
     constants: dict[str, object] = {s: 1 for s, v in strides.items() if not v}
     constants |= {"BM": bm, "BN": bn, "BK": bk, "ACC": accumulator, "PARTS": parts}
-    sizes = [f"{{ M = {2 * bm}, N = {bn}, K = {3 * bk * parts} }}"]
+    sizes = [f"{{ M = {rows * bm}, N = {bn}, K = {3 * bk * parts} }}"]
     if ragged:
         sizes.append(f"{{ M = {bm + 5}, N = {bn + 11}, K = {bk * parts + 7} }}")
     grid = [f'"(M + {bm - 1}) / {bm}"', f'"(N + {bn - 1}) / {bn}"', str(parts)]
     zero = ', initial = "zero"' if parts > 1 else ""
     return Variant(
-        name, "matmul", types, constants, {"num_warps": warps, "num_stages": stages},
-        [f"grid = [{', '.join(grid)}]", f"block = {32 * warps}", f"sizes = [{', '.join(sizes)}]",
+        name, "matmul", types, constants, {"num_warps": warps, "num_stages": stages} | options,
+        [f"grid = [{', '.join(grid)}]", f"block = {wave * warps}", f"sizes = [{', '.join(sizes)}]",
          'contract = { kind = "gemm" }'],
         [buffer("A", "in", dtype, '"M", "K"', f', order = "{a}", matrix = "A"'),
          buffer("B", "in", dtype, '"K", "N"', f', order = "{b}", matrix = "B"'),
@@ -100,7 +104,9 @@ def matmul(
     )  # fmt: skip
 
 
-def row_wise(name: str, kernel: str, dtype: str, block: int, warps: int, sizes: str) -> Variant:
+def row_wise(
+    name: str, kernel: str, dtype: str, block: int, warps: int, sizes: str, *, wave: int = 32
+) -> Variant:
     """Softmax or layernorm: one workgroup a row."""
     pointers = ("x_ptr", "y_ptr") if kernel == "softmax" else ("x_ptr", "w_ptr", "b_ptr", "y_ptr")
     types = dict.fromkeys(pointers, f"*{dtype}") | {"n": "i32"}
@@ -115,20 +121,30 @@ def row_wise(name: str, kernel: str, dtype: str, block: int, warps: int, sizes: 
     ]
     return Variant(
         name, kernel, types, {"BLOCK": block}, {"num_warps": warps},
-        ['grid = "M"', f"block = {32 * warps}", f"sizes = [{sizes}]",
+        ['grid = "M"', f"block = {wave * warps}", f"sizes = [{sizes}]",
          f'contract = {{ kind = "reference", function = "../references.py:{kernel}" }}'],
         arguments,
     )  # fmt: skip
 
 
-def attention(name: str, dtype: str, d: int, tile: tuple[int, int], warps: int, *, causal: bool) -> Variant:
+def attention(
+    name: str,
+    dtype: str,
+    d: int,
+    tile: tuple[int, int],
+    warps: int,
+    *,
+    causal: bool,
+    wave: int = 32,
+    **options: int,
+) -> Variant:
     """Flash attention over [head, length, D]."""
     types = {f"{p}_ptr": f"*{dtype}" for p in "qkvo"} | {"length": "i32", "scale": "f32"}
     shape = '"H", "L", "D"'
     return Variant(
         name, "attention", types, {"D": d, "BM": tile[0], "BN": tile[1], "CAUSAL": causal},
-        {"num_warps": warps, "num_stages": 1},
-        [f'grid = ["(L + {tile[0] - 1}) / {tile[0]}", "H"]', f"block = {32 * warps}",
+        {"num_warps": warps, "num_stages": 1} | options,
+        [f'grid = ["(L + {tile[0] - 1}) / {tile[0]}", "H"]', f"block = {wave * warps}",
          f"sizes = [{{ H = 2, L = {2 * tile[0]}, D = {d} }}, {{ H = 1, L = {tile[0] + 21}, D = {d} }}]",
          f'contract = {{ kind = "reference", function = "../references.py:'
          f'{"causal_attention" if causal else "attention"}" }}',
@@ -138,7 +154,7 @@ def attention(name: str, dtype: str, d: int, tile: tuple[int, int], warps: int, 
     )  # fmt: skip
 
 
-VARIANTS = [
+RDNA3 = [
     matmul("gemm-f16", "f16", tile=(64, 64, 32), warps=4),
     matmul("gemm-f16-col-b", "f16", b="col", tile=(32, 32, 32), warps=2, stages=1),
     matmul("gemm-f16-col-a", "f16", a="col", tile=(64, 32, 32), warps=4, stages=3),
@@ -157,8 +173,34 @@ VARIANTS = [
     attention("attention-causal-bf16", "bf16", 64, (32, 32), 4, causal=True),
 ]
 
+CDNA3 = [
+    matmul("gemm-f16", "f16", tile=(64, 64, 32), warps=4, wave=64),
+    matmul("gemm-f16-col-b", "f16", b="col", tile=(64, 64, 32), warps=4, wave=64, matrix_instr_nonkdim=32),
+    matmul("gemm-f16-col-a", "f16", a="col", tile=(64, 32, 32), warps=2, wave=64, stages=1),
+    matmul(
+        "gemm-f16-buffer", "f16", out="f16", tile=(64, 64, 32), warps=4, small=True, ragged=False, wave=64
+    ),
+    matmul("gemm-bf16", "bf16", tile=(64, 128, 32), warps=4, wave=64, matrix_instr_nonkdim=16),
+    matmul("gemm-bf16-col-col", "bf16", out="bf16", a="col", b="col", tile=(32, 64, 32), warps=4, wave=64),
+    matmul("gemm-fp8", "fp8_fnuz", tile=(64, 64, 64), warps=4, wave=64),
+    matmul("gemm-fp8-col-b", "fp8_fnuz", b="col", tile=(32, 32, 64), warps=2, wave=64),
+    matmul("gemm-i8", "i8", out="i32", tile=(32, 32, 64), warps=2, wave=64),
+    matmul("gemm-f16-waves-per-eu", "f16", tile=(128, 64, 32), warps=2, wave=64, rows=1, waves_per_eu=2),
+    matmul("gemm-f16-accvgprs", "f16", tile=(64, 128, 32), warps=1, wave=64, rows=1, waves_per_eu=1),
+    row_wise("softmax-f16", "softmax", "f16", 256, 4, "{ M = 3, N = 256 }, { M = 5, N = 131 }", wave=64),
+    row_wise("softmax-f32", "softmax", "f32", 1024, 8, "{ M = 2, N = 777 }", wave=64),
+    attention("attention-f16", "f16", 32, (64, 32), 4, causal=False, wave=64),
+    attention("attention-causal-bf16", "bf16", 64, (32, 32), 2, causal=True, wave=64),
+]
 
-def compile_variant(variant: Variant, kernels: Any) -> tuple[bytes, int]:
+MADE = {
+    # Folder: what Triton compiles for, and what.
+    "triton": (("hip", "gfx1151", 32), RDNA3),
+    "triton_gfx942": (("hip", "gfx942", 64), CDNA3),
+}
+
+
+def compile_variant(variant: Variant, target: tuple[str, str, int], kernels: Any) -> tuple[bytes, int]:
     """The code object of one variant, and the bytes of LDS that the launcher must give it."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, compile
@@ -180,7 +222,7 @@ def compile_variant(variant: Variant, kernels: Any) -> tuple[bytes, int]:
             facts.append(["tt.pointer_range", 32])
         attributes[(index,)] = facts
     source = ASTSource(fn=function, signature=signature, constexprs=constants, attrs=attributes)
-    compiled = compile(source, target=GPUTarget(*TARGET), options=variant.options)
+    compiled = compile(source, target=GPUTarget(*target), options=variant.options)
     return bytes(compiled.asm["hsaco"]), compiled.metadata.shared
 
 
@@ -208,15 +250,18 @@ def main() -> None:
     import triton
     import triton_kernels
 
-    FOLDER.mkdir(exist_ok=True)
-    kernels = []
-    for variant in VARIANTS:
-        data, lds = compile_variant(variant, triton_kernels)
-        kernels.append(manifest(variant, lds))
-        (FOLDER / f"{variant.name}.hsaco").write_bytes(data)
-        print(f"{variant.name}: {len(data)} bytes")
     head = f"# Written by make_triton.py, together with the code objects, with Triton {triton.__version__}."
-    (FOLDER / "layoutprobe.toml").write_text("\n\n".join([head, *kernels]) + "\n")
+    for name in sys.argv[1:] or MADE:
+        target, variants = MADE[name]
+        folder = HERE / name
+        folder.mkdir(exist_ok=True)
+        kernels = []
+        for variant in variants:
+            data, lds = compile_variant(variant, target, triton_kernels)
+            kernels.append(manifest(variant, lds))
+            (folder / f"{variant.name}.hsaco").write_bytes(data)
+            print(f"{variant.name}: {len(data)} bytes")
+        (folder / "layoutprobe.toml").write_text("\n\n".join([head, *kernels]) + "\n")
 
 
 if __name__ == "__main__":

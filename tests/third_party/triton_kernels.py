@@ -22,8 +22,8 @@ def matmul(
     for start in range(tl.program_id(2) * BK, k, BK * PARTS):
         left = k - start
         inside = tl.arange(0, BK) < left
-        x = tl.load(a, mask=(rows[:, None] < m) & inside[None, :], other=0)
-        y = tl.load(b, mask=inside[:, None] & (cols[None, :] < n), other=0)
+        x = tl.load(a, mask=(rows[:, None] < m) & inside[None, :], other=0.0)
+        y = tl.load(b, mask=inside[:, None] & (cols[None, :] < n), other=0.0)
         acc = tl.dot(x, y, acc)
         a += BK * PARTS * stride_ak
         b += BK * PARTS * stride_bk
