@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
+from layoutprobe.checks.faults import FAULT_RULES
 from layoutprobe.place import Size, in_words
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Status
@@ -46,8 +47,14 @@ def _findings(results: Sequence[Sized]) -> tuple[Finding, ...]:
 
 
 def _cause(finding: Finding) -> Hashable:
-    """Equal for findings that differ in size only: by rule, place in the code, and what it is about."""
+    """Equal for findings that differ in size only: by rule, place in the code, and what it is about.
+
+    Of an access that goes astray the line is enough: compilers make several instructions of it, and other ones
+    go astray at other sizes.
+    """
     place = finding.place
+    if place.line and finding.rule in FAULT_RULES.values():
+        return finding.rule.id, place.line, finding.what
     tensor = place.element.matrix if place.element else ""
     return finding.rule.id, place.source, place.pc, place.matrix, tensor, place.buffer
 

@@ -49,7 +49,7 @@ def _of_kernel(old: KernelCase, new: KernelCase, base: Manifest, now: Manifest) 
     yield from _limits(old.limits, new.limits)
     for name in _SAME:
         before, after = _comparable(old, name, base), _comparable(new, name, now)
-        if before != after:
+        if before != after and not (name == "tile" and not old.tile):  # one that is new tells more than none
             yield f"{name} is another: {_short(before)} before, {_short(after)} now"
     yield from _arguments(old.arguments, new.arguments)
 

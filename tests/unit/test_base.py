@@ -108,6 +108,7 @@ def test_each_way_of_asking_less(tmp_path: Path, old: str, new: str, says: str) 
     [
         ("[{ M = 128", "[{ M = 1, N = 1, K = 1 }, { M = 128"),
         ("1e-3", "1e-4"),
+        ("block = [256]", "block = [256]\ntile = { M = 128, N = 64, K = 16 }"),
         ("vgprs = 96", "vgprs = 90"),
         ("occupancy = 8", "occupancy = 9"),
         ('skip = { swizzle = "none" }\n', ""),

@@ -55,6 +55,17 @@ def test_one_cause_at_three_sizes_is_one_finding() -> None:
     ]
 
 
+def test_other_instructions_of_a_line_that_go_astray_at_other_sizes_are_one_cause() -> None:
+    rule, line = FAULT_RULES["global-load"], SourceLine("a.hip", 7)
+    astray = [finding("outside", pc, rule, source=line) for pc in (0x10, 0x20)]
+    nameless = [finding("outside", pc, rule) for pc in (0x10, 0x20)]
+    for found, count in ((astray, 1), (nameless, 2)):
+        merged = merge([(m(size), CHECK.found([one])) for size, one in enumerate(found, 1)])
+        assert len(merged.findings) == count
+    elsewhere = finding("outside", 0x10, rule, source=SourceLine("a.hip", 8))
+    assert len(merge([(m(1), CHECK.found([astray[0]])), (m(2), CHECK.found([elsewhere]))]).findings) == 2
+
+
 @pytest.mark.parametrize(
     "other",
     [

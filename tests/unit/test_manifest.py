@@ -120,7 +120,7 @@ def test_the_kernels_that_come_with_the_project_are_declared() -> None:
     assert all(case.file.is_file() for case in manifest.kernels)
     assert {case.name for case in manifest.kernels} <= {p.stem for p in folder.glob("*.hip")}
     for case in manifest.kernels:
-        assert [tuple(s.values()) for s in case.sizes] == [(128, 128, 64), (200, 136, 80), (512, 512, 64)]
+        assert [tuple(s.values()) for s in case.sizes] == [(128, 128, 16), (200, 137, 75), (512, 512, 32)]
 
 
 # Where elements lie.
