@@ -137,7 +137,11 @@ class MatrixForm:
     @property
     def halves(self) -> bool:
         """op_sel says which half of their registers C and D fill: 0 the lower, 4 the upper."""
-        return not self.sparse and any(4 in choices for choices in self.op_sel.values())
+        return (
+            not self.sparse
+            and self.result_bits == 16
+            and any(4 in choices for choices in self.op_sel.values())
+        )
 
     def opsels(self, wave: int) -> tuple[int, ...]:
         """What op_sel can be: 0 or 4 where it chooses a half of C and D, the index keys of a sparse form."""

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from layoutprobe.arch.matrix import MatrixForm
-from layoutprobe.fidelity.bench import Bench, Experiment, Words, attempted, waves_of_32, where_some
+from layoutprobe.fidelity.bench import Bench, Experiment, Words, attempted, where_some
 from layoutprobe.fidelity.operands import difference, operands, place, raw_of
 from layoutprobe.instructions import Variant
 from layoutprobe.report.fidelity import Case
@@ -60,9 +60,8 @@ HALVES = Experiment(
     meaning="kernels that keep two accumulators in one register lose one of them on the card, or keep one "
     "that the emulator thinks lost",
     reference="the emulator: the other half stays",
-    refusal=lambda target: (
-        waves_of_32(target)
-        or where_some(target, lambda form: form.halves, "no op_sel: their results are packed")
+    refusal=lambda target: where_some(
+        target, lambda form: form.halves, "no op_sel that chooses halves of C and D"
     ),
     run=_run,
 )

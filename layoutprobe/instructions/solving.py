@@ -9,7 +9,7 @@ from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.solver.copies import documented_copies
 from layoutprobe.solver.hotsets import Execute, Extents
-from layoutprobe.solver.interaction import Interaction, solve_instruction
+from layoutprobe.solver.interaction import Interaction, rules_in_words, solve_instruction
 
 
 def extents_of(variant: Variant) -> Extents:
@@ -90,7 +90,7 @@ def layout_of(variant: Variant, solved: Interaction, prober: Prober) -> Instruct
 
 
 def _convention(rules: Mapping[str, str], axes: set[str], document: str) -> str:
-    return "; ".join(f"{NAMES[axis]} as in {document}" if axis in axes else rules[axis] for axis in "MNK")
+    return rules_in_words({**rules, **{axis: f"{NAMES[axis]} as in {document}" for axis in axes}})
 
 
 def _ambiguity(solved: Interaction) -> str:

@@ -38,6 +38,17 @@ OWN_ORDER = {
     "N": "columns as this kernel orders them in B and D alike",
     "K": "k as this kernel orders it in A and B alike",
 }
+
+
+def rules_in_words(rules: Mapping[str, str]) -> str:
+    """How the lines of every axis ("M", "N", "K") got their names; one rule for all is said once."""
+    told = [rules[axis].partition(" ") for axis in "MNK"]
+    if len({how for _, _, how in told}) == 1:
+        *names, last = (name for name, _, _ in told)
+        return f"{', '.join(names)} and {last} {told[0][2]}"
+    return "; ".join(rules[axis] for axis in "MNK")
+
+
 """What names the lines of an axis along which a kernel permutes jointly."""
 
 
@@ -122,8 +133,7 @@ class Interaction:
         Args:
             own: axes for which `needed` was replaced by the kernel's own order.
         """
-        said = {**self.rules, **{axis: OWN_ORDER[axis] for axis in own}}
-        return "; ".join(said[axis] for axis in "MNK")
+        return rules_in_words({**self.rules, **{axis: OWN_ORDER[axis] for axis in own}})
 
     def by_register(self) -> Interaction:
         """The same, with a register of C and D as one slot where one half of it keeps what it held.

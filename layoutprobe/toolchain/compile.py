@@ -34,6 +34,7 @@ _WITHOUT_ROCM = ("-nogpulib", "-nogpuinc")
 # The object must not depend on where the source lies. Value names are how arguments get names.
 _REPRODUCIBLE = ("-fuse-cuid=none", "-ffile-compilation-dir=.", "-fno-discard-value-names")
 _TARGET = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(:[a-z0-9]+[+-])*")
+_SOURCES = (".hip", ".cpp", ".cxx", ".cc", ".c", ".cu", ".h", ".hpp", ".cuh", ".cl", ".s", ".asm")
 _MAX_DIAGNOSTICS = 20_000
 _MAX_SOURCE = 64 << 20
 _CRASHED = re.compile(
@@ -219,6 +220,11 @@ class _Job:
 def _existing(source: Path) -> Path:
     if not source.is_file():
         raise UsageError("there is no such source file", where={"file": source})
+    if source.suffix.lower() not in _SOURCES:
+        # A compiler quotes the lines that it does not understand: those of other files are not for a report.
+        raise UsageError(
+            "no source by its name", where={"file": source}, expected="a suffix: " + ", ".join(_SOURCES)
+        )
     return source.resolve()
 
 

@@ -53,6 +53,14 @@ def error_of(folder: Path, text: str | None, source: str = "k.hip") -> str:
     return verdict.error
 
 
+def test_a_file_that_is_no_source_is_not_quoted(tmp_path: Path) -> None:
+    """A compiler quotes the lines that it does not understand; a report goes to strangers."""
+    (tmp_path / "credentials").write_text("token: hunter2\n")
+    error = error_of(tmp_path, None, "credentials")
+    assert "no source by its name" in error
+    assert "hunter2" not in error
+
+
 BOMBS = {
     "exponential templates": f"""
 template<int N, int M> struct F {{ enum {{ v = (F<N-1, 2*M>::v + F<N-1, 2*M+1>::v) & 1 }}; }};

@@ -284,6 +284,23 @@ def test_summary_text_begins_nothing(text: str) -> None:
     assert rendered(safe(text)) == text.strip()
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("blended_swz.hip:39", "blended_swz.hip:39"),
+        ("mnemonic v_wmma_f32_16x16x16_f16, VGPR v72", "mnemonic v_wmma_f32_16x16x16_f16, VGPR v72"),
+        ("_soft_ and __hard__", "&#95;soft&#95; and &#95;&#95;hard&#95;&#95;"),
+        ("a__b_", "a__b&#95;"),
+        ("+__a", "&#43;&#95;&#95;a"),
+        (":tada: and :+1:", "&#58;tada: and &#58;+1:"),
+        ("https://a.b", "https&#58;//a.b"),
+    ],
+)
+def test_summary_escapes_what_markdown_reads_and_no_more(text: str, shown: str) -> None:
+    assert safe(text) == shown
+    assert rendered(shown) == text
+
+
 def test_summary_stays_small() -> None:
     many = tuple(replace(fake_gates.TRANSPOSED, what=f"{i} " + "x" * 5000) for i in range(300))
     report = fake_gates.report(fake_gates.kernel("k", fake_gates.found("operand-provenance", *many)))

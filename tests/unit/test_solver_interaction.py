@@ -25,7 +25,13 @@ from unit.fake_instructions import (
 from layoutprobe.errors import ProbeError
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.solver.hotsets import Execute, Extents
-from layoutprobe.solver.interaction import BOTH_HALVES, NO_READER, Interaction, solve_instruction
+from layoutprobe.solver.interaction import (
+    BOTH_HALVES,
+    NO_READER,
+    Interaction,
+    rules_in_words,
+    solve_instruction,
+)
 
 Words = NDArray[np.uint32]
 
@@ -225,3 +231,9 @@ def test_any_order_of_slots_is_found_up_to_names(fake: Fake) -> None:
             pairs = np.unique(np.stack([table[:, axis], found(straight, name)[:, axis]]), axis=1)
             assert all(np.unique(side).size == pairs.shape[1] for side in pairs), (name, axis)
     assert mixed.needed["A"].field_bits == {"f64": 64, "f16": 16}[fake.dtype]
+
+
+def test_one_rule_for_all_names_is_said_once() -> None:
+    rules = {"M": "rows as in a book", "N": "columns as in a book", "K": "k as in a book"}
+    assert rules_in_words(rules) == "rows, columns and k as in a book"
+    assert rules_in_words(rules | {"K": "k by slot"}) == "rows as in a book; columns as in a book; k by slot"

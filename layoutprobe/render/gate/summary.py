@@ -45,17 +45,24 @@ def lines(report: GateReport) -> Iterator[str]:
 
 
 def safe(text: str) -> str:
-    """Text that stays text, on one line: every sign that Markdown or HTML could read is escaped."""
+    """Text that stays text, on one line: every sign that Markdown or HTML could read is escaped.
+
+    Names and places stay readable in the source too: `_` within a word begins no emphasis, and `:` is only
+    read before `//` and in front of a name that another one ends (`:tada:`).
+    """
     cut = text if len(text) <= LONGEST else text[:LONGEST] + "..."
     line = re.sub(r"\s+", " ", printable(cut)).strip()
     # Plain punctuation stays readable, except where it would begin a list, a rule or a heading.
-    escaped = re.sub(r"[^\w\s',./%()?;+=-]|_|(?<=www)\.", _entity, line)
+    escaped = re.sub(r"[^\w\s',./%()?;:+=-]|(?<=www)\.|:(?=//|[\w+-]+:)|" + _OUTER, _entity, line)
     return re.sub(r"^[-+=]|(?<=^\d)[.)]", _entity, escaped)
 
 
+_OUTER = r"(?<![^\W_])(?<!_)_+|_+(?![^\W_])(?!_)"
+"""Underscores that are not within a word."""
+
+
 def _entity(match: re.Match[str]) -> str:
-    sign = match[0]
-    return f"&#{ord(sign)};" if sign.isascii() else sign
+    return "".join(f"&#{ord(sign)};" if sign.isascii() else sign for sign in match[0])
 
 
 def _table(report: GateReport) -> Iterator[str]:
