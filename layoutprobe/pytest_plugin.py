@@ -44,12 +44,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="import the Python references that manifests name: they are code",
     )
+    group.addoption(
+        "--layoutprobe-strict",
+        action="store_true",
+        help="fail also where a verdict has reservations: code that never ran, loose tolerances...",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The marker, and a place for what was checked."""
     config.addinivalue_line("markers", MARKER)
-    config.stash[_GATE] = _Gate(bool(config.getoption("--layoutprobe-allow-reference")))
+    config.stash[_GATE] = _Gate(
+        bool(config.getoption("--layoutprobe-allow-reference")),
+        bool(config.getoption("--layoutprobe-strict")),
+    )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -244,8 +252,9 @@ class CheckItem(pytest.Item):
 class _Gate:
     """Runs the gate, and remembers."""
 
-    def __init__(self, allow_reference: bool) -> None:
+    def __init__(self, allow_reference: bool, strict: bool) -> None:
         self._allow_reference = allow_reference
+        self._strict = strict
         self._known: dict[tuple[Path, tuple[str, ...], tuple[str, ...]], GateReport] = {}
 
     def check(self, manifest: Path, kernels: tuple[str, ...], checks: tuple[str, ...]) -> GateReport:
@@ -254,7 +263,11 @@ class _Gate:
         key = (manifest.resolve(), kernels, checks)
         if key not in self._known:
             self._known[key] = gate.check(
-                manifest, kernels=kernels, checks=checks, allow_reference=self._allow_reference
+                manifest,
+                kernels=kernels,
+                checks=checks,
+                allow_reference=self._allow_reference,
+                strict=self._strict,
             )
         return self._known[key]
 

@@ -87,6 +87,7 @@ def test_check_passes_only_what_holds(
     run().assert_outcomes(passed=int(holds), failed=int(not holds))
     assert asked[0]["kernels"] == ("k",)
     assert asked[0]["allow_reference"] is False
+    assert asked[0]["strict"] is False
 
 
 def test_a_failure_reads_well(run: Runner, asked: list[dict[str, Any]], pytester: pytest.Pytester) -> None:
@@ -208,9 +209,10 @@ def test_the_gate_runs_once(run: Runner, asked: list[dict[str, Any]], pytester: 
             layoutprobe.check("green.toml")
         """
     )
-    run("--layoutprobe-allow-reference").assert_outcomes(passed=6)
+    run("--layoutprobe-allow-reference", "--layoutprobe-strict").assert_outcomes(passed=6)
     assert len(asked) == 2
     assert asked[0]["allow_reference"] is True
+    assert asked[0]["strict"] is True
 
 
 def test_manifests_lie_beside_the_test_or_at_the_root(
