@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -165,7 +165,7 @@ class LayoutProbe:
         try:
             report = gate.check(self._find(manifest), (kernel,) if kernel else (), chosen)
         except ProbeError as error:
-            pytest.fail(f"could not be decided: {error}", pytrace=False)
+            _undecided(error)
         self._checked = Checked(report)
         return self._checked
 
@@ -235,7 +235,7 @@ class CheckItem(pytest.Item):
         try:
             report = self.config.stash[_GATE].check(self.path, (self.kernel,), ())
         except ProbeError as error:
-            pytest.fail(f"could not be decided: {error}", pytrace=False)
+            _undecided(error)
         verdict = report.verdicts[self.position]
         failure = "\n\n".join(_failures(verdict, self.check))
         if failure:
@@ -270,6 +270,11 @@ class _Gate:
                 strict=self._strict,
             )
         return self._known[key]
+
+
+def _undecided(error: Exception) -> NoReturn:
+    """Fail with the error's words alone: pytest would print the exception in front of them as well."""
+    raise pytest.fail.Exception(f"could not be decided: {error}", pytrace=False) from None
 
 
 def _told(report: GateReport) -> str:

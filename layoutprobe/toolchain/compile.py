@@ -220,12 +220,13 @@ class _Job:
 def _existing(source: Path) -> Path:
     if not source.is_file():
         raise UsageError("there is no such source file", where={"file": source})
-    if source.suffix.lower() not in _SOURCES:
+    real = source.resolve()
+    if real.suffix.lower() not in _SOURCES:
         # A compiler quotes the lines that it does not understand: those of other files are not for a report.
         raise UsageError(
-            "no source by its name", where={"file": source}, expected="a suffix: " + ", ".join(_SOURCES)
+            "no source by its name", where={"file": real}, expected="a suffix: " + ", ".join(_SOURCES)
         )
-    return source.resolve()
+    return real
 
 
 def _read(source: Path) -> bytes:

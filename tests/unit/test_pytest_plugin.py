@@ -121,6 +121,7 @@ def test_errors_of_the_manifest_fail(
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["could not be decided: the manifest does not hold", "*where: *key grid"])
     result.stdout.fnmatch_lines(["could not be decided: there is no manifest", "*missing.toml"])
+    result.stdout.no_fnmatch_line("*During handling of the above exception*")
 
 
 def test_expected_findings(run: Runner, asked: list[dict[str, Any]], pytester: pytest.Pytester) -> None:
