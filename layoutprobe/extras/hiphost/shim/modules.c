@@ -115,9 +115,15 @@ API hipError_t hipModuleUnload(hipModule_t module) {
   return shim_return(status);
 }
 
+/* What is wrong with a handle that is none: without a device, that there is none goes first, as on a card. */
+static hipError_t no_handle(void) {
+  hipError_t status = ASK(OP_INIT, NULL, 0);
+  return status ? status : hipErrorInvalidValue;
+}
+
 hipError_t shim_find(hipModule_t module, const char *name, hipFunction_t *function) {
   struct answer answer = {.capacity = 0};
-  if (!module || !name || !function) return hipErrorInvalidValue;
+  if (!module || !name || !function) return no_handle();
   uint64_t id = module->id;
   hipError_t status = shim_ask(OP_FUNCTION, &id, 1, name, strlen(name), &answer);
   if (status) return status;
@@ -141,7 +147,7 @@ API hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module,
 
 API hipError_t hipModuleGetGlobal(hipDeviceptr_t *pointer, size_t *size, hipModule_t module, const char *name) {
   struct answer answer = {.capacity = 0};
-  if (!module || !name) return shim_return(hipErrorInvalidValue);
+  if (!module || !name) return shim_return(no_handle());
   hipError_t status = shim_ask(OP_SYMBOL, &module->id, 1, name, strlen(name), &answer);
   if (!status && pointer) *pointer = (void *)answer.values[0];
   if (!status && size) *size = answer.values[1];
@@ -163,7 +169,7 @@ hipError_t shim_launch(hipFunction_t function, dim3 grid, dim3 block, uint32_t l
   unsigned char segment[SHIM_MAX_KERNARG];
   const void *bytes = NULL;
   size_t size = 0;
-  if (!function || (params && extra)) return hipErrorInvalidValue;
+  if (!function || (params && extra)) return no_handle();
   hipError_t status = shim_enqueued(stream);
   if (!status && extra) status = packed(extra, &bytes, &size);
   if (status) return status;
