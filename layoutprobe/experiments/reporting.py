@@ -126,7 +126,7 @@ def report(
         needed_form="" if shown.needed is None else explain(shown.needed),
         convention=shown.convention,
         ambiguity=shown.ambiguity,
-        coverage=coverage(shown.loaded),
+        coverage=coverage(shown.loaded, shown.needed),
         findings=tuple(findings),
         evidence=tuple(dict.fromkeys(capture.evidence for capture in captures)),
         toolchain=_toolchain(captures),

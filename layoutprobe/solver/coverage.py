@@ -9,27 +9,34 @@ from layoutprobe.layouts.layout import Layout
 from layoutprobe.report.layout import Coverage
 
 
-def coverage(layout: Layout) -> Coverage | None:
-    """What of the tile the slots of a layout hold; None where elements were not identified."""
+def coverage(layout: Layout, needed: Layout | None = None) -> Coverage | None:
+    """What of the tile the slots of a layout hold; None where elements were not identified.
+
+    Args:
+        layout: what is held.
+        needed: what the waves take of the tile, where that is not all of it.
+    """
     if not layout.identified:
         return None
     per_wave = _copies_per_wave(layout)
-    seen = per_wave.sum(axis=0) > 0
+    total = per_wave.sum(axis=0)
+    taken = _copies_per_wave(needed).sum(axis=0) > 0 if needed is not None else np.ones_like(total, np.bool_)
+    seen = taken & (total > 0)
     held = per_wave[per_wave > 0]
     copies = (int(held.min()), int(held.max())) if held.size else (0, 0)
-    missing_rows = tuple(np.flatnonzero(~seen.any(axis=1)).tolist())
-    missing_cols = tuple(np.flatnonzero(~seen.any(axis=0)).tolist())
-    total = per_wave.sum(axis=0)
-    nominal = layout.row.size / seen.size
+    missing_rows, missing_cols = (
+        tuple(np.flatnonzero(taken.any(axis=axis) & ~seen.any(axis=axis)).tolist()) for axis in (1, 0)
+    )
+    nominal = layout.row.size / taken.sum()
     folds = [
         f"{name} fold by {step}"
         for name, missing, count in (
-            ("rows", missing_rows, total.sum(axis=1) / seen.shape[1]),
-            ("columns", missing_cols, total.sum(axis=0) / seen.shape[0]),
+            ("rows", missing_rows, total.sum(axis=1) / taken.sum(axis=1).clip(1)),
+            ("columns", missing_cols, total.sum(axis=0) / taken.sum(axis=0).clip(1)),
         )
         if (step := _fold(missing, count, nominal))
     ]
-    return Coverage(seen.size, int(seen.sum()), copies, missing_rows, missing_cols, ", ".join(folds))
+    return Coverage(int(taken.sum()), int(seen.sum()), copies, missing_rows, missing_cols, ", ".join(folds))
 
 
 def _copies_per_wave(layout: Layout) -> NDArray[np.int64]:

@@ -128,7 +128,7 @@ def details(view: View) -> Lines:
     if report.coverage is not None:
         lines += [("coverage", coverage(report, report.coverage))]
         lines += [("copies", replication(report, view.waves[0]))]
-    if report.readers is not None:
+    if report.readers is not None and _has_copies(report):
         lines.append(("read by", readers(report, view.waves[0])))
     if report.live is not None and not report.live.all():
         lines.append(("dead", dead(report, view.waves[0])))
@@ -137,6 +137,12 @@ def details(view: View) -> Lines:
     if report.ambiguity:
         lines.append(("ambiguity", report.ambiguity))
     return lines
+
+
+def _has_copies(report: LayoutReport) -> bool:
+    """Elements are held more than once, or by slots that no output reads: who reads which is a question."""
+    held_twice = report.coverage is not None and report.coverage.copies[1] > 1
+    return held_twice or (report.readers is not None and bool((report.readers < 0).any()))
 
 
 def coverage(report: LayoutReport, found: Coverage) -> str:
