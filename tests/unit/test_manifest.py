@@ -13,7 +13,7 @@ import pytest
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import DTYPES, MAX_BYTES, BoundBuffer, bind
-from layoutprobe.manifest.coding import NOBODY, Coding
+from layoutprobe.manifest.coding import NOBODY, Coding, carried_as
 from layoutprobe.manifest.flags import refused_flag
 from layoutprobe.manifest.inputs import coding_of, make_inputs
 from layoutprobe.manifest.model import Gemm, Manifest, NoContract, Reference
@@ -259,9 +259,13 @@ def test_what_is_no_code_belongs_to_nobody() -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_digits_are_exact_in_their_dtype(dtype: str) -> None:
-    kind, top = element_type(dtype), Coding.of({"A": (dtype, (1,))}).code.base
+    """And of an 8-bit float, whose bytes are the digits, each is a number, and no other digit's number."""
+    kind, top = carried_as(dtype), Coding.of({"A": (dtype, (1,))}).code.base
     values = np.arange(max(1, top - 3000), top + 1)
-    assert np.array_equal(kind.load(kind.store(values)).astype(np.float64), values)
+    stored = kind.store(values)
+    assert np.array_equal(kind.load(stored).astype(np.float64), values)
+    meant = element_type(dtype).load(stored).astype(np.float64)
+    assert np.isfinite(meant).all() and np.unique(meant).size == values.size
 
 
 # Mistakes.
