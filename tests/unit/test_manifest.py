@@ -265,7 +265,8 @@ def test_digits_are_exact_in_their_dtype(dtype: str) -> None:
     stored = kind.store(values)
     assert np.array_equal(kind.load(stored).astype(np.float64), values)
     meant = element_type(dtype).load(stored).astype(np.float64)
-    assert np.isfinite(meant).all() and np.unique(meant).size == values.size
+    assert np.isfinite(meant).all()
+    assert np.unique(meant).size == values.size
 
 
 # Mistakes.
