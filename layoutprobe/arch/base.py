@@ -35,6 +35,7 @@ class Arch:
         lds: which lanes of an LDS access are served together; None where nobody has measured it.
         emulated: the emulator executes its code.
         probes: where its probes lie below probes/, for those who execute them: "", "cdna/", "nvidia/".
+        macros: for libraries that do not know the target, but another one with the same matrix instructions.
         facts_only: nothing here executes its code; what a code object alone tells can be told.
     """
 
@@ -52,6 +53,7 @@ class Arch:
     emulated: bool = True
     probes: str = ""
     facts_only: bool = False
+    macros: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def arithmetic(self) -> tuple[str, ...]:

@@ -174,6 +174,10 @@ _FULL, _SMALL = 1536, 1024
 """VGPRs of a SIMD lane. gfx1150 and gfx1151 differ here: the large parts have half as many again."""
 
 
+_EARLIER = ("gfx1100", "gfx1101", "gfx1102")
+"""What rocWMMA 1.6 knows by name."""
+
+
 def _target(name: str, product: str, vgprs: int) -> Arch:
     return Arch(
         name=name,
@@ -185,6 +189,7 @@ def _target(name: str, product: str, vgprs: int) -> Arch:
         probed=tuple(FORMS[f"v_wmma_f32_16x16x16_{dtype}"] for dtype in ("f16", "bf16")),
         isa=ISA,
         resources=rdna_resources(vgprs),
+        macros={} if name in _EARLIER else {f"__{_MEASURED}__": 1},
         lds=_lds(name),
         sources={
             "lds_bytes": "clang 22.1.8 refuses 65537 bytes for these targets",

@@ -35,13 +35,15 @@ def _named_bits(names: tuple[str, ...], extents: tuple[int, ...]) -> list[_Bit]:
     return found
 
 
-def explain(layout: Layout) -> str:
+def explain(layout: Layout, names: tuple[str, str, str, str] | None = None) -> str:
     """A formula for the element in every slot, or "" where no simple one reproduces the table.
+
+    The axes are called wave, lane, vgpr and by the width of a field, unless `names` says otherwise.
 
     Slots that hold nothing must be describable too: `... where lane / 16 = lane % 2`. Where elements
     were not identified there is nothing to explain.
     """
-    names = ("wave", "lane", "vgpr", field_name(layout.field_bits))
+    names = names or ("wave", "lane", "vgpr", field_name(layout.field_bits))
     extents = layout.row.shape
     held = ~layout.holes
     if not held.any() or not layout.identified:

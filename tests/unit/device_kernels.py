@@ -58,9 +58,10 @@ class Device:
         grid: tuple[int, int, int] = (1, 1, 1),
         block: tuple[int, int, int] = (32, 1, 1),
         dynamic_lds: int = 0,
+        includes: str = INCLUDES,
     ) -> list[Array]:
         """The buffers after a run; every bit of them must be defined."""
-        code = load(self.compile(text))
+        code = load(self.compile(text, includes))
         packed = [Buffer(a) if isinstance(a, np.ndarray) else a for a in args]
         result = BACKEND.run(Launch(code, "k", grid, block, packed, dynamic_lds))
         assert all(bits is None for bits in result.undefined)

@@ -13,6 +13,7 @@ from unit.device_kernels import INCLUDES, Array, Device, make_device
 from layoutprobe.arch import DEFAULT
 from layoutprobe.codeobj.elf import load
 from layoutprobe.errors import ToolchainError
+from layoutprobe.numbers import element_type
 from layoutprobe.toolchain import headers
 from layoutprobe.toolchain.compile import compile_hip
 from layoutprobe.toolchain.find import Compiler, find_compiler
@@ -100,6 +101,58 @@ def test_vector_types(device: Device) -> None:
     *_, out, ints = device.run(text, x, y, np.zeros((32, 4), np.float32), np.zeros((32, 2), np.int32))
     assert np.array_equal(out, 1 - (x[:, ::-1] + 2 * x) / 4 + np.array([1, 2, 3, 4]))
     assert np.array_equal(ints, np.stack([3 * (y[:, 0] + y[:, 1]), 3 * y[:, 2] - y[:, 3]], 1))
+
+
+def test_what_libraries_use_of_the_implementation(device: Device) -> None:
+    """rocWMMA names these in its mode for runtime compilation."""
+    text = """
+    static_assert(__is_base_of(HIP_vector_base<float, 4>, float4) && sizeof(HIP_vector_base<int, 3>) == 12);
+    static_assert(__hip_internal::is_standard_layout<uint4>::value && sizeof(__hip_internal::uint64_t) == 8);
+    template <typename T> __device__ float named(T x) { return sizeof(T) > 8 ? sinf(x) + cosf(x) : x; }
+    extern "C" __global__ void k(const uint4* x, uint4* out) {
+      uint4 a = x[threadIdx.x];
+      ++a;
+      const uint4 before = a++;
+      HIP_vector_base<unsigned, 4>::Native_vec_ all = a.data;
+      all = all + 1;
+      a--;
+      out[threadIdx.x] = uint4(all[0] + before.x, all[1] - a.y, all[2], unsigned(named(1.0f)));
+    }"""
+    x = np.random.default_rng(11).integers(0, 99, (32, 4)).astype(np.uint32)
+    *_, out = device.run(
+        text, x, np.zeros((32, 4), np.uint32), includes=INCLUDES + "#include <hip/hip_ext.h>\n"
+    )
+    assert np.array_equal(out, np.stack([2 * x[:, 0] + 4, 0 * x[:, 1] + 2, x[:, 2] + 3, 0 * x[:, 3] + 1], 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("e4m3", "fp8"), ("e5m2", "bf8"), ("e4m3_fnuz", "fp8_fnuz"), ("e5m2_fnuz", "bf8_fnuz")],
+)
+def test_floats_of_8_bits(device: Device, name: str, kind: str) -> None:
+    """Every code to f32, and f32 to the nearest code: as `ml_dtypes` has them, saturating."""
+    text = f"""
+    extern "C" __global__ void k(const unsigned char* codes, const float* numbers, float* out, unsigned char* back) {{
+      const int i = threadIdx.x;
+      __hip_fp8_{name} x;
+      x.__x = codes[i];
+      out[i] = x;
+      back[i] = __hip_fp8_{name}(numbers[i]).__x;
+    }}"""
+    codes, element = np.arange(256, dtype=np.uint8), element_type(kind)
+    rng = np.random.default_rng(12)
+    numbers = (rng.normal(size=256) * 2.0 ** rng.integers(-20, 12, 256)).astype(np.float32)
+    numbers[:128] = element.decode(codes[:128])  # themselves, and midways between neighbours
+    with np.errstate(invalid="ignore"):
+        numbers[128:250] = (element.decode(codes[1:123]) + element.decode(codes[2:124])) / 2
+    includes = INCLUDES + "#include <hip/hip_fp8.h>\n"
+    *_, out, back = device.run(text, codes, numbers, np.zeros(256, np.float32), np.zeros(256, np.uint8),
+                               block=(256, 1, 1), includes=includes)  # fmt: skip
+    np.testing.assert_array_equal(out, element.decode(codes).astype(np.float32))
+    finite = np.isfinite(numbers)
+    largest = element.largest
+    wanted = element.encode(np.clip(numbers[finite], -largest, largest).astype(np.float64))
+    np.testing.assert_array_equal(element.decode(back[finite]), element.decode(wanted))
 
 
 def test_vector_loads_are_single_instructions(device: Device) -> None:
@@ -243,7 +296,7 @@ def test_a_missing_header_says_so(device: Device) -> None:
     assert "have no <rocwmma/rocwmma.hpp>" in device.refusal("", "#include <rocwmma/rocwmma.hpp>\n")
     refusal = device.refusal("", "#include <hip/hip_unheard_of.h>\n")
     assert "own headers have no <hip/hip_unheard_of.h>; they have <hip/hip_bf16.h>" in refusal
-    assert "<hip/hip_fp8.h>" not in refusal  # a stub is none that they have
+    assert "<hip/hip_texture_types.h>" not in refusal  # a stub is none that they have
     refusal = device.refusal("", '#include "mine.h"\n')
     assert "'mine.h' is in none of the include directories" in refusal
 

@@ -1,7 +1,7 @@
 // What WMMA kernels need of <hip/hip_runtime.h>, where ROCm's own is not installed.
 //
 // These headers belong to layoutprobe. They give device code the names, types and meanings of HIP's
-// API reference, for gfx11 and later in wave32. Host functions are declared, so that a source which
+// API reference, for gfx11 and later, gfx942 and gfx950. Host functions are declared, so that a source which
 // also holds its launcher can be parsed, but nothing here can be run on the host. A name that is
 // known and not supplied is declared `unavailable` with the reason; any other name is unknown to the
 // compiler, and layoutprobe/toolchain/headers.py adds to its message where it could come from.
@@ -23,3 +23,4 @@
 #include <hip/layoutprobe_lanes.h>
 #include <hip/layoutprobe_atomics.h>
 #include <hip/layoutprobe_missing.h>
+#include <hip/layoutprobe_internal.h>

@@ -2,38 +2,78 @@
 #pragma once
 #include <hip/layoutprobe_keywords.h>
 
+// The members, and the same as one vector of the compiler.
 template <typename T, unsigned n>
-struct HIP_vector_type;
+struct HIP_vector_base;
 
 template <typename T>
-struct HIP_vector_type<T, 1> {
-  T x;
-  HIP_vector_type() = default;
-  LAYOUTPROBE_MEMBER constexpr HIP_vector_type(T x_) : x(x_) {}
+struct HIP_vector_base<T, 1> {
+  typedef T value_type;
+  typedef T Native_vec_ __attribute__((ext_vector_type(1)));
+  union {
+    Native_vec_ data;
+    struct { T x; };
+  };
+  HIP_vector_base() = default;
+  LAYOUTPROBE_MEMBER constexpr HIP_vector_base(T x_) : x(x_) {}
 };
 
 template <typename T>
-struct alignas(2 * sizeof(T)) HIP_vector_type<T, 2> {
-  T x, y;
-  HIP_vector_type() = default;
-  LAYOUTPROBE_MEMBER constexpr HIP_vector_type(T x_, T y_) : x(x_), y(y_) {}
-  LAYOUTPROBE_MEMBER constexpr explicit HIP_vector_type(T all) : x(all), y(all) {}
+struct alignas(2 * sizeof(T)) HIP_vector_base<T, 2> {
+  typedef T value_type;
+  typedef T Native_vec_ __attribute__((ext_vector_type(2)));
+  union {
+    Native_vec_ data;
+    struct { T x, y; };
+  };
+  HIP_vector_base() = default;
+  LAYOUTPROBE_MEMBER constexpr HIP_vector_base(T x_, T y_) : x(x_), y(y_) {}
+  LAYOUTPROBE_MEMBER constexpr explicit HIP_vector_base(T all) : x(all), y(all) {}
 };
 
 template <typename T>
-struct HIP_vector_type<T, 3> {
-  T x, y, z;
-  HIP_vector_type() = default;
-  LAYOUTPROBE_MEMBER constexpr HIP_vector_type(T x_, T y_, T z_) : x(x_), y(y_), z(z_) {}
-  LAYOUTPROBE_MEMBER constexpr explicit HIP_vector_type(T all) : x(all), y(all), z(all) {}
+struct HIP_vector_base<T, 3> {
+  typedef T value_type;
+  struct Native_vec_ { T d[3]; };  // the compiler's vector of three has the size of four
+  union {
+    Native_vec_ data;
+    struct { T x, y, z; };
+  };
+  HIP_vector_base() = default;
+  LAYOUTPROBE_MEMBER constexpr HIP_vector_base(T x_, T y_, T z_) : x(x_), y(y_), z(z_) {}
+  LAYOUTPROBE_MEMBER constexpr explicit HIP_vector_base(T all) : x(all), y(all), z(all) {}
 };
 
 template <typename T>
-struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) HIP_vector_type<T, 4> {
-  T x, y, z, w;
+struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) HIP_vector_base<T, 4> {
+  typedef T value_type;
+  typedef T Native_vec_ __attribute__((ext_vector_type(4), aligned(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16)));
+  union {
+    Native_vec_ data;
+    struct { T x, y, z, w; };
+  };
+  HIP_vector_base() = default;
+  LAYOUTPROBE_MEMBER constexpr HIP_vector_base(T x_, T y_, T z_, T w_) : x(x_), y(y_), z(z_), w(w_) {}
+  LAYOUTPROBE_MEMBER constexpr explicit HIP_vector_base(T all) : x(all), y(all), z(all), w(all) {}
+};
+
+template <typename T, unsigned n>
+struct HIP_vector_type : HIP_vector_base<T, n> {
+  using HIP_vector_base<T, n>::HIP_vector_base;
   HIP_vector_type() = default;
-  LAYOUTPROBE_MEMBER constexpr HIP_vector_type(T x_, T y_, T z_, T w_) : x(x_), y(y_), z(z_), w(w_) {}
-  LAYOUTPROBE_MEMBER constexpr explicit HIP_vector_type(T all) : x(all), y(all), z(all), w(all) {}
+
+  __attribute__((device)) HIP_vector_type& operator++() { return *this = *this + HIP_vector_type(T(1)); }
+  __attribute__((device)) HIP_vector_type& operator--() { return *this = *this - HIP_vector_type(T(1)); }
+  __attribute__((device)) HIP_vector_type operator++(int) {
+    const HIP_vector_type before = *this;
+    ++*this;
+    return before;
+  }
+  __attribute__((device)) HIP_vector_type operator--(int) {
+    const HIP_vector_type before = *this;
+    --*this;
+    return before;
+  }
 };
 
 #define LAYOUTPROBE_EACH(op)                                                                          \

@@ -34,6 +34,7 @@
 #define LAYOUTPROBE_BOTH static inline LAYOUTPROBE_MEMBER
 #define LAYOUTPROBE_DEVICE static inline __attribute__((device, always_inline, nodebug))
 #define LAYOUTPROBE_MISSING(why) __attribute__((device, unavailable(why)))
+#define LAYOUTPROBE_UNCALLED(why) __attribute__((device, error(why)))
 
 // As <stdint.h> and <stddef.h> have them: the compiler's own types, without a C library.
 typedef __INT8_TYPE__ int8_t;

@@ -21,8 +21,9 @@ void free(void* memory);
 
 #define LAYOUTPROBE_NO_MATH(name) \
   LAYOUTPROBE_MISSING(LAYOUTPROBE_NO_LIBRARY(#name)) float name(float);
-LAYOUTPROBE_NO_MATH(sinf)
-LAYOUTPROBE_NO_MATH(cosf)
+// These two may be named, as templates of libraries do, and not called.
+LAYOUTPROBE_UNCALLED(LAYOUTPROBE_NO_LIBRARY("sinf")) float sinf(float);
+LAYOUTPROBE_UNCALLED(LAYOUTPROBE_NO_LIBRARY("cosf")) float cosf(float);
 LAYOUTPROBE_NO_MATH(tanf)
 LAYOUTPROBE_NO_MATH(asinf)
 LAYOUTPROBE_NO_MATH(acosf)
