@@ -57,7 +57,7 @@ class Cohort:
         self.regs = regs
         self.shadow = shadow
         self.undef = undef
-        self.size: int = regs.vgprs.shape[2]
+        self.size: int = regs.lanes
         self.u, self.i, self.f = regs.u, regs.i, regs.f
         self.su, self.si, self.sf = regs.su, regs.si, regs.sf
         self.lds_base = machine.lds_base[waves]
@@ -133,7 +133,7 @@ def mask_words(registers: RegisterFile, register: int, count: int) -> Array:
     """A lane mask in scalar registers, of one register in wave32 and two in wave64: uint32 [wave, count]."""
     if count == 1:
         return np.ascontiguousarray(registers.su[register])
-    return np.ascontiguousarray(registers.sgprs[register : register + count, :, 0].T)
+    return np.concatenate([registers.su[register + n] for n in range(count)], axis=1)
 
 
 def unpack_mask(words: Array) -> NDArray[np.bool_]:

@@ -46,6 +46,11 @@ class RegisterFile:
             np.full((vgprs, waves, lanes), value, np.uint32), np.full((SGPRS, waves, 1), value, np.uint32)
         )
 
+    @property
+    def lanes(self) -> int:
+        """Lanes of a wave."""
+        return int(self.vgprs.shape[2])
+
     def select(self, waves: Array) -> RegisterFile:
         """A copy with these waves only."""
         return RegisterFile(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.engine.native.library import address_of, compiled_forms, runtime
-from layoutprobe.engine.native.lower import Lowered, Record, lower
+from layoutprobe.engine.native.lower import Lowered, Record, Watched, lower
 from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets
 from layoutprobe.engine.native.templates import Layout
 from layoutprobe.isa.kind import Kind
@@ -26,7 +26,8 @@ class Bound:
         program: blocks, whose executors numpy calls.
         lowered, records: what the interpreter executes.
         program_records: the same in C's form.
-        resume: uint32 [record], where a wave goes on after numpy executed the record's instruction.
+        resume: int64 [record], where a wave goes on after numpy executed the record's instruction.
+        plain: the same where all that its block touches is defined; row: of the block in `touched`.
         touched: uint64 [block, 12], registers that a block reads or writes.
         parallel: workgroups may run at once: without atomics the order in which they run changes nothing, or the
             kernel is wrong.
@@ -36,7 +37,9 @@ class Bound:
     program: Program
     lowered: Lowered
     program_records: ctypes.Array[Ins]
-    resume: NDArray[np.uint32]
+    resume: NDArray[np.int64]
+    plain: NDArray[np.int64]
+    row: NDArray[np.int64]
     touched: NDArray[np.uint64]
     parallel: bool
     runtime: ctypes.CDLL
@@ -46,6 +49,9 @@ class Bound:
     def records(self) -> tuple[Record, ...]:
         """See Lowered."""
         return self.lowered.records
+
+
+_NOBODY = Watched()
 
 
 @cache
@@ -58,14 +64,14 @@ def _runtime(lanes: int) -> tuple[ctypes.CDLL, Offsets]:
     return library, Offsets(library)
 
 
-def bind_native(program: Program, lanes: int) -> Bound:
+def bind_native(program: Program, lanes: int, watched: Watched = _NOBODY) -> Bound:
     """Lower a program, and compile what forms it needs.
 
     Raises:
         UnavailableError: there is no compiler, or the machine is not one of ours.
     """
     library, offsets = _runtime(lanes)
-    lowered = lower(program, Layout(lanes, offsets.wave))
+    lowered = lower(program, Layout(lanes, offsets.wave), watched)
     addresses: dict[str, Any] = dict(compiled_forms(lowered.forms.values(), lanes))
     records = (Ins * len(lowered.records))()
     for entry, record in zip(records, lowered.records, strict=True):
@@ -75,8 +81,9 @@ def bind_native(program: Program, lanes: int) -> Bound:
         entry.o[: len(record.offsets)] = record.offsets
         words = record.immediates if record.jump is None else (record.jump & 0xFFFFFFFF,)
         entry.k[: len(words)] = words
-    resume = np.array([max(r.resume, 0) for r in lowered.records], np.uint32)
+    resume, plain, row = np.array([(r.resume, r.plain, r.row) for r in lowered.records], np.int64).T
+    plain = np.where(plain < 0, resume, plain)
     rows = [np.frombuffer(t.to_bytes(8 * UNDEF_WORDS, "little"), np.uint64) for t in lowered.touched]
     parallel = not any(Kind.ATOMIC in inst.kind for inst in program.insts)
     touched = np.ascontiguousarray(np.stack(rows))
-    return Bound(program, lowered, records, resume, touched, parallel, library, offsets)
+    return Bound(program, lowered, records, resume, plain, row, touched, parallel, library, offsets)

@@ -18,20 +18,27 @@ from layoutprobe.engine.base import Dispatch, Finished
 from layoutprobe.engine.native.bound import Bound, bind_native
 from layoutprobe.engine.native.interpreter import Interpreter, regions_of
 from layoutprobe.engine.native.library import UnavailableError
+from layoutprobe.engine.native.lower import Watched
 from layoutprobe.engine.native.state import WaveMemory
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.isa.store import load_instructions
+from layoutprobe.machine import launch
+from layoutprobe.machine.events import Events
 from layoutprobe.machine.float_mode import guarded, refuse_float_mode
 from layoutprobe.machine.launch import batches, facts_of, initial_values, make_waves, vgpr_count, wave_bytes
 from layoutprobe.machine.machine import Machine, lds_stride
-from layoutprobe.machine.memory import Memory
+from layoutprobe.machine.memory import Memory, Store
+from layoutprobe.machine.observer import events_of
 from layoutprobe.machine.program import build_program
 
 BATCH_WAVES = 128
-"""Waves that lie in memory together: few, so that they stay in the cache while a workgroup runs."""
+"""Waves that lie in memory together: few, so that they stay in the cache while a workgroup runs. Observers see
+as many at a time as with the numpy engine."""
 MOST_SLOW = 0.5
 """Share of instructions for numpy above which a kernel is left to the numpy engine."""
 
+
+_NONE = Events()
 
 Shape = tuple[int, int, int, int]
 """Waves, VGPRs of one, lanes of one, bytes of LDS of all."""
@@ -45,35 +52,43 @@ class NativeEngine:
 
     def __init__(self) -> None:
         self._numpy = NumpyEngine()
-        self._bound: dict[tuple[str, str], Bound | None] = {}
+        self._bound: dict[tuple[str, str, Watched], Bound | None] = {}
         self._spare: dict[Shape, _Memories] = {}
 
     def run(self, dispatch: Dispatch) -> Finished:
         """See Engine."""
-        watched = bool(dispatch.observers) or dispatch.arithmetic != "ieee"
-        bound = None if watched else self._bind(dispatch.code, dispatch.kernel)
+        events = events_of(dispatch.observers)
+        bound = None
+        if dispatch.arithmetic == "ieee" and not (events.step or events.wait):
+            bound = self._bind(dispatch.code, dispatch.kernel, events)
         if bound is None:
             return self._numpy.run(dispatch)
-        run = _Run(dispatch, bound)
+        run = _Run(dispatch, bound, events)
         memories = self._spare.pop(run.shape, None) or run.memories()
         finished = run.result(memories)
         self._spare = {run.shape: memories}  # of the last kernel alone
         return finished
 
-    def _bind(self, code: CodeObject, kernel: Kernel) -> Bound | None:
-        key = (code.digest, kernel.name)
+    def _bind(self, code: CodeObject, kernel: Kernel, events: Events = _NONE) -> Bound | None:
+        watched = Watched(
+            bool(events.block),
+            bool(events.access),
+            bool(events.matrix or events.matrix_done),
+            bool(events.ended),
+        )
+        key = (code.digest, kernel.name, watched)
         if key not in self._bound:
-            self._bound[key] = _bound(code, kernel)
+            self._bound[key] = _bound(code, kernel, watched)
         return self._bound[key]
 
 
-def _bound(code: CodeObject, kernel: Kernel) -> Bound | None:
+def _bound(code: CodeObject, kernel: Kernel, watched: Watched) -> Bound | None:
     refuse_float_mode(code, kernel)
     insts, bind = load_instructions(code, kernel), guarded(semantics.bind, kernel)
     # An executor may build on what its block did before; here numpy executes single instructions.
     program = build_program(code, kernel, insts, lambda inst, _: bind(inst, ()), vgpr_count(code, kernel))
     try:
-        bound = bind_native(program, kernel.wavefront_size)
+        bound = bind_native(program, kernel.wavefront_size, watched)
     except UnavailableError:
         return None
     return bound if bound.lowered.slow <= MOST_SLOW else None
@@ -82,8 +97,8 @@ def _bound(code: CodeObject, kernel: Kernel) -> Bound | None:
 class _Run:
     """One dispatch."""
 
-    def __init__(self, dispatch: Dispatch, bound: Bound) -> None:
-        self.dispatch, self.bound, self.kernel = dispatch, bound, dispatch.kernel
+    def __init__(self, dispatch: Dispatch, bound: Bound, events: Events) -> None:
+        self.dispatch, self.bound, self.kernel, self.events = dispatch, bound, dispatch.kernel, events
         self.arena = dispatch.memory.arena
         self.lanes = self.kernel.wavefront_size
         self.per_group = -(-prod(dispatch.block) // self.lanes)
@@ -91,7 +106,8 @@ class _Run:
         self.facts = facts_of(self.kernel, dispatch.memory, dispatch.arithmetic)
         self.regions = regions_of(self.arena)
         each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
-        self.batches = list(batches(dispatch.grid, self.per_group, each, BATCH_WAVES))
+        most = BATCH_WAVES if events == _NONE else launch.BATCH_WAVES
+        self.batches = list(batches(dispatch.grid, self.per_group, each, most))
         self.groups = len(self.batches[0])  # the first batch is the largest
 
     @property
@@ -126,7 +142,10 @@ class _Run:
             lds_size=self.dispatch.lds_size,
             scratch_size=self.kernel.descriptor.private_segment_size,
             facts=self.facts,
-            lds=lds,
+            events=self.events,
+            lds=lds
+            if len(group_ids) == self.groups
+            else _part(lds, len(group_ids) * lds_stride(self.dispatch.lds_size)),
         )
         interpreter = Interpreter(self.bound, machine, waves, self.regions, self.dispatch.budget)
         dispatch = self.dispatch
@@ -135,3 +154,9 @@ class _Run:
         )
         interpreter.run()
         return left - int(waves.left[: interpreter.count].min())
+
+
+def _part(memory: Memory, size: int) -> Memory:
+    """The first bytes of a memory that is undefined."""
+    data, shadow = (Store(store.bytes[:size]) for store in (memory.data, memory.shadow))
+    return Memory(size, undefined=True, data=data, shadow=shadow)

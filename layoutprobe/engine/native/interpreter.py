@@ -16,10 +16,12 @@ from layoutprobe.engine import outcome
 from layoutprobe.engine.native.bound import Bound
 from layoutprobe.engine.native.lower import Record
 from layoutprobe.engine.native.state import (
+    ENDED,
     ENDLESS,
     FRESH,
     READY,
     SLOW,
+    WAITS,
     CInitial,
     CRegion,
     Ctx,
@@ -28,6 +30,7 @@ from layoutprobe.engine.native.state import (
 )
 from layoutprobe.isa.inst import SCC, VCC_LO, VGPR0
 from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Arena, Region
 from layoutprobe.machine.program import CONDITIONS
@@ -92,6 +95,7 @@ class Interpreter:
         groups = machine.waves.workgroup
         self.count = int(groups.size)
         self.groups = int(groups[-1]) + 1
+        self._watched = machine.events != Events()
         self._initial: list[Array] = []
         self._rows: ctypes.Array[CInitial] = (CInitial * 0)()
         self._fragments = [aligned(2048 * bound.lowered.fragments)]
@@ -103,13 +107,34 @@ class Interpreter:
         Raises:
             ExecutionError: a fault of the kernel, or the budget is spent.
         """
+        for tell in self.machine.events.batch:
+            tell(self.machine, self.bound.program)
         while self._run_workgroups():
-            self._slow()
+            if not self._context.barriers or not self._release():
+                self._slow()
+
+    def _release(self) -> bool:
+        """Tell of the workgroups that have come to a barrier, and let them go; whether there were any."""
+        status = self.waves.status[: self.count].reshape(self.groups, -1)
+        living, waiting = (status != ENDED).sum(axis=1), (status == WAITS).sum(axis=1)
+        complete = np.flatnonzero((living == waiting) & (living > 0))
+        if not complete.size:
+            return False
+        self._show_signals()
+        for tell in self.machine.events.barrier:
+            tell(self.machine, complete)
+        free = np.flatnonzero(np.isin(self.machine.waves.workgroup, complete) & (status.ravel() == WAITS))
+        self.waves.status[free] = READY
+        return True
+
+    def _show_signals(self) -> None:
+        self.machine.signalled[:] = self.waves.signalled[: self.count] != 0
 
     def _run_workgroups(self) -> bool:
         """Run C as far as it goes, on all cores; whether numpy must do something."""
         run, groups = self.bound.runtime.lp_run, self.groups
-        parts = min(_cores(), groups) if self.bound.parallel and self.count >= _WORTH_A_THREAD else 1
+        alone = self._watched or not self.bound.parallel or self.count < _WORTH_A_THREAD
+        parts = 1 if alone else min(_cores(), groups)
         contexts = [self._context, *self._copies(parts - 1)]
         limits = [groups * n // parts for n in range(parts + 1)]
         jobs = [
@@ -165,6 +190,7 @@ class Interpreter:
         context.lds_all = machine.lds.data.bytes.ctypes.data
         context.lds_shadow_all = machine.lds.shadow.bytes.ctypes.data
         context.lds_stride = lds_stride(machine.lds_size)
+        context.barriers = bool(machine.events.barrier)
         return context
 
     def _slow(self) -> None:
@@ -184,14 +210,20 @@ class Interpreter:
         if record.executor is None:
             raise self._ended_badly(which, record)
         self._execute(which, record)
-        waves.at[which] = self.bound.resume[at]
+        dirty = (waves.undef[which] & self.bound.touched[self.bound.row[at]]).any(axis=1)
+        waves.at[which] = np.where(dirty, self.bound.resume[at], self.bound.plain[at])
         waves.status[which] = READY
 
     def _execute(self, which: NDArray[np.int64], record: Record) -> None:
         inst, execute = record.inst, record.executor
         assert inst is not None
         assert execute is not None
-        c = self.waves.cohort(self.machine, record.pc, which)
+        if self._watched:
+            self._show_signals()
+        c = self.waves.cohort(self.machine, record.start, which)
+        if record.tells:
+            execute(c)
+            return
         before = c.undef
         try:
             execute(c)
@@ -214,7 +246,7 @@ class Interpreter:
             return outcome.past_end(record.pc)
         c = self.waves.cohort(self.machine, record.pc, which)
         if Kind.AWAIT in last.kind:
-            self.machine.signalled[which] = self.waves.signalled[which] != 0
+            self._show_signals()
             outcome.check_signalled(self.bound.program, c, last)
         if last.name in CONDITIONS:
             outcome.taken(self.bound.program, c, last)

@@ -26,11 +26,30 @@ from layoutprobe.engine.native.templates import (
 from layoutprobe.engine.native.tracing import UntraceableError
 from layoutprobe.isa.inst import EXEC_LO, SCC, Inst, Operand
 from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.program import CONDITIONS, Block, Executor, Program
 
 _GUARD_RANGES = 12
 _forms: dict[tuple[object, ...], Form | None] = {}
 """Forms by the shape of the instruction and lanes of a wave; None of what cannot be traced."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Of which events observers are told: there C comes back.
+
+    Where one is an access or a matrix instruction, numpy executes it, and tells of it by itself.
+    """
+
+    block: bool = False
+    access: bool = False
+    matrix: bool = False
+    ended: bool = False
+
+    def leaves(self, inst: Inst) -> bool:
+        """Numpy is to execute the instruction."""
+        moves = inst.kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC)
+        return bool(self.access and moves) or bool(self.matrix and Kind.MATRIX in inst.kind)
 
 
 @dataclass(frozen=True)
@@ -62,8 +81,10 @@ class Record:
     Attributes:
         symbol, pc, offsets, immediates: see c/base.h.
         inst, executor: what numpy executes when the form gives up; no executor at the end of a block.
-        block: the block.
-        resume: the record where a wave goes on after that.
+        block: the block, which begins at `start`; `row` is its place in `Lowered.touched`.
+        tells: the executor only tells observers.
+        resume: the record where a wave goes on after that, and `plain` where everything that the block touches is
+            defined (-1: there as well).
         jump: a record that immediate 0 leads to, as a distance.
     """
 
@@ -74,7 +95,11 @@ class Record:
     inst: Inst | None = None
     executor: Executor | None = None
     block: Block | None = None
+    start: int = 0
+    row: int = 0
+    tells: bool = False
     resume: int = -1
+    plain: int = -1
     jump: int | None = None
 
 
@@ -97,15 +122,29 @@ class Lowered:
     slow: float
 
 
-def lower(program: Program, layout: Layout) -> Lowered:
+def lower(program: Program, layout: Layout, watched: Watched) -> Lowered:
     """The records of a program."""
-    return _Lowering(program, layout).result()
+    return _Lowering(program, layout, watched).result()
+
+
+def _tell_block(block: Block) -> Executor:
+    def execute(c: Cohort) -> None:
+        for tell in c.machine.events.block:
+            tell(c, block)
+
+    return execute
+
+
+def _tell_ended(c: Cohort) -> None:
+    for tell in c.machine.events.ended:
+        tell(c)
 
 
 @dataclass
 class _Lowering:
     program: Program
     layout: Layout
+    watched: Watched
     records: list[Record] = field(default_factory=list)
     forms: dict[str, Form] = field(default_factory=dict)
     touched: list[int] = field(default_factory=list)
@@ -123,7 +162,9 @@ class _Lowering:
         for at, target in self.targets:
             self.records[at].jump = self._head(target) - at
         every = [s for each in steps.values() for s in each]
-        slow = sum(s.symbol == "F_slow" for s in every) / max(len(every), 1)
+        slow = sum(s.symbol == "F_slow" and not self.watched.leaves(s.inst) for s in every) / max(
+            len(every), 1
+        )
         return Lowered(
             tuple(self.records), self.forms, tuple(self.touched), max(len(self.fragments), 1), slow
         )
@@ -142,6 +183,8 @@ class _Lowering:
         return [self._step(i, e) for i, e in zip(block.insts, block.body, strict=True)]
 
     def _step(self, inst: Inst, executor: Executor) -> Step:
+        if self.watched.leaves(inst):
+            return Step(inst, executor)
         template = template_of(inst, self.layout)
         if template is not None:
             return Step(
@@ -174,7 +217,10 @@ class _Lowering:
         """Writes the plain copy; the record of each instruction, and of what follows the last."""
         row = len(self.touched)
         self.touched.append(_touched(steps, block, self.layout.lanes // 32))
-        self.heads[pc] = self._add(Record("F_block", pc, immediates=(block.length, row, 0), block=block))
+        self.heads[pc] = len(self.records)
+        if self.watched.block:
+            self._tell(pc, block, _tell_block(block))
+        self._add(Record("F_block", pc, immediates=(block.length, row, 0), block=block))
         held: dict[object, bool] = {}
         at = []
         for step, meets in zip(steps, _meetings(steps), strict=True):
@@ -184,8 +230,20 @@ class _Lowering:
             at.append(self._instruction(step, block, held))
             if step.symbol == "F_slow":
                 held.clear()
+                self.records[-1].plain, self.records[-1].row = len(self.records), row
         at.append(self._last(block))
+        self._begun_at(pc, at[:-1])
         return at
+
+    def _tell(self, pc: int, block: Block, executor: Executor) -> None:
+        """A record that tells observers; the wave goes on with the next."""
+        inst = block.listing[0] if block.listing else None
+        record = Record("F_slow", pc, (), (), inst, executor, block, tells=True, resume=len(self.records) + 1)
+        self._begun_at(pc, [self._add(record)])
+
+    def _begun_at(self, pc: int, records: Sequence[int]) -> None:
+        for n in records:
+            self.records[n].start = pc
 
     def _tracking(self, pc: int, block: Block, steps: Sequence[Step], plain: Sequence[int]) -> None:
         start, at = len(self.records), []
@@ -202,8 +260,10 @@ class _Lowering:
             words = 1 if condition[0] == SCC else self.layout.lanes // 32
             self._add(_guard(block.last.pc, ((condition[0], words),), ()))
         self._last(block)
-        head = self.records[self.heads[pc]]
-        head.immediates = (*head.immediates[:2], start - self.heads[pc])
+        self._begun_at(pc, range(start, len(self.records)))
+        first = self.heads[pc] + int(self.watched.block)
+        head = self.records[first]
+        head.immediates = (*head.immediates[:2], start - first)
         for n in range(len(steps)):
             for record in (self.records[plain[n]], *self.records[at[n] : at[n + 1]]):
                 record.resume = at[n + 1]
@@ -237,6 +297,8 @@ class _Lowering:
             at = self._add(Record("F_jump", block.next_pc, block=block))
             self.targets.append((at, block.next_pc))
             return at
+        if Kind.END in last.kind and self.watched.ended:
+            self._tell(last.pc, block, _tell_ended)
         at = self._add(Record(control_of(last), last.pc, inst=last, block=block))
         if last.name in CONDITIONS:
             self.targets.append((at, last.branch_target))

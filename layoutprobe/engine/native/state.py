@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.engine.native.picked import PickedFile
 from layoutprobe.isa.inst import VGPR0
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
@@ -63,7 +64,7 @@ class Ctx(ctypes.Structure):
         ("initial", ctypes.c_void_p),
         ("initial_count", ctypes.c_uint64),
         ("v0", ctypes.c_void_p),
-        *((n, ctypes.c_uint64) for n in ("vgprs", "poison", "left")),
+        *((n, ctypes.c_uint64) for n in ("vgprs", "poison", "left", "barriers")),
     ]
 
 
@@ -131,7 +132,7 @@ class WaveMemory:
     def cohort(self, machine: Machine, pc: int, which: NDArray[np.int64]) -> Cohort:
         """Some of the waves as a cohort: views where they are neighbours, else copies (see `keep`)."""
         undef = int.from_bytes(np.bitwise_or.reduce(self.undef[which], axis=0).tobytes(), "little")
-        regs, shadow = self._view(which) or (self.regs.select(which), self.shadow.select(which))
+        regs, shadow = self._view(which) or (PickedFile(self.regs, which), PickedFile(self.shadow, which))
         return Cohort(machine, pc, which, regs, shadow, undef)
 
     def _view(self, which: NDArray[np.int64]) -> tuple[RegisterFile, RegisterFile] | None:
@@ -152,10 +153,9 @@ class WaveMemory:
             before: its `undef` when it was made.
             touched: registers whose definedness may have changed.
         """
-        if self._view(which) is None:
-            for mine, its in ((self.regs, c.regs), (self.shadow, c.shadow)):
-                mine.vgprs[:, which] = its.vgprs
-                mine.sgprs[:, which] = its.sgprs
+        for file in (c.regs, c.shadow):
+            if isinstance(file, PickedFile):
+                file.put_back()
         cleared = before & ~c.undef
         if cleared:
             self.undef[which] &= ~_words(cleared)

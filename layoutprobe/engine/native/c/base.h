@@ -61,8 +61,8 @@ struct Ins {
 typedef struct { u64 start, end, writable, undefined; } Region;
 
 // Why a form came back instead of calling the next one; Wave.at says where to go on.
-// FRESH: the wave's registers have not been set up.
-enum { READY = 0, ENDED = 1, WAITS = 2, SLOW = 3, ENDLESS = 4, SLICED = 5, FRESH = 6 };
+// READY: it may go on at once. MET: it has stopped for others to catch up. FRESH: its registers have not been set up.
+enum { READY = 0, ENDED = 1, WAITS = 2, SLOW = 3, ENDLESS = 4, SLICED = 5, FRESH = 6, MET = 7 };
 
 // A scalar register that hardware sets up: one value for all waves (step 0), or one for each (step 1).
 typedef struct { u64 number, step; const u32 *values; } Initial;
@@ -83,6 +83,7 @@ struct Ctx {
   // What a wave starts with; v0 has a row of LANES words per wave.
   const Initial *initial; u64 initial_count;
   const u32 *v0; u64 vgprs, poison, left;
+  u64 barriers;        // observers are told of workgroups that come to a barrier
 };
 
 #define W8 ((u8 *)w)

@@ -45,7 +45,7 @@ FORM(F_slow) { STOP(SLOW); }
 FORM(F_meet) {
   if (c->per_group == 1) NEXT;
   i++;
-  STOP(READY);
+  STOP(MET);
 }
 FORM(F_end) { STOP(ENDED); }
 FORM(F_jump) { i += (i32)i->k[0]; TAIL i->fn(w, i, c); }
@@ -102,15 +102,17 @@ static void begin(const Ctx *c, u64 group) {
   __builtin_memset(c->lds_shadow_all + group * c->lds_stride, 0xFF, c->lds_stride);
 }
 
-// The wave that goes on: the one furthest behind, as the numpy scheduler chooses; the furthest ahead while
-// one that spins would pass over it. 0 when all wait or have ended.
-static Wave *furthest(const Ctx *c, Wave *first, int ahead, u32 *living) {
+// The wave that goes on: one that has been let go; else of those that have met the one furthest behind, as the
+// numpy scheduler chooses, or the furthest ahead while one that spins would pass over it. 0 when all wait or
+// have ended.
+static Wave *chosen(const Ctx *c, Wave *first, int ahead, u32 *living) {
   Wave *best = 0;
   *living = 0;
   for (u64 n = 0; n < c->per_group; n++) {
     Wave *w = (Wave *)((u8 *)first + n * c->wave_bytes);
     if (w->status == ENDED) continue;
     ++*living;
+    if (w->status == READY) return w;
     if (w->status == WAITS) continue;
     if (!best || (ahead ? w->pc > best->pc : w->pc < best->pc)) best = w;
   }
@@ -126,9 +128,10 @@ static int run_group(Ctx *c, u64 group) {
   int ahead = 0;
   for (u64 turns = 0;;) {
     u32 living;
-    Wave *w = furthest(c, first, ahead, &living);
+    Wave *w = chosen(c, first, ahead, &living);
     if (!living) return 0;
     if (!w) {
+      if (c->barriers) return 1;
       for (u64 n = 0; n < c->per_group; n++) {
         Wave *other = (Wave *)((u8 *)first + n * c->wave_bytes);
         if (other->status == WAITS) other->status = READY;
@@ -136,10 +139,15 @@ static int run_group(Ctx *c, u64 group) {
       continue;
     }
     if (w->status == SLOW || w->status == ENDLESS) return 1;
+    if (w->status == MET)  // those who have met go on together
+      for (u64 n = 0, pc = w->pc; n < c->per_group; n++) {
+        Wave *other = (Wave *)((u8 *)first + n * c->wave_bytes);
+        if (other->status == MET && other->pc == pc) other->status = READY;
+      }
     const Ins *i = c->program + w->at;
     int why = i->fn(w, i, c);
     if (why == SLICED) {
-      w->status = READY;
+      w->status = MET;
       ahead = !ahead;
       if (++turns == 2 * c->per_group) return 2;
     } else w->status = (u32)why;
