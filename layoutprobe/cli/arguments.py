@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from layoutprobe.cli.help import Help
 from layoutprobe.cli.terminal import printing
+from layoutprobe.engine import choice
 from layoutprobe.errors import UsageError
 from layoutprobe.render.formats import names, suffixes
 from layoutprobe.text import clipped, printable
@@ -104,6 +106,26 @@ def add_output(group: argparse.ArgumentParser | argparse._ArgumentGroup, subject
     known = ", ".join(f".{suffix}" for suffix in suffixes(subject))
     group.add_argument(
         "--output", metavar="FILE", help=f"write to FILE, at once or not at all; suffixes: {known}"
+    )
+
+
+class _UseEngine(argparse.Action):
+    """--engine: for this process, and for those that it starts."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
+    ) -> None:
+        os.environ[choice.ENVIRONMENT] = namespace.engine = str(values)
+
+
+def add_engine_option(group: argparse._ActionsContainer) -> None:
+    """--engine."""
+    group.add_argument(
+        "--engine",
+        action=_UseEngine,
+        choices=choice.NAMES,
+        help=f"what emulates: numpy, or compiled code with the same results (default: ${choice.ENVIRONMENT}, else "
+        f"{choice.DEFAULT})",
     )
 
 

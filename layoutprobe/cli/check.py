@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import Parser, add_output
+from layoutprobe.cli.arguments import Parser, add_engine_option, add_output
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit, save
 from layoutprobe.errors import UsageError
@@ -70,6 +70,7 @@ def _add_options(command: Parser) -> None:
         metavar="FILE",
         help="list all findings in this file, to adopt the gate on old code",
     )
+    add_engine_option(command)
     shown = command.add_argument_group("output")
     add_output(shown, SUBJECT)
     shown.add_argument(

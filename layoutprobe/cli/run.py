@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import Parser
+from layoutprobe.cli.arguments import Parser, add_engine_option
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import say
 from layoutprobe.errors import UsageError
@@ -31,8 +31,9 @@ _NOT_STARTED = 127
 
 
 def _add_options(command: Parser) -> None:
-    command.usage = "layoutprobe run [-h] [--arch TARGET] -- PROGRAM [ARGUMENT ...]"
+    command.usage = "layoutprobe run [-h] [--arch TARGET] [--engine NAME] -- PROGRAM [ARGUMENT ...]"
     command.add_argument("--arch", metavar="TARGET", help="what the device is (default: as for `dump`)")
+    add_engine_option(command)
     command.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="the program and its arguments"
     )

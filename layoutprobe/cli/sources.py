@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import refuse_idle
+from layoutprobe.cli.arguments import add_engine_option, refuse_idle
 from layoutprobe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def add_source_options(group: argparse._ActionsContainer) -> None:
         choices=("ieee", "silicon"),
         help="how emulated matrix instructions round: ieee (default), or as was measured on a card",
     )
+    add_engine_option(group)
 
 
 def add_compiler_option(group: argparse._ActionsContainer) -> None:
@@ -50,6 +51,10 @@ def joined(argv: Sequence[str]) -> list[str]:
 
 def backend_from(arguments: argparse.Namespace, arch: str) -> Source | str | None:
     """The same, where a plain name does."""
+    if arguments.backend not in (None, "emulator"):
+        refuse_idle(
+            f"with --backend {arguments.backend}: nothing is emulated", {"--engine": arguments.engine}
+        )
     names = ("device", "arithmetic", "recorder")
     if any(getattr(arguments, name, None) is not None for name in names) or _replays(arguments.backend):
         return source_from(arguments, arch)
@@ -69,6 +74,8 @@ def source_from(arguments: argparse.Namespace, arch: str) -> Source:
     from layoutprobe.backends.source import Recorder, Replay, chosen
 
     name, device, arithmetic = arguments.backend, arguments.device, arguments.arithmetic
+    if name not in (None, "emulator"):
+        refuse_idle(f"with --backend {name}: nothing is emulated", {"--engine": arguments.engine})
     if name == REPLAY:
         raise UsageError("replay needs a file", expected="--backend replay FILE")
     source: Source

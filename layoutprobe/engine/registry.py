@@ -1,4 +1,4 @@
-"""The engines by name. Another one is one more file, and its line here."""
+"""The engines by name. Another one is one more file, and its lines here and in `choice.py`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 
 from layoutprobe.engine.allocator import keep_freed_memory
 from layoutprobe.engine.base import Engine
+from layoutprobe.engine.choice import DEFAULT, ENVIRONMENT, NATIVE, NUMPY
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import UsageError
-
-ENVIRONMENT = "LAYOUTPROBE_ENGINE"
-"""Names the engine where no option does."""
 
 
 def _native() -> Engine:
@@ -21,10 +19,9 @@ def _native() -> Engine:
 
 
 ENGINES: Mapping[str, Callable[[], Engine]] = {
-    "numpy": NumpyEngine,
-    "native": _native,
+    NUMPY: NumpyEngine,
+    NATIVE: _native,
 }
-DEFAULT_ENGINE = "numpy"
 
 
 def make_engine(name: str | None = None) -> Engine:
@@ -33,7 +30,7 @@ def make_engine(name: str | None = None) -> Engine:
     Raises:
         UsageError: no such engine.
     """
-    name = name or os.environ.get(ENVIRONMENT) or DEFAULT_ENGINE
+    name = name or os.environ.get(ENVIRONMENT) or DEFAULT
     if name not in ENGINES:
         raise UsageError(f"no engine named {name!r}", expected="one of: " + ", ".join(ENGINES))
     keep_freed_memory()

@@ -23,7 +23,7 @@ class Cohort:
     Attributes:
         machine: what all cohorts of the batch share.
         pc: address of the next instruction.
-        waves: indices of the waves within the batch that runs, ascending within a workgroup.
+        waves: indices of the waves within the batch that runs, ascending.
         regs: register values; `u`, `i`, `f`, `su`... of it are at hand on the cohort itself.
         shadow: set bits are undefined bits of `regs`.
         undef: bit r is set when register r (isa.inst numbering) may have undefined bits; where
@@ -115,16 +115,18 @@ class Cohort:
 
     @staticmethod
     def join(cohorts: list[Cohort]) -> Cohort:
-        """One cohort of all the waves; all stand at the same PC."""
+        """One cohort of all the waves, in ascending order; all stand at the same PC."""
         undef = 0
         for cohort in cohorts:
             undef |= cohort.undef
+        waves = np.sort(np.concatenate([c.waves for c in cohorts]))
+        places = [np.searchsorted(waves, c.waves) for c in cohorts]
         return Cohort(
             cohorts[0].machine,
             cohorts[0].pc,
-            np.concatenate([c.waves for c in cohorts]),
-            RegisterFile.join([c.regs for c in cohorts]),
-            RegisterFile.join([c.shadow for c in cohorts]),
+            waves,
+            RegisterFile.join([c.regs for c in cohorts], places),
+            RegisterFile.join([c.shadow for c in cohorts], places),
             undef,
         )
 

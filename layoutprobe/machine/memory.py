@@ -78,22 +78,25 @@ class Store:
         return words
 
     def scatter(self, offsets: Array, size: int, low_bits: int, dwords: list[Array]) -> None:
-        """Scatter `size` bytes to each offset; one uint32 array of the offsets' shape per dword."""
+        """Scatter `size` bytes to each offset; one uint32 array of the offsets' shape per dword.
+
+        Where bytes meet, those of the last one stay: waves and lanes store in ascending order, each all its bytes.
+        """
         if size in (8, 16) and low_bits & size - 1 == 0:
             items = np.empty((*dwords[0].shape, size // 4), np.uint32)
             for j, word in enumerate(dwords):
                 items[..., j] = word
             self.views[size][offsets >> _SHIFT[size]] = items.view(self.views[size].dtype)[..., 0]
-        elif size >= 4 and low_bits & 3 == 0:
-            index = offsets >> 2
-            for j, word in enumerate(dwords):
-                self.views[4][index + j] = word
+        elif size == 4 and low_bits & 3 == 0:
+            self.views[4][offsets >> 2] = dwords[0]
+        elif size > 4 and low_bits & 3 == 0:
+            words = np.stack(np.broadcast_arrays(*dwords), axis=-1)
+            self.views[4][(offsets >> 2)[..., None] + np.arange(size // 4)] = words
         elif size == 2 and low_bits & 1 == 0:
             self.views[2][offsets >> 1] = dwords[0].astype(np.uint16)
         else:
-            for j in range(size):
-                shifted = dwords[j // 4] >> np.uint32(8 * (j % 4))
-                self.bytes[offsets + j] = shifted.astype(np.uint8)
+            words = np.stack(np.broadcast_arrays(*dwords), axis=-1)
+            self.bytes[offsets[..., None] + np.arange(size)] = words.view(np.uint8)[..., :size]
 
 
 class Memory:

@@ -58,8 +58,14 @@ class RegisterFile:
         )
 
     @staticmethod
-    def join(files: list[RegisterFile]) -> RegisterFile:
-        """The waves of all files, in order."""
-        return RegisterFile(
-            np.concatenate([f.vgprs for f in files], axis=1), np.concatenate([f.sgprs for f in files], axis=1)
+    def join(files: list[RegisterFile], places: list[Array]) -> RegisterFile:
+        """The waves of all files, each file's at the given places."""
+        waves = sum(place.size for place in places)
+        vgprs, sgprs = (
+            np.empty((one.shape[0], waves, one.shape[2]), np.uint32)
+            for one in (files[0].vgprs, files[0].sgprs)
         )
+        for file, place in zip(files, places, strict=True):
+            vgprs[:, place] = file.vgprs
+            sgprs[:, place] = file.sgprs
+        return RegisterFile(vgprs, sgprs)

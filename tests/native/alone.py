@@ -12,7 +12,7 @@ from oracle.harness import VGPRS, Image, idle_machine
 from oracle.language import current
 
 from layoutprobe import semantics
-from layoutprobe.engine.native.bound import Bound, bind_native
+from layoutprobe.engine.native.bound import Bound, bind_native, steps_of
 from layoutprobe.engine.native.interpreter import Interpreter, regions_of
 from layoutprobe.engine.native.lower import Record
 from layoutprobe.engine.native.state import WaveMemory
@@ -26,12 +26,14 @@ STEP = 64
 
 
 @dataclass(frozen=True)
-class _Kernel:
+class Kernel:
+    """What the engine asks of a kernel."""
+
     name: str = "alone"
     entry: int = 0
 
 
-class _Program(Program):
+class SilentProgram(Program):
     """One that knows no source lines."""
 
     def located(self, error: ExecutionError, inst: Inst) -> ExecutionError:
@@ -54,8 +56,8 @@ class Alone:
             executor = semantics.bind(inst)
             assert executor is not None, inst.name
             blocks[inst.pc] = Block((executor,), (inst,), replace(end, pc=inst.pc + 8), inst.pc + STEP, 2)
-        program = _Program(cast(Any, None), cast(Any, _Kernel()), blocks)
-        self.bound: Bound = bind_native(program, current().lanes)
+        program = SilentProgram(cast(Any, None), cast(Any, Kernel()), blocks)
+        self.bound: Bound = bind_native(steps_of(program, current().lanes))
 
     @cached_property
     def _heads(self) -> dict[int, int]:
@@ -77,13 +79,7 @@ class Alone:
         shadow = shadow or Image.zeros(image.waves)
         waves = WaveMemory(image.waves, VGPRS, image.lanes, self.bound.offsets)
         waves.reset(self.bound.runtime, image.waves, 0, 1 << 40)
-        for file, given in ((waves.regs, image), (waves.shadow, shadow)):
-            file.vgprs[...] = given.v
-            file.sgprs[...] = given.s[..., None]
-        scalars, vectors = shadow.s.any(axis=1), shadow.v.any(axis=(1, 2))
-        waves.undef[...] = 0
-        for register in (*np.flatnonzero(scalars), *(256 + np.flatnonzero(vectors))):
-            waves.undef[:, register >> 6] |= np.uint64(1 << (int(register) & 63))
+        waves.load(image.v, image.s[..., None], shadow.v, shadow.s[..., None])
         waves.at[:] = self._heads[self.insts[n].pc]
         with np.errstate(all="ignore"):
             Interpreter(self.bound, machine, waves, regions_of(machine.arena), 1 << 40).run()

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.engine.native.library import address_of, compiled_forms, runtime
-from layoutprobe.engine.native.lower import Lowered, Record, Watched, lower
+from layoutprobe.engine.native.lower import Lowered, Record, lower
 from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets
+from layoutprobe.engine.native.steps import Steps, Watched
 from layoutprobe.engine.native.templates import Layout
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import Program
@@ -64,14 +65,24 @@ def _runtime(lanes: int) -> tuple[ctypes.CDLL, Offsets]:
     return library, Offsets(library)
 
 
-def bind_native(program: Program, lanes: int, watched: Watched = _NOBODY) -> Bound:
+def steps_of(program: Program, lanes: int) -> Steps:
+    """A program for waves of that many lanes.
+
+    Raises:
+        UnavailableError: as of `bind_native`.
+    """
+    return Steps(program, Layout(lanes, _runtime(lanes)[1].wave))
+
+
+def bind_native(steps: Steps, watched: Watched = _NOBODY) -> Bound:
     """Lower a program, and compile what forms it needs.
 
     Raises:
         UnavailableError: there is no compiler, or the machine is not one of ours.
     """
+    program, lanes = steps.program, steps.layout.lanes
     library, offsets = _runtime(lanes)
-    lowered = lower(program, Layout(lanes, offsets.wave), watched)
+    lowered = lower(steps, watched)
     addresses: dict[str, Any] = dict(compiled_forms(lowered.forms.values(), lanes))
     records = (Ins * len(lowered.records))()
     for entry, record in zip(records, lowered.records, strict=True):

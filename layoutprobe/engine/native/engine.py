@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from layoutprobe import semantics
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.engine.base import Dispatch, Finished
-from layoutprobe.engine.native.bound import Bound, bind_native
+from layoutprobe.engine.native.bound import Bound, bind_native, steps_of
 from layoutprobe.engine.native.interpreter import Interpreter, regions_of
 from layoutprobe.engine.native.library import UnavailableError
-from layoutprobe.engine.native.lower import Watched
 from layoutprobe.engine.native.state import WaveMemory
+from layoutprobe.engine.native.steps import Steps, Watched
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine import launch
@@ -29,7 +29,7 @@ from layoutprobe.machine.launch import batches, facts_of, initial_values, make_w
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Memory, Store
 from layoutprobe.machine.observer import events_of
-from layoutprobe.machine.program import build_program
+from layoutprobe.machine.program import Program, build_program
 
 BATCH_WAVES = 128
 """Waves that lie in memory together: few, so that they stay in the cache while a workgroup runs. Observers see
@@ -52,7 +52,8 @@ class NativeEngine:
 
     def __init__(self) -> None:
         self._numpy = NumpyEngine()
-        self._bound: dict[tuple[str, str, Watched], Bound | None] = {}
+        self._steps: dict[tuple[str, str], Steps] = {}
+        self._bound: dict[tuple[str, str, Watched], Bound] = {}
         self._spare: dict[Shape, _Memories] = {}
 
     def run(self, dispatch: Dispatch) -> Finished:
@@ -76,22 +77,23 @@ class NativeEngine:
             bool(events.matrix or events.matrix_done),
             bool(events.ended),
         )
-        key = (code.digest, kernel.name, watched)
-        if key not in self._bound:
-            self._bound[key] = _bound(code, kernel, watched)
-        return self._bound[key]
+        key = (code.digest, kernel.name)
+        try:
+            if key not in self._steps:
+                self._steps[key] = steps_of(_program(code, kernel), kernel.wavefront_size)
+            if (*key, watched) not in self._bound:
+                self._bound[*key, watched] = bind_native(self._steps[key], watched)
+        except UnavailableError:
+            return None
+        bound = self._bound[*key, watched]
+        return bound if bound.lowered.slow <= MOST_SLOW else None
 
 
-def _bound(code: CodeObject, kernel: Kernel, watched: Watched) -> Bound | None:
+def _program(code: CodeObject, kernel: Kernel) -> Program:
     refuse_float_mode(code, kernel)
     insts, bind = load_instructions(code, kernel), guarded(semantics.bind, kernel)
     # An executor may build on what its block did before; here numpy executes single instructions.
-    program = build_program(code, kernel, insts, lambda inst, _: bind(inst, ()), vgpr_count(code, kernel))
-    try:
-        bound = bind_native(program, kernel.wavefront_size, watched)
-    except UnavailableError:
-        return None
-    return bound if bound.lowered.slow <= MOST_SLOW else None
+    return build_program(code, kernel, insts, lambda inst, _: bind(inst, ()), vgpr_count(code, kernel))
 
 
 class _Run:

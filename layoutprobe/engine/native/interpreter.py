@@ -28,7 +28,7 @@ from layoutprobe.engine.native.state import (
     WaveMemory,
     aligned,
 )
-from layoutprobe.isa.inst import SCC, VCC_LO, VGPR0
+from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, VGPR0
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine, lds_stride
@@ -221,7 +221,7 @@ class Interpreter:
         if self._watched:
             self._show_signals()
         c = self.waves.cohort(self.machine, record.start, which)
-        if record.tells:
+        if record.tells:  # observers of blocks and ends change nothing
             execute(c)
             return
         before = c.undef
@@ -232,7 +232,7 @@ class Interpreter:
         if inst.kind & (Kind.STORE | Kind.ATOMIC) and self.machine.arena.tracked:
             for region in self.regions:  # undefined bits may have been stored anywhere
                 region.undefined = 1
-        touched = 1 << SCC | 3 << VCC_LO
+        touched = 1 << SCC | 3 << VCC_LO | 3 << EXEC_LO
         for part in (inst, *inst.pair):
             for operand in (*part.dst, *part.src):
                 for register in operand.registers():

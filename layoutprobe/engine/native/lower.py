@@ -11,67 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from layoutprobe.engine.native.forms import Form, form_of, shape_of
-from layoutprobe.engine.native.rows import Row, rows_of
-from layoutprobe.engine.native.templates import (
-    HIGH_HALF,
-    LOW_HALF,
-    WHOLE,
-    Layout,
-    Template,
-    control_of,
-    registers_of,
-    template_of,
-)
-from layoutprobe.engine.native.tracing import UntraceableError
-from layoutprobe.isa.inst import EXEC_LO, SCC, Inst, Operand
+from layoutprobe.engine.native.forms import Form
+from layoutprobe.engine.native.steps import Step, Steps, Watched
+from layoutprobe.engine.native.templates import Template, control_of
+from layoutprobe.isa.inst import EXEC_LO, SCC, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.program import CONDITIONS, Block, Executor, Program
+from layoutprobe.machine.program import CONDITIONS, Block, Executor
 
 _GUARD_RANGES = 12
-_forms: dict[tuple[object, ...], Form | None] = {}
-"""Forms by the shape of the instruction and lanes of a wave; None of what cannot be traced."""
-
-
-@dataclass(frozen=True)
-class Watched:
-    """Of which events observers are told: there C comes back.
-
-    Where one is an access or a matrix instruction, numpy executes it, and tells of it by itself.
-    """
-
-    block: bool = False
-    access: bool = False
-    matrix: bool = False
-    ended: bool = False
-
-    def leaves(self, inst: Inst) -> bool:
-        """Numpy is to execute the instruction."""
-        moves = inst.kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC)
-        return bool(self.access and moves) or bool(self.matrix and Kind.MATRIX in inst.kind)
-
-
-@dataclass(frozen=True)
-class Step:
-    """One instruction of a block, ready to be written into a record.
-
-    Attributes:
-        symbol: the C function; "F_slow" for what numpy executes.
-        offsets, immediates: entries of the record.
-        reads: ranges of registers (first, number) that must be defined.
-        writes: ranges of registers and how they are defined.
-        template: what it was made of, if of a template.
-    """
-
-    inst: Inst
-    executor: Executor
-    symbol: str = "F_slow"
-    offsets: tuple[int, ...] = ()
-    immediates: tuple[int, ...] = ()
-    reads: tuple[tuple[int, int], ...] = ()
-    writes: tuple[tuple[int, int, int], ...] = ()
-    template: Template | None = None
 
 
 @dataclass
@@ -122,9 +70,9 @@ class Lowered:
     slow: float
 
 
-def lower(program: Program, layout: Layout, watched: Watched) -> Lowered:
+def lower(steps: Steps, watched: Watched) -> Lowered:
     """The records of a program."""
-    return _Lowering(program, layout, watched).result()
+    return _Lowering(steps, watched).result()
 
 
 def _tell_block(block: Block) -> Executor:
@@ -142,18 +90,17 @@ def _tell_ended(c: Cohort) -> None:
 
 @dataclass
 class _Lowering:
-    program: Program
-    layout: Layout
+    source: Steps
     watched: Watched
     records: list[Record] = field(default_factory=list)
-    forms: dict[str, Form] = field(default_factory=dict)
     touched: list[int] = field(default_factory=list)
     heads: dict[int, int] = field(default_factory=dict)
     fragments: dict[object, int] = field(default_factory=dict)
     targets: list[tuple[int, int]] = field(default_factory=list)
 
     def result(self) -> Lowered:
-        entry, blocks = self.program.kernel.entry, self.program.blocks
+        program = self.source.program
+        entry, blocks = program.kernel.entry, program.blocks
         order = [entry, *(pc for pc in sorted(blocks) if pc != entry)]
         steps = {pc: self._steps(blocks[pc]) for pc in order}
         plain = {pc: self._plain(pc, blocks[pc], steps[pc]) for pc in order}
@@ -166,7 +113,7 @@ class _Lowering:
             len(every), 1
         )
         return Lowered(
-            tuple(self.records), self.forms, tuple(self.touched), max(len(self.fragments), 1), slow
+            tuple(self.records), self._forms(every), tuple(self.touched), max(len(self.fragments), 1), slow
         )
 
     def _head(self, pc: int) -> int:
@@ -180,43 +127,19 @@ class _Lowering:
         return len(self.records) - 1
 
     def _steps(self, block: Block) -> list[Step]:
-        return [self._step(i, e) for i, e in zip(block.insts, block.body, strict=True)]
+        return [
+            Step(i, e) if self.watched.leaves(i) else self.source.step(i, e)
+            for i, e in zip(block.insts, block.body, strict=True)
+        ]
 
-    def _step(self, inst: Inst, executor: Executor) -> Step:
-        if self.watched.leaves(inst):
-            return Step(inst, executor)
-        template = template_of(inst, self.layout)
-        if template is not None:
-            return Step(
-                inst, executor, template.symbol, template.offsets, template.immediates,
-                _ranges(template.reads), tuple((*registers_of(o), kind) for o, kind in template.writes), template,
-            )  # fmt: skip
-        rows = rows_of(inst, executor, self.layout.lanes)
-        form = self._form(inst, rows) if rows else None
-        if form is None:
-            return Step(inst, executor)
-        self.forms[form.symbol] = form
-        offsets, immediates = form.fill(rows, self.layout.lanes, self.layout.vgprs_at)
-        reads = _ranges([o for row in rows for o in row.sources])
-        writes = tuple((*registers_of(o), _defines(o)) for row in rows for o in row.targets)
-        # What DPP leaves unwritten depends on the lanes: numpy keeps count of that.
-        partly = any(row.lanes is not None for row in rows)
-        return Step(inst, executor, form.symbol, tuple(offsets), tuple(immediates),
-                    (*reads, *((f, n) for f, n, _ in writes if partly)), writes)  # fmt: skip
-
-    def _form(self, inst: Inst, rows: Sequence[Row]) -> Form | None:
-        key = (self.layout.lanes, *shape_of(inst))
-        if key not in _forms:
-            try:
-                _forms[key] = form_of(inst, rows, self.layout.lanes)
-            except UntraceableError:
-                _forms[key] = None
-        return _forms[key]
+    def _forms(self, steps: Sequence[Step]) -> dict[str, Form]:
+        known = self.source.forms
+        return {s.symbol: known[s.symbol] for s in steps if s.symbol in known}
 
     def _plain(self, pc: int, block: Block, steps: Sequence[Step]) -> list[int]:
         """Writes the plain copy; the record of each instruction, and of what follows the last."""
         row = len(self.touched)
-        self.touched.append(_touched(steps, block, self.layout.lanes // 32))
+        self.touched.append(_touched(steps, block, self.source.layout.lanes // 32))
         self.heads[pc] = len(self.records)
         if self.watched.block:
             self._tell(pc, block, _tell_block(block))
@@ -257,7 +180,7 @@ class _Lowering:
         at.append(len(self.records))
         condition = CONDITIONS.get(block.last.name) if block.last is not None else None
         if condition is not None and block.last is not None:
-            words = 1 if condition[0] == SCC else self.layout.lanes // 32
+            words = 1 if condition[0] == SCC else self.source.layout.lanes // 32
             self._add(_guard(block.last.pc, ((condition[0], words),), ()))
         self._last(block)
         self._begun_at(pc, range(start, len(self.records)))
@@ -315,16 +238,6 @@ def _guard(pc: int, reads: Sequence[tuple[int, int]], writes: Sequence[tuple[int
     return Record("F_guard", pc, tuple(packed), (len(reads), len(writes)))
 
 
-def _ranges(operands: Sequence[Operand]) -> tuple[tuple[int, int], ...]:
-    return tuple(registers_of(o) for o in operands)
-
-
-def _defines(operand: Operand) -> int:
-    if operand.kind == "v" and operand.bits == 16:
-        return HIGH_HALF if operand.hi else LOW_HALF
-    return WHOLE
-
-
 def _touched(steps: Sequence[Step], block: Block, words: int) -> int:
     bits = 0
     for step in steps:
@@ -339,8 +252,8 @@ def _touched(steps: Sequence[Step], block: Block, words: int) -> int:
 def _meetings(steps: Sequence[Step]) -> Iterator[bool]:
     """Before which instructions the waves of a workgroup meet.
 
-    Loads and stores of LDS in turn: there numpy has every wave do the one before any does the other. What a
-    block begins with is not known.
+    At stores to LDS, and at loads behind them: there numpy has every wave do the one before any does the other.
+    What a block begins with is not known.
     """
     before = None
     for step in steps:
@@ -349,5 +262,5 @@ def _meetings(steps: Sequence[Step]) -> Iterator[bool]:
             yield False
             continue
         now = Kind.LOAD if Kind.LOAD in kind else Kind.STORE
-        yield now != before or Kind.ATOMIC in kind
+        yield now != before or now is not Kind.LOAD
         before = now

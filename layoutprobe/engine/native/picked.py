@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.isa.inst import VGPR0
 from layoutprobe.machine.registers import Array, RegisterFile
 
 _VECTORS: dict[str, Any] = {"u": np.uint32, "i": np.int32, "f": np.float32, "h": np.uint16, "hi16": np.int16,
@@ -29,7 +30,7 @@ class _Column(list[Array]):
 
 
 class PickedFile(RegisterFile):
-    """A copy of some waves of a file, made register by register; `put_back` writes what was fetched.
+    """A copy of some waves of a file, made register by register; `put_back` writes what was changed.
 
     What is not set in `__init__` is made by `__getattr__` when it is asked for.
     """
@@ -62,10 +63,11 @@ class PickedFile(RegisterFile):
             self._fetched[key] = self._list(scalar)[register][self._waves]
         return self._fetched[key]
 
-    def put_back(self) -> None:
-        """Write what was fetched to the whole file."""
+    def put_back(self, touched: int) -> None:
+        """Write what was fetched to the whole file, as far as `touched` (bits as of `Cohort.undef`) names it."""
         for (scalar, register), array in self._fetched.items():
-            self._list(scalar)[register][self._waves] = array
+            if touched >> (register if scalar else VGPR0 + register) & 1:
+                self._list(scalar)[register][self._waves] = array
 
     def _list(self, scalar: bool) -> list[Array]:
         return self._whole.su if scalar else self._whole.u

@@ -12,7 +12,7 @@ from layoutprobe.engine.native.picked import PickedFile
 from layoutprobe.isa.inst import VGPR0
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.registers import SGPRS, RegisterFile
+from layoutprobe.machine.registers import SGPRS, Array, RegisterFile
 
 UNDEF_WORDS = 12
 READY, ENDED, WAITS, SLOW, ENDLESS, SLICED, FRESH = range(7)
@@ -129,6 +129,15 @@ class WaveMemory:
         """The first waves as they are before a kernel starts: every register undefined, at record 0."""
         runtime.lp_reset(self.bytes.ctypes.data, self.wave_bytes, count, self.vgprs, poison, left)
 
+    def load(self, vgprs: Array, sgprs: Array, undefined_vgprs: Array, undefined_sgprs: Array) -> None:
+        """Set all registers and their undefined bits: uint32 [register, wave, lane] and [register, wave, 1]."""
+        self.regs.vgprs[...], self.regs.sgprs[...] = vgprs, sgprs
+        self.shadow.vgprs[...], self.shadow.sgprs[...] = undefined_vgprs, undefined_sgprs
+        self.undef[...] = 0
+        for first, bits in ((0, undefined_sgprs), (VGPR0, undefined_vgprs)):
+            for register in first + np.flatnonzero(bits.any(axis=(1, 2))):
+                self.undef[:, register >> 6] |= np.uint64(1 << (int(register) & 63))
+
     def cohort(self, machine: Machine, pc: int, which: NDArray[np.int64]) -> Cohort:
         """Some of the waves as a cohort: views where they are neighbours, else copies (see `keep`)."""
         undef = int.from_bytes(np.bitwise_or.reduce(self.undef[which], axis=0).tobytes(), "little")
@@ -151,11 +160,11 @@ class WaveMemory:
             c: the cohort.
             which: its waves.
             before: its `undef` when it was made.
-            touched: registers whose definedness may have changed.
+            touched: registers that may have changed.
         """
         for file in (c.regs, c.shadow):
             if isinstance(file, PickedFile):
-                file.put_back()
+                file.put_back(touched)
         cleared = before & ~c.undef
         if cleared:
             self.undef[which] &= ~_words(cleared)

@@ -1,0 +1,120 @@
+"""The instructions of a program, each as the form that executes it, or as one for numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from layoutprobe.engine.native.forms import Form, form_of, shape_of
+from layoutprobe.engine.native.rows import Row, rows_of
+from layoutprobe.engine.native.templates import (
+    HIGH_HALF,
+    LOW_HALF,
+    WHOLE,
+    Layout,
+    Template,
+    registers_of,
+    template_of,
+)
+from layoutprobe.engine.native.tracing import UntraceableError
+from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.program import Executor, Program
+
+_forms: dict[tuple[object, ...], Form | None] = {}
+"""Forms by the shape of the instruction and lanes of a wave; None of what cannot be traced."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Of which events observers are told: there C comes back.
+
+    Where one is an access or a matrix instruction, numpy executes it, and tells of it by itself.
+    """
+
+    block: bool = False
+    access: bool = False
+    matrix: bool = False
+    ended: bool = False
+
+    def leaves(self, inst: Inst) -> bool:
+        """Numpy is to execute the instruction."""
+        moves = inst.kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC)
+        return bool(self.access and moves) or bool(self.matrix and Kind.MATRIX in inst.kind)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction of a block, ready to be written into a record.
+
+    Attributes:
+        symbol: the C function; "F_slow" for what numpy executes.
+        offsets, immediates: entries of the record.
+        reads: ranges of registers (first, number) that must be defined.
+        writes: ranges of registers and how they are defined.
+        template: what it was made of, if of a template.
+    """
+
+    inst: Inst
+    executor: Executor
+    symbol: str = "F_slow"
+    offsets: tuple[int, ...] = ()
+    immediates: tuple[int, ...] = ()
+    reads: tuple[tuple[int, int], ...] = ()
+    writes: tuple[tuple[int, int, int], ...] = ()
+    template: Template | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The instructions of a program, made ready once for all who watch it in one way or another."""
+
+    program: Program
+    layout: Layout
+    forms: dict[str, Form] = field(default_factory=dict)
+    _known: dict[int, Step] = field(default_factory=dict)
+
+    def step(self, inst: Inst, executor: Executor) -> Step:
+        """An instruction's step."""
+        if inst.pc not in self._known:
+            self._known[inst.pc] = self._made(inst, executor)
+        return self._known[inst.pc]
+
+    def _made(self, inst: Inst, executor: Executor) -> Step:
+        template = template_of(inst, self.layout)
+        if template is not None:
+            return Step(
+                inst, executor, template.symbol, template.offsets, template.immediates,
+                _ranges(template.reads), tuple((*registers_of(o), kind) for o, kind in template.writes), template,
+            )  # fmt: skip
+        rows = rows_of(inst, executor, self.layout.lanes)
+        form = self._form(inst, rows) if rows else None
+        if form is None:
+            return Step(inst, executor)
+        self.forms[form.symbol] = form
+        offsets, immediates = form.fill(rows, self.layout.lanes, self.layout.vgprs_at)
+        reads = _ranges([o for row in rows for o in row.sources])
+        writes = tuple((*registers_of(o), _defines(o)) for row in rows for o in row.targets)
+        # What DPP leaves unwritten depends on the lanes: numpy keeps count of that.
+        partly = any(row.lanes is not None for row in rows)
+        return Step(inst, executor, form.symbol, tuple(offsets), tuple(immediates),
+                    (*reads, *((f, n) for f, n, _ in writes if partly)), writes)  # fmt: skip
+
+    def _form(self, inst: Inst, rows: Sequence[Row]) -> Form | None:
+        key = (self.layout.lanes, *shape_of(inst))
+        if key not in _forms:
+            try:
+                _forms[key] = form_of(inst, rows, self.layout.lanes)
+            except UntraceableError:
+                _forms[key] = None
+        return _forms[key]
+
+
+def _ranges(operands: Sequence[Operand]) -> tuple[tuple[int, int], ...]:
+    return tuple(registers_of(o) for o in operands)
+
+
+def _defines(operand: Operand) -> int:
+    if operand.kind == "v" and operand.bits == 16:
+        return HIGH_HALF if operand.hi else LOW_HALF
+    return WHOLE

@@ -1,0 +1,79 @@
+"""Observers of the native engine are told what those of numpy's are: the same events, in the same order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from emulator_gemm.kernels import KERNELS, make_launch
+from numpy.typing import NDArray
+
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.engine.registry import make_engine
+from layoutprobe.isa.inst import Inst
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.memory import Addresses
+from layoutprobe.machine.observer import Observer
+from layoutprobe.machine.program import Block, Program
+
+SIZE = (72, 40, 24)
+"""Ragged in every direction, so that waves part and meet again."""
+
+
+class Blocks(Observer):
+    """Who runs which block, with which lanes."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[Any, ...]] = []
+
+    def batch(self, machine: Machine, program: Program) -> None:
+        self.seen.append(("batch", machine.waves.group_id.tolist(), len(program.blocks)))
+
+    def block(self, c: Cohort, block: Block) -> None:
+        self.seen.append(("block", c.pc, c.waves.tolist(), c.exec.tobytes(), c.full, block.next_pc))
+
+    def barrier(self, machine: Machine, groups: NDArray[np.int64]) -> None:
+        self.seen.append(("barrier", groups.tolist()))
+
+    def ended(self, c: Cohort) -> None:
+        self.seen.append(("ended", c.waves.tolist()))
+
+
+class Accesses(Blocks):
+    """What is loaded from where, and which bits of it are undefined."""
+
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
+        undefined = place.memory.shadow.gather(place.offsets, size, place.low_bits)
+        self.seen.append((inst.pc, c.pc, c.waves.tolist(), place.offsets.tobytes(), place.mask.tobytes(),
+                          undefined.tobytes(), size, store))  # fmt: skip
+
+
+class Matrices(Blocks):
+    """All registers before and after each matrix instruction."""
+
+    def matrix(self, c: Cohort, inst: Inst) -> None:
+        defined = np.where(c.shadow.vgprs == 0, c.regs.vgprs, 0)
+        self.seen.append((inst.pc, c.waves.tolist(), defined.tobytes(), c.shadow.vgprs.tobytes()))
+
+    def matrix_done(self, c: Cohort, inst: Inst) -> None:
+        d = inst.dst[0]
+        self.seen.append((inst.pc, c.regs.vgprs[d.index : d.index + d.regs].tobytes()))
+
+
+@pytest.mark.parametrize("kind", [Blocks, Accesses, Matrices])
+@pytest.mark.parametrize("name", ["standard", "asmOpt", "swizzled"])
+def test_events(name: str, kind: type[Blocks]) -> None:
+    kernel, (m, n, k) = KERNELS[name], SIZE
+    rng = np.random.default_rng(5)
+    a, b = (rng.normal(size=s).astype(np.float16) for s in ((m, k), (k, n)))
+    launch = make_launch(kernel, kernel.build(), a, b, np.ones((m, n), np.float32), 0.5, 1.5)
+    seen = []
+    for engine in ("native", "numpy"):
+        watching = kind()
+        EmulatorBackend(engine=make_engine(engine)).run(launch, [watching])
+        seen.append(watching.seen)
+    assert len(seen[0]) > 20
+    for number, (ours, numpys) in enumerate(zip(*seen, strict=True)):
+        assert ours == numpys, f"event {number}: {ours[:3]} and {numpys[:3]}"
