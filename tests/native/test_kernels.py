@@ -15,16 +15,18 @@ from emulator_gemm.kernels import KERNELS, make_launch
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.engine.native import engine, library
 from layoutprobe.engine.native.engine import NativeEngine
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import ExecutionError
+from layoutprobe.toolchain import find
 
 ENGINES = (NativeEngine(), NumpyEngine())
 
 
 def compare(launch: Launch) -> str:
     """Runs on both engines; what both have to say: "" or the fault."""
-    ours, numpys = (_outcome(launch, engine) for engine in ENGINES)
+    ours, numpys = (_outcome(launch, runs) for runs in ENGINES)
     if isinstance(ours, str) or isinstance(numpys, str):
         assert ours == numpys
         return str(ours)
@@ -34,9 +36,9 @@ def compare(launch: Launch) -> str:
     return ""
 
 
-def _outcome(launch: Launch, engine: Any) -> Any:
+def _outcome(launch: Launch, runs: Any) -> Any:
     try:
-        return EmulatorBackend(200_000, engine=engine).run(launch)
+        return EmulatorBackend(200_000, engine=runs).run(launch)
     except ExecutionError as fault:
         return f"{fault.kind}: {fault}"
 
@@ -109,3 +111,20 @@ def test_undefined_bits_reach_the_output_as_in_numpy() -> None:
     code = assembled(body, pointers=2, lds=4 * LANES)
     assert compare(Launch(code, "k", (2, 1, 1), (LANES, 1, 1), [Buffer(words(1, 64)), fresh(64)])) == ""
     assert native(code, "k")
+
+
+def test_without_a_compiler_numpy_runs_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = assembled("v_add_nc_u32_e32 v2, 7, v1\n global_store_b32 v1, v2, s[6:7]\n s_endpgm", pointers=2)
+    monkeypatch.setattr(find, "ziglang", lambda: None)
+    found, why = library.examine()
+    assert (found, "ziglang" in why) == (False, True)
+    monkeypatch.setattr(engine, "steps_of", _unavailable)
+    backend = EmulatorBackend(engine=NativeEngine())
+    result = backend.run(Launch(code, "k", (1, 1, 1), (LANES, 1, 1), [fresh(LANES), fresh(LANES)]))
+    stored = result.buffers[1]
+    assert stored is not None
+    assert stored.tolist() == [4 * lane + 7 for lane in range(LANES)]
+
+
+def _unavailable(*_: object) -> None:
+    raise library.UnavailableError("none here")

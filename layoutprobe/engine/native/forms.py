@@ -164,6 +164,7 @@ class _Writing:
             words = [self._immediate(n, j) for j in range(max(width // 32, 1))]
             text = f"(u{width}){words[0]}" + (f" | (u64){words[1]} << 32" if width == 64 else "")
             return source(text, uint, wide=False)
+        _check_width(operand, width)
         if operand.kind == "v":
             at = self._offset("source", n)
             return source(_vector_text(at, operand, width), uint, wide=True)
@@ -178,12 +179,15 @@ class _Writing:
         if operand.kind == "s" and operand.index == NULL:
             return const(np.bool_(False))
         if operand.kind == "s":
-            if 32 * operand.regs != self.lanes:
-                raise UntraceableError("a lane mask of another size")
+            self._check_mask(operand)
             return source(f"RM({self._offset('source', n)})", np.bool_, wide=True)
         words = [self._immediate(n, j) for j in range(self.lanes // 32)]
         text = words[0] if len(words) == 1 else f"(u64){words[0]} | (u64){words[1]} << 32"
         return source(text, np.bool_, wide=True)
+
+    def _check_mask(self, operand: Operand) -> None:
+        if 32 * operand.regs != self.lanes:
+            raise UntraceableError("a lane mask of another size")
 
     def _permuted(self, row: Row, value: Any) -> tuple[Any, str]:
         """Source 0 as DPP fetches it, and the lanes that may be written."""
@@ -214,8 +218,10 @@ class _Writing:
         if kind == FLAG:
             return [f"DS({at}) = {e.value(value)} ? 1 : 0;"]
         if kind == "mask":
+            self._check_mask(operand)
             return [f"DM({at}) = {e.value(value, wide=True)} & {active};"]
         dtype, width = np.dtype(DTYPES[kind]), width_of(kind)
+        _check_width(operand, width)
         value = cast(value, dtype)
         if operand.kind == "s":
             return self._store_scalar(at, value, width)
@@ -245,6 +251,12 @@ class _Writing:
         if width != 32:
             raise UntraceableError(f"a scalar result of {width} bits")
         return [f"DS({at}) = AS(u32, {text});"]
+
+
+def _check_width(operand: Operand, width: int) -> None:
+    """That a value lies in the registers that the kernel was checked to have."""
+    if operand.kind in ("v", "s") and 32 * operand.regs < width:
+        raise UntraceableError(f"{operand.regs} registers for {width} bits")
 
 
 def _vector_text(at: int, operand: Operand, width: int) -> str:

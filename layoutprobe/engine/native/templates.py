@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from layoutprobe.engine.native.forms import offset_of
-from layoutprobe.isa.inst import NULL, SCC, VGPR0, Inst, Operand
+from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.memory import BASE_ADDRESS
 from layoutprobe.semantics.access import WIDTHS, Width
@@ -108,7 +108,9 @@ def _access(inst: Inst, access: Access, layout: Layout) -> Template | None:
         data: tuple[Operand, ...] = inst.dst[:1]
     else:
         data = inst.src[1 : 1 + max(len(access.steps), 1)]
-    if any(o.kind != "v" for o in (inst.src[0], *data)):
+    # Only registers that the operands name are checked to be there.
+    needed = (access.width.size + 3) // 4 * (max(len(access.steps), 1) if access.load else 1)
+    if any(o.kind != "v" for o in (inst.src[0], *data)) or any(o.regs < needed for o in data):
         return None
     kind = {None: WHOLE, 0: LOW_HALF, 1: HIGH_HALF}[access.width.half]
     writes = ((data[0], kind),) if access.load else ()
@@ -154,7 +156,7 @@ def _lds(
 
 def _scalar_load(inst: Inst, dwords: int, layout: Layout) -> Template | None:
     base, extra, target = inst.src[0], inst.src[1], inst.dst[0]
-    if base.kind != "s" or target.index == NULL or target.index + dwords > SCC:
+    if base.kind != "s" or base.index > EXEC_LO or target.index == NULL or target.index + dwords > SCC:
         return None
     in_register = extra.kind == "s" and extra.index != NULL
     if not in_register and extra.kind == "none":
@@ -179,6 +181,8 @@ def _matrix(inst: Inst, layout: Layout) -> Template | None:
         return None
     a, b, c = inst.src
     d = inst.dst[0]
+    if any(o.regs < 8 for o in (*inst.src, d)):
+        return None
     if c.index != d.index and set(c.registers()) & set(d.registers()):  # D is written before C is all read
         return None
     return Template(
