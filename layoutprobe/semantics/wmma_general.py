@@ -72,7 +72,7 @@ def numbers_of(kind: str, raw: Array) -> Array:
     if fast:
         return fast(raw)
     if element_type(kind).bits <= 8:
-        return np.asarray(_table(kind).take(raw))
+        return np.asarray(_table(kind).take(raw, mode="clip"))  # it has every code
     numbers = element_type(kind).decode(raw)
     return numbers if element_type(kind).bits > DWORD else numbers.astype(np.float32)
 

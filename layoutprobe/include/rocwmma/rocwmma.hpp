@@ -1,1 +1,1 @@
-#error "layoutprobe's own HIP headers have no <rocwmma/rocwmma.hpp>: install ROCm with rocWMMA, or call __builtin_amdgcn_wmma_f32_16x16x16_f16_w32 yourself"
+#error "layoutprobe's own HIP headers have no <rocwmma/rocwmma.hpp>: give the directory of rocWMMA's own (-I, include of a manifest, --include), install ROCm with rocWMMA, or call the builtins yourself"
