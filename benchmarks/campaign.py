@@ -100,7 +100,7 @@ def _row(fault: Fault, verdict: KernelVerdict) -> str:
     best = [f for f in named if all(word in _text(f) for word in fault.words)] or named
     if not best:
         return f"| {_cell(fault.name)} | not found | | | |\n"
-    also = dict.fromkeys(f.check for f in verdict.findings if f.check != fault.check)
+    also = dict.fromkeys(f.check for f in verdict.every if f.check != fault.check)
     cells = (fault.name, fault.check, best[0].what, _place(best[0]), ", ".join(also))
     return "| " + " | ".join(map(_cell, cells)) + " |\n"
 

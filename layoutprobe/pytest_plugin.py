@@ -100,8 +100,8 @@ class Checked:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All findings."""
-        return tuple(found for verdict in self.report.verdicts for found in verdict.findings)
+        """All findings, the consequences of others included."""
+        return tuple(found for verdict in self.report.verdicts for found in verdict.every)
 
     def result(self, check: str) -> CheckResult:
         """The result of one check of the only kernel; LookupError where it was not applied."""

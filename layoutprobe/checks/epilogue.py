@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.manifest.binding import BoundBuffer
-from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores, touched
+from layoutprobe.observe.outputs import Allocation, StoreRecorder, Stores, touched
 from layoutprobe.observe.results import Result
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
@@ -22,9 +22,10 @@ from layoutprobe.solver.product import NOWHERE
 from layoutprobe.solver.rules import NEVER_WRITTEN, STORE_RULES, WRITTEN_TWICE
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.culprits import Culprit, culprits_of
-from layoutprobe.trace.findings import culprit_finding, destination
+from layoutprobe.trace.findings import accumulator_finding, destination
 from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.problem import NoProductError, require_product
+from layoutprobe.trace.stores import writers
 from layoutprobe.trace.subject import Subject, UndecidedError
 
 NAME = "epilogue"
@@ -128,7 +129,7 @@ def _store_findings(subject: Subject, stores: Stores, output: str) -> Iterator[F
             yield Finding(
                 INTO_INPUT,
                 f"the kernel stores into {name}, which is an input",
-                replace(_writers(subject, stores, placed, other, at)[0], buffer=name),
+                replace(writers(subject, stores, placed, other, at)[0], buffer=name),
                 hint="are two pointers of the kernel exchanged?",
                 count=int(np.count_nonzero(hit)),
             )
@@ -180,7 +181,7 @@ def _twice(
     if not mask.any():
         return
     at = int(np.flatnonzero(mask)[0])
-    first, *others = _writers(subject, stores, allocation, buffer, at)
+    first, *others = writers(subject, stores, allocation, buffer, at)
     # Two instructions tell more than two lanes of one.
     other = next((w for w in others if w.pc != first.pc), others[0] if others else first)
     yield Finding(
@@ -215,32 +216,13 @@ def _stray(
         INTO_PADDING,
         f"the kernel stores into the padding between rows of {buffer.name}",
         replace(
-            _writers(subject, stores, allocation, buffer, at)[0],
+            writers(subject, stores, allocation, buffer, at)[0],
             buffer=buffer.name,
             buffer_byte=at * buffer.itemsize,
         ),
         hint="a row of C ends before the leading dimension does: test the column against N",
         count=int(mask.sum()),
     )
-
-
-def _writers(
-    subject: Subject, stores: Stores, allocation: Allocation, buffer: BoundBuffer, at: int
-) -> list[Place]:
-    """Who stored to an element of an allocation: instruction, workgroup, wave and lane, in order."""
-    byte = allocation.start + at * buffer.itemsize
-    return [
-        _writer(subject, stores, store, int(hit), byte)
-        for store in stores.stores
-        for hit in np.flatnonzero((store.offset <= byte) & (byte < store.offset + store.size))
-    ]
-
-
-def _writer(subject: Subject, stores: Stores, store: Store, hit: int, byte: int) -> Place:
-    who = who_was(stores.waves, int(store.wave[hit]), int(store.lane[hit]))
-    data = store.inst.src[0 if store.inst.encoding == "MUBUF" else 1]
-    vgpr = data.index + (byte - int(store.offset[hit])) // 4
-    return replace(where(subject, store.inst, who), register=vector(subject, vgpr))
 
 
 # From where
@@ -261,7 +243,7 @@ def _slot_findings(subject: Subject, analysis: Analysis, stores: Stores) -> Iter
 
 def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit: Culprit) -> Finding:
     """A misplaced accumulator, shown where it is stored; at its matrix instruction where it never is."""
-    found = culprit_finding(subject, analysis, culprit, STORE_RULES)
+    found = accumulator_finding(subject, analysis, culprit, STORE_RULES)
     element = destination(analysis, culprit)
     output = analysis.problem.contract.d
     buffer, allocation = subject.binding.buffers[output], stores.allocation(f"buffer {output}")
@@ -269,9 +251,9 @@ def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit:
         return found
     at = int(np.flatnonzero(buffer.elements() == element)[0])
     mine = found.place
-    writers = _writers(subject, stores, allocation, buffer, at)
-    same = (w for w in writers if (w.workgroup, w.wave, w.lane) == (mine.workgroup, mine.wave, mine.lane))
-    place = next(same, writers[0] if writers else None)
+    stored = writers(subject, stores, allocation, buffer, at)
+    same = (w for w in stored if (w.workgroup, w.wave, w.lane) == (mine.workgroup, mine.wave, mine.lane))
+    place = next(same, stored[0] if stored else None)
     if place is None:
         return found
     return replace(found, place=replace(place, matrix="C"), related=(Related("computed by", mine),))
@@ -288,7 +270,7 @@ def _of_another(subject: Subject, analysis: Analysis, stores: Stores) -> Finding
     place = Place(kernel=subject.kernel.name)
     if allocation is not None:
         at = int(np.flatnonzero(buffer.elements() == element)[0])
-        place = next(iter(_writers(subject, stores, allocation, buffer, at)[-1:]), place)
+        place = next(iter(writers(subject, stores, allocation, buffer, at)[-1:]), place)
     mask = np.isin(np.arange(arrivals.slot.size), astray).reshape(arrivals.slot.shape)
     return Finding(
         OF_ANOTHER,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.comparisons import Comparison, products, references, small_floats
-from layoutprobe.trace.gemm_faults import error_metrics, where_wrong, words_for
+from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
+from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
 
 NAME = "numerics"
@@ -50,6 +52,13 @@ WRONG_VALUES = Rule(
     "Somewhere between the inputs and the store an element was exchanged, lost, added twice, or rounded too "
     "often. The finding says which elements, and where it can what they hold instead.",
     "operand-provenance and epilogue say which instruction, lane and register are at fault",
+)
+WRONG_FACTOR = Rule(
+    "numerics/wrong-factor",
+    "alpha or beta is missing, doubled, exchanged or applied to something else",
+    "The sum is right, and what is made of it is not: every element is what the contract gives with another "
+    "factor. With alpha 1 and beta 0 it would not show.",
+    "hold the expression that is stored against alpha * sum + beta * C",
 )
 NEVER_DEFINED = Rule(
     "numerics/never-defined",
@@ -139,12 +148,12 @@ def _findings(subject: Subject, compared: list[Comparison]) -> list[Finding]:
     found: dict[str, Finding] = {}
     for c in compared:
         if c.name not in found and c.wrong.any():
-            found[c.name] = _finding(subject, c)
+            found[c.name] = _finding(subject, c, [one for one in compared if one.name == c.name])
     return list(found.values())
 
 
-def _finding(subject: Subject, c: Comparison) -> Finding:
-    rule, wrong, pattern = _diagnosis(c)
+def _finding(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> Finding:
+    rule, wrong, pattern = _diagnosis(c, runs)
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
     absolute, relative = error_metrics(c.observed, c.expected)
     seen = "undefined" if c.undefined[index] else f"{c.observed[index]:.{_SHORT}g}"
@@ -152,7 +161,7 @@ def _finding(subject: Subject, c: Comparison) -> Finding:
     return Finding(
         rule,
         f"{c.name} is wrong on {_title(c.spec)}: {pattern}",
-        Place(kernel=subject.kernel.name, element=Element(c.name, index)),
+        replace(_stored_by(subject, c, index), element=Element(c.name, index)),
         expected=f"{c.expected[index]:.{_SHORT}g}",
         observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong{size if np.isfinite(absolute) else ''}",
         hint=rule.mend,
@@ -160,7 +169,30 @@ def _finding(subject: Subject, c: Comparison) -> Finding:
     )
 
 
-def _diagnosis(c: Comparison) -> tuple[Rule, NDArray[np.bool_], str]:
+def _stored_by(subject: Subject, c: Comparison, index: tuple[int, ...]) -> Place:
+    """The store of an element; the kernel, where there is none or several add up."""
+    contract, place = subject.contract, Place(kernel=subject.kernel.name)
+    if isinstance(contract, Gemm) and contract.split_k:
+        return place
+    name = contract.d if isinstance(contract, Gemm) else c.name
+    flat = int(np.ravel_multi_index(index, c.observed.shape)) if index else 0
+    return writer_of(subject, name, flat) or place
+
+
+def _known(c: Comparison, runs: Sequence[Comparison]) -> list[KnownFault]:
+    """The known faults that explain a run, and of these the ones that explain all others, if any do."""
+    if c.product is None:
+        return []
+    found = explaining(c.product, c.observed, c.bound)
+    for run in runs if len(found) > 1 else ():
+        if run is c or run.product is None or not np.isfinite(run.expected).all():
+            continue
+        names = {fault.says for fault in explaining(run.product, run.observed, run.bound)}
+        found = [fault for fault in found if fault.says in names] or found
+    return found
+
+
+def _diagnosis(c: Comparison, runs: Sequence[Comparison]) -> tuple[Rule, NDArray[np.bool_], str]:
     """The rule that is broken, the elements that show it, and in words what is wrong with them."""
     wrong = c.wrong
     if c.undefined.all():
@@ -178,7 +210,10 @@ def _diagnosis(c: Comparison) -> tuple[Rule, NDArray[np.bool_], str]:
             return FOREIGN, spread, f"a foreign element, harmless only while finite; {where_wrong(spread)}"
         return LOST, wrong, f"NaN or infinity of the inputs does not arrive; {where_wrong(wrong)}"
     if c.product is not None:
-        return WRONG_VALUES, wrong, words_for(c.product, c.observed, wrong, c.bound)
+        faults = _known(c, runs)
+        rule = WRONG_FACTOR if faults and all(fault.factor for fault in faults) else WRONG_VALUES
+        told = " (or: ".join(fault.says for fault in faults) + ")" * (len(faults) - 1)
+        return rule, wrong, told or where_wrong(wrong, c.product.tile)
     return WRONG_VALUES, wrong, where_wrong(wrong)
 
 
@@ -201,5 +236,5 @@ CHECK = Check(
     LAW,
     EXPLAIN,
     run,
-    rules=(WRONG_VALUES, NEVER_DEFINED, FOREIGN, LOST),
+    rules=(WRONG_VALUES, WRONG_FACTOR, NEVER_DEFINED, FOREIGN, LOST),
 )

@@ -12,17 +12,26 @@ from dataclasses import replace
 import numpy as np
 
 from layoutprobe.checks.base import Check
-from layoutprobe.report.finding import Finding, Rule
+from layoutprobe.observe.undefined import UndefinedObserver
+from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import spans
-from layoutprobe.solver.diagnose import BEYOND, OTHER_MATRIX, OTHER_STEP, UNEXPLAINED
+from layoutprobe.solver.diagnose import (
+    BEYOND,
+    OTHER_BUFFER,
+    OTHER_MATRIX,
+    OTHER_STEP,
+    OVERLAP,
+    STALE,
+    UNEXPLAINED,
+)
 from layoutprobe.solver.rules import cause_rules
 from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
+from layoutprobe.trace.beginnings import NOT_ZERO, wrong_beginnings
+from layoutprobe.trace.blame import blames
 from layoutprobe.trace.copies import differing_copies, own_orders
-from layoutprobe.trace.culprits import Culprit, culprits_of
-from layoutprobe.trace.findings import copy_finding, culprit_finding, with_load_path
-from layoutprobe.trace.operands import Slot
-from layoutprobe.trace.places import where, who_was
+from layoutprobe.trace.findings import copy_finding, operand_finding
+from layoutprobe.trace.places import loop_around, where, who_was
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.subject import Subject
 
@@ -73,6 +82,25 @@ RULES = cause_rules(NAME, "AB") | {
         "or read from a buffer that had not been filled yet.",
         "check when each buffer of LDS or registers is filled and read, and which of two is meant",
     ),
+    STALE: Rule(
+        f"{NAME}/{STALE}",
+        "an operand is read from its place in LDS before its tile is there, or after it was overwritten",
+        "Address and layout are right: the needed element lay in the byte that was read, at another time.",
+        "put a barrier between the stores to a tile and its loads, and between its loads and the next stores",
+    ),
+    OTHER_BUFFER: Rule(
+        f"{NAME}/{OTHER_BUFFER}",
+        "an operand is read from another buffer of LDS than its tile lies in",
+        "Of two or more buffers that are filled by turns, the load takes one that holds another K step: it got "
+        "the wrong number, or the number does not change.",
+        "check which of the buffers is filled, and which is read, in each step, and where it changes",
+    ),
+    OVERLAP: Rule(
+        f"{NAME}/{OVERLAP}",
+        "two matrices lie in the same bytes of LDS",
+        "The needed element was stored to the byte, and so was one of another matrix: their tiles overlap.",
+        "check where in LDS the tile of each matrix begins, and how large it is, padding included",
+    ),
     OTHER_MATRIX: Rule(
         f"{NAME}/{OTHER_MATRIX}",
         "an operand holds nothing but elements of another matrix",
@@ -89,14 +117,14 @@ def run(subject: Subject) -> CheckResult:
         analysis = analysis_of(subject)
     except NoProductError as reason:
         return CHECK.skipped(str(reason))
-    findings = _once(subject, _operand_findings(subject, analysis))
+    findings = _once(_operand_findings(subject, analysis))
     if not findings:
         findings += [
             copy_finding(subject, analysis, copy, COPIES_DIFFER) for copy in differing_copies(subject)
         ]
     counts, doubts = _count_findings(subject, analysis)
     if not findings:
-        findings += counts
+        findings += counts or wrong_beginnings(subject, analysis)
     if findings:
         return CHECK.found(findings)
     doubts += _doubts(subject, analysis)
@@ -108,28 +136,27 @@ def run(subject: Subject) -> CheckResult:
     return CHECK.holds(_covered(analysis) + note, metrics=_metrics(analysis))
 
 
-def _operand_findings(subject: Subject, analysis: Analysis) -> Iterator[tuple[Culprit, Finding]]:
-    for culprit in culprits_of(subject):
-        if culprit.slot.matrix in "AB":
-            yield culprit, culprit_finding(subject, analysis, culprit, RULES)
+def _operand_findings(subject: Subject, analysis: Analysis) -> Iterator[Finding]:
+    for culprit, found in blames(subject):
+        yield operand_finding(subject, analysis, culprit, found, RULES)
 
 
-def _once(subject: Subject, found: Iterable[tuple[Culprit, Finding]]) -> list[Finding]:
+def _once(found: Iterable[Finding]) -> list[Finding]:
     """One finding for each cause: instructions of one loop show the same one.
 
     Those of an operand that no cause is known for go with the ones that have a name.
     """
-    causes: dict[tuple[str, str], tuple[Finding, Slot]] = {}
-    for culprit, finding in sorted(found, key=lambda one: one[0].diagnosis.name == UNEXPLAINED):
-        name, matrix, slot = culprit.diagnosis.name, finding.place.matrix, culprit.slot
+    causes: dict[tuple[str, str], Finding] = {}
+    for finding in sorted(found, key=lambda one: one.name == UNEXPLAINED):
+        name, matrix = finding.name, finding.place.matrix
         key = (matrix, name)
         if name == UNEXPLAINED:
             key = next((known for known in causes if known[0] == matrix), key)
         if key in causes:
-            first, slot = causes[key]
+            first = causes[key]
             finding = replace(first, count=first.count + finding.count)
-        causes[key] = finding, slot
-    return [with_load_path(subject, finding, slot) for finding, slot in causes.values()]
+        causes[key] = finding
+    return list(causes.values())
 
 
 def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding], list[str]]:
@@ -150,7 +177,10 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
     parts += [f"k {spans(doubled)} added more than once"] if doubled.size else []
     link = next(link for link in reversed(analysis.arrivals.chains.links) if (link.chain == chain).any())
     wave = int(analysis.arrivals.chains.wave[chain])
-    place = where(subject, link.inst, who_was(analysis.arrivals.chains.waves, wave))
+    used = where(subject, link.inst, who_was(analysis.arrivals.chains.waves, wave))
+    # What is missing in one place and doubled in another is no matter of the loop's bounds.
+    loop = None if missing.size and doubled.size else loop_around(subject, link.inst.pc)
+    place = replace(used if loop is None else loop, workgroup=used.workgroup, wave=used.wave)
     if missing.size and doubled.size:
         hint = "is a buffer read again before the new tile is in it, or the wrong one of two?"
     else:
@@ -163,6 +193,7 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
         observed=", ".join(parts),
         hint=hint,
         count=np.unique(chains[sure]).size,
+        related=() if loop is None else (Related("used by", used),),
     )
     return [finding], doubts
 
@@ -210,4 +241,11 @@ def _covered(analysis: Analysis) -> str:
     return text
 
 
-CHECK = Check(NAME, LAW, EXPLAIN, run, rules=(*RULES.values(), COPIES_DIFFER, INCOMPLETE))
+CHECK = Check(
+    NAME,
+    LAW,
+    EXPLAIN,
+    run,
+    observers=(UndefinedObserver,),
+    rules=(*RULES.values(), COPIES_DIFFER, INCOMPLETE, NOT_ZERO),
+)

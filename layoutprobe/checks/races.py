@@ -17,7 +17,7 @@ from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.observe.barriers import ApartBarriers
 from layoutprobe.observe.handover import Handover, HandoverObserver, Handovers
-from layoutprobe.observe.lds import Clash, ClashKind, LdsObserver, LdsRecord
+from layoutprobe.observe.lds import Clash, ClashKind, LdsObserver, LdsRecord, Touch
 from layoutprobe.observe.who import Who
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
@@ -123,6 +123,10 @@ STORED_AND_ADDED = Rule(
 )
 
 
+_SHOWN = 6
+"""Lines of unordered accesses that a finding names."""
+
+
 def run(subject: Subject) -> CheckResult:
     """See EXPLAIN."""
     recorded = subject.plain()
@@ -169,12 +173,26 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
         observed=f"both in one barrier interval; {len(clashes)} pair(s) of instructions: {', '.join(names)}",
         hint=_hint(shown, loop),
         count=sum(c.count for c in clashes),
-        related=(
-            Related(
-                "loaded by" if shown.kind == "WAR" else "stored by", where(subject, first.inst, first.who)
-            ),
-        ),
+        related=_others(subject, shown, clashes),
     )
+
+
+def _others(subject: Subject, shown: Clash, clashes: Sequence[Clash]) -> tuple[Related, ...]:
+    """The other side of a race, and what else the missing barrier leaves unordered: each line once."""
+    ends = [(shown.first, shown.kind == "WAR")]
+    for clash in clashes:
+        ends += [(clash.first, clash.kind == "WAR"), (clash.second, clash.kind == "RAW")]
+    told = {_line_of(subject, shown.second)}
+    related: list[Related] = []
+    for end, loads in ends:
+        if (line := _line_of(subject, end)) not in told or not related:
+            told.add(line)
+            related.append(Related("loaded by" if loads else "stored by", where(subject, end.inst, end.who)))
+    return tuple(related[:_SHOWN])
+
+
+def _line_of(subject: Subject, touch: Touch) -> str | int:
+    return subject.line(touch.inst.pc) or touch.inst.pc
 
 
 def _spelled(kind: ClashKind) -> str:

@@ -7,17 +7,16 @@ from dataclasses import replace
 
 from layoutprobe.checks.base import Check
 from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
-from layoutprobe.observe.tiles import TileObserver
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.solver.diagnose import LDS_ADDRESSES, UNEXPLAINED
 from layoutprobe.solver.product import UNDEFINED
 from layoutprobe.solver.rules import cause_rules
 from layoutprobe.trace.analysis import Analysis, analysis_of
-from layoutprobe.trace.culprits import Culprit, culprits_of
-from layoutprobe.trace.findings import culprit_finding
-from layoutprobe.trace.lds_tiles import TileMap, in_words, tile_maps
-from layoutprobe.trace.load_path import lds_byte, load_paths, related
+from layoutprobe.trace.blame import Blame, blames, tiles_of
+from layoutprobe.trace.culprits import Culprit
+from layoutprobe.trace.findings import operand_finding
+from layoutprobe.trace.lds_tiles import TileMap, in_words
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.subject import Subject
@@ -66,9 +65,9 @@ def run(subject: Subject) -> CheckResult:
         if findings:
             return CHECK.found(findings)
         return CHECK.skipped(f"{why}, so what a load should find is not known; no two lanes collide in LDS")
-    tiles = list(tile_maps(subject, subject.coded(TileObserver)))
+    tiles = tiles_of(subject)
     if not findings:
-        findings += _disagreements(subject, analysis, tiles)
+        findings += _disagreements(subject, analysis)
     metrics = _maps(tiles)
     if not findings and analysis.lost:
         return CHECK.undecided("operands are computed, and cannot be followed through LDS", metrics=metrics)
@@ -114,57 +113,39 @@ def _collisions(subject: Subject, record: LdsRecord) -> Iterator[Finding]:
         )
 
 
-def _disagreements(subject: Subject, analysis: Analysis, tiles: Sequence[TileMap]) -> list[Finding]:
+def _disagreements(subject: Subject, analysis: Analysis) -> list[Finding]:
     """Operands that got a wrong element because the load looked in a wrong place."""
     found: dict[str, Finding] = {}
-    for culprit in culprits_of(subject):
-        matrix, cause = culprit.slot.matrix, culprit.diagnosis.name
-        if matrix not in "AB" or cause not in (*LDS_ADDRESSES, UNEXPLAINED):
+    for culprit, blamed in blames(subject):
+        if not _of_addresses(culprit, blamed):
             continue
-        finding = _disagreement(subject, analysis, culprit, tiles)
-        if finding is not None:
-            known = found.get(matrix)
-            # A scheme that stands on one side tells more than that places differ.
-            shown = known if known and cause == UNEXPLAINED else finding
-            found[matrix] = replace(shown, count=finding.count + (known.count if known else 0))
+        finding = _disagreement(subject, analysis, culprit, blamed)
+        matrix, known = culprit.slot.matrix, found.get(culprit.slot.matrix)
+        # A scheme that stands on one side tells more than that places differ.
+        shown = known if known and finding.name == UNEXPLAINED else finding
+        found[matrix] = replace(shown, count=finding.count + (known.count if known else 0))
     return list(found.values())
 
 
-def _disagreement(
-    subject: Subject, analysis: Analysis, culprit: Culprit, tiles: Sequence[TileMap]
-) -> Finding | None:
-    """None where the operand did not come through LDS, or something else may be at fault.
+def _of_addresses(culprit: Culprit, found: Blame) -> bool:
+    """Whether addresses in LDS are at fault; without a diagnosis, only where the operand is what LDS returned
+    and something was stored there (else lds-safety says so)."""
+    if found.diagnosis.name in LDS_ADDRESSES:
+        return found.read is not None
+    if found.diagnosis.name != UNEXPLAINED or culprit.slot.number == UNDEFINED:
+        return False
+    return found.read is not None and found.path[0].lds_byte is not None
 
-    Without a diagnosis the addresses are only to blame where the operand is what LDS returned.
-    """
-    slot, cause = culprit.slot, culprit.diagnosis.name
-    path = load_paths(subject).get(slot.target, ())
-    byte = lds_byte(path)
-    if byte is None or (cause not in LDS_ADDRESSES and path[0].lds_byte is None):
-        return None
-    base = culprit_finding(subject, analysis, culprit, RULES)
-    byte += slot.field * slot.bits // 8 % 2
-    name = slot.executions.letter(slot.matrix)
-    contract = analysis.problem.contract
-    wanted = culprit.need[::-1] if slot.executions.swapped else culprit.need
-    stored = _stored_at(tiles, contract.a if name == "A" else contract.b, wanted)
-    if cause == UNEXPLAINED and stored == byte:
-        return None  # it looked in the right place, at a wrong time
-    if cause == UNEXPLAINED and slot.number == UNDEFINED:
-        return None  # nothing was stored there; lds-safety says so
+
+def _disagreement(subject: Subject, analysis: Analysis, culprit: Culprit, found: Blame) -> Finding:
+    base = operand_finding(subject, analysis, culprit, found, RULES)
+    name = culprit.slot.executions.letter(culprit.slot.matrix)
     return replace(
         base,
         what=f"loads and stores of {name} do not agree on where elements lie in LDS: {base.what}",
-        place=replace(base.place, lds_byte=byte),
-        expected=base.expected + (f", which lies at byte {stored}" if stored is not None else ""),
-        observed=base.observed + f", read from byte {byte}",
-        related=related(subject, path),
+        expected=base.expected + (f", which lies at byte {found.lies}" if found.lies is not None else ""),
+        observed=base.observed + f", read from byte {found.read}",
     )
-
-
-def _stored_at(tiles: Sequence[TileMap], buffer: str, element: tuple[int, int]) -> int | None:
-    places = (tile.byte_of(*element) for tile in tiles if tile.buffer == buffer)
-    return next((place for place in places if place is not None), None)
 
 
 CHECK = Check(

@@ -9,6 +9,7 @@ from layoutprobe.checks.faults import FAULT_RULES
 from layoutprobe.place import Size, in_words
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Status
+from layoutprobe.solver.diagnose import UNEXPLAINED
 
 ORDER: tuple[Status, ...] = ("finding", "undecided", "holds", "skipped")
 """Which status of several sizes counts: the first that occurs."""
@@ -39,24 +40,45 @@ def _findings(results: Sequence[Sized]) -> tuple[Finding, ...]:
         for finding in result.findings:
             groups.setdefault(_cause(finding), []).append((size, finding))
     merged = []
-    for group in groups.values():
+    for group in _joined(list(groups.values())):
         sizes = list(dict.fromkeys(size for size, _ in group))
         total = sum(finding.count for _, finding in group)
         merged.append(_placed(replace(group[0][1], count=total), sizes))
     return tuple(merged)
 
 
+def _joined(groups: list[list[tuple[Size, Finding]]]) -> list[list[tuple[Size, Finding]]]:
+    """Groups, those that nothing is known of with one that has a name and is about the same accesses."""
+    named = [group for group in groups if group[0][1].name != UNEXPLAINED]
+    for group in groups:
+        first = group[0][1]
+        if first.name != UNEXPLAINED:
+            continue
+        home = next((known for known in named if _same_accesses(first, known[0][1])), None)
+        if home is None:
+            named.append(group)
+        else:
+            home += group
+    return named
+
+
+def _same_accesses(one: Finding, other: Finding) -> bool:
+    about = (one.check, one.place.matrix) == (other.check, other.place.matrix)
+    return about and bool(one.sites & other.sites)
+
+
 def _cause(finding: Finding) -> Hashable:
     """Equal for findings that differ in size only: by rule, place in the code, and what it is about.
 
     Of an access that goes astray the line is enough: compilers make several instructions of it, and other ones
-    go astray at other sizes.
+    go astray at other sizes. Elements of an output are stored by other code where a tile is ragged.
     """
     place = finding.place
     if place.line and finding.rule in FAULT_RULES.values():
         return finding.rule.id, place.line, finding.what
-    tensor = place.element.matrix if place.element else ""
-    return finding.rule.id, place.source, place.pc, place.matrix, tensor, place.buffer
+    if place.element:
+        return finding.rule.id, place.element.matrix
+    return finding.rule.id, place.source, place.pc, place.matrix, place.buffer
 
 
 def _placed(finding: Finding, sizes: Sequence[Size]) -> Finding:

@@ -19,6 +19,7 @@ from layoutprobe.checks.registry import check_names
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
 from layoutprobe.gate.build import Built, build
+from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.runner import KernelRunner
@@ -131,7 +132,8 @@ class _Session:
             else:
                 result = merge(sized) if sized else check.undecided("it was not reached")
                 merged.append(result.without(self.case.skip))
-        return accept(merged, self.case.accept, self.built.code.target, date.today())
+        accepted = accept(merged, self.case.accept, self.built.code.target, date.today())
+        return linked(accepted)
 
     def run(self) -> None:
         """Apply every active check.

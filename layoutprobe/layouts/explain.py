@@ -126,6 +126,31 @@ def explain_lds(
     return LdsForm(f"index = {text}", shape, False, lambda line, at: place[line, at]) if text else None
 
 
+def explain_places(
+    row: NDArray[np.int64],
+    col: NDArray[np.int64],
+    place: NDArray[np.int64],
+    shape: tuple[int, int],
+    names: tuple[str, str] = ("row", "col"),
+) -> str:
+    """What scheme accesses to a tile in LDS follow, in the words of `LdsForm`; "" where none gives them all.
+
+    Args:
+        row, col, place: element that was looked for, and the cell where: one of each an access.
+        shape: rows and columns of the tile as it lies in LDS.
+        names: what the matrix calls them.
+    """
+    if not place.size:
+        return ""
+    for scheme in SCHEMES.values():
+        if not scheme.refusal(shape) and np.array_equal(scheme.index(row, col, shape), place):
+            return f"{scheme.name}: {scheme.formula(shape, *names)}"
+    bits = _named_bits(names, shape)
+    axes = dict(zip(names, (row, col), strict=True))
+    text = _formula(bits, np.stack([(axes[bit.name] >> bit.shift) & 1 for bit in bits], axis=1), place)
+    return f"index = {text}" if text else ""
+
+
 def _formula(bits: list[_Bit], matrix: NDArray[np.int64], value: NDArray[np.int64]) -> str:
     """The value as a sum, or, where that subtracts or is none, as an XOR if this is no longer."""
     summed = fit_sum(matrix, value)

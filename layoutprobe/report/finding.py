@@ -76,6 +76,7 @@ class Finding:
         related: where the wrong value came from: the load that wrote the register, the store that
             wrote the LDS byte; or the other side of a race. Empty where unknown.
         sizes: all problem sizes that show it, the first of which `place` and the rest are about.
+        follows: another finding of the kernel, without which this one would not be; None for a cause.
     """
 
     rule: Rule
@@ -87,11 +88,28 @@ class Finding:
     count: int = 1
     related: Sequence[Related] = ()
     sizes: tuple[Size, ...] = ()
+    follows: Finding | None = None
 
     @property
     def check(self) -> str:
         """Short name of the law that was broken."""
         return self.rule.check
+
+    @property
+    def name(self) -> str:
+        """The rule's name within its check: "read-after-write"."""
+        return self.rule.id.partition("/")[2]
+
+    @property
+    def sites(self) -> set[object]:
+        """Program counters and source lines that it is about."""
+        places = [self.place, *(other.place for other in self.related)]
+        return {p.pc for p in places if p.pc is not None} | {p.line for p in places if p.line}
+
+    @property
+    def flow(self) -> Sequence[Related]:
+        """The related places, where they are the way of one value through the finding's own place."""
+        return self.related if any(step.place.pc == self.place.pc for step in self.related) else ()
 
     @property
     def related_text(self) -> str:

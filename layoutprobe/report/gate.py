@@ -109,9 +109,19 @@ class KernelVerdict:
     strict: bool = False
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
-        """All findings, in the order of the checks."""
+    def every(self) -> tuple[Finding, ...]:
+        """Findings of all checks, in their order: causes and consequences."""
         return tuple(finding for result in self.results for finding in result.findings)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is to be mended: the causes, those from which others follow first."""
+        causes = (finding for finding in self.every if finding.follows is None)
+        return tuple(sorted(causes, key=lambda cause: not self.consequences(cause)))
+
+    def consequences(self, cause: Finding) -> tuple[Finding, ...]:
+        """What else shows because of a finding, in the order of the checks."""
+        return tuple(finding for finding in self.every if finding.follows == cause)
 
     @property
     def waived(self) -> tuple[str, ...]:

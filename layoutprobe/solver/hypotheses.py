@@ -75,7 +75,7 @@ def _half_wave_copy(suspect: Suspect) -> Iterator[Guess]:
             continue
         nothing = (suspect.row[:, half][wrong[:, half]] == HOLE).all()
         text = f"the {name} half-wave holds no copy of {suspect.matrix}: lanes {half.start}-{half.stop - 1} hold "
-        text += "no element (undefined or unknown)" if nothing else "other elements"
+        text += suspect.nothing if nothing else "other elements"
         row, col = suspect.need_row.copy(), suspect.need_col.copy()
         row[:, half], col[:, half] = suspect.row[:, half], suspect.col[:, half]
         yield text, row, col

@@ -29,6 +29,7 @@ class Suspect:
         tile: rows and columns of a wave's tile.
         shape: rows and columns of the whole matrix.
         bits: width of an element.
+        nothing: what slots hold that hold no element, in words.
     """
 
     matrix: str
@@ -41,6 +42,7 @@ class Suspect:
     tile: tuple[int, int]
     shape: tuple[int, int]
     bits: int = 16
+    nothing: str = "no element (undefined or unknown)"
 
     __repr__ = brief
 

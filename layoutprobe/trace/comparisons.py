@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class Comparison:
 
 def products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
     """The output of a matrix product in all runs that are worth their time, beside what it should be."""
-    plain = _product(subject, contract, subject.plain())
+    plain = plain_product(subject, contract)
     yield plain
     assert plain.product is not None
     if not is_exact(plain.product, plain.dtype, _kinds(subject)):
@@ -81,6 +81,11 @@ def products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
     if _takes_any_float(subject, contract):
         for kind in ("scaled", "nonfinite"):
             yield _product(subject, contract, subject.run(RunSpec(kind)))
+
+
+def plain_product(subject: Subject, contract: Gemm) -> Comparison:
+    """The output of a matrix product in the run on small integers."""
+    return _product(subject, contract, subject.plain())
 
 
 def _takes_any_float(subject: Subject, contract: Gemm) -> bool:
@@ -113,7 +118,7 @@ def _factors(subject: Subject, contract: Gemm) -> Iterator[tuple[float | None, f
 
 @np.errstate(all="ignore")
 def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison:
-    product = product_of(recorded, contract, tile_of(subject))
+    product = _typed(subject, contract, product_of(recorded, contract, tile_of(subject)))
     observed = np.asarray(recorded.outputs[contract.d], np.float64)
     undefined = _undefined(recorded, contract.d)
     if contract.split_k:
@@ -127,6 +132,20 @@ def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison
     if recorded.spec.inputs == "scaled":  # where a sum may overflow on the way, anything may come out
         expected = np.where(judgeable(product, (dtype, *kinds)), expected, observed)
     return Comparison("C", recorded.spec, dtype, observed, expected, np.asarray(undefined), bound, product)
+
+
+def _typed(subject: Subject, contract: Gemm, product: Product) -> Product:
+    """The product with the types of A and B, and what the kernel's matrix instructions take them for."""
+    first, second = (subject.binding.buffers[name].dtype for name in (contract.a, contract.b))
+    read = subject.once(_read_types)
+    return replace(product, types=(first, second), taken_for=(read, read))
+
+
+def _read_types(subject: Subject) -> tuple[str, ...]:
+    """Types of A and B of the matrix instructions that ran, with and without a sign."""
+    found = {t for inst in _executed(subject) if Kind.MATRIX in inst.kind for t in element_types(inst)}
+    whole = {t.removeprefix("iu") for t in found if t.startswith("iu")}
+    return tuple(sorted({t for t in found if not t.startswith("iu")} | {s + n for n in whole for s in "iu"}))
 
 
 def small_floats(subject: Subject) -> str:

@@ -22,7 +22,7 @@ from layoutprobe.solver.diagnose import (
     diagnose_executions,
     wrong_slots,
 )
-from layoutprobe.solver.product import FOREIGN, NOWHERE, origin_of
+from layoutprobe.solver.product import FOREIGN, NOWHERE, UNDEFINED, ZERO, origin_of
 from layoutprobe.solver.suspect import Suspect
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
 from layoutprobe.trace.operands import Slot
@@ -45,6 +45,7 @@ class Culprit:
         chain: accumulator chain that its execution adds to.
         diagnosis: the reason.
         count: wrong slots in all executions that share the instruction.
+        suspect: what its executions held and needed, as far as they were looked at.
     """
 
     slot: Slot
@@ -52,6 +53,7 @@ class Culprit:
     chain: int
     diagnosis: Diagnosis
     count: int
+    suspect: Suspect
 
     __repr__ = brief
 
@@ -128,9 +130,9 @@ class _View:
 
     def _out_of_step(self) -> set[str]:
         """The operand that does not bring every k once; both, where neither or both do."""
-        f = self.judged.factors
+        f, depth = self.judged.factors, self.judged.judgement.counted.shape[2]
         here = f.chain == f.chain[self.at]
-        steady = {"A": _once_each(f.a_k[here]), "B": _once_each(f.b_k[here])}
+        steady = {"A": _once_each(f.a_k[here], depth), "B": _once_each(f.b_k[here], depth)}
         return {name for name in "AB" if not steady[name]} if len(set(steady.values())) == 2 else {"A", "B"}
 
 
@@ -143,11 +145,13 @@ def _first_k(
     return origin_of(held, named, sure)[0] if sure.any() else offset, follows
 
 
-def _once_each(k: NDArray[np.int32]) -> bool:
-    """Every execution brings some k, and no two of them the same: k is [execution, block, line, k]."""
+def _once_each(k: NDArray[np.int32], depth: int) -> bool:
+    """No two executions bring the same k, and every one brings some unless all `depth` are there: k is
+    [execution, block, line, k]."""
     brought = [np.unique(one[one >= 0]) for one in k]
-    every = np.concatenate(brought)
-    return all(one.size for one in brought) and np.unique(every).size == every.size
+    every = np.unique(np.concatenate(brought))
+    alone = every.size == sum(one.size for one in brought)
+    return alone and (every.size == depth or all(one.size for one in brought))
 
 
 def culprits_of(subject: Subject) -> tuple[Culprit, ...]:
@@ -213,6 +217,7 @@ def _culprit(
         tile=suspects[0].tile,
         shape=suspects[0].shape,
         bits=suspects[0].bits,
+        nothing=_nothing(matrix, views),
     )
     wrong = wrong_slots(suspect)
     if not wrong.any():
@@ -231,8 +236,20 @@ def _culprit(
         _foreign(suspect, views)
         or diagnose_executions(suspect, copies_differ=_copies_differ(suspect, views, copies)),
         max(count, int(wrong.sum())),
+        suspect,
     )
     return culprit, shows
+
+
+def _nothing(matrix: str, views: list[_View]) -> str:
+    """What slots of an operand hold that hold no element."""
+    factors = views[0].judged.factors
+    lines = {"A": factors.a_row, "B": factors.b_col}.get(matrix)
+    held = np.zeros(0) if lines is None else np.unique(lines[[view.at for view in views]])
+    special = [int(code) for code in held if code < 0]
+    if special == [ZERO]:
+        return "zeros"
+    return "bits that were never defined" if special == [UNDEFINED] else "no element (undefined or unknown)"
 
 
 def _suspect(matrix: str, view: _View, problem: Problem) -> Suspect:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from layoutprobe.report.finding import Finding, Rule
+from layoutprobe.observe.load_path import Step
+from layoutprobe.place import Place
+from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.solver import copies
 from layoutprobe.solver.diagnose import BEYOND
 from layoutprobe.solver.product import UNDEFINED, ZERO
 from layoutprobe.trace.analysis import Analysis
+from layoutprobe.trace.blame import Blame
 from layoutprobe.trace.copies import DifferingCopy
 from layoutprobe.trace.culprits import Culprit
 from layoutprobe.trace.load_path import load_paths, related
@@ -21,21 +24,47 @@ from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Subject
 
 
-def culprit_finding(
-    subject: Subject, analysis: Analysis, culprit: Culprit, rules: Mapping[str, Rule]
+def operand_finding(
+    subject: Subject, analysis: Analysis, culprit: Culprit, found: Blame, rules: Mapping[str, Rule]
 ) -> Finding:
-    """A culprit, without the loads that its value came from; `rules`: by the name of the diagnosis."""
-    slot, what = culprit.slot, culprit.diagnosis.what
+    """A wrong operand, at the access that is to blame; related is the way of the value to the instruction.
+
+    Args:
+        subject, analysis, culprit: what is wrong.
+        found: what is to blame for it.
+        rules: by the name of the diagnosis.
+    """
+    slot, what = culprit.slot, found.diagnosis.what
     matrix = slot.executions.letter(slot.matrix)
-    if slot.executions.swapped and slot.matrix in "AB":
+    if slot.executions.swapped:
         what += f" (the kernel feeds {matrix}, transposed, as the instruction's {slot.matrix})"
     needed = needed_element(analysis.problem, culprit)
+    used = slot_place(subject, analysis.operands.waves, slot)
+    way = _way(subject, found.path, used)
+    place = used if found.at is None else replace(way[-2 - found.at].place, matrix=matrix)
+    return Finding(
+        rules[found.diagnosis.name],
+        what,
+        place,
+        expected=f"zero, as there is no {needed}" if found.diagnosis.name == BEYOND else needed,
+        observed=_held(analysis.problem, slot),
+        hint=found.diagnosis.hint,
+        count=culprit.count,
+        related=way,
+    )
+
+
+def accumulator_finding(
+    subject: Subject, analysis: Analysis, culprit: Culprit, rules: Mapping[str, Rule]
+) -> Finding:
+    """An accumulator that is stored elsewhere than it belongs, at its matrix instruction; `rules`: by the name
+    of the diagnosis."""
     return Finding(
         rules[culprit.diagnosis.name],
-        what,
-        slot_place(subject, analysis.operands.waves, slot),
-        expected=f"zero, as there is no {needed}" if culprit.diagnosis.name == BEYOND else needed,
-        observed=_stored_to(analysis, culprit) if slot.matrix == "D" else _held(analysis.problem, slot),
+        culprit.diagnosis.what,
+        slot_place(subject, analysis.operands.waves, culprit.slot),
+        expected=needed_element(analysis.problem, culprit),
+        observed=_stored_to(analysis, culprit),
         hint=culprit.diagnosis.hint,
         count=culprit.count,
     )
@@ -55,13 +84,15 @@ def copy_finding(subject: Subject, analysis: Analysis, copy: DifferingCopy, rule
         hint=hint,
         count=copy.count,
     )
-    return with_load_path(subject, found, slot)
-
-
-def with_load_path(subject: Subject, finding: Finding, slot: Slot) -> Finding:
-    """The finding with the loads that the slot's value came from, where they could be followed."""
     path = load_paths(subject).get(slot.target, ())
-    return replace(finding, related=related(subject, path))
+    way = _way(subject, path, found.place)
+    load = next((step.place for step in reversed(way) if step.role == "loaded by"), found.place)
+    return replace(found, place=replace(load, matrix=found.place.matrix), related=way)
+
+
+def _way(subject: Subject, path: Sequence[Step], used: Place) -> tuple[Related, ...]:
+    """The way of a value, from where it came into the kernel to the matrix instruction; () where unknown."""
+    return (*reversed(related(subject, path)), Related("used by", used)) if path else ()
 
 
 def needed_element(problem: Problem, culprit: Culprit) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
+from layoutprobe.numbers import element_type
 from layoutprobe.report.words import region
 
 Doubles = NDArray[np.float64]
@@ -30,6 +31,8 @@ class Product:
         c: what is added; None where nothing is.
         alpha, beta: scalars.
         tile: rows, and columns, of a matrix instruction's D.
+        types: of A and of B in memory; "" where that does not matter.
+        taken_for: types that the kernel's instructions may take the bits of A, and of B, for.
     """
 
     a: Doubles
@@ -38,6 +41,8 @@ class Product:
     alpha: float
     beta: float
     tile: int = TILE
+    types: tuple[str, str] = ("", "")
+    taken_for: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     __repr__ = brief
 
@@ -71,24 +76,73 @@ def transposed_tiles(matrix: Doubles, tile: int = TILE) -> Doubles:
     return np.asarray(np.swapaxes(tiles, -3, -1).reshape(*lead, tall, wide)[..., :rows, :cols])
 
 
-def known_faults(p: Product) -> Iterator[tuple[str, Doubles]]:
-    """Sentences, and the result that a kernel with that fault computes."""
-    depth = p.a.shape[-1]
+@dataclass(frozen=True, eq=False)
+class KnownFault:
+    """What a kernel with a known fault computes.
+
+    Attributes:
+        says: one clause.
+        value: the result.
+        factor: it lies in alpha or beta alone, which coded runs do not see.
+    """
+
+    says: str
+    value: Doubles
+    factor: bool = False
+
+    __repr__ = brief
+
+
+def known_faults(p: Product) -> Iterator[KnownFault]:
+    """The faults that are known to leave a result of their own."""
+    product = p.a @ p.b
+    added = 0.0 if p.c is None or not p.beta else p.beta * p.c
+    for says, value in _factors(p, product, added):
+        yield KnownFault(says, value, factor=True)
+    for says, value in (*_operands(p), *_depths(p), *_read_as(p)):
+        yield KnownFault(says, value)
+    # A product that goes astray meets the C of the place where it arrives.
+    product = p.alpha * product
+    if product.shape[-1] == product.shape[-2]:
+        yield KnownFault("C is stored transposed", np.swapaxes(product, -1, -2) + added)
+    if p.tile == 16:
+        says = "half-waves store 8 consecutive rows, as on another generation"
+        yield KnownFault(says, _rows_apart_of_16(product) + added)
+
+
+Named = Iterator[tuple[str, Doubles]]
+
+
+def _factors(p: Product, product: Doubles, added: Doubles | float) -> Named:
+    if p.c is not None and p.beta:
+        yield "beta * C is missing", p.alpha * product
+        yield "C is added without beta", p.alpha * product + p.c
+        yield "alpha and beta are exchanged", p.beta * product + p.alpha * p.c
+        yield "beta is applied twice", p.alpha * product + p.beta * added
+        yield "beta is applied to A @ B as well", p.beta * (p.alpha * product + p.c)
+        yield "alpha is applied to beta * C as well", p.alpha * (product + added)
+        yield "beta * C is subtracted", p.alpha * product - added
+    elif p.c is not None:
+        yield "what C held is added, although beta is 0", p.alpha * product + p.c
+    if p.alpha != 1:
+        yield "alpha is missing", product + added
+        yield "alpha is applied twice", p.alpha**2 * product + added
+
+
+def _operands(p: Product) -> Named:
     tiles = f"every {p.tile} x {p.tile} tile"
     turned_a, turned_b = (transposed_tiles(factor, p.tile) for factor in (p.a, p.b))
     yield f"{tiles} of A is transposed", p.of(turned_a, p.b)
     yield f"{tiles} of B is transposed", p.of(p.a, turned_b)
     yield f"{tiles} of A and of B is transposed", p.of(turned_a, turned_b)
-    if p.c is not None and p.beta:
-        yield "beta * C is missing", p.alpha * (p.a @ p.b)
-        yield "C is added without beta", p.alpha * (p.a @ p.b) + p.c
-        yield "alpha and beta are exchanged", p.beta * (p.a @ p.b) + p.alpha * p.c
-    added = 0.0 if p.c is None or not p.beta else p.beta * p.c
-    if p.alpha != 1:
-        yield "alpha is missing", p.a @ p.b + added
+
+
+def _depths(p: Product) -> Named:
+    """Stretches of k that are left out or repeated."""
+    depth = p.a.shape[-1]
     tail = depth % p.tile
-    lengths = dict.fromkeys([*([tail] if tail else []), *(s * p.tile for s in _STEPS if s * p.tile < depth)])
-    for length in lengths:
+    steps = [s * p.tile for s in _STEPS if s * p.tile < depth]
+    for length in dict.fromkeys([*([tail] if tail else []), *([1] if depth > 1 else []), *steps]):
         yield f"the last {length} of {depth} k are missing", p.of(p.a[..., :-length], p.b[..., :-length, :])
         yield f"the first {length} of {depth} k are missing", p.of(p.a[..., length:], p.b[..., length:, :])
         again_a, again_b = (
@@ -96,15 +150,27 @@ def known_faults(p: Product) -> Iterator[tuple[str, Doubles]]:
             np.concatenate([p.b, p.b[..., -length:, :]], -2),
         )
         yield f"the last {length} of {depth} k are added twice", p.of(again_a, again_b)
-    # A product that goes astray meets the C of the place where it arrives.
-    product = p.alpha * (p.a @ p.b)
-    if product.shape[-1] == product.shape[-2]:
-        yield "C is stored transposed", np.swapaxes(product, -1, -2) + added
-    if p.tile == 16:
-        yield (
-            "half-waves store 8 consecutive rows, as on another generation",
-            _rows_apart_of_16(product) + added,
-        )
+
+
+@np.errstate(all="ignore")
+def _read_as(p: Product) -> Named:
+    """Bits of A and B that the instruction takes for another type of the same width."""
+    given = [element_type(name) if name else None for name in p.types]
+    others: list[list[tuple[str, Doubles]]] = []
+    for letter, values, kind, names in zip("AB", (p.a, p.b), given, p.taken_for, strict=True):
+        listed = [("", values)]
+        for name in names if kind is not None else ():
+            other = element_type(name)
+            if kind is not None and other.bits == kind.bits and other.name != kind.name:
+                says = (
+                    f"{letter} is {kind.name} in the manifest, and the kernel takes its bits for {other.name}"
+                )
+                listed.append((says, np.asarray(other.decode(kind.encode(values)), np.float64)))
+        others.append(listed)
+    for says_a, a in others[0]:
+        for says_b, b in others[1]:
+            if says_a or says_b:
+                yield "; ".join(filter(None, (says_a, says_b))), p.of(a, b)
 
 
 def _rows_apart_of_16(value: Doubles) -> Doubles:
@@ -115,13 +181,10 @@ def _rows_apart_of_16(value: Doubles) -> Doubles:
     return np.asarray(value[..., np.minimum(source, value.shape[-2] - 1), :])
 
 
-def words_for(p: Product, observed: Doubles, wrong: Mask, bound: Doubles | float) -> str:
-    """The fault that explains the result, or where the wrong elements lie."""
-    for sentence, predicted in known_faults(p):
-        with np.errstate(invalid="ignore"):
-            if (np.abs(observed - predicted) <= bound).all():
-                return sentence
-    return where_wrong(wrong, p.tile)
+def explaining(p: Product, observed: Doubles, bound: Doubles | float) -> list[KnownFault]:
+    """The known faults that predict every element of a result."""
+    with np.errstate(invalid="ignore"):
+        return [fault for fault in known_faults(p) if (np.abs(observed - fault.value) <= bound).all()]
 
 
 def where_wrong(wrong: Mask, tile: int = TILE) -> str:

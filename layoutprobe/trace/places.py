@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.isa.inst import VGPR0, Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.matrix import WaveTable
 from layoutprobe.observe.who import Who
 from layoutprobe.place import Place, Register, field_bits
@@ -35,6 +36,30 @@ def vector(subject: Subject, row: int) -> Register:
     if first_acc is None or row < first_acc:
         return Register("VGPR", row)
     return Register("AccVGPR", row - first_acc)
+
+
+def loop_around(subject: Subject, pc: int) -> Place | None:
+    """What decides whether the loop around an instruction goes on, with the line of the loop's head; None where
+    there is no loop, or no line.
+
+    Compilers give the branch the line of the head, or of anything that they moved next to it. Heads stand
+    above what they repeat, and in the function that repeats it.
+    """
+    insts = subject.insts.values()
+    backward = [i for i in insts if i.kind & Kind.BRANCH and i.branch_target <= pc <= i.pc]
+    for branch in sorted(backward, key=lambda inst: inst.pc - inst.branch_target):
+        body = (inst for inst in insts if branch.branch_target <= inst.pc <= branch.pc)
+        decides = (where(subject, inst) for inst in body if inst.name.startswith(_DECIDES))
+        heads = [
+            (len(at.inlined_at), at.source.line, at.pc or 0, at) for at in decides if at.source and at.line
+        ]
+        if heads:
+            return min(heads, key=lambda head: head[:3])[3]
+    return None
+
+
+_DECIDES = ("s_cmp_", "s_cbranch_")
+"""Beginnings of names of instructions by which loops end."""
 
 
 def who_was(waves: WaveTable, wave: int, lane: int | None = None) -> Who:

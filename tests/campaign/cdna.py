@@ -25,6 +25,7 @@ FAULTS = (
         "epilogue",
         ("rows are stored in runs of 8 along the VGPRs", "hold runs of 4"),
         sizes=LARGE,
+        at="epilogue<I>({C, M, N, alpha, beta}, sums, block_m + wave_m, block_n + wave_n);",
     ),
     Fault(
         "f16-16x16: D stored transposed",
@@ -49,6 +50,7 @@ FAULTS = (
         "epilogue",
         ("rows are stored in runs of 4 along the VGPRs", "hold runs of 1"),
         sizes=WIDE,
+        at="epilogue<I>({C, M, N, alpha, beta}, sums, block_m + wave_m, block_n + wave_n);",
     ),
     Fault(
         "bf16-32x32: lanes of D ignored",
@@ -59,7 +61,7 @@ FAULTS = (
         ("lanes 32 apart store to the same rows",),
         also=("races",),
         sizes=TILE,
-        times=3,
+        at="epilogue<I>({C, M, N, alpha, beta}, sums, block_m + wave_m, block_n + wave_n);",
     ),
     Fault(
         "bf16-32x32: A of another k than B",
@@ -103,7 +105,7 @@ FAULTS = (
         "races",
         ("write after read",),
         sizes=TILE,
-        times=2,
+        at="stage(b_lds, B, N, K, block_n, k);",
     ),
     Fault(
         "fp8-fnuz: beyond the last k are elements",
@@ -132,7 +134,6 @@ FAULTS = (
         PROVENANCE,
         ("k",),
         sizes=BYTES,
-        times=4,
     ),
     Fault(
         "acc: no states before the accumulator is read",
@@ -142,16 +143,16 @@ FAULTS = (
         "wait-states",
         ("v_mfma_f32_32x32x8_f16", "wait states"),
         sizes=TILE,
-        times=8,
+        at="const Chunk a_next = load_row8(A, M, K, block_m + a_row, k + a_col);",
     ),
     Fault(
         "acc: rows of B stored a line too far",
         "lds",
         "acc",
         (Edit("(b_col + i) * LINE_BYTES + 2 * b_row", "(b_col + (i ^ 1)) * LINE_BYTES + 2 * b_row"),),
-        PROVENANCE,
+        "swizzle",
         ("B",),
-        also=("swizzle",),
+        also=(PROVENANCE,),
         sizes=TILE,
     ),
     Fault(
@@ -163,18 +164,16 @@ FAULTS = (
         ("A",),
         also=(PROVENANCE,),
         sizes=TILE,
-        times=2,
     ),
     Fault(
         "direct: all waves load the lines of the first",
         "index",
         "direct",
         (Edit("const int base = first + wave_id() * LINES, line", "const int base = first, line"),),
-        "lds-safety",
-        ("undefined",),
-        also=(PROVENANCE, "races", "swizzle"),
+        "swizzle",
+        ("not injective",),
+        also=(PROVENANCE, "races", "lds-safety"),
         sizes=TILE,
-        times=2,
     ),
     Fault(
         "direct: nobody waits for what goes to LDS",
@@ -188,6 +187,6 @@ FAULTS = (
         ("LDS",),
         also=("races",),
         sizes=TILE,
-        times=2,
+        at="stage(a_lds[0], A, M, K, block_m, 0);",
     ),
 )

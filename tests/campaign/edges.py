@@ -136,7 +136,7 @@ BOUNDS = (
         "hilbert",
         (helper("values[i] = exists ? value : _Float16(0);", "values[i] = value;"),),
         PROVENANCE,
-        ("slots of B beyond the edge of the matrix hold elements where zeros belong",),
+        ("slots of A beyond the edge of the matrix hold elements where zeros belong",),
         sizes=ODD,
     ),
     Fault(
@@ -147,6 +147,7 @@ BOUNDS = (
         MEMORY,
         ("buffer",),
         sizes=RAGGED,
+        at="a_next = load_row8(tile_at(A, M, K, block_m, k), a_row, a_col);",
     ),
     Fault(
         "asmOpt: 16-byte loads where rows are aligned to 8",
@@ -189,6 +190,7 @@ BOUNDS = (
         ("outside every allocation", "buffer C"),
         also=(MEMORY,),
         sizes=RAGGED,
+        at="epilogue<BLOCK_M, BLOCK_N>({C, M, N, alpha, beta}, acc, block_m, block_n,",
     ),
     Fault(
         "kunroll: rows beyond the end of C are stored",
@@ -318,6 +320,7 @@ GRID = (
         MEMORY,
         ("outside every allocation", "buffer A"),
         sizes=((192, 64, 16),),
+        at="case TileConfig::Medium128x64: return gemm_tile<128, 64>(lds, A, B, K, out);",
     ),
     Fault(
         "coop: workgroups a matrix tile apart in N",
@@ -371,6 +374,7 @@ ROW_MAPS = (
         EPILOGUE,
         ("columns fold by 8",),
         also=(),
+        at="epilogue<BLOCK_M, BLOCK_N>({C, M, N, alpha, beta}, acc, block_m, block_n,",
     ),
     Fault(
         "noPrefetch: rows of C one too far down",
@@ -380,6 +384,7 @@ ROW_MAPS = (
         EPILOGUE,
         ("every element comes from 1 rows too far",),
         sizes=RAGGED,
+        at="epilogue<BLOCK_M, BLOCK_N>({C, M, N, alpha, beta}, acc, block_m, block_n,",
     ),
     Fault(
         "standard: accumulators of neighbouring tiles exchanged",
@@ -427,9 +432,8 @@ ROW_MAPS = (
                 "float* c = first + (size_t)(j * WMMA) * out.N + row;",
             ),
         ),
-        NUMERICS,
+        EPILOGUE,
         ("C is stored transposed",),
-        also=(EPILOGUE,),
         sizes=((64, 64, 32),),
     ),
     Fault(
@@ -441,6 +445,7 @@ ROW_MAPS = (
         # tell; A is named.
         PROVENANCE,
         ("waves hold the tile of A that belongs to another wave",),
+        at="a[i] = load_fragment(tile, STRIDE, warp_m + i * WMMA);",
     ),
     Fault(
         "native: accumulators c01 and c10 exchanged",
@@ -497,6 +502,7 @@ CONTRACT = (
         NUMERICS,
         ("no element is ever given a defined value",),
         beta=0.0,
+        at="epilogue<BLOCK_M, BLOCK_N>({C, M, N, alpha, beta}, acc, block_m, block_n,",
     ),
     Fault(
         "hilbert: C is read although beta is 0, where beta is not 0",

@@ -102,6 +102,7 @@ INDEX = (
         "epilogue",
         ("outside every allocation", "buffer C"),
         also=("memory",),
+        at="epilogue<BLOCK_M, BLOCK_N>({C, M, N, alpha, beta}, acc, block_m, block_n,",
     ),
     Fault(
         "zerocopy: B fragments without the lane's column",
@@ -131,6 +132,7 @@ TRANSPOSED = (
         (Edit("#define COLUMN_LOAD 0", "#define COLUMN_LOAD 1"),),
         PROVENANCE,
         ("A is loaded transposed: a lane holds a column of A",),
+        at="a0[i] = A_lds[buffer][warp_m + i][frag];",
     ),
     Fault(
         "swizzled: A filled down a column (the historical bug)",
@@ -139,6 +141,7 @@ TRANSPOSED = (
         (Edit("#define COLUMN_LOAD 0", "#define COLUMN_LOAD 1"),),
         PROVENANCE,
         ("A is loaded transposed: a lane holds a column of A",),
+        at="a[t][i] = A_lds[buffer][to_physical(m + i, frag, STRIDE)];",
     ),
     Fault(
         "swizzled: B filled along a row",
@@ -163,6 +166,7 @@ TRANSPOSED = (
         (helper("wmma_f32_16x16x16_f16_w32(a, b, c)", "wmma_f32_16x16x16_f16_w32(b, a, c)"),),
         "epilogue",
         ("C is stored transposed",),
+        at="epilogue<BLOCK_M, BLOCK_N>({C, M, N, alpha, beta}, acc, block_m, block_n,",
     ),
     Fault(
         "hilbert: fragments of B in the other order",
@@ -395,6 +399,7 @@ SWIZZLES = (
         (Edit("k / 8 ^ row & 1", "k / 8 ^ row & 3"),),
         "lds-safety",
         ("LDS access", "beyond the allocation"),
+        at="if (more) store(buffer);",
     ),
     Fault(
         "swizzled: or in place of exclusive or",
@@ -404,7 +409,7 @@ SWIZZLES = (
         SWIZZLE,
         ("not injective",),
         also=(PROVENANCE, "lds-safety"),
-        times=2,  # the stores of A and those of B
+        at="store(0);",
     ),
     Fault(
         "swizzled: four of eight places in a group are used",
@@ -414,6 +419,7 @@ SWIZZLES = (
         SWIZZLE,
         ("not injective",),
         also=(PROVENANCE,),
+        at="store(0);",
     ),
     Fault(
         "xor_optimized: loads swizzle by the next bit of the row",

@@ -44,6 +44,7 @@ BARRIERS = (
         RACES,
         (READ_AFTER_WRITE,),
         also=UNORDERED,
+        at="#pragma unroll",
     ),
     Fault(
         "noPrefetch: no barrier between stores and loads",
@@ -62,6 +63,7 @@ BARRIERS = (
         RACES,
         (WRITE_AFTER_READ,),
         also=UNORDERED,
+        at="store_column8(B_lds, STRIDE, b_col, b_row, load_row8(tile_at(B, K, N, k,",
     ),
     Fault(
         "quad: no barrier between prologue and first step",
@@ -71,6 +73,7 @@ BARRIERS = (
         RACES,
         (READ_AFTER_WRITE,),
         also=UNORDERED,
+        at="a[i] = load_fragment(a_lds, STRIDE, warp_m + i * WMMA);",
     ),
     Fault(
         "coop: the barrier of the step only for waves that load A",
@@ -127,6 +130,7 @@ BARRIERS = (
         RACES,
         (READ_AFTER_WRITE,),
         also=UNORDERED,
+        at="a0[i] = A_lds[buffer][warp_m + frag][i];",
     ),
     Fault(
         "kunroll: a barrier more in every step",
@@ -145,6 +149,7 @@ WAIT_FAULTS = (
         (Edit('asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory")', 'asm volatile("" ::: "memory")'),),
         WAITS,
         ("outstanding at the barrier",),
+        at="*(half8*)&A_lds[buffer][a_row][a_col] = a_next.values();",
     ),
     Fault(
         "standard: no wait for global loads before their values are stored",
@@ -153,7 +158,6 @@ WAIT_FAULTS = (
         (WaitEdit("vmcnt", "ds_store_b128"),),
         WAITS,
         ("is outstanding", "vmcnt"),
-        times=2,  # the chunk of A, and that of B in waves that load it
     ),
     Fault(
         "noPrefetch: fragments multiplied before LDS returns them",
@@ -240,6 +244,7 @@ BUFFERS = (
         PROVENANCE,
         ("A holds elements of another K step than its partner",),
         also=(RACES, SAFETY),
+        at="if (more) {",
     ),
     Fault(
         "quad: the next tile goes to the slot that is being read",
@@ -259,9 +264,9 @@ BUFFERS = (
             Edit("store_column8(ring + BUFFERS * A_HALVES", "store_column8(ring + (BUFFERS - 1) * A_HALVES"),
             Edit("b_lds = ring + BUFFERS * A_HALVES", "b_lds = ring + (BUFFERS - 1) * A_HALVES"),
         ),
-        RACES,
-        ("overwrites what another wave reads",),
-        also=UNORDERED,
+        PROVENANCE,
+        ("two matrices lie in the same bytes of LDS",),
+        also=(RACES, *UNORDERED),
         sizes=((128, 64, 80),),
     ),
     Fault(
@@ -271,6 +276,7 @@ BUFFERS = (
         (Edit("b_lds = lds + 2 * A_HALVES", "b_lds = lds + A_HALVES"),),
         RACES,
         ("another wave",),
+        at="case TileConfig::Small64x64: return gemm_tile<64, 64>(lds, A, B, K, out);",
     ),
     Fault(
         "coop: buffers of LDS overlap",
@@ -279,6 +285,7 @@ BUFFERS = (
         (Edit("LDS_HALVES = A_HALVES + B_HALVES;", "LDS_HALVES = A_HALVES;"),),
         SAFETY,
         ("LDS",),
+        at="if (more) store(buffer);",
     ),
     Fault(
         "quad: three buffers in the ring instead of four",
@@ -312,14 +319,15 @@ UNINITIALISED = (
         SAFETY,
         ("LDS that was never stored",),
         also=(PROVENANCE,),
+        at="case TileConfig::Small64x64: return gemm_tile<64, 64>(lds, A, B, K, out);",
     ),
     Fault(
         "standard: accumulators begin undefined",
         "uninitialised",
         "standard",
         (Edit("float8 acc[2][2] = {};", "float8 acc[2][2];"),),
-        "numerics",
-        ("undefined",),
+        PROVENANCE,
+        ("the accumulator is not zero at the first step of the sum", "never defined"),
     ),
     Fault(
         "native: multiplies before the first tile is staged",
@@ -339,6 +347,7 @@ UNINITIALISED = (
         ("LDS that was never stored",),
         also=(PROVENANCE,),
         sizes=((136, 72, 24),),
+        at="for (int i = 0; i < 2; ++i) a[i] = load_fragment(A_lds[buffer], STRIDE, warp_m",
     ),
     Fault(
         "hilbert: the tail of a ragged tile of A is left from two steps before",
@@ -362,6 +371,7 @@ UNINITIALISED = (
         SAFETY,
         ("LDS that was never stored",),
         also=(PROVENANCE,),
+        at="a[i] = load_fragment(A_lds[buffer], STRIDE, warp_m + i * WMMA, kk);",
     ),
     Fault(
         "highOcc: the upper eight k of a fragment are the lower ones again",

@@ -59,12 +59,14 @@ def test_the_column_load_is_named(name: str) -> None:
     assert (
         finding.what == "A is loaded transposed: a lane holds a column of A where the instruction reads a row"
     )
-    assert (finding.place.wave, finding.place.lane, finding.place.bits) == (0, 0, (16, 31))
+    used = finding.related[-1].place
+    assert (used.wave, used.lane, used.bits) == (0, 0, (16, 31))
     assert (finding.expected, finding.observed) == ("A[0][1]", "A[1][0]")
     file = f"{name.split('-')[0]}.hip"
     source = (SEEDS / file).read_text().split("\n")
     load = re.search(rf"ds_load_u16_d16_hi at {file}:(\d+) \(LDS byte", finding.related_text)
     assert load, finding.related_text
+    assert finding.place.line == f"{file}:{load[1]}", "which is to blame"
     assert "A_lds[buffer]" in source[int(load[1]) - 1], "the load that takes a column"
     assert "#if COLUMN_LOAD" in source[int(load[1]) - 2]
     assert "stored by ds_store_b128 at" in finding.related_text

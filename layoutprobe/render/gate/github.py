@@ -12,7 +12,6 @@ from typing import TextIO
 
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.gate.words import Spot
-from layoutprobe.render.layout import words
 from layoutprobe.report.gate import GateReport
 from layoutprobe.text import printable
 
@@ -31,7 +30,7 @@ def commands(report: GateReport) -> Iterator[str]:
     for verdict in report.verdicts:
         kernel = gate_words.kernel_title(verdict)
         for found in verdict.findings:
-            said = [found.what, *(f"{label}: {text}" for label, text in words.finding(found))]
+            said = [found.what, *(f"{label}: {text}" for label, text in gate_words.details(verdict, found))]
             title = f"{found.rule.id}: {kernel}"
             yield command("error", gate_words.spot(verdict, found), title, "\n".join(said))
     for verdict in report.verdicts:

@@ -9,7 +9,6 @@ from layoutprobe.render import html
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.gate.table import says_of
 from layoutprobe.render.html import definitions, safe, sign
-from layoutprobe.render.layout import words
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
@@ -135,5 +134,5 @@ def _finding(verdict: KernelVerdict, found: Finding, heading: str) -> str:
     place = safe(str(gate_words.spot(verdict, found)))
     return (
         f'<div class="card finding"><span class="place">{place}</span><h3>{safe(heading)}</h3>\n'
-        f"<p>{safe(found.what)}</p>\n{definitions(words.finding(found), code=True)}</div>\n"
+        f"<p>{safe(found.what)}</p>\n{definitions(gate_words.details(verdict, found), code=True)}</div>\n"
     )

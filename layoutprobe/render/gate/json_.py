@@ -112,6 +112,8 @@ def _finding(verdict: KernelVerdict, found: Finding) -> dict[str, Any]:
     written["place"] = _place(verdict, found.place)
     for other, related in zip(found.related, written["related"], strict=True):
         related["place"] = _place(verdict, other.place)
+    if found.follows is not None:
+        written["follows"] = found.follows.rule.id
     return written
 
 

@@ -20,7 +20,6 @@ from layoutprobe.place import Place
 from layoutprobe.render import data
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.gate.words import Open, Spot
-from layoutprobe.render.layout import words
 from layoutprobe.render.layout.json_ import finding as finding_object
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
@@ -101,11 +100,15 @@ def _results(verdict: KernelVerdict, index: dict[str, int]) -> list[dict[str, An
 def _finding(found: Finding, verdict: KernelVerdict, index: dict[str, int]) -> dict[str, Any]:
     rule, place = found.rule.id, gate_words.spot(verdict, found)
     kernel = gate_words.kernel_title(verdict)
-    text = "\n".join([f"{kernel}: {found.what}", *(f"{a}: {b}" for a, b in words.finding(found))])
+    text = "\n".join(
+        [f"{kernel}: {found.what}", *(f"{a}: {b}" for a, b in gate_words.details(verdict, found))]
+    )
     result = _result(rule, "error", text, kernel, place, index)
     result["partialFingerprints"] = {"layoutprobe/v2": _fingerprint(rule, kernel, place.file, found.what)}
     if others := list(_related(found, verdict)):
         result["relatedLocations"] = others
+    if found.flow:
+        result["codeFlows"] = [_flow(found, verdict)]
     details = {name: value for name, value in finding_object(found).items() if value is not None}
     result["properties"] = _clean({"kernel": verdict.name, "target": verdict.target, **details})
     return result
@@ -121,6 +124,20 @@ def _related(found: Finding, verdict: KernelVerdict) -> Iterator[dict[str, Any]]
             "physicalLocation": _physical(gate_words.spot_of(verdict, place)),
             "message": {"text": printable(text)},
         }
+
+
+def _flow(found: Finding, verdict: KernelVerdict) -> dict[str, Any]:
+    """The way of a value through the kernel, from where it came in to where it is used."""
+    steps = [
+        {
+            "location": {
+                "physicalLocation": _physical(gate_words.spot_of(verdict, step.place)),
+                "message": {"text": printable(str(step))},
+            }
+        }
+        for step in found.flow
+    ]
+    return {"threadFlows": [{"locations": steps}]}
 
 
 def _clean(value: Any) -> Any:

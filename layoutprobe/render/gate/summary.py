@@ -97,7 +97,7 @@ def _finding(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
     yield ""
     yield safe(found.what)
     yield ""
-    for label, text in words.finding(found):
+    for label, text in gate_words.details(verdict, found):
         yield f"- {label}: {safe(text)}"
     yield ""
 

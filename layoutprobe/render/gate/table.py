@@ -67,7 +67,7 @@ def _kernel(page: Page, verdict: KernelVerdict) -> Iterator[Text]:
         yield Text()
         place = gate_words.spot(verdict, found)
         heading = f"finding {number} of {len(verdict.findings)}: {found.rule.id}, {place}"
-        yield from _panel(page, [heading, found.what], words.finding(found), "finding")
+        yield from _panel(page, [heading, found.what], gate_words.details(verdict, found), "finding")
 
 
 def _check(page: Page, result: CheckResult, width: int, like: str = "") -> Iterator[Text]:
@@ -141,7 +141,7 @@ def says_of(result: CheckResult, like: str = "") -> str:
     if like:
         return f"{result.status}, as {like}"
     if result.findings:
-        count = words.plural(len(result.findings), "finding")
+        count = gate_words.counted(result)
         return f"{count}: {result.reason}" if result.reason else count
     if result.status in ("undecided", "skipped"):
         return f"{result.status}: {result.reason}" if result.reason else result.status

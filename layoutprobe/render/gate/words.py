@@ -223,7 +223,30 @@ def _file(verdict: KernelVerdict, source: SourceLine) -> str:
 def in_full(verdict: KernelVerdict, found: Finding) -> str:
     """A finding in plain lines: place and diagnosis, then a line per label."""
     lines = [f"{spot(verdict, found)}: {found.what}"]
-    return "\n".join([*lines, *(f"{label + ':':<10}{text}" for label, text in words.finding(found))])
+    return "\n".join([*lines, *(f"{label + ':':<10}{text}" for label, text in details(verdict, found))])
+
+
+def details(verdict: KernelVerdict, found: Finding) -> words.Lines:
+    """A finding below its first sentence, and what else shows because of it, or what it shows because of."""
+    lines = words.finding(found)
+    explained = [f"{other.rule.id}: {other.what}" for other in verdict.consequences(found)]
+    if explained:
+        lines.append(("explains", "; ".join(explained)))
+    if found.follows is not None:
+        lines.append(("follows", f"from {found.follows.rule.id}, {spot(verdict, found.follows)}"))
+    return lines
+
+
+def counted(result: CheckResult) -> str:
+    """ "1 finding, 2 more that follow from races/read-after-write"."""
+    followed = [found.follows.rule.id for found in result.findings if found.follows is not None]
+    causes = len(result.findings) - len(followed)
+    parts = [plural(causes, "finding")] if causes else []
+    if followed:
+        parts.append(f"{len(followed)} more" if causes else plural(len(followed), "finding"))
+        parts[-1] += f" that {'follows' if len(followed) == 1 else 'follow'} from "
+        parts[-1] += " and ".join(dict.fromkeys(followed))
+    return ", ".join(parts)
 
 
 def shown(path: str) -> str:

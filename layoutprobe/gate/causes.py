@@ -1,0 +1,200 @@
+"""One fault, one finding: which findings of a kernel are consequences of which.
+
+A fault shows in several checks. A finding follows from another one where the mechanism by which it does
+is known and nothing speaks against it: the two name a common instruction or source line, and the first
+is about something that comes earlier on the way of a value. All stay in the results of their checks;
+reports lead with the causes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult, Status
+
+_TIMING = ("stale-tile", "other-step", "incomplete-sum", "unexplained", "half-wave-copy", "copies-differ")
+"""Names of rules about operands that a value which comes too late or too early explains."""
+_OF_PARTNERS = ("other-step", "other-buffer", "stale-tile")
+"""Names of rules about an operand that does not fit its partner: either of the two may be said not to."""
+_UNORDERED = ("read-after-write", "write-after-read", "write-after-write", "divergent-barrier")
+"""Races in LDS."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way in which one finding brings about another.
+
+    Attributes:
+        cause, effect: checks.
+        holds: whether it does for these two, beside what `_explain` asks of all.
+    """
+
+    cause: str
+    effect: str
+    holds: Callable[[Finding, Finding], bool]
+
+
+def linked(results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    """The results, with every finding that follows from another one naming it."""
+    every = [found for result in results for found in result.findings]
+    status = {result.check: result.status for result in results}
+    roots = _roots(every, status)
+    return tuple(
+        replace(result, findings=tuple(replace(f, follows=roots.get(id(f))) for f in result.findings))
+        if result.findings
+        else result
+        for result in results
+    )
+
+
+def _roots(every: Sequence[Finding], status: Mapping[str, Status]) -> dict[int, Finding]:
+    """Finding (by identity) -> the cause at the beginning of its chain."""
+    follows: dict[int, Finding] = {}
+    for way in _WAYS:
+        for cause, effect in _pairs(every, way):
+            root = follows.get(id(cause), cause)
+            if root is effect or id(effect) in follows or not way.holds(cause, effect):
+                continue
+            if way.effect == "numerics" and not _reaches(cause, effect, status):
+                continue
+            follows[id(effect)] = root
+            for known, old in follows.items():
+                follows[known] = root if old is effect else old
+    return follows
+
+
+def _pairs(every: Sequence[Finding], way: _Way) -> Iterator[tuple[Finding, Finding]]:
+    return (
+        (cause, effect)
+        for cause in every
+        for effect in every
+        if cause.check == way.cause and effect.check == way.effect and cause is not effect
+    )
+
+
+def _reaches(cause: Finding, effect: Finding, status: Mapping[str, Status]) -> bool:
+    """Whether a cause explains wrong values.
+
+    Coded runs have alpha 1 and beta 0: a wrong factor that explains every element is a fault of its own.
+    A race that left every operand and every store right has changed no value.
+    """
+    if effect.name == "wrong-factor":
+        return False
+    all_right = status.get("operand-provenance") == status.get("epilogue") == "holds"
+    return not (cause.check in ("races", "waits") and all_right)
+
+
+# What speaks for it
+
+
+def _meet(cause: Finding, effect: Finding) -> bool:
+    """They name a common instruction or line."""
+    return bool(cause.sites & effect.sites)
+
+
+def _always(cause: Finding, effect: Finding) -> bool:
+    return True
+
+
+def _through_lds(found: Finding) -> bool:
+    """It is about bytes of LDS, or about sums, of which that is not known."""
+    places = [found.place, *(step.place for step in found.related)]
+    return found.name == "incomplete-sum" or any(place.lds_byte is not None for place in places)
+
+
+def _lost_in_lds(cause: Finding, effect: Finding) -> bool:
+    """Two elements have one place in LDS: what is loaded from there is wrong, whoever looks at it."""
+    if cause.name != "collision" or not _through_lds(effect):
+        return False
+    return effect.check == "lds-safety" or effect.name in _TIMING
+
+
+def _too_late(cause: Finding, effect: Finding) -> bool:
+    """Waves that nothing orders, and an operand that would be right at another time."""
+    if cause.name not in _UNORDERED or effect.name not in _TIMING:
+        return False
+    sure = cause.name == "divergent-barrier" or effect.name in ("stale-tile", "incomplete-sum")
+    return _through_lds(effect) and (sure or _meet(cause, effect))
+
+
+def _not_yet(cause: Finding, effect: Finding) -> bool:
+    """Waves that nothing orders, and a load of what is stored only later."""
+    return cause.name == "divergent-barrier" or (cause.name in _UNORDERED and _meet(cause, effect))
+
+
+def _unstored(cause: Finding, effect: Finding) -> bool:
+    """What nobody stored is what the operand holds."""
+    return _meet(cause, effect) and effect.name in _TIMING and "never defined" in effect.observed
+
+
+def _wrong_place(cause: Finding, effect: Finding) -> bool:
+    """An access to a wrong place of LDS shows in what meets there, too."""
+    return cause.name not in _TIMING and _meet(cause, effect)
+
+
+def _same_matrix(cause: Finding, effect: Finding) -> bool:
+    """The two are about one matrix, and none has another name for what is wrong."""
+    named = effect.name in (cause.name, "unexplained")
+    return cause.place.matrix == effect.place.matrix and named
+
+
+def _better_name(cause: Finding, effect: Finding) -> bool:
+    """What is wrong with a matrix is more than where it lies in LDS."""
+    return cause.place.matrix == effect.place.matrix and effect.name != "collision"
+
+
+def _one_function(cause: Finding, effect: Finding) -> bool:
+    """The same is wrong in two matrices or registers, by the same line or in the same words."""
+    line = bool(cause.place.line) and cause.place.line == effect.place.line
+    said = [found.what.replace(f" {found.place.matrix} ", " ") for found in (cause, effect)]
+    return cause.name == effect.name and (line or said[0] == said[1] or cause.name in _OF_PARTNERS)
+
+
+def _same_address(cause: Finding, effect: Finding) -> bool:
+    """Two tiles of C at one place are stored, and with beta loaded, by two waves."""
+    return effect.name not in _UNORDERED and _meet(cause, effect)
+
+
+def _same_store(cause: Finding, effect: Finding) -> bool:
+    return effect.name == "out-of-bounds" and _meet(cause, effect)
+
+
+def _same_buffer(cause: Finding, effect: Finding) -> bool:
+    return cause.place.buffer == effect.place.buffer
+
+
+_WAYS = (
+    # The map of a tile is injective or is not, whoever looks at it.
+    _Way("swizzle", "operand-provenance", _lost_in_lds),
+    _Way("swizzle", "lds-safety", _lost_in_lds),
+    _Way("swizzle", "operand-provenance", _same_matrix),
+    _Way("operand-provenance", "swizzle", _better_name),
+    # One function for two matrices.
+    _Way("swizzle", "swizzle", _one_function),
+    _Way("operand-provenance", "operand-provenance", _one_function),
+    _Way("lds-safety", "lds-safety", _one_function),
+    _Way("waits", "waits", _one_function),
+    # Values that come at a wrong time, or never.
+    _Way("races", "operand-provenance", _too_late),
+    _Way("races", "swizzle", _too_late),
+    _Way("races", "lds-safety", _not_yet),
+    _Way("lds-safety", "operand-provenance", _unstored),
+    # A wrong address: others find there what they do not look for.
+    _Way("operand-provenance", "lds-safety", _wrong_place),
+    _Way("swizzle", "lds-safety", _wrong_place),
+    _Way("operand-provenance", "races", _wrong_place),
+    _Way("swizzle", "races", _wrong_place),
+    _Way("operand-provenance", "memory", _meet),
+    _Way("operand-provenance", "epilogue", _meet),
+    _Way("epilogue", "epilogue", _same_store),
+    _Way("epilogue", "memory", _same_buffer),
+    _Way("epilogue", "races", _same_address),
+    # Wrong values come last.
+    *(
+        _Way(check, "numerics", _always)
+        for check in ("operand-provenance", "swizzle", "lds-safety", "races", "epilogue", "memory")
+    ),
+)
+"""In the order in which they are tried: the first that holds counts."""

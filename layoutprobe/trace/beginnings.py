@@ -1,0 +1,74 @@
+"""How accumulators begin: with zeros, or with what nobody put there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from layoutprobe.observe.accumulators import FROM_OTHER
+from layoutprobe.observe.undefined import UndefinedRecord, UndefinedUse
+from layoutprobe.place import Place
+from layoutprobe.report.finding import Finding, Rule
+from layoutprobe.trace.analysis import Analysis
+from layoutprobe.trace.comparisons import plain_product
+from layoutprobe.trace.places import vector, where, who_was
+from layoutprobe.trace.subject import Subject
+
+NOT_ZERO = Rule(
+    "operand-provenance/accumulator-not-zero",
+    "an accumulator does not begin with zeros",
+    "The first matrix instruction of a sum takes C as it is. If nobody has set these registers, they hold what "
+    "was there before, or what the compiler kept there: the sum is off by that.",
+    "initialise every accumulator before the K loop, and again before each tile of a kernel that has several",
+)
+
+
+def wrong_beginnings(subject: Subject, analysis: Analysis) -> list[Finding]:
+    """Accumulators that begin with undefined bits, or in a wrong result with numbers that are no zeros."""
+    if use := undefined_beginning(subject):
+        place = replace(where(subject, use.inst, use.who), matrix="C", register=vector(subject, use.vgpr))
+        return [_finding(place, "bits that were never defined", use.count)]
+    chains = analysis.arrivals.chains
+    if not analysis.judged:
+        return []
+    other = _complete(analysis) & (chains.start == FROM_OTHER)
+    if not other.any() or not plain_product(subject, analysis.problem.contract).wrong.any():
+        return []
+    chain = int(np.flatnonzero(other)[0])
+    link = next(link for link in chains.links if (link.chain == chain).any())
+    place = replace(where(subject, link.inst, who_was(chains.waves, int(chains.wave[chain]))), matrix="C")
+    return [_finding(place, "numbers that are neither zero nor a sum", int(other.sum()))]
+
+
+def undefined_beginning(subject: Subject) -> UndefinedUse | None:
+    """The first matrix instruction whose C had undefined bits, where they reach an output and came from
+    neither LDS nor an earlier undefined operand."""
+    recorded = subject.plain(partial=True)
+    try:
+        record = recorded.record(UndefinedRecord)
+    except LookupError:
+        return None
+    first = next(iter(record.operands), None)
+    if first is None or first.role != "C" or first.load is not None or not recorded.undefined:
+        return None
+    return first
+
+
+def _complete(analysis: Analysis) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Chains to which every k was added: [chain]."""
+    counted = sum(judged.judgement.counted.min(axis=1) for judged in analysis.judged)
+    return np.asarray(np.all(counted == 1, axis=1))
+
+
+def _finding(place: Place, observed: str, count: int) -> Finding:
+    return Finding(
+        NOT_ZERO,
+        "the accumulator is not zero at the first step of the sum: C of the first matrix instruction holds "
+        + observed,
+        place,
+        expected="zeros, before the first k is added",
+        observed=observed,
+        hint="initialise the accumulator before the K loop",
+        count=count,
+    )

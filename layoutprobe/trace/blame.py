@@ -1,0 +1,243 @@
+"""The access that is to blame for a wrong operand: which of those that its value passed through.
+
+A value comes from global memory, perhaps through LDS, to a matrix instruction. Where it did not pass
+through LDS, the load looked in a wrong place. Where it did, the images of LDS tell: is the element that was
+needed nowhere, the load from global memory did not fetch it; does it lie in another byte than the one that
+was read, the store and the load do not agree; and if it lay in that very byte, it did so at another time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.brief import brief
+from layoutprobe.isa.kind import Kind
+from layoutprobe.layouts.explain import explain_places
+from layoutprobe.layouts.layout import HOLE
+from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.observe.load_path import Step
+from layoutprobe.observe.tiles import TileObserver
+from layoutprobe.solver.diagnose import (
+    BEYOND,
+    LDS_ADDRESSES,
+    OTHER_BUFFER,
+    OTHER_MATRIX,
+    OTHER_STEP,
+    OVERLAP,
+    STALE,
+    UNEXPLAINED,
+    Diagnosis,
+)
+from layoutprobe.solver.product import UNDEFINED
+from layoutprobe.trace.culprits import Culprit, culprits_of
+from layoutprobe.trace.lds_tiles import TileMap, tile_maps
+from layoutprobe.trace.load_path import lds_byte, load_paths
+from layoutprobe.trace.subject import RunStoppedError, Subject
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Blame:
+    """What is to blame for a culprit's value.
+
+    Attributes:
+        diagnosis: the culprit's, or a better one.
+        path: accesses that the value passed through, from the operand back; empty where not known.
+        at: position in `path` of the access that is to blame; None: it is the matrix instruction.
+        read: LDS byte that the value was read from; None where it did not pass through LDS.
+        lies: LDS byte in which the needed element lies; None where it was not seen in LDS.
+    """
+
+    diagnosis: Diagnosis
+    path: tuple[Step, ...]
+    at: int | None = None
+    read: int | None = None
+    lies: int | None = None
+
+    __repr__ = brief
+
+
+def blames(subject: Subject) -> tuple[tuple[Culprit, Blame], ...]:
+    """Wrong operands A and B, each with what is to blame for it.
+
+    Raises:
+        NoProductError, UndecidedError, RunStoppedError: as `analysis_of`.
+    """
+    return subject.once(_blames)
+
+
+def _blames(subject: Subject) -> tuple[tuple[Culprit, Blame], ...]:
+    return tuple((one, _blame(subject, one)) for one in culprits_of(subject) if one.slot.matrix in "AB")
+
+
+def _blame(subject: Subject, culprit: Culprit) -> Blame:
+    path = load_paths(subject).get(culprit.slot.target, ())
+    loads = [at for at, step in enumerate(path) if Kind.LOAD in step.inst.kind]
+    if not loads:
+        return Blame(culprit.diagnosis, path)
+    read = lds_byte(path)
+    if read is None or culprit.diagnosis.name == BEYOND:
+        return Blame(culprit.diagnosis, path, loads[-1])
+    slot = culprit.slot
+    read += slot.field * slot.bits // 8 % 2
+    tiles = _of_matrix(subject, culprit)
+    lies = {byte for tile in tiles if (byte := tile.byte_of(*_element(culprit))) is not None}
+    found = Blame(culprit.diagnosis, path, loads[0], read, min(lies, default=None))
+    if path[0].lds_byte is not None and read in lies:
+        return _at_another_time(found)
+    if lies:
+        return _in_another_place(subject, culprit, found, tiles)
+    if _seen(culprit, tiles) and loads[-1] != loads[0] and slot.number != UNDEFINED:
+        return replace(found, at=loads[-1])
+    return found
+
+
+def tiles_of(subject: Subject) -> tuple[TileMap, ...]:
+    """The tiles of all matrices that were seen in LDS; none where the run stopped."""
+    return subject.once(_tiles)
+
+
+def _tiles(subject: Subject) -> tuple[TileMap, ...]:
+    try:
+        return tuple(tile_maps(subject, subject.coded(TileObserver)))
+    except RunStoppedError:
+        return ()
+
+
+def _of_matrix(subject: Subject, culprit: Culprit) -> list[TileMap]:
+    letter = culprit.slot.executions.letter(culprit.slot.matrix)
+    return [tile for tile in tiles_of(subject) if tile.buffer == _buffer(subject, letter)]
+
+
+def _buffer(subject: Subject, letter: str) -> str:
+    return str(getattr(subject.contract, letter.lower()))
+
+
+def _element(culprit: Culprit) -> tuple[int, int]:
+    row, col = culprit.need
+    return (col, row) if culprit.slot.executions.swapped else (row, col)
+
+
+def _seen(culprit: Culprit, tiles: Sequence[TileMap]) -> bool:
+    """What was read was seen in LDS, so that what was needed would have been, too."""
+    return any(_cells(tile, *_coordinates(culprit)[0]).max(initial=-1) >= 0 for tile in tiles)
+
+
+# At another time
+
+
+def _at_another_time(found: Blame) -> Blame:
+    if found.diagnosis.name == OTHER_MATRIX:
+        what = "two matrices lie in the same bytes of LDS: one overwrites the other"
+        hint = "check where in LDS the tile of each matrix begins, and how large it is, padding included"
+        return replace(found, diagnosis=Diagnosis(OVERLAP, what, hint), at=_store_of(found.path))
+    if found.diagnosis.name not in (OTHER_STEP, UNEXPLAINED):
+        return found
+    steps = found.diagnosis.what.partition(": ")[2] if found.diagnosis.name == OTHER_STEP else ""
+    told = f": {steps}" if steps else ""
+    return replace(
+        found,
+        diagnosis=Diagnosis(
+            STALE,
+            f"the load looks in the right place of LDS at the wrong time{told}",
+            "the tile must be there before it is loaded, and stay until all waves have loaded it: barriers, "
+            "and a buffer for each tile that is under way",
+        ),
+    )
+
+
+# In another place
+
+
+def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: Sequence[TileMap]) -> Blame:
+    """The store or the load: whichever follows no rule, or another one than the other matrix does."""
+    if found.diagnosis.name == OTHER_STEP:
+        what = f"{found.diagnosis.what}, and the tile lies in another part of LDS than the load looks in"
+        hint = "which of the buffers is filled, and which is read, in this step?"
+        return replace(found, diagnosis=Diagnosis(OTHER_BUFFER, what, hint))
+    stored, loaded = _forms(subject, culprit, tiles)
+    diagnosis = found.diagnosis
+    if diagnosis.name == UNEXPLAINED and stored and loaded and stored != loaded:
+        what = f"LDS is written as {stored}, and read as {loaded}"
+        diagnosis = Diagnosis(LDS_ADDRESSES[0], what, "use one index function for the store and the load")
+    alike = stored and loaded and _plainness(stored) == _plainness(loaded)
+    by_store = _plainness(stored) < _plainness(loaded) or (alike and _as_partner(subject, culprit, loaded))
+    at = _store_of(found.path) if by_store else found.at
+    return replace(found, diagnosis=diagnosis, at=at)
+
+
+def _store_of(path: Sequence[Step]) -> int | None:
+    """The store into LDS nearest to the operand."""
+    stores = Kind.STORE | Kind.ATOMIC
+    return next((at for at, step in enumerate(path) if step.inst.kind & stores), None)
+
+
+def _plainness(form: str) -> int:
+    """How well known an address function is: none, any, or one with a name."""
+    return 2 if _scheme(form) in SCHEMES else 1 if form else 0
+
+
+def _scheme(form: str) -> str:
+    return form.partition(":")[0]
+
+
+def _as_partner(subject: Subject, culprit: Culprit, form: str) -> bool:
+    """The other matrix lies in LDS by a function of that name."""
+    letter = "B" if culprit.slot.executions.letter(culprit.slot.matrix) == "A" else "A"
+    others = (tile.form() for tile in tiles_of(subject) if tile.buffer == _buffer(subject, letter))
+    return any(_scheme(other[0].text) == _scheme(form) for other in others if other is not None)
+
+
+def _forms(subject: Subject, culprit: Culprit, tiles: Sequence[TileMap]) -> tuple[str, str]:
+    """The closed forms by which the tile was stored and is loaded; "" where there is none."""
+    tile = next((t for t in tiles if t.byte_of(*_element(culprit)) is not None), None)
+    if tile is None:
+        return "", ""
+    form = tile.form()
+    loaded = _loaded_as(subject, culprit, tile, turned=form is not None and form[1])
+    return form[0].text if form else "", loaded
+
+
+def _loaded_as(subject: Subject, culprit: Culprit, tile: TileMap, *, turned: bool) -> str:
+    """Where loads look for the elements of a tile, as a formula: a load that returned an element looked in
+    the cell that holds it."""
+    rows, cols, cells = (np.concatenate(x) for x in zip(*_looked_at(subject, culprit, tile), strict=True))
+    row, col = rows - tile.corner[0], cols - tile.corner[1]
+    if turned:
+        return explain_places(col, row, cells, tile.shape[::-1], ("col", "row"))
+    return explain_places(row, col, cells, tile.shape)
+
+
+def _looked_at(subject: Subject, culprit: Culprit, tile: TileMap) -> Iterator[tuple[Ints, Ints, Ints]]:
+    def role(one: Culprit) -> tuple[str, bool]:
+        return one.slot.matrix, one.slot.executions.swapped
+
+    for other in culprits_of(subject):
+        if role(other) != role(culprit):
+            continue
+        held, needed = _coordinates(other)
+        cells = _cells(tile, *held)
+        known = (cells >= 0) & (_cells(tile, *needed) >= 0)
+        yield needed[0][known], needed[1][known], cells[known]
+
+
+def _coordinates(culprit: Culprit) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+    """Rows and columns, by the names of the contract, that live slots held and needed."""
+    s = culprit.suspect
+    held, needed = (s.row[s.live], s.col[s.live]), (s.need_row[s.live], s.need_col[s.live])
+    return (held[::-1], needed[::-1]) if culprit.slot.executions.swapped else (held, needed)
+
+
+def _cells(tile: TileMap, row: Ints, col: Ints) -> Ints:
+    """Cell of a tile that holds each element; -1 for none."""
+    (top, left), (tall, wide) = tile.corner, tile.shape
+    table = np.full((tall, wide), -1, np.int64)
+    held = np.flatnonzero(tile.row != HOLE)
+    table[tile.row[held] - top, tile.col[held] - left] = held
+    inside = (row >= top) & (row < top + tall) & (col >= left) & (col < left + wide)
+    return np.where(inside, table[np.where(inside, row - top, 0), np.where(inside, col - left, 0)], -1)
