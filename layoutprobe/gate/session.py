@@ -275,8 +275,9 @@ def without_consequences(
 
 
 def _same_statement(fault: ExecutionError, known: Finding) -> bool:
+    """On one line, and beside the same buffer: `expected` names the nearest."""
     line = fault.place.line
-    return bool(line) and (line, fault.what) == (known.place.line, known.what)
+    return bool(line) and (line, fault.what, fault.expected) == (known.place.line, known.what, known.expected)
 
 
 def _stopped(fault: ProbeError) -> str:

@@ -16,11 +16,10 @@ from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
 
 SEEDS = asset_dir("probes") / "gemm" / "seeds"
-SIZES = [
-    {"M": 128, "N": 128, "K": 64},
-    {"M": 200, "N": 136, "K": 80},
-    {"M": 512, "N": 512, "K": 64},
-]
+SIZES = {
+    "layoutprobe": [(128, 128, 16), (200, 137, 75), (512, 512, 32)],
+    "buggy": [(128, 128, 64), (200, 136, 80), (512, 512, 64)],
+}
 CORRECT = [
     "standard", "asmOpt", "native", "kunroll", "quad", "highOcc", "noPrefetch", "zerocopy", "swizzled",
     "xor_optimized", "hilbert", "coop", "adaptive",
@@ -37,8 +36,8 @@ def test_the_manifests_list_every_kernel_at_every_size() -> None:
     """Whoever runs `layoutprobe check` on them has covered the notes."""
     assert sorted(cases("layoutprobe")) == sorted(CORRECT)
     assert sorted(cases("buggy")) == sorted(BUGGY)
-    for case in (*cases("layoutprobe").values(), *cases("buggy").values()):
-        assert [dict(sizes) for sizes in case.sizes] == SIZES
+    for manifest, case in ((m, case) for m in SIZES for case in cases(m).values()):
+        assert [(s["M"], s["N"], s["K"]) for s in map(dict, case.sizes)] == SIZES[manifest]
         assert not case.skip, "no check is left out"
         assert case.contract == cases("layoutprobe")["standard"].contract
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.engine.native.library import address_of, compiled_forms, runtime
 from layoutprobe.engine.native.lower import Lowered, Record, lower
 from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets
@@ -45,6 +46,8 @@ class Bound:
     parallel: bool
     runtime: ctypes.CDLL
     offsets: Offsets
+
+    __repr__ = brief
 
     @property
     def records(self) -> tuple[Record, ...]:
