@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 from typing import Literal
 
 
@@ -89,6 +90,9 @@ class Use(Enum):
     """v_fma_f64 or v_fmac_f64, whatever its registers."""
 
 
+MATRIX = frozenset((Use.D, Use.F32_D, Use.F64_D, Use.AB, Use.C, Use.WIDE_C, Use.OPERAND, Use.MATRIX_EXEC))
+"""What matrix instructions alone do."""
+
 Link = Literal["any", "chain", "other"]
 
 
@@ -129,6 +133,11 @@ class Hazards:
     rules: tuple[Hazard, ...]
     filled_by: Literal["any", "VALU"] = "any"
     filler: str = "s_nop"
+
+    @cached_property
+    def of_matrices(self) -> bool:
+        """No rule is about any but matrix instructions."""
+        return all({rule.first, rule.then} <= MATRIX for rule in self.rules)
 
 
 NONE = Hazards(())

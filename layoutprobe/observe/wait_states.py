@@ -136,7 +136,8 @@ class WaitStateObserver(Recorder):
     def _site(self, inst: Inst) -> _Site:
         isa = self._isa
         assert isa is not None
-        does, passes = uses(inst, isa), passes_of(inst, isa)
+        concerned = Kind.MATRIX in inst.kind or not self._hazards.of_matrices
+        does, passes = uses(inst, isa) if concerned else {}, passes_of(inst, isa)
         bound = [(rule, rule.needed(passes)) for rule in self._hazards.rules if rule.first in does]
         binds = tuple((rule, needed) for rule, needed in bound if needed)
         longest = max((needed for _, needed in binds), default=0)
