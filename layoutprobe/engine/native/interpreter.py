@@ -28,6 +28,7 @@ from layoutprobe.engine.native.state import (
     WaveMemory,
     aligned,
 )
+from layoutprobe.engine.scheduler import PATIENCE
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, VGPR0
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.events import Events
@@ -96,6 +97,7 @@ class Interpreter:
         self.count = int(groups.size)
         self.groups = int(groups[-1]) + 1
         self._watched = machine.events != Events()
+        self._passed_over = 0
         self._initial: list[Array] = []
         self._rows: ctypes.Array[CInitial] = (CInitial * 0)()
         self._fragments = [aligned(2048 * bound.lowered.fragments)]
@@ -203,8 +205,7 @@ class Interpreter:
             assert block is not None
             raise outcome.endless(self.bound.program, block, self.budget)
         stand = np.flatnonzero(status == SLOW)
-        pc = int(waves.pc[stand].min())
-        which = stand[waves.pc[stand] == pc]
+        which = stand[waves.pc[stand] == self._next(waves.pc[stand])]
         at = waves.at[which]
         record = records[int(at[0])]
         if record.executor is None:
@@ -213,6 +214,12 @@ class Interpreter:
         dirty = (waves.undef[which] & self.bound.touched[self.bound.row[at]]).any(axis=1)
         waves.at[which] = np.where(dirty, self.bound.resume[at], self.bound.plain[at])
         waves.status[which] = READY
+
+    def _next(self, pcs: Array) -> int:
+        """Who goes on: the lowest PC; as in the numpy scheduler the highest after long, as the lowest may spin."""
+        lowest, highest = int(pcs.min()), int(pcs.max())
+        self._passed_over = self._passed_over + 1 if lowest != highest else 0
+        return highest if self._passed_over // PATIENCE % 2 else lowest
 
     def _execute(self, which: NDArray[np.int64], record: Record) -> None:
         inst, execute = record.inst, record.executor
