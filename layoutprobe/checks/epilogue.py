@@ -25,7 +25,7 @@ from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import accumulator_finding, destination
 from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.problem import NoProductError, require_product
-from layoutprobe.trace.stores import writers
+from layoutprobe.trace.stores import missing_tiles, narrow_stores, writers
 from layoutprobe.trace.subject import Subject, UndecidedError
 
 NAME = "epilogue"
@@ -48,6 +48,13 @@ OF_ANOTHER = Rule(
     "The accumulator may be right where it belongs; here a store takes its value from another register, lane "
     "or wave.",
     "check which register, lane or wave the store takes its value from",
+)
+OTHER_SIZE = Rule(
+    "epilogue/element-size",
+    "the kernel stores elements of another size than C has",
+    "The types of the output in the manifest (or of the buffer that the host gives) and in the kernel differ: two "
+    "elements of the kernel lie in one of C.",
+    "give C the same type in the kernel, in the host's code and in the manifest",
 )
 INTO_INPUT = Rule(
     "epilogue/into-input",
@@ -112,7 +119,10 @@ def _store_findings(subject: Subject, stores: Stores, output: str) -> Iterator[F
     plain, atomic = (_per_element(stores, allocation, buffer, atomic=kind) for kind in (False, True))
     element = buffer.elements()
     inside = element >= 0
-    never = list(_never(subject, buffer, inside & (plain == 0) & (atomic == 0)))
+    if width := narrow_stores(stores, allocation, buffer):
+        yield _of_other_size(subject, stores, allocation, buffer, width)
+        return
+    never = list(_never(subject, stores, allocation, buffer, inside & (plain == 0) & (atomic == 0)))
     again = inside & (plain > 1)
     if again.any() and not never:  # a lane that stores its own element again loses nothing
         again &= ~_by_one_lane(stores, allocation, buffer)
@@ -141,18 +151,37 @@ def _per_element(stores: Stores, allocation: Allocation, buffer: BoundBuffer, *,
     return np.asarray(count.reshape(-1, buffer.itemsize).max(axis=1))
 
 
-def _never(subject: Subject, buffer: BoundBuffer, mask: NDArray[np.bool_]) -> Iterator[Finding]:
+def _never(
+    subject: Subject, stores: Stores, allocation: Allocation, buffer: BoundBuffer, mask: NDArray[np.bool_]
+) -> Iterator[Finding]:
     if not mask.any():
         return
     tensor = buffer.view(mask)
+    why, hint = missing_tiles(stores, allocation, buffer, tensor, subject.binding.grid)
     yield Finding(
         NEVER_WRITTEN,
-        f"elements of C are never written: {region(tensor)}",
+        f"elements of C are never written: {region(tensor)}{why}",
         Place(kernel=subject.kernel.name, element=_element(tensor.shape, int(np.argmax(tensor)))),
         expected="one store",
         observed="none",
-        hint="check the grid, the tile offsets, and the bounds tests of the epilogue",
+        hint=hint or "check the grid, the tile offsets, and the bounds tests of the epilogue",
         count=int(tensor.sum()),
+    )
+
+
+def _of_other_size(
+    subject: Subject, stores: Stores, allocation: Allocation, buffer: BoundBuffer, width: int
+) -> Finding:
+    at = next(
+        i for i in range(buffer.nbytes // buffer.itemsize) if writers(subject, stores, allocation, buffer, i)
+    )
+    return Finding(
+        OTHER_SIZE,
+        f"the kernel stores elements of {width} bytes, and C has elements of {buffer.itemsize}",
+        replace(writers(subject, stores, allocation, buffer, at)[0], buffer=buffer.name),
+        expected=f"{buffer.dtype}: stores of {buffer.itemsize} bytes, or multiples",
+        observed=f"stores of {width} bytes, that are {width} bytes apart",
+        hint="which type has C: the one of the manifest, or the one of the kernel?",
     )
 
 
@@ -318,6 +347,7 @@ CHECK = Check(
         NEVER_WRITTEN,
         WRITTEN_TWICE,
         OF_ANOTHER,
+        OTHER_SIZE,
         INTO_INPUT,
         INTO_PADDING,
         *fault_rules(NAME),

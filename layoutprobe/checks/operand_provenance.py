@@ -27,7 +27,7 @@ from layoutprobe.solver.diagnose import (
 )
 from layoutprobe.solver.rules import cause_rules
 from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
-from layoutprobe.trace.beginnings import NOT_ZERO, wrong_beginnings
+from layoutprobe.trace.beginnings import NOT_RESET, NOT_ZERO, not_reset, wrong_beginnings
 from layoutprobe.trace.blame import blames
 from layoutprobe.trace.copies import differing_copies, own_orders
 from layoutprobe.trace.findings import copy_finding, operand_finding
@@ -117,7 +117,7 @@ def run(subject: Subject) -> CheckResult:
         analysis = analysis_of(subject)
     except NoProductError as reason:
         return CHECK.skipped(str(reason))
-    findings = _once(_operand_findings(subject, analysis))
+    findings = not_reset(subject, analysis) or _once(_operand_findings(subject, analysis))
     if not findings:
         findings += [
             copy_finding(subject, analysis, copy, COPIES_DIFFER) for copy in differing_copies(subject)
@@ -181,7 +181,9 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
     # What is missing in one place and doubled in another is no matter of the loop's bounds.
     loop = None if missing.size and doubled.size else loop_around(subject, link.inst.pc)
     place = replace(used if loop is None else loop, workgroup=used.workgroup, wave=used.wave)
-    if missing.size and doubled.size:
+    if list(missing) == [analysis.problem.k - 1] and not doubled.size:
+        hint = "the last k is left out: is the bound of the K loop, or of its tail, off by one?"
+    elif missing.size and doubled.size:
         hint = "is a buffer read again before the new tile is in it, or the wrong one of two?"
     else:
         hint = "check the bounds of the K loop, its tail, and what happens before the first step"
@@ -247,5 +249,5 @@ CHECK = Check(
     EXPLAIN,
     run,
     observers=(UndefinedObserver,),
-    rules=(*RULES.values(), COPIES_DIFFER, INCOMPLETE, NOT_ZERO),
+    rules=(*RULES.values(), COPIES_DIFFER, INCOMPLETE, NOT_ZERO, NOT_RESET),
 )

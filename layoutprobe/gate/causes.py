@@ -134,6 +134,11 @@ def _wrong_place(cause: Finding, effect: Finding) -> bool:
     return cause.name not in _TIMING and _meet(cause, effect)
 
 
+def _of_accumulators(cause: Finding, effect: Finding) -> bool:
+    """What is wrong with an accumulator shows where it is stored."""
+    return cause.name.startswith("accumulator") or _meet(cause, effect)
+
+
 def _same_matrix(cause: Finding, effect: Finding) -> bool:
     """The two are about one matrix, and none has another name for what is wrong."""
     named = effect.name in (cause.name, "unexplained")
@@ -187,7 +192,7 @@ _WAYS = (
     _Way("operand-provenance", "races", _wrong_place),
     _Way("swizzle", "races", _wrong_place),
     _Way("operand-provenance", "memory", _meet),
-    _Way("operand-provenance", "epilogue", _meet),
+    _Way("operand-provenance", "epilogue", _of_accumulators),
     _Way("epilogue", "epilogue", _same_store),
     _Way("epilogue", "memory", _same_buffer),
     _Way("epilogue", "races", _same_address),

@@ -36,6 +36,8 @@ OTHER_MATRIX = "other-matrix"
 LDS_ADDRESSES = ("lds-one-sided", "lds-stride")
 """Diagnoses that mean addresses in LDS."""
 _LDS_TILES = (16, 32, 64, 128, 256)
+_EITHER = ("leading-dimension", "thread-for-lane", "shifted", "other-wave")
+"""Diagnoses of which several may fit where few waves or lines show an error."""
 _FEW = 2
 """Executions that a tile's size must fit before all are asked."""
 
@@ -67,8 +69,23 @@ def diagnose(suspect: Suspect, *, without: Collection[str] = ()) -> Diagnosis:
             continue
         for text, row, col in hypothesis.guesses(suspect):
             if suspect.predicts(row, col):
-                return Diagnosis(hypothesis.name, text, hypothesis.hint)
+                return _with_others(suspect, Diagnosis(hypothesis.name, text, hypothesis.hint), without)
     return unexplained(suspect)
+
+
+def _with_others(suspect: Suspect, found: Diagnosis, without: Collection[str]) -> Diagnosis:
+    """A diagnosis with the causes that explain as much and are mended elsewhere, where it is one of these."""
+    if found.name not in _EITHER:
+        return found
+    others = [h for h in HYPOTHESES if h.name in _EITHER and h.name != found.name and h.name not in without]
+    fitting = [
+        next((text for text, row, col in h.guesses(suspect) if suspect.predicts(row, col)), "")
+        for h in others
+        if suspect.matrix in h.matrices
+    ]
+    return replace(
+        found, what=" (or: ".join([found.what, *filter(None, fitting)]) + ")" * sum(map(bool, fitting))
+    )
 
 
 def unexplained(suspect: Suspect) -> Diagnosis:

@@ -12,6 +12,7 @@ import numpy as np
 
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.layouts.swizzle import GROUP, SCHEMES, of_bits
+from layoutprobe.solver.addressing import leading_dimension, thread_for_lane
 from layoutprobe.solver.suspect import Ints, Suspect
 
 COPY = "half-wave-copy"
@@ -317,6 +318,24 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         "check which rows lane / 16 stands for in the store",
         "the half-waves are exchanged",
         "Every lane stores what the lane across the half-wave should.",
+    ),
+    Hypothesis(
+        "leading-dimension",
+        "ABCD",
+        leading_dimension,
+        "take the leading dimension of this matrix: K of a row-major A, N of a row-major B or C",
+        "lines of a matrix are taken another distance apart than they lie in memory",
+        "The index multiplies the row (or column) by another number than the matrix has elements from one to the "
+        "next: K for N, the tile's width for the matrix's. Line 0 is right, and every further one is off by more.",
+    ),
+    Hypothesis(
+        "thread-for-lane",
+        "ABCD",
+        thread_for_lane,
+        "take the lane: threadIdx.x % 32 in waves of 32",
+        "the number of the thread stands where the lane belongs",
+        "Formulas of fragments are in terms of the lane. With a flat block of several waves threadIdx.x goes on "
+        "where the lane begins again, so that all waves but the first leave their tile.",
     ),
     Hypothesis(
         "shifted",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ class Suspect:
         shape: rows and columns of the whole matrix.
         bits: width of an element.
         nothing: what slots hold that hold no element, in words.
+        wave: int64 [wave], number of each wave in its workgroup; empty where that is not known.
+        extents: names of the problem's extents and their values: ("K", 64).
     """
 
     matrix: str
@@ -43,6 +45,8 @@ class Suspect:
     shape: tuple[int, int]
     bits: int = 16
     nothing: str = "no element (undefined or unknown)"
+    wave: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    extents: tuple[tuple[str, int], ...] = ()
 
     __repr__ = brief
 

@@ -24,6 +24,14 @@ NOT_ZERO = Rule(
 )
 
 
+NOT_RESET = Rule(
+    "operand-provenance/accumulator-not-reset",
+    "an accumulator is not reset from one tile of C to the next",
+    "A workgroup that computes several tiles adds the second one to the first: only the first is right.",
+    "set the accumulators to zero inside the loop over tiles (or batches), not before it",
+)
+
+
 def wrong_beginnings(subject: Subject, analysis: Analysis) -> list[Finding]:
     """Accumulators that begin with undefined bits, or in a wrong result with numbers that are no zeros."""
     if use := undefined_beginning(subject):
@@ -39,6 +47,40 @@ def wrong_beginnings(subject: Subject, analysis: Analysis) -> list[Finding]:
     link = next(link for link in chains.links if (link.chain == chain).any())
     place = replace(where(subject, link.inst, who_was(chains.waves, int(chains.wave[chain]))), matrix="C")
     return [_finding(place, "numbers that are neither zero nor a sum", int(other.sum()))]
+
+
+def not_reset(subject: Subject, analysis: Analysis) -> list[Finding]:
+    """Accumulators that go on from one tile of C to the next: each is stored to several places, and every k was
+    added to it once for each."""
+    chains = analysis.arrivals.chains
+    times = analysis.arrivals.times
+    stored = times.max(axis=1, initial=0)
+    several = (stored > 1) & np.all((times == stored[:, None]) | (times == 0), axis=1)
+    if not several.any():
+        return []
+    added = np.zeros((chains.wave.size, analysis.problem.k), np.int64)
+    for judged in analysis.judged:
+        k = judged.factors.a_k.max(axis=2)[:, 0]  # [execution, k]: of the first block
+        chain, at = np.broadcast_to(judged.factors.chain[:, None], k.shape)[k >= 0], k[k >= 0]
+        np.add.at(added, (chain, at), 1)
+    carried = several & np.all(added == stored[:, None], axis=1)
+    if not carried.any() or not plain_product(subject, analysis.problem.contract).wrong.any():
+        return []
+    chain = int(np.flatnonzero(carried)[0])
+    link = next(link for link in chains.links if (link.chain == chain).any())
+    place = replace(where(subject, link.inst, who_was(chains.waves, int(chains.wave[chain]))), matrix="C")
+    return [
+        Finding(
+            NOT_RESET,
+            "the accumulator is not reset from one tile of C to the next: each holds the sums before it as well",
+            place,
+            expected="zeros, before the first k of every tile is added",
+            observed=f"one accumulator, to which every k is added {int(stored[chain])} times, is stored to as many "
+            "tiles",
+            hint="set the accumulator to zero inside the loop over tiles",
+            count=int(carried.sum()),
+        )
+    ]
 
 
 def undefined_beginning(subject: Subject) -> UndefinedUse | None:

@@ -31,6 +31,7 @@ from layoutprobe.solver.diagnose import (
     STALE,
     UNEXPLAINED,
     Diagnosis,
+    unexplained,
 )
 from layoutprobe.solver.product import UNDEFINED
 from layoutprobe.trace.culprits import Culprit, culprits_of
@@ -156,12 +157,12 @@ def _at_another_time(found: Blame) -> Blame:
 
 def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: Sequence[TileMap]) -> Blame:
     """The store or the load: whichever follows no rule, or another one than the other matrix does."""
-    if found.diagnosis.name == OTHER_STEP:
+    if found.diagnosis.name == OTHER_STEP and not _in_one_tile(culprit, tiles):
         what = f"{found.diagnosis.what}, and the tile lies in another part of LDS than the load looks in"
         hint = "which of the buffers is filled, and which is read, in this step?"
         return replace(found, diagnosis=Diagnosis(OTHER_BUFFER, what, hint))
     stored, loaded = _forms(subject, culprit, tiles)
-    diagnosis = found.diagnosis
+    diagnosis = unexplained(culprit.suspect) if _step_by_line(culprit) else found.diagnosis
     if diagnosis.name == UNEXPLAINED and stored and loaded and stored != loaded:
         what = f"LDS is written as {stored}, and read as {loaded}"
         diagnosis = Diagnosis(LDS_ADDRESSES[0], what, "use one index function for the store and the load")
@@ -169,6 +170,23 @@ def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: S
     by_store = _plainness(stored) < _plainness(loaded) or (alike and _as_partner(subject, culprit, loaded))
     at = _store_of(found.path) if by_store else found.at
     return replace(found, diagnosis=diagnosis, at=at)
+
+
+def _step_by_line(culprit: Culprit) -> bool:
+    """Which K step a slot holds depends on its row (of A) or column (of B): that is no matter of the step."""
+    if culprit.diagnosis.name != OTHER_STEP:
+        return False
+    s = culprit.suspect
+    use = s.live & (s.row != HOLE)
+    held, need = (s.col, s.need_col) if s.matrix == "A" else (s.row, s.need_row)
+    shifts = np.unique(np.stack([need[use], (held - need)[use]]), axis=1)
+    return bool(np.unique(shifts[0]).size < shifts.shape[1])
+
+
+def _in_one_tile(culprit: Culprit, tiles: Sequence[TileMap]) -> bool:
+    """What was read and what was needed were in LDS together, in one tile: no other buffer is at fault."""
+    held, needed = _coordinates(culprit)
+    return any(((_cells(tile, *held) >= 0) & (_cells(tile, *needed) >= 0)).any() for tile in tiles)
 
 
 def _store_of(path: Sequence[Step]) -> int | None:

@@ -33,6 +33,8 @@ Ints = NDArray[np.int64]
 
 SAMPLE = 32
 """Broken executions of one instruction that are looked at closely."""
+CHAINS = 64
+"""Accumulators of which one broken execution is: those that are stored to one place tell of each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,24 +167,29 @@ def culprits_of(subject: Subject) -> tuple[Culprit, ...]:
 
 def _culprits(subject: Subject) -> tuple[Culprit, ...]:
     analysis, copies = analysis_of(subject), subject.copies_every
+    waves = analysis.operands.waves.index
     return tuple(
-        culprit for judged in analysis.judged for culprit in _in_group(judged, analysis.problem, copies)
+        culprit
+        for judged in analysis.judged
+        for culprit in _in_group(judged, analysis.problem, copies, waves)
     )
 
 
-def _in_group(judged: JudgedExecutions, problem: Problem, copies: int) -> Iterator[Culprit]:
-    """What is wrong in a group of executions; lanes so many `copies` apart hold copies of an operand."""
+def _in_group(judged: JudgedExecutions, problem: Problem, copies: int, waves: Ints) -> Iterator[Culprit]:
+    """What is wrong in a group of executions; lanes so many `copies` apart hold copies of an operand, and
+    `waves` are the numbers of all waves in their workgroups."""
     broken = np.flatnonzero(judged.judgement.broken)
     pc = judged.executions.pc[broken]
     for here in np.unique(pc):
         events = broken[pc == here]
         step = max(1, events.size // SAMPLE)
-        sample = np.unique(np.concatenate([events[::step][:SAMPLE], events[-1:]]))
+        begins = np.unique(judged.factors.chain[events], return_index=True)[1]
+        sample = np.unique(np.concatenate([events[::step][:SAMPLE], events[begins][:CHAINS], events[-1:]]))
         views = [_View.of(judged, int(at)) for at in sample]
         chain = judged.factors.chain[[view.at for view in views]]
         stored = [views[first] for first in np.sort(np.unique(chain, return_index=True)[1])]
         blamed = {
-            matrix: _culprit(matrix, guilty, problem, copies, _count(judged, events, matrix))
+            matrix: _culprit(matrix, guilty, problem, copies, waves, _count(judged, events, matrix))
             for matrix in "ABD"
             if (guilty := [v for v in (stored if matrix == "D" else views) if matrix in v.blamed()])
         }
@@ -201,7 +208,7 @@ def _count(judged: JudgedExecutions, events: Ints, matrix: str) -> int:
 
 
 def _culprit(
-    matrix: str, views: list[_View], problem: Problem, copies: int, count: int
+    matrix: str, views: list[_View], problem: Problem, copies: int, waves: Ints, count: int
 ) -> tuple[Culprit, bool]:
     """A culprit, and whether any of its slots is wrong."""
     judged = views[0].judged
@@ -218,6 +225,8 @@ def _culprit(
         shape=suspects[0].shape,
         bits=suspects[0].bits,
         nothing=_nothing(matrix, views),
+        wave=waves[judged.executions.wave[[view.at for view in views]]],
+        extents=(("M", problem.m), ("N", problem.n), ("K", problem.k)),
     )
     wrong = wrong_slots(suspect)
     if not wrong.any():

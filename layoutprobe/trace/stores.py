@@ -1,10 +1,11 @@
-"""Who stored to an element of a buffer."""
+"""Stores to a buffer: who stored to an element, and what is missing."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.observe.outputs import Allocation, Store, Stores
@@ -37,6 +38,78 @@ def writer_of(subject: Subject, name: str, element: int) -> Place | None:
         return None
     found = writers(subject, stores, allocation, buffer, int(at[0]))
     return found[-1] if found else None
+
+
+def narrow_stores(stores: Stores, allocation: Allocation, buffer: BoundBuffer) -> int:
+    """Bytes of the elements that are stored to a buffer, where they are smaller than its own; else 0.
+
+    Some of them begin inside the buffer's, and there are no more of them than the buffer has: an element that
+    is stored in parts takes several.
+    """
+    offsets, sizes = [], []
+    for store in stores.stores:
+        offset = store.offset - allocation.start
+        offset = offset[(offset >= 0) & (offset < buffer.nbytes)]
+        if offset.size:
+            offsets.append(offset)
+            sizes.append(store.size)
+    if not sizes or max(sizes) >= buffer.itemsize:
+        return 0
+    first = np.unique(np.concatenate(offsets))
+    narrow = (first % buffer.itemsize).any() and first.size <= np.count_nonzero(buffer.elements() >= 0)
+    return max(sizes) if narrow else 0
+
+
+def missing_tiles(
+    stores: Stores,
+    allocation: Allocation,
+    buffer: BoundBuffer,
+    missing: NDArray[np.bool_],
+    grid: tuple[int, int, int],
+) -> tuple[str, str]:
+    """Why elements were never written, and the next step: the last row or column is left out, or there are too few
+    workgroups for the tiles that they write; "" where it is neither."""
+    flat = np.any(missing.reshape(-1, *missing.shape[-2:]), axis=0) if missing.ndim > 1 else missing[None]
+    rows, cols = np.flatnonzero(flat.any(axis=1)), np.flatnonzero(flat.any(axis=0))
+    for name, lines, extent in (("row", rows, flat.shape[0]), ("column", cols, flat.shape[1])):
+        if list(lines) == [extent - 1] and extent > 1:
+            return f": the last {name} is left out", f"is a bounds test of the {name}s off by one?"
+    tall, wide = _tile(stores, allocation, buffer)
+    if not tall or not wide:
+        return "", ""
+    down, across = -(-flat.shape[0] // tall), -(-flat.shape[1] // wide)
+    count = int(np.prod(grid))
+    if down * across * max(1, missing.size // flat.size) <= count:
+        return "", ""
+    launched = " x ".join(map(str, grid))
+    return (
+        f"; a workgroup stores {tall} x {wide} elements, and the launch has {launched} workgroups where C has "
+        f"{down} x {across} tiles",
+        "launch as many workgroups as C has tiles: round up, and mind which of x and y counts rows",
+    )
+
+
+def _tile(stores: Stores, allocation: Allocation, buffer: BoundBuffer) -> tuple[int, int]:
+    """Rows and columns of C that a workgroup stores to at most."""
+    element = buffer.elements()
+    cols = buffer.shape[-1]
+    groups = stores.waves.group @ np.array([1, 1 << 20, 1 << 40])
+    low: dict[int, NDArray[np.int64]] = {}
+    high: dict[int, NDArray[np.int64]] = {}
+    for store in stores.stores:
+        at = (store.offset - allocation.start) // buffer.itemsize
+        inside = (at >= 0) & (at < element.size)
+        flat, last = element[at[inside]], (store.size - 1) // buffer.itemsize
+        where_ = np.stack(np.divmod(flat[flat >= 0], cols))
+        of = groups[store.wave[inside]][flat >= 0]
+        for group in np.unique(of):
+            mine = where_[:, of == group]
+            least, most = mine.min(axis=1), mine.max(axis=1) + np.array([0, last])
+            low[group] = np.minimum(low.get(group, least), least)
+            high[group] = np.maximum(high.get(group, most), most)
+    spans = [high[group] - low[group] + 1 for group in low]
+    tall, wide = (int(x) for x in np.max(spans, axis=0)) if spans else (0, 0)
+    return tall, wide
 
 
 def _writer(subject: Subject, stores: Stores, store: Store, hit: int, byte: int) -> Place:

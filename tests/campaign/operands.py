@@ -336,7 +336,7 @@ STRIDE = (
             ),
         ),
         PROVENANCE,
-        ("A",),
+        ("rows of A are taken", "the leading dimension is wrong"),
         sizes=((128, 64, 64 + 16),),
     ),
     Fault(

@@ -118,7 +118,9 @@ def test_a_constant_is_no_accumulator(tmp_path: Path) -> None:
 def test_elements_that_are_never_written(tmp_path: Path) -> None:
     results = tiled(tmp_path, ("row < M && col < N", "row < M && col < N - 1"))
     finding = only(results[NAME])
-    assert finding.what == "elements of C are never written: column 63 (64 of 4096)"
+    assert (
+        finding.what == "elements of C are never written: column 63 (64 of 4096): the last column is left out"
+    )
     assert (str(finding.place.element), finding.count) == ("C[0][63]", 64 + 40)
     assert results["operand-provenance"].status == "holds"
 
@@ -138,7 +140,10 @@ def test_a_block_that_is_not_launched(tmp_path: Path) -> None:
         block=32,
         sizes=("M = 32, N = 32, K = 16",),
     )
-    assert only(results[NAME]).what == "elements of C are never written: rows 16-31 (512 of 1024)"
+    assert only(results[NAME]).what == (
+        "elements of C are never written: rows 16-31 (512 of 1024); a workgroup stores 16 x 16 elements, and the "
+        "launch has 2 x 1 x 1 workgroups where C has 2 x 2 tiles"
+    )
     assert only(results["numerics"]).what.startswith("C is wrong on small integers")
 
 
