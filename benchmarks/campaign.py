@@ -32,13 +32,14 @@ HEAD = """\
 {planted} faults, one at a time, in the {kernels} correct kernels of `probes/gemm/seeds` and `probes/gemm/cdna`,
 and what `layoutprobe check` says of each: {seen} are found, {unseen} are not, and [the last table](#not-found)
 says why. `tests/campaign` plants them and asserts that each of the {seen} is found by the check named here, in
-the words that name its class, once, and at a source line that exists; and that the correct kernels have no
+the words that name its class, as the one cause of all that is found, and at a line near the fault; and
+that the correct kernels have no
 finding. This page is written by `python benchmarks/campaign.py`.
 
-The check in the second column is the one that names the cause. *Also* are checks that report a
-consequence of it: an operand that comes from the wrong place of LDS is wrong at the matrix instruction too.
-The place is the source line, or where the compiler gives that instruction none, the line before
-it; with "from", the line that the wrong value came from.
+The check in the second column is the one that names the cause, which is the one finding of the report. *Also* are
+checks that report a consequence of it: an operand that comes from the wrong place of LDS makes wrong values too.
+The place is the line of the access that is to blame, or where the compiler gives that instruction none, the line
+before it; with "from", where the value came from or the other side of a race.
 
 """
 
