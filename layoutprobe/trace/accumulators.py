@@ -113,6 +113,9 @@ def _same_links(runs: Sequence[Recorded]) -> None:
             raise UndecidedError("accumulators cannot be followed: two runs with other codes differ")
 
 
+_DATA_DEPENDENT = "which matrix instructions are executed depends on the values of A and B"
+
+
 def chain_of(done: Executions, chains: Chains) -> Ints:
     """Chain that every execution adds to: int64 [execution].
 
@@ -131,10 +134,12 @@ def chain_of(done: Executions, chains: Chains) -> Ints:
     )
     span = int(max(turn.max(initial=0), done.turn.max(initial=0))) + 1
     key = wave * span + turn
+    if not key.size and done.wave.size:
+        raise UndecidedError(_DATA_DEPENDENT)
     order = np.argsort(key)
     at = np.searchsorted(key, done.wave * span + done.turn, sorter=order)
     at = order[np.minimum(at, order.size - 1)]
     same = (wave[at] == done.wave) & (turn[at] == done.turn) & (pc[at] == done.pc)
     if not same.all():
-        raise UndecidedError("which matrix instructions are executed depends on the values of A and B")
+        raise UndecidedError(_DATA_DEPENDENT)
     return np.asarray(chain[at])
