@@ -74,7 +74,7 @@ _NAMES: dict[str, Kind] = {
     "s_endpgm": _K.END | _K.FINAL,
     "s_endpgm_saved": _K.END | _K.FINAL,
     "s_setpc_b64": _K.FINAL,
-    "s_trap": _K.FINAL,  # compilers put nothing behind one that ends the function
+    "s_trap": _K.FINAL,  # behind one that ends the function, compilers put nothing, or an s_endpgm
     "ds_nop": _K.LDS | _K.HINT,
 }
 _PREFIXES: tuple[tuple[tuple[str, ...], Kind], ...] = (

@@ -14,7 +14,7 @@ from examples import probe_names
 from layoutprobe.arch import TARGETS
 from layoutprobe.assets import asset_dir
 from layoutprobe.codeobj.elf import load
-from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.isa.decode import decode_one
 from layoutprobe.isa.dialect import Dialect, known
 from layoutprobe.isa.inst import Inst
@@ -149,6 +149,14 @@ def compare_function(
 def code_bytes(code: CodeObject, pc: int) -> bytes:
     segment = next(s for s in code.segments if s.executable and 0 <= pc - s.address < len(s.data))
     return segment.data[pc - segment.address : pc - segment.address + 16]
+
+
+def unreached(kernel: Kernel, text: Mapping[int, Inst], reached: Mapping[int, Inst]) -> list[str]:
+    """What the compiler wrote into a kernel and no path reaches, but for the end that it puts behind a trap."""
+    behind = {inst.next_pc for inst in reached.values() if inst.name == "s_trap"}
+    inside = {pc: inst.name for pc, inst in text.items() if kernel.entry <= pc < kernel.entry + kernel.size}
+    left = [pc for pc in inside if pc not in reached]
+    return [inside[pc] for pc in left if not (pc in behind and inside[pc] == "s_endpgm")]
 
 
 def all_pairs() -> list[Pair]:

@@ -18,7 +18,17 @@ from layoutprobe.toolchain.compile import compile_hip
 from oracle.asm_forms import assemble_accepted, other_forms, valu_forms
 from oracle.asm_render import from_inst, from_text, message
 from oracle.asm_text import parse_line
-from oracle.listings import CORPUS, SEEDS, TARGET, all_pairs, code_bytes, corpus, differences, distinct_pairs
+from oracle.listings import (
+    CORPUS,
+    SEEDS,
+    TARGET,
+    all_pairs,
+    code_bytes,
+    corpus,
+    differences,
+    distinct_pairs,
+    unreached,
+)
 
 Insts = dict[int, Inst]
 
@@ -94,8 +104,7 @@ def test_what_control_flow_reaches_is_what_the_compiler_wrote(monkeypatch: pytes
             reached = decode_kernel(listed.code, kernel)
             assert reached.keys() <= text.keys() | listed.nops
             assert all(text[pc] == inst for pc, inst in reached.items() if pc in text)
-            inside = [pc for pc in text if kernel.entry <= pc < kernel.entry + kernel.size]
-            left = [text[pc].name for pc in inside if pc not in reached]
+            left = unreached(kernel, text, reached)
             calls = any("setpc" in inst.name or "swappc" in inst.name for inst in reached.values())
             assert calls or not left, f"{kernel.name}: {left}"
             kernels += 1
