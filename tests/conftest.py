@@ -14,17 +14,23 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from examples import WHOLE
 from hypothesis import settings
+from sampling import sampled
 
 # Slow shared machines must not fail a property; in CI the same examples run every time. The profile
 # "thorough" tries many more, new ones each time: HYPOTHESIS_PROFILE=thorough pytest tests/oracle
-settings.register_profile("quick", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile(
+    "quick", deadline=None, derandomize=bool(os.environ.get("CI")), max_examples=100 if WHOLE else 25
+)
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 # Workers inherit this: threads of BLAS would take the cores from each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+SAMPLE = "LAYOUTPROBE_TESTS_SAMPLED"
+"""Set for the workers where `pytest` was asked for no test in particular."""
 ORACLE_DIR = Path(__file__).parent / "oracle_shared"
 
 
@@ -42,6 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # children inherit that. What the tests say about Ctrl-C must hold there too.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.addinivalue_line("markers", "long: plain `pytest` leaves it out, but in CI and when thorough")
+    config.addinivalue_line("markers", "every_case: plain `pytest` takes no sample of its cases")
+    if not hasattr(config, "workerinput"):
+        plain = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not WHOLE
+        os.environ[SAMPLE] = "1" if plain else ""
     given = config.getoption("--shared")
     if given is not None and not Path(given).is_dir():
         raise pytest.UsageError(f"--shared {given}: no such directory")
@@ -51,6 +62,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.getoption("--shared") is None and collection_path.is_relative_to(ORACLE_DIR):
         return True
     return None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get(SAMPLE):
+        chosen = sampled(items)
+        kept = set(chosen)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = chosen
 
 
 @pytest.hookimpl(wrapper=True)

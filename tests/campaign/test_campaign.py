@@ -46,6 +46,7 @@ def verdict(fault: Fault, request: pytest.FixtureRequest) -> KernelVerdict:
 PLANTED, MISSED = one_of_each(SEEN, _class_of), one_of_each(UNSEEN, _class_of)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("fault", PLANTED, ids=lambda fault: fault.name)
 def test_fault_is_found_and_named(fault: Fault, verdict: KernelVerdict) -> None:
     assert not verdict.error
@@ -61,6 +62,7 @@ def test_fault_is_found_and_named(fault: Fault, verdict: KernelVerdict) -> None:
         assert cause.place.near or _is_at_the_fault(fault, cause), (cause, cause.place.inlined_at)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("fault", MISSED, ids=lambda fault: fault.name)
 def test_what_is_listed_as_unseen_is_not_seen(fault: Fault, verdict: KernelVerdict) -> None:
     """An improvement shows here: then the fault becomes one that must be found."""

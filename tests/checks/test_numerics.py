@@ -98,6 +98,7 @@ def test_no_tolerance_hides_an_error_beyond_rounding(tmp_path: Path, form: int, 
     assert result.status == "finding"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [2, 3])
 def test_sums_in_16_bits_hide_no_small_factor(tmp_path: Path, form: int) -> None:
     """Off by a sixteenth: less than what rounding could do if all roundings pointed the same way."""
@@ -133,6 +134,7 @@ def test_an_instruction_that_never_runs_loosens_nothing(tmp_path: Path) -> None:
     assert sound.status == "holds"
 
 
+@pytest.mark.long
 def test_sums_in_f16_without_a_matrix_instruction_are_no_fault(tmp_path: Path) -> None:
     def of(*edits: Edit) -> str:
         result = checked(

@@ -251,6 +251,7 @@ def test_every_single_wrong_slot_is_found(matrix: str, data: st.DataObject) -> N
     assert found.differing == 1
 
 
+@pytest.mark.long
 @given(st.permutations(range(16)), st.permutations(range(16)), st.permutations(range(16)))
 def test_a_joint_renaming_is_equal_modulo_gauge(m: list[int], n: list[int], k: list[int]) -> None:
     """Rows, columns and k renamed in all operands alike: equal, and the GEMM stays right."""

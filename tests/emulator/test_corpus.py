@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from emulator.host import Parameter, run_on_host, signatures
 from emulator.lab import BUILDS, Array, Build, compiled, fault, fresh, launch, outputs
-from examples import covering
 
 SOURCES = (
     *(
@@ -51,7 +50,12 @@ SCALARS: dict[str, dict[str, list[Any]]] = {
 }
 """Values of scalar parameters that decide about addresses, trip counts and branches."""
 
-KERNELS = [(source, kernel) for source in SOURCES for kernel in signatures(source) if kernel not in EXCLUDED]
+KERNELS = [
+    pytest.param(source, kernel, id=f"{source}-{kernel}")
+    for source in SOURCES
+    for kernel in signatures(source)
+    if kernel not in EXCLUDED
+]
 
 
 def values(parameter: Parameter, rng: np.random.Generator, kernel: str) -> Array:
@@ -116,13 +120,8 @@ def block_of(source: str, kernel: str, build: Build) -> int:
     return BLOCKS.get(kernel, 100)
 
 
-@pytest.mark.parametrize(
-    ("source", "kernel", "build"),
-    covering(
-        ((*kernel, build) for build in BUILDS for kernel in KERNELS), lambda c: c[:2], lambda c: (c[0], c[2])
-    ),
-    indirect=["build"],
-)
+@pytest.mark.parametrize("build", BUILDS, indirect=True)
+@pytest.mark.parametrize(("source", "kernel"), KERNELS)
 def test_the_emulator_and_this_machine_agree(source: str, kernel: str, build: Build) -> None:
     code = compiled(f"corpus/{source}", "-ffp-contract=off")
     assert code.kernels[kernel].wavefront_size == build.wave

@@ -101,6 +101,7 @@ def test_the_emulator_agrees_with_itself_and_claims_no_more(
     assert "measured" not in (tmp_path / PAGE).read_text().replace("cannot be measured", "")
 
 
+@pytest.mark.long
 def test_through_the_real_hip_python_and_the_emulated_runtime(tmp_path: Path) -> None:
     """What comes from there is emulated, whatever the backend is called, and says so."""
     layoutprobe = [sys.executable, "-m", "layoutprobe"]
@@ -312,6 +313,7 @@ def test_a_card_that_takes_the_process_with_it_leaves_a_whole_bundle(
     assert "; ..." not in said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("write", [1, 3])
 def test_a_kill_amid_a_write_leaves_no_part_of_it(write: int, tmp_path: Path) -> None:
     assert child(KILLED_WRITING, tmp_path, str(write)) == -signal.SIGKILL
@@ -320,6 +322,7 @@ def test_a_kill_amid_a_write_leaves_no_part_of_it(write: int, tmp_path: Path) ->
         assert read_captures(tmp_path / BUNDLE).captures
 
 
+@pytest.mark.long
 def test_a_full_disk_leaves_the_bundle_that_was_there(
     bundles: dict[str, Path],
     tmp_path: Path,
@@ -342,6 +345,7 @@ def test_a_full_disk_leaves_the_bundle_that_was_there(
     assert os.listdir(tmp_path) == [BUNDLE]
 
 
+@pytest.mark.long
 def test_a_lost_card_leaves_bundle_and_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -218,6 +218,7 @@ def test_where_there_are_no_rules_the_phases_are_only_said(monkeypatch: pytest.M
 # Other targets
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arch", "lacks"),
     [("gfx1100", {"sums"}), ("gfx1200", {"half-wave copies", "op_sel of 16-bit results", "sums"})],
@@ -265,6 +266,7 @@ def test_a_lost_card_leaves_what_was_answered_before() -> None:
     assert "the card was lost" in asked_for[at].answer
 
 
+@pytest.mark.long
 def test_what_differs_outweighs_what_is_undecided() -> None:
     report = examine(cards.TARGET, Live(Card(before=cards.copies_swapped, dies_at="exec_mask")))
     assert (report.verdict, report.exit_code) == ("differ", 1)

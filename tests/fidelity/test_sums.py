@@ -30,6 +30,7 @@ def _rules(depth: int) -> Iterator[SumRule]:
     yield SumRule(25, depth, apart=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "shape"), [F16, TF32])
 def test_each_rule_is_known_by_its_answers(kind: str, shape: tuple[int, int, int]) -> None:
     asked = questions(kind, shape)

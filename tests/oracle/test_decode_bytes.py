@@ -159,6 +159,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("own_cache")
 def test_cached_instructions_equal_fresh_ones() -> None:
     """For the longest kernel of each source; together they have every encoding."""

@@ -100,6 +100,7 @@ def shown(inst: Inst) -> Fields:
     return from_inst(replace(inst, dst=dst, src=src, mods=mods))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_form_of_every_mnemonic(taken: dict[str, Accepted], target: str) -> None:
     forms, wrong, seen = forms_of(taken[target]), [], set()
@@ -119,6 +120,7 @@ def test_every_form_of_every_mnemonic(taken: dict[str, Accepted], target: str) -
     assert len(plain) == {"gfx942": 46, "gfx950": 66}[target]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_matrix_instruction_takes_accvgprs(taken: dict[str, Accepted], target: str) -> None:
     found: dict[str, set[str]] = {}

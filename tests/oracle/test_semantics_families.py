@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from examples import covering
 
 from layoutprobe import semantics
 from layoutprobe.isa.dialect import known
@@ -68,13 +67,6 @@ FAMILIES = {
 _BY_THEMSELVES = re.compile("_pk_add_|_lds_|_tr_b|buffer_(inv|wbl2)")
 """Without text, or with one that declares no types."""
 VECTOR = [(family, name) for family, f in FAMILIES.items() for name in f.names("v_")]
-ASKED = covering(
-    VECTOR,
-    lambda c: c if FAMILIES[c[0]].is_new(c[1]) else None,
-    lambda c: (c[0], c[1].split("_")[1]),
-    lambda c: (c[0], c[1].partition("_")[2].partition("_")[2]),
-)
-"""Quickly: what RDNA3 does not have, and of the rest each verb and each type."""
 MEMORY = [
     ("CDNA4", name)
     for space in ("ds", "global", "flat", "scratch", "buffer")
@@ -95,14 +87,14 @@ def _language(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(("family", "name"), ASKED)
+@pytest.mark.parametrize(("family", "name"), VECTOR)
 def test_combinations_of_edge_values(family: str, name: str) -> None:
     inst = plain_form(name)
     image = edge_images(inst, generator(name), 256 if FAMILIES[family].is_new(name) else 64)
     check_vector(inst, image, execute(inst, image))
 
 
-@pytest.mark.parametrize(("family", "name"), ASKED)
+@pytest.mark.parametrize(("family", "name"), VECTOR)
 def test_every_encoding_with_its_modifiers(family: str, name: str) -> None:
     rng = generator(name, 1)
     for inst in vector_forms(name, rng, 3 if FAMILIES[family].is_new(name) else 1):
@@ -110,15 +102,7 @@ def test_every_encoding_with_its_modifiers(family: str, name: str) -> None:
         check_vector(inst, image, execute(inst, image))
 
 
-@pytest.mark.parametrize(
-    ("family", "name"),
-    covering(
-        SCALAR,
-        lambda c: c if FAMILIES[c[0]].is_new(c[1]) else None,
-        lambda c: (c[0], c[1].split("_")[1]),
-        lambda c: (c[0], c[1].rpartition("_")[2]),
-    ),
-)
+@pytest.mark.parametrize(("family", "name"), SCALAR)
 def test_scalar_alu(family: str, name: str) -> None:
     rng = generator(name)
     count = 0
@@ -145,7 +129,7 @@ def test_moves_the_bytes_that_the_text_names(family: str, name: str) -> None:
     assert count > 0
 
 
-@pytest.mark.parametrize(("family", "name"), [(f, n) for f, n in ASKED if f == "CDNA4"])
+@pytest.mark.parametrize(("family", "name"), [(f, n) for f, n in VECTOR if f == "CDNA4"])
 def test_rules_of_definedness_are_sound(family: str, name: str) -> None:
     rng = generator(name, 2)
     for inst in vector_forms(name, rng, 1):

@@ -1,0 +1,56 @@
+"""What plain `pytest` leaves out at a desk, and what it never does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from sampling import sampled
+
+
+def item(name: str, *marks: str, **indices: int) -> pytest.Item:
+    """A test as pytest collects it."""
+    case = f"[{'-'.join(map(str, indices.values()))}]" if indices else ""
+    known: dict[str, Any] = {"nodeid": f"tests/x.py::{name}{case}"}
+    known["get_closest_marker"] = lambda mark: mark if mark in marks else None
+    if indices:
+        known["callspec"] = SimpleNamespace(indices=indices)
+    return cast(pytest.Item, cast(object, Fake(**known)))
+
+
+class Fake(SimpleNamespace):
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+def grid(name: str, rows: int, cols: int, *marks: str) -> Iterator[pytest.Item]:
+    for row, col in product(range(rows), range(cols)):
+        yield item(name, *marks, row=row, col=col)
+
+
+def test_every_test_keeps_some_cases_in_their_order() -> None:
+    items = [item("alone"), *grid("two", 2, 1), *grid("many", 40, 5), item("last")]
+    kept = sampled(items)
+    assert kept == [one for one in items if one in kept]
+    names = [one.nodeid.partition("[")[0].rpartition(":")[2] for one in kept]
+    assert [names.count(name) for name in ("alone", "two", "many", "last")] == [1, 2, 15, 1]
+
+
+def test_the_cases_have_as_many_values_as_fit() -> None:
+    kept = sampled(grid("many", 7, 6))  # 7 of 42
+    for axis in ("row", "col"):
+        values = {cast(Any, one).callspec.indices[axis] for one in kept}
+        assert len(values) == {"row": 7, "col": 6}[axis]
+
+
+def test_the_same_cases_each_time() -> None:
+    once, again = (sampled(grid("many", 9, 9)) for _ in range(2))
+    assert [one.nodeid for one in once] == [one.nodeid for one in again]
+
+
+def test_long_ones_are_left_out_and_chosen_ones_kept() -> None:
+    assert sampled([item("slow", "long"), *grid("slow_too", 3, 3, "long")]) == []
+    chosen = list(grid("chosen", 8, 8, "every_case"))
+    assert sampled(chosen) == chosen
