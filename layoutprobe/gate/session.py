@@ -86,7 +86,7 @@ def check_kernel(
         reservations=(
             *reservations(case, check_names()),
             *(covered.reservations if covered else ()),
-            *(unproven(session.load_insts().values()) if session and session.ran else ()),
+            *(session.unproven() if session else ()),
         ),
         coverage=covered,
     )
@@ -120,6 +120,10 @@ class _Session:
     def covered(self) -> CodeCoverage | None:
         """What of the code ran; None where nothing did."""
         return code_coverage(self.built.code, self.built.kernel, self.coverage) if self.coverage else None
+
+    def unproven(self) -> tuple[str, ...]:
+        """What nobody has proven of the instructions; nothing where none ran, as they may not even decode."""
+        return unproven(self.load_insts().values()) if self.coverage else ()
 
     def results(self) -> tuple[CheckResult, ...]:
         """One per check, in order, and one on what is accepted. A check that was never reached is undecided."""
@@ -275,9 +279,14 @@ def without_consequences(
 
 
 def _same_statement(fault: ExecutionError, known: Finding) -> bool:
-    """On one line, and beside the same buffer: `expected` names the nearest."""
-    line = fault.place.line
-    return bool(line) and (line, fault.what, fault.expected) == (known.place.line, known.what, known.expected)
+    """On one line, and of one kind or beside one buffer, which `expected` names.
+
+    A statement that loads and stores one element goes astray twice for one reason. Where a load and a store of a
+    line miss different buffers, the one says nothing of the other.
+    """
+    line, rule = fault.place.line, FAULT_RULES.get(fault.kind)
+    same_line = bool(line) and (line, fault.what) == (known.place.line, known.what)
+    return same_line and (rule == known.rule or fault.expected == known.expected)
 
 
 def _stopped(fault: ProbeError) -> str:
