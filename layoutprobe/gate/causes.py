@@ -167,7 +167,21 @@ def _same_store(cause: Finding, effect: Finding) -> bool:
 
 
 def _same_buffer(cause: Finding, effect: Finding) -> bool:
-    return cause.place.buffer == effect.place.buffer
+    return bool(cause.place.buffer) and cause.place.buffer == effect.place.buffer
+
+
+def _leaves_buffer(cause: Finding, effect: Finding) -> bool:
+    """A load looks elsewhere than it should, and there leaves its buffer."""
+    return effect.name == "load-out-of-bounds" and cause.name not in _TIMING and _meet(cause, effect)
+
+
+def _loads_nothing(cause: Finding, effect: Finding) -> bool:
+    """A load that leaves its buffer brings nothing: k are missing, and a tile of C is taken for another."""
+    if cause.name != "load-out-of-bounds":
+        return False
+    return effect.name in ("incomplete-sum", "never-written") or (
+        effect.name in _TIMING and _meet(cause, effect)
+    )
 
 
 _WAYS = (
@@ -191,7 +205,10 @@ _WAYS = (
     _Way("swizzle", "lds-safety", _wrong_place),
     _Way("operand-provenance", "races", _wrong_place),
     _Way("swizzle", "races", _wrong_place),
-    _Way("operand-provenance", "memory", _meet),
+    _Way("memory", "memory", _one_function),
+    _Way("operand-provenance", "memory", _leaves_buffer),
+    _Way("memory", "operand-provenance", _loads_nothing),
+    _Way("memory", "epilogue", _loads_nothing),
     _Way("operand-provenance", "epilogue", _of_accumulators),
     _Way("epilogue", "epilogue", _same_store),
     _Way("epilogue", "memory", _same_buffer),

@@ -112,9 +112,9 @@ FAULTS = (
         "bounds",
         "fp8-fnuz",
         (Edit("if (line < count && k + i < depth) values", "if (line < count) values"),),
-        "memory",
-        ("outside every allocation", "buffer A"),
-        also=(PROVENANCE, "epilogue"),
+        PROVENANCE,
+        ("slots of A beyond the edge",),
+        also=("memory", "epilogue"),
         sizes=RAGGED,
     ),
     Fault(

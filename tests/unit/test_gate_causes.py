@@ -101,3 +101,16 @@ def test_causes_with_consequences_come_first() -> None:
         "races/write-after-read",
         "operand-provenance/other-matrix",
     ]
+
+
+def test_a_load_that_leaves_its_buffer() -> None:
+    """It explains k that are missing; a wrong leading dimension explains it."""
+    out, sums = found("memory/load-out-of-bounds", 54), found("operand-provenance/incomplete-sum", 48)
+    assert told(sums, out) == {"memory/load-out-of-bounds": ["operand-provenance/incomplete-sum"]}
+    lines = found("operand-provenance/leading-dimension", 54, 54)
+    assert told(lines, out) == {"operand-provenance/leading-dimension": ["memory/load-out-of-bounds"]}
+
+
+def test_findings_without_a_buffer_have_none_in_common() -> None:
+    never, out = found("epilogue/never-written", 1), found("memory/changed", 2)
+    assert told(never, out) == {"epilogue/never-written": [], "memory/changed": []}
