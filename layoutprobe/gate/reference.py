@@ -10,12 +10,20 @@ import importlib.util
 import threading
 import traceback
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.model import Contract, Reference
 from layoutprobe.trace.subject import UndecidedError
+
+
+class _Uncached(SourceFileLoader):
+    """Reads the source each time: byte code kept by date and size is stale after an edit within one second."""
+
+    def path_stats(self, path: str) -> NoReturn:
+        raise OSError("no byte code is kept")
 
 
 def load_reference(contract: Contract, *, allowed: bool, seconds: float) -> Callable[..., Any] | None:
@@ -33,7 +41,8 @@ def load_reference(contract: Contract, *, allowed: bool, seconds: float) -> Call
     if not isinstance(contract, Reference) or not allowed:
         return None
     where = {"file": contract.path, "function": contract.function}
-    spec = importlib.util.spec_from_file_location("layoutprobe_reference", contract.path)
+    loader = _Uncached("layoutprobe_reference", str(contract.path))
+    spec = importlib.util.spec_from_file_location(loader.name, contract.path, loader=loader)
     if spec is None or spec.loader is None or not contract.path.is_file():
         raise UsageError("there is no such Python reference", where=where)
     module = importlib.util.module_from_spec(spec)

@@ -67,42 +67,44 @@ def test_k_in_another_order_is_right_if_both_share_it(tmp_path: Path, wave: int)
     assert alone["numerics"].status == "finding"
 
 
-WRONG: dict[str, tuple[tuple[Edit, ...], str, str, dict[str, object]]] = {
-    # Edits: check, words, some of the place.
+MATRIX = "sum = WMMA"
+WRONG: dict[str, tuple[tuple[Edit, ...], str, str, dict[str, object], str]] = {
+    # Edits: check, words, some of the place, and what stands in its line.
     "rows as on gfx11": (
         ((ROW, "row + 2 * v + lane / 16"),), "epilogue", "row = 2*vgpr + lane / 16, as on RDNA3",
-        {"wave": 0, "lane": 0, "matrix": "C"},
+        {"wave": 0, "lane": 0, "matrix": "C"}, STORED,
     ),
     "operands replicated as on gfx11": (
         ((A, "x[e] = a[lane % 16][e]"), (B, "y[e] = b[16 * wave + lane % 16][e]")), "operand-provenance",
-        "k 8-15, 24-31, 40-47 and 2 more never added, k 0-7, 16-23, 32-39 and 2 more added more than once", {},
+        "k 8-15, 24-31, 40-47 and 2 more never added, k 0-7, 16-23, 32-39 and 2 more added more than once", {}, MATRIX,
     ),
     "A replicated as on gfx11": (
-        ((A, "x[e] = a[lane % 16][e]"),), "operand-provenance", "A",
-        {"matrix": "A", "instruction": "v_wmma_f32_16x16x16_f16"},
+        ((A, "x[e] = a[lane % 16][e]"),), "operand-provenance",
+        "LDS is written as index = 18*row + col, and read as index = 18*row + 4*(col / 8) + col % 4",
+        {"matrix": "A"}, "x[e] = ",
     ),
     "A by columns": (
         ((A, "x[e] = a[k_of(lane, e)][lane % 16]"),), "operand-provenance", "A is loaded transposed",
-        {"matrix": "A", "lane": 0, "half": "high"},
+        {"matrix": "A"}, "x[e] = ",
     ),
     "another wave's columns": (
         ((B, B.replace("* wave", "* (wave ^ 1)")),), "operand-provenance", "belongs to another wave",
-        {"matrix": "B"},
+        {"matrix": "B"}, "y[e] = ",
     ),
     "the last step is left out": (
         (("k < K; k += 16", "k + 16 < K; k += 16"),), "operand-provenance", "k 64-79 never added", {},
+        "for (u32 k",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_layout_is_red(tmp_path: Path, case: str) -> None:
-    edits, check, words, place = WRONG[case]
+    edits, check, words, place, at = WRONG[case]
     results = through_lds(tmp_path, "gfx1200", 32, *edits, checks=LAYOUT)
     finding = finding_of(results, check)
     assert words in finding.what
     assert place.items() <= finding.place.named().items()
-    at = STORED if check == "epilogue" else "sum = WMMA"
     assert finding.place.line == line(tmp_path, at)
     assert {name for name, status in statuses(results).items() if status != "holds"} == {check, "numerics"}
 

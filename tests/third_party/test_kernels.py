@@ -20,7 +20,8 @@ MANIFEST = read_manifest(FOLDER / "layoutprobe.toml", checks=check_names())
 CASES = {case.name: case for case in MANIFEST.kernels}
 ALWAYS = {"numerics", "waits", "memory", "resources"}
 LDS = {"lds-safety", "races", "bank-conflicts"}
-GEMM = {"operand-provenance", "epilogue"}
+MATRIX = {"wait-states"}
+GEMM = MATRIX | {"operand-provenance", "epilogue"}
 HOLDS = {
     "registers-f16": ALWAYS | GEMM,
     "registers-bf16-columns": ALWAYS | GEMM,
@@ -30,10 +31,10 @@ HOLDS = {
     "specialised": ALWAYS | GEMM | LDS | {"swizzle"},
     "int8": ALWAYS | GEMM | LDS | {"swizzle"},
     "splitk-bf16": ALWAYS | GEMM,
-    "int4": ALWAYS,
+    "int4": ALWAYS | MATRIX,
     "softmax": ALWAYS | LDS,
     "layernorm": ALWAYS,
-    "attention": ALWAYS | LDS,
+    "attention": ALWAYS | LDS | MATRIX,
 }
 WRONG = {
     ("registers-f16", "WRONG_HALVES"): "operand-provenance",
