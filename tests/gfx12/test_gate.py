@@ -76,7 +76,8 @@ WRONG: dict[str, tuple[tuple[Edit, ...], str, str, dict[str, object], str]] = {
     ),
     "operands replicated as on gfx11": (
         ((A, "x[e] = a[lane % 16][e]"), (B, "y[e] = b[16 * wave + lane % 16][e]")), "operand-provenance",
-        "k 8-15, 24-31, 40-47 and 2 more never added, k 0-7, 16-23, 32-39 and 2 more added more than once", {}, MATRIX,
+        "k 8-15, 24-31, 40-47 and 2 more never added, k 0-7, 16-23, 32-39 and 2 more added more than once", {},
+        MATRIX,
     ),
     "A replicated as on gfx11": (
         ((A, "x[e] = a[lane % 16][e]"),), "operand-provenance",
