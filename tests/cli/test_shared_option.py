@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,11 +22,12 @@ def test_file_is_missing(shared_file): shared_file("gone.csv")
 def suite(tmp_path: Path) -> Path:
     """A small suite with our conftest, one oracle file, and one table to compare with."""
     (tmp_path / "tests" / "oracle_shared").mkdir(parents=True)
-    (tmp_path / "tests" / "conftest.py").write_text((TESTS / "conftest.py").read_text("utf-8"), "utf-8")
+    for name in ("conftest.py", "examples.py", "sampling.py"):
+        shutil.copy(TESTS / name, tmp_path / "tests")
     (tmp_path / "tests" / "oracle_shared" / "test_oracle.py").write_text(ORACLE, "utf-8")
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "table.csv").write_text("1", "utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n", "utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\npythonpath = tests\n", "utf-8")
     return tmp_path
 
 
