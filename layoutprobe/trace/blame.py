@@ -166,7 +166,8 @@ def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: S
     if diagnosis.name == UNEXPLAINED and stored and loaded and stored != loaded:
         what = f"LDS is written as {stored}, and read as {loaded}"
         diagnosis = Diagnosis(LDS_ADDRESSES[0], what, "use one index function for the store and the load")
-    alike = stored and loaded and _plainness(stored) == _plainness(loaded)
+    # Where the diagnosis is that the load has its indices exchanged, it is the load's function that is odd.
+    alike = diagnosis.name != "transposed" and stored and loaded and _plainness(stored) == _plainness(loaded)
     by_store = _plainness(stored) < _plainness(loaded) or (alike and _as_partner(subject, culprit, loaded))
     at = _store_of(found.path) if by_store else found.at
     return replace(found, diagnosis=diagnosis, at=at)
