@@ -8,6 +8,7 @@ was read, the store and the load do not agree; and if it lay in that very byte, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -166,8 +167,7 @@ def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: S
     if diagnosis.name == UNEXPLAINED and stored and loaded and stored != loaded:
         what = f"LDS is written as {stored}, and read as {loaded}"
         diagnosis = Diagnosis(LDS_ADDRESSES[0], what, "use one index function for the store and the load")
-    # Where the diagnosis is that the load has its indices exchanged, it is the load's function that is odd.
-    alike = diagnosis.name != "transposed" and stored and loaded and _plainness(stored) == _plainness(loaded)
+    alike = stored and loaded and _plainness(stored) == _plainness(loaded)
     by_store = _plainness(stored) < _plainness(loaded) or (alike and _as_partner(subject, culprit, loaded))
     at = _store_of(found.path) if by_store else found.at
     return replace(found, diagnosis=diagnosis, at=at)
@@ -206,10 +206,15 @@ def _scheme(form: str) -> str:
 
 
 def _as_partner(subject: Subject, culprit: Culprit, form: str) -> bool:
-    """The other matrix lies in LDS by a function of that name."""
+    """The other matrix lies in LDS by that function of line and k, or by one of that name."""
     letter = "B" if culprit.slot.executions.letter(culprit.slot.matrix) == "A" else "A"
     others = (tile.form() for tile in tiles_of(subject) if tile.buffer == _buffer(subject, letter))
-    return any(_scheme(other[0].text) == _scheme(form) for other in others if other is not None)
+    return any(_scheme(_exchanged(other[0].text)) == _scheme(form) for other in others if other is not None)
+
+
+def _exchanged(form: str) -> str:
+    """The same function in the words of the other matrix: k is the column of A and the row of B."""
+    return re.sub(r"\b(row|col)\b", lambda word: "col" if word[0] == "row" else "row", form)
 
 
 def _forms(subject: Subject, culprit: Culprit, tiles: Sequence[TileMap]) -> tuple[str, str]:
