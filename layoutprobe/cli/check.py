@@ -139,7 +139,7 @@ def _write_baseline(file: str, report: GateReport, old: Mapping[str, tuple[Accep
 
     with writing(file, what="the baseline") as stream:
         stream.write(new_baseline(report, old, date.today()))
-    count = sum(len(verdict.findings) for verdict in report.verdicts)
+    count = sum(len(verdict.every) for verdict in report.verdicts)
     sys.stderr.write(f"layoutprobe: {count} findings are in {file}, for {DAYS} days\n")
     return 2 if any(verdict.undecided for verdict in report.verdicts) else 0
 

@@ -51,7 +51,8 @@ def new_baseline(report: GateReport, old: Mapping[str, tuple[Acceptance, ...]], 
         kept = [one for one in old.get(verdict.name, ()) if one.arch in ("", verdict.target)]
         listed += [one for one in kept if any(acceptance.fits(one, found) for found in passed)]
         several = sum(other.name == verdict.name for other in report.verdicts) > 1
-        for found in verdict.findings:
+        # Each by itself, and not with its cause: another cause may bring the same about tomorrow.
+        for found in verdict.every:
             if found.check != acceptance.NAME:
                 line = acceptance.lines_of(found)[0]
                 arch = verdict.target if several else ""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from layoutprobe.assets import asset_dir
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
+from layoutprobe.gate.baseline import new_baseline
 from layoutprobe.gate.gate import check
 from layoutprobe.manifest.acceptances import read_baseline
 from layoutprobe.render.formats import find, names
@@ -118,6 +121,20 @@ def test_what_an_entry_must_have(tmp_path: Path, given: str, words: str) -> None
     with pytest.raises(UsageError) as caught:
         check(written(tmp_path, given))
     assert words in str(caught.value)
+
+
+def test_a_baseline_lets_what_follows_from_a_finding_pass_too(tmp_path: Path) -> None:
+    """As each stands in the file by itself: with its cause let pass, a consequence is what reports lead with."""
+    seeds = asset_dir("probes") / "gemm" / "seeds" / "buggy.toml"
+    asked: dict[str, Any] = {"kernels": ["swizzled-column"], "checks": ["operand-provenance", "numerics"]}
+    old = check(seeds, **asked)
+    assert [found.follows is None for found in old.verdicts[0].every] == [True, False]
+    (tmp_path / "baseline.toml").write_text(new_baseline(old, {}, date.today()), "utf-8")
+    baseline = read_baseline(tmp_path / "baseline.toml")
+    assert [one.rule for one in baseline["swizzled-column"]] == [
+        found.rule.id for found in old.verdicts[0].every
+    ]
+    assert rules(check(seeds, **asked, baseline=baseline)) == []
 
 
 def test_a_baseline_lets_old_findings_pass_and_no_others(
