@@ -17,10 +17,15 @@ def _plural(name: str, numbers: NDArray[np.int64]) -> str:
     return name if numbers.size == 1 else f"{name}s"
 
 
+def lines_of(mask: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    """A matrix, or a batch of them laid over each other: bool [row, col]; and its rows and columns that have any."""
+    flat = np.any(mask.reshape(-1, *mask.shape[-2:]), axis=0) if mask.ndim > 1 else mask[None]
+    return flat, np.flatnonzero(flat.any(axis=1)), np.flatnonzero(flat.any(axis=0))
+
+
 def region(mask: NDArray[np.bool_]) -> str:
     """Which elements of a matrix (or batch of them) are meant: rows, columns, or how many."""
-    flat = np.any(mask.reshape(-1, *mask.shape[-2:]), axis=0) if mask.ndim > 1 else mask[None]
-    rows, cols = np.flatnonzero(flat.any(axis=1)), np.flatnonzero(flat.any(axis=0))
+    flat, rows, cols = lines_of(mask)
     count = f"{int(mask.sum())} of {mask.size}"
     if rows.size * cols.size != flat.sum() or (rows.size, cols.size) == flat.shape:
         return count

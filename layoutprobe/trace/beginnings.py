@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from layoutprobe.observe.accumulators import FROM_OTHER
+from layoutprobe.observe.accumulators import FROM_OTHER, Chains
 from layoutprobe.observe.undefined import UndefinedRecord, UndefinedUse
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Rule
@@ -43,9 +43,7 @@ def wrong_beginnings(subject: Subject, analysis: Analysis) -> list[Finding]:
     other = _complete(analysis) & (chains.start == FROM_OTHER)
     if not other.any() or not plain_product(subject, analysis.problem.contract).wrong.any():
         return []
-    chain = int(np.flatnonzero(other)[0])
-    link = next(link for link in chains.links if (link.chain == chain).any())
-    place = replace(where(subject, link.inst, who_was(chains.waves, int(chains.wave[chain]))), matrix="C")
+    place = _begins(subject, chains, int(np.flatnonzero(other)[0]))
     return [_finding(place, "numbers that are neither zero nor a sum", int(other.sum()))]
 
 
@@ -67,13 +65,11 @@ def not_reset(subject: Subject, analysis: Analysis) -> list[Finding]:
     if not carried.any() or not plain_product(subject, analysis.problem.contract).wrong.any():
         return []
     chain = int(np.flatnonzero(carried)[0])
-    link = next(link for link in chains.links if (link.chain == chain).any())
-    place = replace(where(subject, link.inst, who_was(chains.waves, int(chains.wave[chain]))), matrix="C")
     return [
         Finding(
             NOT_RESET,
             "the accumulator is not reset from one tile of C to the next: each holds the sums before it as well",
-            place,
+            _begins(subject, chains, chain),
             expected="zeros, before the first k of every tile is added",
             observed=f"one accumulator, to which every k is added {int(stored[chain])} times, is stored to as many "
             "tiles",
@@ -95,6 +91,12 @@ def undefined_beginning(subject: Subject) -> UndefinedUse | None:
     if first is None or first.role != "C" or first.load is not None or not recorded.undefined:
         return None
     return first
+
+
+def _begins(subject: Subject, chains: Chains, chain: int) -> Place:
+    """The first matrix instruction of a chain."""
+    link = next(link for link in chains.links if (link.chain == chain).any())
+    return replace(where(subject, link.inst, who_was(chains.waves, int(chains.wave[chain]))), matrix="C")
 
 
 def _complete(analysis: Analysis) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

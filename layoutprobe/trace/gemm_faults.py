@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.numbers import element_type
-from layoutprobe.report.words import region
+from layoutprobe.report.words import lines_of, region
 
 Doubles = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -192,8 +192,7 @@ def where_wrong(wrong: Mask, tile: int = TILE) -> str:
     share = wrong.mean()
     if share == 1:
         return "all elements are wrong"
-    flat = np.any(wrong.reshape(-1, *wrong.shape[-2:]), axis=0) if wrong.ndim > 1 else wrong[None]
-    rows, cols = np.flatnonzero(flat.any(axis=1)), np.flatnonzero(flat.any(axis=0))
+    flat, rows, cols = lines_of(wrong)
     for name, lines, extent in (("rows", rows, flat.shape[0]), ("columns", cols, flat.shape[1])):
         if lines.size < extent and lines[-1] == extent - 1 and lines[0] >= extent // tile * tile:
             count = extent - int(lines[0])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.observe.outputs import Allocation, Store, Stores
 from layoutprobe.place import Place
+from layoutprobe.report.words import lines_of
 from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.subject import Subject
 
@@ -69,8 +70,7 @@ def missing_tiles(
 ) -> tuple[str, str]:
     """Why elements were never written, and the next step: the last row or column is left out, or there are too few
     workgroups for the tiles that they write; "" where it is neither."""
-    flat = np.any(missing.reshape(-1, *missing.shape[-2:]), axis=0) if missing.ndim > 1 else missing[None]
-    rows, cols = np.flatnonzero(flat.any(axis=1)), np.flatnonzero(flat.any(axis=0))
+    flat, rows, cols = lines_of(missing)
     for name, lines, extent in (("row", rows, flat.shape[0]), ("column", cols, flat.shape[1])):
         if list(lines) == [extent - 1] and extent > 1:
             return f": the last {name} is left out", f"is a bounds test of the {name}s off by one?"
