@@ -29,7 +29,7 @@ from layoutprobe.engine.native.state import (
     aligned,
 )
 from layoutprobe.engine.scheduler import PATIENCE
-from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, VGPR0
+from layoutprobe.isa.inst import VGPR0
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine, lds_stride
@@ -39,8 +39,6 @@ from layoutprobe.machine.registers import POISON, Array
 
 _GLANCE = 4096
 """Bytes of a region that are looked at first for undefined bits: of an output, all are."""
-_INDEXED = "movrel"
-"""In the names of instructions that write registers which only M0 knows."""
 
 
 _WORTH_A_THREAD = 32
@@ -239,12 +237,7 @@ class Interpreter:
         if inst.kind & (Kind.STORE | Kind.ATOMIC) and self.machine.arena.tracked:
             for region in self.regions:  # undefined bits may have been stored anywhere
                 region.undefined = 1
-        touched = 1 << SCC | 3 << VCC_LO | 3 << EXEC_LO
-        for part in (inst, *inst.pair):
-            for operand in (*part.dst, *part.src):
-                for register in operand.registers():
-                    touched |= 1 << register
-        self.waves.keep(c, which, before, -1 if _INDEXED in inst.name else touched)
+        self.waves.keep(c, which, before, record.registers)
 
     def _ended_badly(self, which: NDArray[np.int64], record: Record) -> Exception:
         """What ends a block gives up where the numpy scheduler raises."""

@@ -8,18 +8,23 @@ back from numpy in the middle of a block goes on in the tracking copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.steps import Step, Steps, Watched
 from layoutprobe.engine.native.templates import Template, control_of
-from layoutprobe.isa.inst import EXEC_LO, SCC, Inst
+from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.program import CONDITIONS, Block, Executor
 
 _GUARD_RANGES = 12
+_INDEXED = "movrel"
+"""In the names of instructions that write registers which only M0 knows."""
+_IMPLIED = frozenset((SCC, VCC_LO, VCC_LO + 1, EXEC_LO, EXEC_LO + 1))
+"""Registers that an instruction may use without naming them."""
 
 
 @dataclass
@@ -49,6 +54,16 @@ class Record:
     resume: int = -1
     plain: int = -1
     jump: int | None = None
+
+    @cached_property
+    def registers(self) -> int:
+        """What numpy may read or write for the instruction, as bits of `Cohort.undef`; -1 is all of them."""
+        assert self.inst is not None
+        if _INDEXED in self.inst.name:
+            return -1
+        operands = (o for part in (self.inst, *self.inst.pair) for o in (*part.dst, *part.src))
+        named = {register for operand in operands for register in operand.registers()}
+        return sum(1 << register for register in named | _IMPLIED)
 
 
 @dataclass(frozen=True)
@@ -196,10 +211,7 @@ class _Lowering:
         if step.template is not None and step.template.fragments:
             immediates = self._fragments(step.template, held)
         elif held:
-            written = {r for o in (step.inst, *step.inst.pair) for d in o.dst for r in d.registers()}
-            for key, operand in [(k, k[1]) for k in held if isinstance(k, tuple)]:
-                if not written.isdisjoint(operand.registers()):
-                    held.pop(key)
+            _overwrite(held, (d for half in (step.inst, *step.inst.pair) for d in half.dst))
         record = Record(step.symbol, step.inst.pc, step.offsets, immediates, step.inst, step.executor, block)
         return self._add(record)
 
@@ -209,9 +221,7 @@ class _Lowering:
         ready = [held is not None and held.get(key, False) for key in template.fragments]
         if held is not None:
             held.update(dict.fromkeys(template.fragments, True))
-            written = {r for o, _ in template.writes for r in o.registers()}
-            for key in [k for k in held if isinstance(k, tuple) and not written.isdisjoint(k[1].registers())]:
-                held.pop(key)
+            _overwrite(held, (operand for operand, _ in template.writes))
         return (*places, *map(int, ready))
 
     def _last(self, block: Block) -> int:
@@ -228,6 +238,13 @@ class _Lowering:
         if Kind.END not in last.kind and last.name != "s_branch":
             self.targets.append((self._add(Record("F_jump", block.next_pc, block=block)), block.next_pc))
         return at
+
+
+def _overwrite(held: dict[object, bool], operands: Iterable[Operand]) -> None:
+    """Forget expanded operands whose registers are written."""
+    written = {register for operand in operands for register in operand.registers()}
+    for key in [k for k in held if isinstance(k, tuple) and not written.isdisjoint(k[1].registers())]:
+        held.pop(key)
 
 
 def _guard(pc: int, reads: Sequence[tuple[int, int]], writes: Sequence[tuple[int, int, int]]) -> Record:
