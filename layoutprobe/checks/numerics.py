@@ -41,10 +41,10 @@ arrive, and nowhere else.
 Undefined output elements are wrong. A Python reference gets all floats as float64, whatever
 their type in memory, may take limits.seconds, has to name outputs, and is compared with
 absolute + relative * |expected|, by default 1e-5 for f32, 1e-3 for f16, 1e-2 for bf16.
-A manifest has no 8-bit floats: a product of them is undecided, a Python reference decides it. Buffers
-of role "out" of which the contract says nothing leave it undecided. It cannot see faults that other
-sizes or values would show. Evidence: emulated; sums are rounded once per instruction here, where a card
-rounds in steps of two products."""
+Where matrix instructions read 8-bit floats and the manifest calls A or B something else, it is undecided:
+the bytes mean other numbers. Buffers of role "out" of which the contract says nothing leave it undecided.
+It cannot see faults that other sizes or values would show. Evidence: emulated; sums are rounded once per
+instruction here, where a card rounds in steps of two products."""
 
 WRONG_VALUES = Rule(
     "numerics/wrong-values",

@@ -42,7 +42,7 @@ def test_a_limit_on_conflicts_cannot_be_judged(tmp_path: Path) -> None:
 def test_every_type(tmp_path: Path, form: int, wave: int) -> None:
     results = direct(tmp_path, "gfx1200", wave, form, checks=LAYOUT)
     expected = dict.fromkeys(statuses(results), "holds")
-    if form == 5:  # a manifest has no 8-bit floats to compare with
+    if form == 5:  # the manifest calls its 8-bit floats bytes
         expected["numerics"] = "undecided"
         assert results["numerics"].reason.startswith("the kernel multiplies fp8, ")
     assert statuses(results) == expected
