@@ -25,14 +25,13 @@ class Arch:
         product: what people call it.
         wave_size: lanes of a wave that compilers use by default, and the probes with them.
         lds_bytes: LDS that one workgroup may have.
-        lds_banks: dword banks.
         sources: where the facts come from, by attribute.
         matrix: all matrix instructions by their spelling, in the order of their opcodes.
         probed: matrix instructions that the layout probes execute; the first of a type of A is the one that is
             meant where only the type is given.
         isa: how its code is read, and what the code must obey; None where it is not known here.
         resources: what its waves share; None where it is not known here.
-        lds: which lanes of an LDS access are served together; None where nobody has measured it.
+        lds: its banks, and which lanes of an access are served together.
         emulated: the emulator executes its code.
         probes: where its probes lie below probes/, for those who execute them: "", "cdna/", "nvidia/".
         macros: for libraries that do not know the target, but another one with the same matrix instructions.
@@ -43,13 +42,12 @@ class Arch:
     product: str
     wave_size: int
     lds_bytes: int
-    lds_banks: int
+    lds: LdsModel
     sources: Mapping[str, str]
     matrix: Mapping[str, MatrixForm] = field(default_factory=dict)
     probed: tuple[MatrixForm, ...] = ()
     isa: Isa | None = None
     resources: Resources | None = None
-    lds: LdsModel | None = None
     emulated: bool = True
     probes: str = ""
     facts_only: bool = False

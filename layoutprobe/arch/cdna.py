@@ -131,15 +131,12 @@ CDNA3 = _isa("CDNA3", "gfx94", ("gfx9-4-generic",), gfx9.ABSENT_942, mfma.CDNA3,
 CDNA4 = _isa("CDNA4", "gfx95", (), gfx9.ABSENT_950, mfma.CDNA4, fnuz=False)
 
 
-def _target(
-    name: str, product: str, lds: int, banks: int, model: LdsModel | None = None, isa: Isa | None = None
-) -> Arch:
+def _target(name: str, product: str, lds: int, model: LdsModel, isa: Isa | None = None) -> Arch:
     return Arch(
         name=name,
         product=product,
         wave_size=64,
         lds_bytes=lds,
-        lds_banks=banks,
         resources=_resources(lds),
         lds=model,
         isa=isa,
@@ -151,14 +148,13 @@ def _target(
         sources={
             "matrix": "see arch/mfma.py; mnemonics: clang 22.1.8 assembles them",
             "lds_bytes": "clang 22.1.8 refuses one byte more",
-            "lds_banks": "SHARK, docs/empirical-lds; gfx90a: assumed as gfx942",
             "resources": "LLVM 22, AMDGPUBaseInfo.cpp and GCNProcessors.td",
         },
     )
 
 
 TARGETS = (
-    _target("gfx90a", "CDNA2, MI200", 64 * KIB, 32),
-    _target("gfx942", "CDNA3, MI300", 64 * KIB, 32, _GFX942, CDNA3),
-    _target("gfx950", "CDNA4, MI350", 160 * KIB, 64, _GFX950, CDNA4),
+    _target("gfx90a", "CDNA2, MI200", 64 * KIB, LdsModel(64, 32, {"banks": "assumed as on gfx942"})),
+    _target("gfx942", "CDNA3, MI300", 64 * KIB, _GFX942, CDNA3),
+    _target("gfx950", "CDNA4, MI350", 160 * KIB, _GFX950, CDNA4),
 )

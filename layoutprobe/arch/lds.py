@@ -16,24 +16,24 @@ Phases = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class LdsModel:
-    """The phase rules of a target.
+    """The banks of a target, and its phase rules.
 
     Attributes:
-        wave: lanes of the waves that they are for.
+        wave: lanes of the waves that the rules are for.
         banks: dword banks that a workgroup sees.
-        loads, stores: phases by the bytes per lane of one access.
-        evidence: what the rules rest on, in words for reports.
         sources: where each part comes from.
+        loads, stores: phases by the bytes per lane of one access; empty where nobody has measured them.
+        evidence: what the rules rest on, in words for reports.
         narrow: (it is a store, bytes per lane) -> banks, where an access sees fewer.
         rival: another reading of the target, which contradicts this one, and nobody has decided it.
     """
 
     wave: int
     banks: int
-    loads: Mapping[int, Phases]
-    stores: Mapping[int, Phases]
-    evidence: str
     sources: Mapping[str, str]
+    loads: Mapping[int, Phases] = field(default_factory=dict)
+    stores: Mapping[int, Phases] = field(default_factory=dict)
+    evidence: str = ""
     narrow: Mapping[tuple[bool, int], int] = field(default_factory=dict)
     rival: LdsModel | None = None
 

@@ -184,7 +184,6 @@ def _target(name: str, product: str, vgprs: int) -> Arch:
         product=product,
         wave_size=32,
         lds_bytes=64 * KIB,
-        lds_banks=32,
         matrix=FORMS,
         probed=tuple(FORMS[f"v_wmma_f32_16x16x16_{dtype}"] for dtype in ("f16", "bf16")),
         isa=ISA,
@@ -193,7 +192,6 @@ def _target(name: str, product: str, vgprs: int) -> Arch:
         lds=_lds(name),
         sources={
             "lds_bytes": "clang 22.1.8 refuses 65537 bytes for these targets",
-            "lds_banks": "RDNA3 ISA guide, LDS: 64 dword banks per WGP, two halves of 32",
             "matrix": "RDNA3 and RDNA3.5 ISA guides, 7.9; fragments and register counts: AMD matrix "
             "instruction calculator 1.3.2, rdna3",
             "isa": "RDNA3 ISA guide; LLVM 22, AMDGPUUsage",

@@ -26,6 +26,7 @@ from layoutprobe.arch.fragments import (
 from layoutprobe.arch.hazards import Hazard, Hazards, Use
 from layoutprobe.arch.isa import LAUNCH as EARLIER_LAUNCH
 from layoutprobe.arch.isa import Counting, IdRegister, Isa
+from layoutprobe.arch.lds import LdsModel
 from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name
 from layoutprobe.arch.rdna3 import ENCODINGS as RDNA3
 from layoutprobe.arch.registers import KIB, rdna_resources
@@ -290,14 +291,13 @@ def _target(name: str, product: str) -> Arch:
         product=product,
         wave_size=32,
         lds_bytes=64 * KIB,
-        lds_banks=32,
+        lds=LdsModel(wave=32, banks=32, sources={"banks": "assumed as on RDNA3"}),
         matrix=FORMS,
         probed=tuple(FORMS[f"v_wmma_f32_16x16x16_{dtype}"] for dtype in ("f16", "bf16")),
         isa=ISA,
         resources=rdna_resources(1536),
         sources={
             "lds_bytes": "LLVM 22, AMDGPUBaseInfo",
-            "lds_banks": "assumed as on RDNA3",
             "matrix": "RDNA4 ISA guide; fragments and register counts: AMD matrix instruction calculator "
             "1.3.2, rdna4; the sparse ones stand in no other document and are not confirmed on a card",
             "isa": "RDNA4 ISA guide; LLVM 22, AMDGPUUsage",

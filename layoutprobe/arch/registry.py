@@ -101,13 +101,12 @@ def lds_model(name: str, lanes: int) -> LdsModel:
         UsageError: there are none for it.
     """
     target = TARGETS.get(name)
-    model = target.lds if target is not None else None
-    if model is None:
-        known = [other.name for other in TARGETS.values() if other.lds]
+    if target is None or not target.lds.loads:
+        known = [other.name for other in TARGETS.values() if other.lds.loads]
         raise UsageError(f"no LDS phase rules for {name!r}", expected="one of: " + ", ".join(known))
-    if lanes != model.wave:
-        raise UsageError(f"no LDS phase rules for waves of {lanes} lanes", expected=str(model.wave))
-    return model
+    if lanes != target.lds.wave:
+        raise UsageError(f"no LDS phase rules for waves of {lanes} lanes", expected=str(target.lds.wave))
+    return target.lds
 
 
 def isa_of(name: str) -> Isa | None:

@@ -59,7 +59,7 @@ def roundtrip(
         moved.layout,
         mismatch=mismatch,
         undecided=undecided([moved] if doubtful else []),
-        lds_map=None if doubtful else LdsMap(cells.row, cells.col, bits // 8, find(bench.arch).lds_banks),
+        lds_map=None if doubtful else LdsMap(cells.row, cells.col, bits // 8, find(bench.arch).lds.banks),
     )
     findings = roundtrip_findings(lds, moved.layout, asked, mismatch, cells)
     return report("roundtrip", bench, captures, codings, shown, findings)

@@ -20,6 +20,7 @@ from layoutprobe.errors import ProbeError
 from layoutprobe.fidelity.bench import Bench, Experiment, attempted, waves_of_32
 from layoutprobe.observe.cycles import cycles
 from layoutprobe.report.fidelity import Case
+from layoutprobe.report.words import spans
 
 ACCESSES = 64
 """Of one timing, as the probe has it."""
@@ -75,7 +76,7 @@ def patterns(size: int) -> Patterns:
 
 
 def _run(bench: Bench) -> Iterator[Case]:
-    model = bench.target.lds
+    model = bench.target.lds if bench.target.lds.loads else None
     for store in (False, True):
         for number, size in enumerate(SIZES):
             name = f"ds_{'store' if store else 'load'}_b{8 * size}"
@@ -164,16 +165,7 @@ def partition(met: set[tuple[int, int]]) -> Phases | None:
 
 
 def _said(phases: Phases) -> str:
-    return " ".join("{" + ",".join(_spans(group)) + "}" for group in phases)
-
-
-def _spans(lanes: tuple[int, ...]) -> Iterator[str]:
-    """0-3, 20-23 of (0, 1, 2, 3, 20, 21, 22, 23)."""
-    first = lanes[0]
-    for lane, following in zip(lanes, (*lanes[1:], -1), strict=True):
-        if following != lane + 1:
-            yield str(lane) if lane == first else f"{first}-{lane}"
-            first = following
+    return " ".join("{" + spans(np.array(group), most=len(group)) + "}" for group in phases)
 
 
 PHASES = Experiment(

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def spans(numbers: NDArray[np.int64]) -> str:
-    """ "16-31, 48-63"; no more than three spans."""
+def spans(numbers: NDArray[np.int64], most: int = 3) -> str:
+    """ "16-31, 48-63"; no more than so many spans."""
     breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
     parts = [f"{p[0]}-{p[-1]}" if p.size > 1 else f"{p[0]}" for p in np.split(numbers, breaks)]
-    return ", ".join(parts[:3]) + (f" and {len(parts) - 3} more" if len(parts) > 3 else "")
+    return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")
 
 
 def _plural(name: str, numbers: NDArray[np.int64]) -> str:

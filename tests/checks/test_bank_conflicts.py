@@ -15,6 +15,7 @@ from checks.watched import assembly_kernel, gemm_launch, launch, standard, verdi
 from scaffold import scaffolded
 
 from layoutprobe.arch import TARGETS, lds_model
+from layoutprobe.arch.lds import LdsModel
 from layoutprobe.checks import bank_conflicts
 from layoutprobe.codeobj.elf import load
 from layoutprobe.manifest.model import Limits
@@ -271,7 +272,7 @@ def test_transposing_reads_are_counted_as_not_modelled() -> None:
 
 def test_a_target_without_phase_rules_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was asked where there is no limit."""
-    monkeypatch.setitem(TARGETS, "gfx1151", replace(TARGETS["gfx1151"], lds=None))
+    monkeypatch.setitem(TARGETS, "gfx1151", replace(TARGETS["gfx1151"], lds=LdsModel(32, 32, {})))
     body = ("ds_load_b32 v4, v1", "s_waitcnt lgkmcnt(0)")
     for limit, status in ((None, "skipped"), (1.0, "undecided")):
         result = result_of(*body, limit=limit)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fidelity import cards
 from fidelity.cards import Card, Words, cycles_of
 from layoutprobe.arch import ARCHES, find
-from layoutprobe.arch.lds import Phases
+from layoutprobe.arch.lds import LdsModel, Phases
 from layoutprobe.backends.source import Live, chosen
 from layoutprobe.fidelity.examine import examine
 from layoutprobe.fidelity.registry import EXPERIMENTS
@@ -150,9 +150,9 @@ def by(rules: Rules, addresses: Words, size: int, store: bool) -> NDArray[np.flo
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        ({16: groups(8)}, "ds_load_b128: measured {0-7} {8-15} {16-23} {24-31}; the model has {0-3,20-23} "),
+        ({16: groups(8)}, "ds_load_b128: measured {0-7} {8-15} {16-23} {24-31}; the model has {0-3, 20-23} "),
         ({8: groups(32)}, "ds_load_b64: measured {0-31}; the model has {0-15} {16-31}"),
-        ({8: EVEN_ODD}, "ds_load_b64: measured {0,2,4,6,8,10,"),
+        ({8: EVEN_ODD}, "ds_load_b64: measured {0, 2, 4, 6, 8, 10,"),
         ({4: groups(16)}, "ds_load_b32: measured {0-15} {16-31}; the model has {0-31}"),
     ],
 )  # fmt: skip
@@ -207,11 +207,11 @@ def test_costs_that_are_not_the_models_differ() -> None:
 
 
 def test_where_there_are_no_rules_the_phases_are_only_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ARCHES, "gfx1100", replace(ARCHES["gfx1100"], lds=None))
+    monkeypatch.setitem(ARCHES, "gfx1100", replace(ARCHES["gfx1100"], lds=LdsModel(32, 32, {})))
     report = examine("gfx1100", Live(Card()), (BY_NAME["LDS phases"],))
     (outcome,) = report.outcomes
     assert {case.verdict for case in outcome.cases} == {"not applicable"}
-    assert "measured {0-3,20-23} {4-7,16-19}" in outcome.cases[2].text
+    assert "measured {0-3, 20-23} {4-7, 16-19}" in outcome.cases[2].text
     assert report.exit_code == 2, "nothing was compared"
 
 

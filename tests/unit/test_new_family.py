@@ -120,12 +120,11 @@ MADE = Arch(
     product="made up",
     wave_size=WAVE,
     lds_bytes=96 << 10,
-    lds_banks=64,
     sources={},
     matrix={form.name: form for form in FORMS},
     isa=ISA,
     resources=Resources({64: VgprFile(768, 24, 12)}, 12, 256, "CU", 2, 96 << 10, 8),
-    lds=LdsModel(64, 64, {4: runs(64, 64)}, {4: runs(64, 64)}, "made up", {}),
+    lds=LdsModel(64, 64, {}, {4: runs(64, 64)}, {4: runs(64, 64)}, "made up"),
 )
 
 

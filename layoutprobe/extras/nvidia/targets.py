@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.fragments import DWORD, Fragment, as_b, fragment, indices
+from layoutprobe.arch.lds import LdsModel
 from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name
 from layoutprobe.arch.registers import KIB
 from layoutprobe.numbers.sums import SumRule
@@ -112,14 +113,13 @@ def _card(name: str, product: str, lds_bytes: int, matrix: Mapping[str, MatrixFo
         product=product,
         wave_size=LANES,
         lds_bytes=lds_bytes,
-        lds_banks=32,
+        lds=LdsModel(LANES, banks=32, sources={"banks": "CUDA C++ programming guide, shared memory"}),
         matrix=matrix,
         probed=(matrix["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"],),
         emulated=False,
         probes="nvidia/",
         sources={
             "lds_bytes": "CUDA C++ programming guide, compute capabilities",
-            "lds_banks": "CUDA C++ programming guide, shared memory",
             "matrix": "PTX ISA 8.7, warp-level matrix instructions",
         },
     )
