@@ -116,6 +116,17 @@ class Memory:
         self.shadow = shadow or Store.of_size(size, 0xFF if undefined else 0)
         self.tracked = undefined
 
+    def undefined(self, offsets: Array, size: int, low_bits: int) -> Array | None:
+        """Undefined bits of what `gather` of the data gives; None where all are defined."""
+        if not self.tracked:
+            return None
+        low, high = int(offsets.min()) >> 3, (int(offsets.max()) + size + 7) >> 3
+        # Lanes mostly load what lies side by side. To look at all of that is several times cheaper than to gather.
+        if high - low <= offsets.size * size and not self.shadow.views[8][low:high].any():
+            return None
+        bits = self.shadow.gather(offsets, size, low_bits)
+        return bits if bits.any() else None
+
 
 @dataclass(frozen=True)
 class Region:

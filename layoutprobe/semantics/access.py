@@ -110,11 +110,7 @@ def load_into(c: Cohort, place: Addresses, width: Width, target: Operand, first:
     index = target.index + first
     data = place.memory.data.gather(place.offsets, width.size, place.low_bits)
     write_loaded(c, index, data, width, c.regs.u, c.regs.h, place.mask)
-    undefined = None
-    if place.memory.tracked:
-        undefined = place.memory.shadow.gather(place.offsets, width.size, place.low_bits)
-        if not undefined.any():
-            undefined = None
+    undefined = place.memory.undefined(place.offsets, width.size, place.low_bits)
     registers = range(256 + index, 256 + index + (width.size + 3) // 4)
     lose_half(c, index, width, place.mask)
     if undefined is None:

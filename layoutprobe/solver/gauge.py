@@ -65,8 +65,8 @@ Table = tuple[Ints, Ints, Ints]
 def _table(met: Meetings, names: Names, shape: Shape, sparse: bool) -> Table:
     row, col, kept = names.a_row[met.a], names.b_col[met.b], names.a_k[met.a]
     extent = (shape.rows, shape.cols)
-    a_at = np.full((*extent, shape.k // 2 if sparse else shape.k), -1)
-    b_at, d_at = np.full((*extent, shape.k), -1), np.full(extent, -1)
+    a_at = np.full((*extent, shape.k // 2 if sparse else shape.k), -1, np.int32)
+    b_at, d_at = np.full((*extent, shape.k), -1, np.int32), np.full(extent, -1, np.int32)
     a_at[row, col, kept] = met.a
     for slot in met.partners:
         b_at[row, col, names.b_k[slot]] = slot

@@ -155,13 +155,18 @@ def _check(met: Meetings, names: Names, shape: Shape, sparse: bool) -> None:
     if int(a_k.max()) >= kept or int(d_row.max()) >= shape.rows or int(d_col.max()) >= shape.cols:
         raise not_a_product(shape, "more lines than the shape has")
     term = (d_row * shape.cols + d_col) * kept + a_k
-    if (a_row != d_row).any() or np.unique(term).size != outputs * kept or term.size != outputs * kept:
+    if (a_row != d_row).any() or _different(term) != outputs * kept or term.size != outputs * kept:
         raise not_a_product(shape, f"{term.size} products; some outputs miss a k, or have one twice")
     for b in met.partners:
         if (names.b_col[b] != d_col).any() or (not sparse and (names.b_k[b] != a_k).any()):
             raise not_a_product(shape, "slots of B that belong to several columns or k")
-    if np.unique(met.d).size != outputs:
-        raise not_a_product(shape, f"{np.unique(met.d).size} outputs")
+    if _different(met.d) != outputs:
+        raise not_a_product(shape, f"{_different(met.d)} outputs")
+
+
+def _different(numbers: Ints) -> int:
+    """How many different numbers there are; none is below zero, and none much larger than their count."""
+    return int(np.count_nonzero(np.bincount(numbers)))
 
 
 def not_a_product(shape: Shape, observed: str) -> ProbeError:

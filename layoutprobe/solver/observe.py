@@ -110,15 +110,17 @@ def join_fields(slots: Raw, field_bits: int = 0) -> NDArray[np.uint32]:
         field_bits: width of a slot; what fills a VGPR unless given.
     """
     bits = field_bits or 32 // slots.shape[3]
-    count = lcm(bits, 32) // 32
-    words = np.zeros((*slots.shape[:3], count), np.uint64)
-    wide = slots.astype(np.uint64, copy=False)
-    for number in range(slots.shape[3]):
-        first, shift = divmod(number * bits, 32)
-        words[..., first] |= wide[..., number] << np.uint64(shift)
-        if shift + bits > 32:
-            words[..., first + 1] |= wide[..., number] >> np.uint64(32 - shift)
-    flat = words.astype(np.uint32).reshape(*slots.shape[:2], -1)
+    if bits == 64:
+        words = np.ascontiguousarray(slots, np.uint64).view(np.uint32)[..., None, :]
+    else:
+        words = np.zeros((*slots.shape[:3], lcm(bits, 32) // 32), np.uint32)
+        fields = slots.astype(np.uint32, copy=False)
+        for number in range(slots.shape[3]):
+            first, shift = divmod(number * bits, 32)
+            words[..., first] |= fields[..., number] << np.uint32(shift)
+            if shift + bits > 32:
+                words[..., first + 1] |= fields[..., number] >> np.uint32(32 - shift)
+    flat = words.reshape(*slots.shape[:2], -1)
     return np.ascontiguousarray(flat.transpose(0, 2, 1))
 
 

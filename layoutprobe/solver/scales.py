@@ -90,8 +90,8 @@ def by_blocks(names: Names, met: Meetings, scales: Mapping[str, Ints]) -> tuple[
             observed=", ".join(str(size) for size in np.unique(sizes)),
         )
     size = int(sizes[0])
-    shares = np.unique(bytes_of * count + np.tile(k, 2)).size
-    if shares != np.unique(bytes_of).size * size:
+    shares = np.count_nonzero(np.bincount(bytes_of * count + np.tile(k, 2)))
+    if shares != np.count_nonzero(np.bincount(bytes_of)) * size:
         raise ProbeError(
             "A scale of A and one of B do not multiply the same k",
             expected="blocks of k, each with one scale for a row of A and one for a column of B",

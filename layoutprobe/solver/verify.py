@@ -57,15 +57,15 @@ def verify(
     for name, byte in scales.items():
         power = random.randint(-1, 3, (ROUNDS, extents.lanes * BYTES))
         operands[f"scale_{name.lower()}"] = scale_words(ONE + power)
-        factor = factor * 2.0 ** power[:, byte]
+        factor = factor * (2.0**power)[:, byte]
     observed = bench.run("random operands", ROUNDS, **operands)
     b = np.broadcast_to(met.partners[0], (ROUNDS, met.a.size))
     if extents.sparse:
         b = _selected(met, places[:, index])
-    product = factor * numbers["a"][:, met.a] * np.take_along_axis(numbers["b"], b, axis=1)
-    expected = np.zeros(observed.shape)
+    expected = np.empty(observed.shape)
     for wave in range(ROUNDS):
-        np.add.at(expected[wave], met.d, product[wave])
+        product = numbers["a"][wave, met.a] * numbers["b"][wave, b[wave]]
+        expected[wave] = np.bincount(met.d, factor[wave] * product, observed.shape[1])
     expected[:, met.c_to] += numbers["c"][:, met.c]
     expected[:, met.kept] = numbers["old"][:, met.kept]
     if not np.array_equal(observed, expected):
