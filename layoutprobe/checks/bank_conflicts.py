@@ -108,7 +108,7 @@ def run(subject: Subject) -> CheckResult:
             reason = f"{factor:.2f}, or {total / ideal:.2f} if {model.rival.evidence}; the limit is {limit:g}"
             return CHECK.undecided(reason, metrics=metrics)
     findings = [] if limit is None or factor <= limit else [_finding(subject, costs[0], factor, limit)]
-    return CHECK.found(findings, model.evidence, metrics=metrics)
+    return CHECK.found(findings, f"conflict factor {factor:.3g}; {model.evidence}", metrics=metrics)
 
 
 def _costs(record: BankRecord, model: LdsModel) -> list[Cost]:

@@ -90,6 +90,8 @@ OCCUPANCY = Rule(
     "latency.",
     "fewer VGPRs, less LDS a workgroup, or another size of workgroups: the finding says which one decides",
 )
+_TOLD = ("VGPRs", "LDS bytes", "waves per SIMD")
+"""Figures that stand in the line of the check."""
 RULES = (WORKGROUP, UNDERSTATED, LDS, NO_ROOM, *LIMITS.values(), OCCUPANCY)
 
 
@@ -235,7 +237,9 @@ def judge(used: Used, limits: Mapping[str, int | None]) -> CheckResult:
     if open_question:
         return CHECK.undecided(open_question, metrics=figures)
     named = ", ".join(name for name, limit in limits.items() if limit is not None)
-    return CHECK.holds(f"within the limits on {named}" if named else "no limits are set", metrics=figures)
+    limits_are = f"within the limits on {named}" if named else "no limits are set"
+    told = ", ".join(f"{name} {figures[name]}" for name in _TOLD if name in figures)
+    return CHECK.holds(f"{told}; {limits_are}", metrics=figures)
 
 
 def metrics(used: Used) -> dict[str, object]:

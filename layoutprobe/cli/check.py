@@ -73,6 +73,23 @@ def _add_options(command: Parser) -> None:
     add_engine_option(command)
     shown = command.add_argument_group("output")
     add_output(shown, SUBJECT)
+    how_much = shown.add_mutually_exclusive_group()
+    how_much.add_argument(
+        "-v",
+        "--verbose",
+        action="store_const",
+        dest="format",
+        const="full",
+        help="every figure: --format full",
+    )
+    how_much.add_argument(
+        "-q",
+        "--quiet",
+        action="store_const",
+        dest="format",
+        const="quiet",
+        help="only the verdict, and what is wrong or open: --format quiet",
+    )
     shown.add_argument(
         "--report",
         metavar="FILE",

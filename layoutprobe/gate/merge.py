@@ -24,13 +24,15 @@ def merge(results: Sequence[Sized]) -> CheckResult:
         size, only = results[0]
         return replace(only, findings=tuple(_placed(f, [size]) for f in only.findings))
     first = results[0][1]
+    reason, at_last = _reasons(results)
     return CheckResult(
         first.check,
         first.law,
         min((result.status for _, result in results), key=ORDER.index),
         _findings(results),
-        _reasons(results),
+        reason,
         _metrics(results),
+        at_last,
     )
 
 
@@ -88,13 +90,14 @@ def _placed(finding: Finding, sizes: Sequence[Size]) -> Finding:
     return replace(finding, place=replace(finding.place, size=named[0]), sizes=named)
 
 
-def _reasons(results: Sequence[Sized]) -> str:
-    """Reasons of the sizes that made the status; said once where all say the same."""
+def _reasons(results: Sequence[Sized]) -> tuple[str, str]:
+    """Reasons of the sizes that made the status, said once where all say the same; else that of the last, too."""
     decisive = min((result.status for _, result in results), key=ORDER.index)
     reasons = {in_words(size): r.reason for size, r in results if r.status == decisive and r.reason}
     if len(set(reasons.values())) <= 1:
-        return next(iter(reasons.values()), "")
-    return "; ".join(f"{size}: {reason}" for size, reason in reasons.items())
+        return next(iter(reasons.values()), ""), ""
+    *_, last = reasons.values()
+    return "; ".join(f"{size}: {reason}" for size, reason in reasons.items()), last
 
 
 def _metrics(results: Sequence[Sized]) -> dict[str, object]:

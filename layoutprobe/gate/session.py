@@ -20,6 +20,7 @@ from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
 from layoutprobe.gate.build import Built, build
 from layoutprobe.gate.causes import linked
+from layoutprobe.gate.excerpts import excerpts
 from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.runner import KernelRunner
@@ -72,13 +73,14 @@ def check_kernel(
     except MemoryError:
         error = "the memory of this machine does not suffice for this kernel: check a smaller size"
     covered = session.covered() if session else None
+    results = session.results() if session else ()
     return KernelVerdict(
         name=case.name,
         symbol=built.kernel.name if built else case.symbol,
         target=built.code.target if built else target,
         source=str(case.file),
         sizes=tuple(size_title(sizes) for sizes in case.sizes),
-        results=session.results() if session else (),
+        results=results,
         evidence=(backend.evidence,) if backend and session and session.ran else (),
         toolchain=dict(built.toolchain) if built else {},
         seconds=time.monotonic() - start,
@@ -89,6 +91,7 @@ def check_kernel(
             *(session.unproven() if session else ()),
         ),
         coverage=covered,
+        excerpts=excerpts(case, [finding for result in results for finding in result.findings]),
     )
 
 

@@ -71,6 +71,8 @@ _SUBJECTS: dict[str, list[Format]] = {
     ],
     "gate": [
         _table("gate.table:write"),
+        Format("full", "gate.table:write_full", (), for_people=True),
+        Format("quiet", "gate.table:write_quiet", (), for_people=True),
         _json("gate.json_:write"),
         Format("junit", "gate.junit:write", ("xml",)),
         Format("sarif", "gate.sarif:write", ("sarif",)),

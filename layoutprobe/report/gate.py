@@ -40,6 +40,7 @@ class CheckResult:
         reason: why it is undecided or skipped; what was covered, where it holds.
         metrics: figures in the order in which they are to be shown, name with unit -> value,
             or a Table of them.
+        at_last: the reason at the last size, where those of several sizes differ: one line has no room for all.
         waived: skipped because the manifest's author says so, though it may well apply.
         accepted: findings that the manifest or a baseline lets pass, each with why.
     """
@@ -50,6 +51,7 @@ class CheckResult:
     findings: tuple[Finding, ...] = ()
     reason: str = ""
     metrics: Mapping[str, object] = field(default_factory=dict)
+    at_last: str = ""
     waived: bool = False
     accepted: tuple[tuple[Finding, str], ...] = ()
 
@@ -92,6 +94,8 @@ class KernelVerdict:
             `manifest.reservations` and `CodeCoverage.reservations`.
         coverage: what of the code ran at all sizes together; None where nothing was executed.
         strict: a reservation leaves it undecided.
+        excerpts: source lines around the places of the findings, as far as they can be shown: file as a place
+            names it -> line, counted from 1 -> text.
     """
 
     name: str
@@ -107,6 +111,7 @@ class KernelVerdict:
     reservations: tuple[str, ...] = ()
     coverage: CodeCoverage | None = None
     strict: bool = False
+    excerpts: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     @property
     def every(self) -> tuple[Finding, ...]:

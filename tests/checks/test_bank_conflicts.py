@@ -111,7 +111,9 @@ def test_a_limit_makes_it_a_finding() -> None:
 
 def test_the_evidence_of_the_model_is_named() -> None:
     result = result_of("ds_load_b32 v4, v1", "s_waitcnt lgkmcnt(0)")
-    assert result.reason == "model: phases measured on gfx1100; gfx1151 itself is unmeasured"
+    assert (
+        result.reason == "conflict factor 1; model: phases measured on gfx1100; gfx1151 itself is unmeasured"
+    )
     assert result_of("s_nop 0").status == "skipped"
 
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
+from typing import get_args
 
 import fake_gates
 import pytest
@@ -16,7 +17,8 @@ from rich.cells import cell_len
 from layoutprobe.render import formats
 from layoutprobe.render.console import PlainConsole
 from layoutprobe.render.gate.summary import MOST_FINDINGS, SIGNS, safe
-from layoutprobe.render.gate.table import lines
+from layoutprobe.render.gate.table import Detail, lines
+from layoutprobe.render.gate.words import frame
 from layoutprobe.render.look import ASCII, UNICODE
 from layoutprobe.render.page import Page, show_lines
 from layoutprobe.report.gate import CheckResult, GateReport, Table
@@ -32,9 +34,9 @@ def text_of(report: GateReport, format: str) -> str:
     return stream.getvalue()
 
 
-def table(report: GateReport, width: int = 80, encoding: str = "utf-8") -> list[str]:
+def table(report: GateReport, width: int = 80, encoding: str = "utf-8", detail: Detail = "full") -> list[str]:
     glyphs = UNICODE if encoding == "utf-8" else ASCII
-    return [line.plain for line in lines(report, Page(width, encoding, glyphs))]
+    return [line.plain for line in lines(report, Page(width, encoding, glyphs), detail)]
 
 
 def flat(text: str) -> str:
@@ -81,8 +83,9 @@ def test_one_reason_is_told_once(format: str) -> None:
 @everywhere
 @pytest.mark.parametrize("width", [40, 80, 200])
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-def test_lines_fit_and_can_be_written(name: str, width: int, encoding: str) -> None:
-    for line in table(fake_gates.ALL[name](), width, encoding):
+@pytest.mark.parametrize("detail", get_args(Detail))
+def test_lines_fit_and_can_be_written(name: str, width: int, encoding: str, detail: Detail) -> None:
+    for line in table(fake_gates.ALL[name](), width, encoding, detail):
         line.encode(encoding)
         assert line == line.rstrip()
         assert all(c.isprintable() for c in line)
@@ -93,13 +96,66 @@ def test_lines_fit_and_can_be_written(name: str, width: int, encoding: str) -> N
 
 @everywhere
 @pytest.mark.parametrize("width", [40, 80])
-def test_the_verdict_comes_first_and_last(name: str, width: int) -> None:
+@pytest.mark.parametrize("detail", get_args(Detail))
+def test_the_verdict_comes_last(name: str, width: int, detail: Detail) -> None:
+    """And first, too, where much stands between."""
     report = fake_gates.ALL[name]()
-    text = flat("\n".join(table(report, width)))
+    text = flat("\n".join(table(report, width, detail=detail)))
     word = WORDS[report.exit_code]
     verdicts = re.findall(r"verdict [✓✗?] ([A-Z]+) \(", text)
-    assert verdicts == [word] * (2 if report.verdicts else 1)
-    assert table(report, width)[-1].startswith(("verdict", " ")) or not report.verdicts
+    assert verdicts == [word] * (2 if detail == "full" else 1)
+    assert table(report, width, detail=detail)[-1].startswith(("verdict", " "))
+
+
+@pytest.mark.parametrize("width", [80, 132])
+def test_a_line_is_enough_for_a_check_that_holds(width: int) -> None:
+    """Of several sizes it tells the last, and of a long sentence what fits; a kernel that holds takes 15 lines."""
+    last = fake_gates.holds(
+        "epilogue", "M=1: 2 elements; M=200 N=136 K=80: 400 elements " + "and so on " * 20
+    )
+    results = [replace(last, at_last="400 elements " + "and so on " * 20)]
+    results += [
+        replace(last, check=name, reason="short") for name in ("a", "b", "c", "d", "e", "f", "g", "h", "i")
+    ]
+    report = fake_gates.report(replace(fake_gates.green().verdicts[0], results=(*results, results[0])))
+    shown = table(report, width, detail="brief")
+    assert len(shown) <= 15
+    (line, _) = (line for line in shown if "epilogue" in line)
+    assert line.split()[2:5] == ["400", "elements", "and"]
+    assert line.endswith(" ...")
+    assert "of M=200 N=136 K=80" in shown[1], "which size the figures are of"
+    assert len(table(report, width)) > len(shown)
+
+
+@everywhere
+def test_what_is_wrong_or_open_is_told_at_any_length(name: str) -> None:
+    report = fake_gates.ALL[name]()
+    for detail in get_args(Detail):
+        text = flat("\n".join(table(report, 200, detail=detail)))
+        for verdict in report.verdicts:
+            told = [found.what for found in verdict.findings]
+            told += [r.reason for r in verdict.results if r.status == "undecided"] + [verdict.error]
+            assert name == "hostile" or all(flat(sentence) in text for sentence in told)
+    quiet = "\n".join(table(report, 200, detail="quiet"))
+    held = [r.check for v in report.verdicts for r in v.results if r.status == "holds"]
+    assert name == "hostile" or not any(f"✓ {check}" in quiet for check in held)
+
+
+def test_the_line_that_a_finding_is_about_is_shown() -> None:
+    """With its neighbours, and a mark below the column; a tab is as wide as the text above the mark says."""
+    report = fake_gates.ALL["with-line"]()
+    (verdict,) = report.verdicts
+    source = verdict.findings[0].place.source
+    assert source is not None
+    place = replace(verdict.findings[0].place, source=replace(source, line=10, column=3))
+    code = {9: "for (;;)", 10: "\t\tload(a);", 11: "}", 12: "not asked for"}
+    verdict = replace(verdict, excerpts={source.file: code})
+    assert frame(verdict, place) == ["   9  for (;;)", "> 10          load(a);", "              ^", "  11  }"]
+    assert frame(verdict, replace(place, near=True)) == [], "the compiler named no line"
+    assert frame(verdict, replace(place, source=replace(source, line=90))) == [], "nobody kept it"
+    shown = replace(verdict, excerpts={source.file: {source.line: "<b>load(a)</b>;"}})
+    assert any("<b>load(a)</b>;" in line for line in table(fake_gates.report(shown), detail="brief"))
+    assert "&lt;b&gt;load(a)&lt;/b&gt;" in text_of(fake_gates.report(shown), "html")
 
 
 @everywhere

@@ -132,7 +132,9 @@ def _table(title: str, table: Table) -> str:
 
 def _finding(verdict: KernelVerdict, found: Finding, heading: str) -> str:
     place = safe(str(gate_words.spot(verdict, found)))
+    frame = "\n".join(gate_words.frame(verdict, found.place))
+    code = f"<pre>{safe(frame)}</pre>\n" if frame else ""
     return (
         f'<div class="card finding"><span class="place">{place}</span><h3>{safe(heading)}</h3>\n'
-        f"<p>{safe(found.what)}</p>\n{definitions(gate_words.details(verdict, found), code=True)}</div>\n"
+        f"<p>{safe(found.what)}</p>\n{code}{definitions(gate_words.details(verdict, found), code=True)}</div>\n"
     )

@@ -17,6 +17,8 @@ from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Tabl
 
 MOST_RESERVATIONS = 6
 """So many the headline of several kernels tells in full; each kernel's own tells all."""
+TAB = 4
+"""Columns of a tab in source lines."""
 LONG_FIGURE = 32
 """Characters of a figure that is no number any more."""
 
@@ -151,6 +153,39 @@ def basis(verdicts: Iterable[KernelVerdict]) -> str:
     """The kinds of evidence; a verdict never travels without."""
     kinds = dict.fromkeys(found.kind for verdict in verdicts for found in verdict.evidence)
     return ", ".join(kinds) or "nothing was executed"
+
+
+def about(verdict: KernelVerdict, *, in_full: bool) -> list[str]:
+    """What was run, with what evidence: sentences below the name of a kernel."""
+    ran = f"ran {verdict.coverage}" if verdict.coverage is not None else ""
+    seconds = f"{verdict.seconds:.1f} s"
+    if in_full:
+        evidence = "; ".join(map(str, verdict.evidence)) or basis([verdict])
+        return [*filter(None, (verdict.source, "; ".join(verdict.sizes), f"{evidence}, {seconds}", ran))]
+    count = len(verdict.sizes)
+    sizes = f"{count} sizes, figures of {verdict.sizes[-1]}" if count > 1 else "".join(verdict.sizes)
+    covered = verdict.coverage
+    blocks = "" if covered is None else f"ran {covered.blocks_run} of {covered.blocks} blocks"
+    return ["; ".join(filter(None, (sizes, blocks, seconds)))]
+
+
+def frame(verdict: KernelVerdict, place: Place) -> list[str]:
+    """The source line of a place and those around it, as compilers print them; empty where nobody kept it."""
+    if place.source is None or place.near:
+        return []
+    kept, meant = verdict.excerpts.get(place.source.file, {}), place.source
+    if meant.line not in kept:
+        return []
+    near = [n for n in sorted(kept) if abs(n - meant.line) <= 1]
+    width = len(str(near[-1]))
+    lines = []
+    for number in near:
+        mark = ">" if number == meant.line else " "
+        lines.append(f"{mark} {number:>{width}}  {kept[number].expandtabs(TAB)}".rstrip())
+        if number == meant.line and meant.column:
+            before = kept[number][: meant.column - 1].expandtabs(TAB)
+            lines.append(f"  {'':{width}}  {'':{len(before)}}^")
+    return lines
 
 
 def open_questions(verdict: KernelVerdict) -> Iterator[Open]:
