@@ -7,7 +7,7 @@ a capture can be replayed with no compiler at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -22,6 +22,7 @@ from layoutprobe.capture.capture import Capture
 from layoutprobe.capture.file import CaptureFile, read_captures, write_captures
 from layoutprobe.capture.identity import said, same_question
 from layoutprobe.errors import UsageError, did_you_mean
+from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

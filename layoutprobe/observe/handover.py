@@ -13,7 +13,7 @@ somebody does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -31,6 +31,7 @@ from layoutprobe.observe.happens_before import KNOWN, SEEN, Order, coherent, eff
 from layoutprobe.observe.lds_access import Store, granule_shift
 from layoutprobe.observe.matrix import WaveCounter
 from layoutprobe.observe.who import Who
+from layoutprobe.records import dataclass
 
 Stamps = NDArray[np.int64]
 HandoverKind = Literal["load", "overwrites a load", "overwrites a store", "mix"]

@@ -29,7 +29,6 @@ then one of them skipped a barrier that the other took. A wave that ended no lon
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -47,6 +46,7 @@ from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.lds_access import Store, granule_shift, straddles
 from layoutprobe.observe.waits import CounterTracker
 from layoutprobe.observe.who import Who, who_is
+from layoutprobe.records import dataclass
 
 Stamps = NDArray[np.int64]
 

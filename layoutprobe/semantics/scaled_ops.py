@@ -9,7 +9,7 @@ out, so that it is refused. The stochastic forms (V_CVT_SCALEF32_SR_*) are left 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,6 +19,7 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array, RegisterFile
 from layoutprobe.numbers import element_type
+from layoutprobe.records import dataclass
 from layoutprobe.semantics.operands import Reader, reader, register_mask, settle
 from layoutprobe.semantics.registry import Executor, register_binder
 

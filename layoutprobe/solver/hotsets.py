@@ -17,7 +17,7 @@ sum of products of pairs of slots fails there, or earlier.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import lcm
 
 import numpy as np
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
+from layoutprobe.records import dataclass
 from layoutprobe.solver.alphabet import Alphabet, alphabet_of, coded, decoded
 from layoutprobe.solver.observe import join_fields, split_fields
 

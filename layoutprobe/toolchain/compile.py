@@ -12,10 +12,11 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from layoutprobe.errors import ToolchainError, UsageError
+from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache, headers
 from layoutprobe.toolchain.find import (
     FILE_BYTES,

@@ -11,10 +11,10 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from layoutprobe.errors import ToolchainError
+from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache
 
 try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.numbers import element_type
+from layoutprobe.records import dataclass
 from layoutprobe.report.words import lines_of, region
 
 Doubles = NDArray[np.float64]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.lds import Clash, ClashKind
+from layoutprobe.records import dataclass
 from layoutprobe.trace.subject import Subject
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Gemm
+from layoutprobe.records import dataclass
 from layoutprobe.solver.product import FOREIGN, UNDEFINED, UNKNOWN, ZERO
 from layoutprobe.trace.subject import Subject, UndecidedError
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -18,6 +17,7 @@ from layoutprobe.engine.native.steps import Steps, Watched
 from layoutprobe.engine.native.templates import Layout
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import Program
+from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ back from numpy in the middle of a block goes on in the tracking copy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from layoutprobe.engine.native.forms import Form
@@ -19,6 +19,7 @@ from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.program import CONDITIONS, Block, Executor
+from layoutprobe.records import dataclass
 
 _GUARD_RANGES = 12
 _INDEXED = "movrel"

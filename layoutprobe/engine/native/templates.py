@@ -6,12 +6,13 @@ A template only says which function and with what in its record. What is not her
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from layoutprobe.engine.native.forms import offset_of
 from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.memory import BASE_ADDRESS
+from layoutprobe.records import dataclass
 from layoutprobe.semantics.access import WIDTHS, Width
 from layoutprobe.semantics.operands import constant_bits
 from layoutprobe.semantics.wmma import form_of as matrix_form_of
