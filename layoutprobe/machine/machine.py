@@ -62,7 +62,7 @@ class Machine:
         lds_size: bytes of LDS that a workgroup has.
         lds_base: int64 [wave, 1], where the workgroup of a wave has its LDS.
         scratch: private memory of all lanes.
-        scratch_size: bytes of a lane.
+        scratch_size, scratch_stride: bytes of a lane, and from one lane's to the next's.
         signalled: bool [wave], waves that have signalled the barrier which they will wait at (RDNA4).
         facts: of the launch.
         events: who is told of what.
@@ -92,8 +92,8 @@ class Machine:
         self.lds_base = (waves.workgroup * stride)[:, None]
         self.signalled = np.zeros(waves.workgroup.size, np.bool_)
         self.scratch_size = scratch_size
-        self._scratch_stride = (scratch_size + 15) // 16 * 16
-        self.scratch = Memory(self._scratch_stride * wave_size * waves.workgroup.size, undefined=True)
+        self.scratch_stride = (scratch_size + 15) // 16 * 16
+        self.scratch = Memory(self.scratch_stride * wave_size * waves.workgroup.size, undefined=True)
 
     def code_address(self, pc: int) -> int:
         """Virtual address at which a code address is loaded."""
@@ -101,7 +101,7 @@ class Machine:
 
     def scratch_base(self, waves: NDArray[np.int64]) -> Array:
         """Byte of the scratch memory at which each lane's part starts: int64 [wave, lane]."""
-        return (waves[:, None] * self.wave_size + np.arange(self.wave_size)) * self._scratch_stride
+        return (waves[:, None] * self.wave_size + np.arange(self.wave_size)) * self.scratch_stride
 
 
 def lds_stride(lds_size: int) -> int:

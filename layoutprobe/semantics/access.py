@@ -54,7 +54,7 @@ WIDTHS = {
 }  # fmt: skip
 """Suffix of the mnemonic -> width."""
 
-_OLD_NAMES = {
+OLD_NAMES = {
     "ubyte": "u8", "sbyte": "i8", "ushort": "u16", "sshort": "i16", "byte": "b8", "short": "b16", "dword": "b32",
     "dwordx2": "b64", "dwordx3": "b96", "dwordx4": "b128", "ubyte_d16": "d16_u8", "sbyte_d16": "d16_i8",
     "short_d16": "d16_b16", "ubyte_d16_hi": "d16_hi_u8", "sbyte_d16_hi": "d16_hi_i8", "short_d16_hi": "d16_hi_b16",
@@ -68,7 +68,7 @@ def older_width(suffix: str) -> Width:
 
     D16 loads of its targets do not keep the other half: they have SRAM-ECC (LLVM, d16PreservesUnusedBits).
     """
-    width = WIDTHS[_OLD_NAMES.get(suffix, suffix)]
+    width = WIDTHS[OLD_NAMES.get(suffix, suffix)]
     return replace(width, loses=width.half is not None)
 
 

@@ -106,7 +106,7 @@ def _unsigned(values: Array) -> Array:
 def _word(values: Array, kind: str) -> Array:
     """A result as bits of a whole register, 0 above it."""
     typed = values if values.dtype == DTYPES[kind] else values.astype(DTYPES[kind])
-    return _unsigned(np.ascontiguousarray(typed)).astype(_U)
+    return _unsigned(typed).astype(_U)
 
 
 def _destination(inst: Inst) -> Callable[[Array, Array], Array]:

@@ -14,7 +14,7 @@ from layoutprobe.engine.native.library import address_of, compiled_forms, runtim
 from layoutprobe.engine.native.lower import Lowered, Record, lower
 from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets
 from layoutprobe.engine.native.steps import Steps, Watched
-from layoutprobe.engine.native.templates import Layout
+from layoutprobe.engine.native.template import Layout
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import Program
 from layoutprobe.records import dataclass

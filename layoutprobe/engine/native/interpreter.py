@@ -190,6 +190,9 @@ class Interpreter:
         context.lds_all = machine.lds.data.bytes.ctypes.data
         context.lds_shadow_all = machine.lds.shadow.bytes.ctypes.data
         context.lds_stride = lds_stride(machine.lds_size)
+        context.scratch = machine.scratch.data.bytes.ctypes.data
+        context.scratch_shadow = machine.scratch.shadow.bytes.ctypes.data
+        context.scratch_size, context.scratch_stride = machine.scratch_size, machine.scratch_stride
         context.barriers = bool(machine.events.barrier)
         return context
 

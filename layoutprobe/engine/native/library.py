@@ -21,7 +21,7 @@ from layoutprobe.toolchain import cache, find
 
 _FORMAT = "native 1"
 _SOURCES = Path(__file__).parent / "c"
-_UNITS = ("control.c", "memory.c", "matrix.c", "lanes.c")
+_UNITS = ("control.c", "memory.c", "buffer.c", "matrix.c", "lanes.c")
 _FLAGS = ("-O2", "-fPIC", "-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-strict-aliasing",
           "-ffreestanding", "-g0", "-Wno-everything")  # fmt: skip
 _LEVELS: Mapping[str, tuple[frozenset[str], tuple[str, ...]]] = {

@@ -14,7 +14,8 @@ from functools import cached_property
 
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.steps import Step, Steps, Watched
-from layoutprobe.engine.native.templates import Template, control_of
+from layoutprobe.engine.native.template import Template
+from layoutprobe.engine.native.templates import control_of
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort

@@ -56,6 +56,8 @@ class Ctx(ctypes.Structure):
         ("shadow_bytes", ctypes.c_uint64),
         ("fragments", ctypes.c_void_p),
         ("hints", ctypes.c_uint64 * 64),
+        *((n, ctypes.c_void_p) for n in ("scratch", "scratch_shadow")),
+        *((n, ctypes.c_uint64) for n in ("scratch_size", "scratch_stride")),
         ("waves", ctypes.c_void_p),
         ("wave_bytes", ctypes.c_uint64),
         ("per_group", ctypes.c_uint64),

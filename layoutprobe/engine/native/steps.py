@@ -7,15 +7,8 @@ from dataclasses import field
 
 from layoutprobe.engine.native.forms import Form, form_of, shape_of
 from layoutprobe.engine.native.rows import Row, rows_of
-from layoutprobe.engine.native.templates import (
-    HIGH_HALF,
-    LOW_HALF,
-    WHOLE,
-    Layout,
-    Template,
-    registers_of,
-    template_of,
-)
+from layoutprobe.engine.native.template import HIGH_HALF, LOW_HALF, WHOLE, Layout, Template, registers_of
+from layoutprobe.engine.native.templates import template_of
 from layoutprobe.engine.native.tracing import UntraceableError
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind

@@ -80,7 +80,11 @@ static void fresh(Wave *w, u64 vgprs, u32 poison, u64 left) {
   w->slice = SLICE;
 }
 void lp_reset(u8 *at, u64 wave_bytes, u64 waves, u64 vgprs, u32 poison, u64 left) {
-  for (u64 n = 0; n < waves; n++) fresh((Wave *)(at + n * wave_bytes), vgprs, poison, left);
+  for (u64 n = 0; n < waves; n++) {
+    Wave *w = (Wave *)(at + n * wave_bytes);
+    fresh(w, vgprs, poison, left);
+    w->index = (u32)n;
+  }
 }
 
 // A workgroup starts: what hardware sets up. Only now, so that what is written is in the cache when it is read.

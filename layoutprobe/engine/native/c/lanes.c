@@ -1,15 +1,109 @@
-// What moves values between lanes and scalar registers.
+// What moves values between lanes, and between lanes and scalar registers.
 #include "state.h"
 
-// o0 source, o1 where to. EXEC all zero: lane 0.
+// A lane's value is taken if it is defined, whatever the register's other lanes are.
+AI int taken(Wave *w, const Ins *i, const Ctx *c, u32 lane) {
+  u32 n = i->o[2], r = 256 + n;
+  if (unlikely(w->undef[r >> 6] >> (r & 63) & 1) && ((const u32 *)shadow_of(w, c, n))[lane]) return 0;
+  DS(1) = vgpr(w, n)[lane];
+  return 1;
+}
+// o2 number of the VGPR, o1 where to. EXEC all zero: lane 0.
 FORM(F_readfirstlane) {
   mask ex = EX;
-  DS(1) = ((const u32 *)(W8 + i->o[0]))[ex ? __builtin_ctzll(ex) : 0];
+  if (!taken(w, i, c, ex ? __builtin_ctzll(ex) : 0)) STOP(SLOW);
   NEXT;
 }
-// o2 the lane, or k0 where k1 says so.
+// o0 the lane, or k0 where k1 says so.
 FORM(F_readlane) {
-  u32 lane = (i->k[1] ? i->k[0] : RS(2)) & (LANES - 1);
-  DS(1) = ((const u32 *)(W8 + i->o[0]))[lane];
+  if (!taken(w, i, c, (i->k[1] ? i->k[0] : RS(0)) & (LANES - 1))) STOP(SLOW);
+  NEXT;
+}
+// o0 the lane, or k0 (k2 & 1); o1 the value, or k1 (k2 & 2); o2 number of the VGPR. EXEC plays no part.
+FORM(F_writelane) {
+  u32 lane = (i->k[2] & 1 ? i->k[0] : RS(0)) & (LANES - 1), n = i->o[2], r = 256 + n;
+  vgpr(w, n)[lane] = i->k[2] & 2 ? i->k[1] : RS(1);
+  if (unlikely(w->undef[r >> 6] >> (r & 63) & 1)) define_lanes(w, c, n, 0, (mask)1 << lane);
+  NEXT;
+}
+FORM(F_swap) {
+  v_u32 a = RV(0), b = RV(1);
+  v_b1 ex = bools(EX);
+  DV(0) = ex ? b : a;
+  DV(1) = ex ? a : b;
+  NEXT;
+}
+// The halves of a wave64 change places, inactive lanes included.
+#if LANES == 64
+FORM(F_permlane64) {
+  u32 moved[LANES] __attribute__((aligned(128)));
+  for (u32 l = 0; l < LANES; l++) moved[l] = ((const u32 *)(W8 + i->o[0]))[l ^ 32];
+  v_u32 x;
+  memcpy(&x, moved, sizeof x);
+  DV(1) = bools(EX) ? x : DV(1);
+  NEXT;
+}
+#else
+FORM(F_permlane64) { NEXT; }
+#endif
+
+// Each active lane takes the value of lane at[l] of o1 and writes it to o2. Lanes that may not be read give 0, or
+// leave what is there.
+enum { FETCH_INACTIVE = 1, KEEP = 2 };
+AI void move_lanes(Wave *w, const Ins *i, const u32 *at, u32 how) {
+  mask ex = EX, readable = 0;
+  const u32 *from = (const u32 *)(W8 + i->o[1]);
+  u32 moved[LANES] __attribute__((aligned(128)));
+  for (u32 l = 0; l < LANES; l++) {
+    u32 lane = at[l] & (LANES - 1);
+    mask read = how & FETCH_INACTIVE ? 1 : ex >> lane & 1;
+    readable |= read << l;
+    moved[l] = read ? from[lane] : 0;
+  }
+  v_u32 x;
+  memcpy(&x, moved, sizeof x);
+  DV(2) = bools(how & KEEP ? ex & readable : ex) ? x : DV(2);
+}
+// o0 addresses; k0 offset, k1 how, k2 lanes that are counted: all of the wave, or 32 in each half.
+FORM(F_bpermute) {
+  u32 at[LANES];
+  for (u32 l = 0; l < LANES; l++)
+    at[l] = ((((const u32 *)(W8 + i->o[0]))[l] + i->k[0]) >> 2 & (i->k[2] - 1)) | (i->k[2] == 32 ? l & 32 : 0);
+  move_lanes(w, i, at, i->k[1]);
+  NEXT;
+}
+// The reverse: of several that send to one lane the highest wins.
+FORM(F_permute) {
+  mask ex = EX;
+  u32 sent[LANES] __attribute__((aligned(128))) = {0};
+  for (mask m = ex; m; m &= m - 1) {
+    u32 l = (u32)__builtin_ctzll(m);
+    u32 place = (((const u32 *)(W8 + i->o[0]))[l] + i->k[0]) >> 2 & (i->k[2] - 1);
+    sent[place | (i->k[2] == 32 ? l & 32 : 0)] = ((const u32 *)(W8 + i->o[1]))[l];
+  }
+  v_u32 x;
+  memcpy(&x, sent, sizeof x);
+  DV(2) = bools(ex) ? x : DV(2);
+  NEXT;
+}
+// k: a byte for each lane of a half, the lane of that half that it reads.
+FORM(F_swizzle) {
+  u32 at[LANES];
+  for (u32 l = 0; l < LANES; l++) at[l] = ((const u8 *)i->k)[l & 31] | (l & 32);
+  move_lanes(w, i, at, 0);
+  NEXT;
+}
+// The row of 16 (or with k3 the other one of 32), and 4 bits for each lane of it: o0 and o3, or k1 and k2 (k4 & 1, 2).
+FORM(F_permlane16) {
+  u64 low = i->k[4] & 1 ? i->k[1] : RS(0), high = i->k[4] & 2 ? i->k[2] : RS(3), nibbles = low | high << 32;
+  u32 at[LANES];
+  for (u32 l = 0; l < LANES; l++) at[l] = ((l & 48) ^ i->k[3]) + (nibbles >> 4 * (l & 15) & 15);
+  move_lanes(w, i, at, i->k[0]);
+  NEXT;
+}
+FORM(F_permlane16_var) {
+  u32 at[LANES];
+  for (u32 l = 0; l < LANES; l++) at[l] = ((l & 48) ^ i->k[3]) + (((const u32 *)(W8 + i->o[0]))[l] & 15);
+  move_lanes(w, i, at, i->k[0]);
   NEXT;
 }

@@ -1,0 +1,84 @@
+// Loads and stores through buffer resources, and of scratch (a lane's private memory).
+#include "memory.h"
+
+// Buffers: o0 a VGPR that is added (where k3 & 1), o1 number of the first data register, o2 the resource, o3 the
+// scalar offset (k3 & 2) or k4. k0, k1: see OFFSET; k2 the instruction's offset. The scalar offset counts for the
+// address and not for the range. Structured buffers and accesses partly in range are numpy's.
+typedef struct { v_u64 at; mask inside; int plain; } Reach;
+AI Reach reach(Wave *w, const Ins *i, u32 size, mask ex) {
+  const u32 *resource = (const u32 *)(W8 + i->o[2]);
+  Reach r = {0};
+  if (unlikely(resource[1] >> 16 & 0x3fff)) return r;
+  v_i64 at = (v_i64)(i64)(i32)i->k[2];
+  if (i->k[3] & 1) at += CV(RV(0), v_i64);
+  v_i64 room = (i64)resource[2] - at;
+  r.plain = size <= 4 || !(MASK(room >= 4) & MASK(room < (i64)size) & ex);
+  r.inside = MASK(room >= (i64)size) & ex;
+  u64 base = ((u64)resource[0] | (u64)(resource[1] & 0xffff) << 32) + (i->k[3] & 2 ? RS(3) : i->k[4]);
+  r.at = AS(v_u64, at) + (base + OFFSET);
+  return r;
+}
+AI int buffer_load(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
+  mask ex = EX;
+  Reach r = reach(w, i, size, ex);
+  if (unlikely(!r.plain)) return 0;
+  if (r.inside) {
+    u64 at[LANES] __attribute__((aligned(128)));
+    int met = global_at(c, i, r.at, size, r.inside, 0, at);
+    if (unlikely(met != DEFINED))
+      if (met == OUTSIDE || any_undefined(c->arena_shadow, at, size)) return 0;
+    load_lanes(w, i->o[1], c->arena, at, size, how, r.inside);
+  }
+  if (ex != r.inside) zero_lanes(w, i->o[1], size, how, ex & ~r.inside);
+  return 1;
+}
+AI int buffer_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
+  mask ex = EX;
+  Reach r = reach(w, i, size, ex);
+  if (unlikely(!r.plain)) return 0;
+  if (!r.inside) return 1;
+  u64 at[LANES] __attribute__((aligned(128)));
+  int met = global_at(c, i, r.at, size, r.inside, 1, at);
+  if (unlikely(met == OUTSIDE)) return 0;
+  store_lanes(c->arena, at, vgpr(w, i->o[1]), size, how, r.inside);
+  if (met == UNDEFINED) clear_lanes(c->arena_shadow, at, size, r.inside);
+  return 1;
+}
+
+// Scratch: o0 a VGPR (k1 & 1) and o2 a scalar register (k1 & 2) that are added to k0; o1 the first data register.
+AI int scratch_at(Wave *w, const Ins *i, Ctx *c, u32 size, mask ex, u64 *at) {
+  v_i64 local = (v_i64)((i64)(i32)i->k[0] + (i->k[1] & 2 ? (i32)RS(2) : 0));
+  if (i->k[1] & 1) local += CV(AS(v_i32, RV(0)), v_i64);
+  if (c->scratch_size < size || MASK(AS(v_u64, local) > c->scratch_size - size) & ex) return 0;
+  if (ex != ~(mask)0) local = bools(ex) ? local : (v_i64)0;
+  memcpy(at, &local, sizeof local);
+  for (u64 l = 0; l < LANES; l++) at[l] += ((u64)w->index * LANES + l) * c->scratch_stride;
+  return 1;
+}
+AI int scratch_load(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
+  mask ex = EX;
+  if (!ex) return 1;
+  u64 at[LANES] __attribute__((aligned(128)));
+  if (unlikely(!scratch_at(w, i, c, size, ex, at))) return 0;
+  if (ex != ~(mask)0)
+    for (u32 l = 0; l < LANES; l++) at[l] = ex >> l & 1 ? at[l] : at[__builtin_ctzll(ex)];
+  if (unlikely(any_undefined(c->scratch_shadow, at, size))) return 0;
+  load_lanes(w, i->o[1], c->scratch, at, size, how, ex);
+  return 1;
+}
+AI int scratch_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
+  mask ex = EX;
+  if (!ex) return 1;
+  u64 at[LANES] __attribute__((aligned(128)));
+  if (unlikely(!scratch_at(w, i, c, size, ex, at))) return 0;
+  store_lanes(c->scratch, at, vgpr(w, i->o[1]), size, how, ex);
+  clear_lanes(c->scratch_shadow, at, size, ex);
+  return 1;
+}
+#define LOADS(name, size, how) \
+  FORM(F_buffer_load_##name) TRY(buffer_load(w, i, c, size, how)) \
+  FORM(F_scratch_load_##name) TRY(scratch_load(w, i, c, size, how))
+#define STORES(name, size, how) \
+  FORM(F_buffer_store_##name) TRY(buffer_store(w, i, c, size, how)) \
+  FORM(F_scratch_store_##name) TRY(scratch_store(w, i, c, size, how))
+EVERY_LOAD EVERY_STORE

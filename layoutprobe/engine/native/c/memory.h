@@ -1,0 +1,157 @@
+// How lanes reach memory. Every address is checked against the allocation before a byte moves. What is not plain
+// (out of bounds, read-only, undefined bits) goes to numpy, which words the fault.
+#pragma once
+#include "state.h"
+
+typedef u32 u4 __attribute__((ext_vector_type(4)));
+typedef u32 u4u __attribute__((ext_vector_type(4), aligned(1)));
+typedef u32 u16x __attribute__((ext_vector_type(16)));
+typedef u32 u1u __attribute__((aligned(1)));
+typedef u16 h1u __attribute__((aligned(1)));
+typedef u64 q1u __attribute__((aligned(1)));
+#define L4(p) (*(const u4u *)(p))
+
+// How a form moves bits: bytes, sign extension, and the half of a D16 form.
+enum { PLAIN = 0, SIGNED = 1, LOW = 2, HIGH = 4 };
+
+AI void put(Wave *w, u32 n, v_u32 x, mask ex) {
+  v_u32 *d = (v_u32 *)vgpr(w, n);
+  *d = ex == ~(mask)0 ? x : bools(ex) ? x : *d;
+}
+
+// 16 lanes of 16 bytes each -> 16 lanes of four registers.
+#define CAT(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+#define CAT2(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define PICK(a, b, j) \
+  __builtin_shufflevector(a, b, 4*j, 4*j+1, 4*j+2, 4*j+3, 16+4*j, 17+4*j, 18+4*j, 19+4*j)
+AI void gather16(const u8 *p, const u64 *at, u32 *out) {
+  u16x q[4];
+#pragma clang loop unroll(full)
+  for (int g = 0; g < 4; g++) {
+    u16x x = CAT2(CAT(L4(p + at[4*g]), L4(p + at[4*g+1])), CAT(L4(p + at[4*g+2]), L4(p + at[4*g+3])));
+    q[g] = __builtin_shufflevector(x, x, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  }
+#define OUT(j) { u16x r = CAT2(PICK(q[0], q[1], j), PICK(q[2], q[3], j)); memcpy(out + LANES * j, &r, 64); }
+  OUT(0) OUT(1) OUT(2) OUT(3)
+}
+
+AI v_u32 gather(const u8 *p, const u64 *at, u32 size) {
+  u32 r[LANES] __attribute__((aligned(128)));
+#pragma clang loop unroll(full)
+  for (int l = 0; l < LANES; l++)
+    r[l] = size == 4 ? *(const u1u *)(p + at[l]) : size == 2 ? *(const h1u *)(p + at[l]) : p[at[l]];
+  v_u32 x;
+  memcpy(&x, r, sizeof x);
+  return x;
+}
+
+AI void load_lanes(Wave *w, u32 dst, const u8 *p, const u64 *at, u32 size, u32 how, mask ex) {
+  if (size == 16) {
+    v_u32 x[4];
+    for (int h = 0; h < LANES; h += 16) gather16(p, at + h, (u32 *)x + h);
+    for (u32 j = 0; j < 4; j++) put(w, dst + j, x[j], ex);
+    return;
+  }
+  if (size > 4) {
+    v_u32 x[3];
+    for (u32 j = 0; j < size / 4; j++) x[j] = gather(p + 4 * j, at, 4);
+    for (u32 j = 0; j < size / 4; j++) put(w, dst + j, x[j], ex);
+    return;
+  }
+  v_u32 x = gather(p, at, size), old = *(v_u32 *)vgpr(w, dst);
+  if (how & SIGNED) x = AS(v_u32, (AS(v_i32, x) << (i32)(32 - 8 * size)) >> (i32)(32 - 8 * size));
+  if (how & LOW) x = (old & 0xffff0000u) | (x & 0xffffu);
+  if (how & HIGH) x = (old & 0xffffu) | x << 16;
+  put(w, dst, x, ex);
+}
+
+AI void store_lane(u8 *q, const u32 *r, u32 size, u32 how) {
+  if (size == 16) { u4 x = {r[0], r[LANES], r[2*LANES], r[3*LANES]}; *(u4u *)q = x; return; }
+  if (size == 2) { *(h1u *)q = (u16)(how & HIGH ? *r >> 16 : *r); return; }
+  if (size == 1) { *q = (u8)(how & HIGH ? *r >> 16 : *r); return; }
+  for (u32 j = 0; j < size / 4; j++) *(u1u *)(q + 4 * j) = r[LANES * j];
+}
+// 16 lanes that access 4 bytes each, one behind the other: as rows of a matrix do.
+typedef u64 o16 __attribute__((ext_vector_type(16), aligned(8)));
+AI int in_a_row(const u64 *at) {
+  const o16 steps = {0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60};
+  o16 apart = *(const o16 *)at - at[0] - steps;
+  return !__builtin_reduce_or(apart);
+}
+AI void store_lanes(u8 *p, const u64 *at, const u32 *r, u32 size, u32 how, mask ex) {
+  if (ex == ~(mask)0) {
+    for (u32 h = 0; h < LANES; h += 16) {
+      if (size == 4 && in_a_row(at + h)) { memcpy(p + at[h], r + h, 64); continue; }
+      for (u32 l = h; l < h + 16; l++) store_lane(p + at[l], r + l, size, how);
+    }
+    return;
+  }
+  for (mask m = ex; m; m &= m - 1) { u32 l = (u32)__builtin_ctzll(m); store_lane(p + at[l], r + l, size, how); }
+}
+AI void clear_lanes(u8 *p, const u64 *at, u32 size, mask ex) {
+  static const u32 zero[4 * LANES];
+  store_lanes(p, at, zero, size, PLAIN, ex);
+}
+// Whether any byte that the lanes load is undefined. Lanes that are off point where an active one does.
+AI int any_undefined(const u8 *p, const u64 *at, u32 size) {
+  if (size == 16) {
+    u4 met = {0, 0, 0, 0};
+#pragma clang loop unroll(full)
+    for (int l = 0; l < LANES; l++) met |= L4(p + at[l]);
+    return (met[0] | met[1] | met[2] | met[3]) != 0;
+  }
+  u32 met = 0;
+  for (u32 j = 0; j < size; j += 4) {
+#pragma clang loop unroll(full)
+    for (int l = 0; l < LANES; l++) {
+      const u8 *q = p + at[l] + j;
+      met |= size >= 4 ? *(const u1u *)q : size == 2 ? *(const h1u *)q : *q;
+    }
+  }
+  return met != 0;
+}
+
+// Global memory. The lanes' offsets in the arena must each lie in one region.
+enum { OUTSIDE = 0, DEFINED = 1, UNDEFINED = 3 };
+AI int inside(Ctx *c, const Ins *i, v_u64 a, u32 size, mask ex, int store) {
+  u64 *hint = &c->hints[(u64)(i - c->program) & 63], r = *hint;
+  mask left = ex;
+  int met = DEFINED;
+  if (r >= c->region_count) r = 0;
+  for (u64 n = 0; n < c->region_count; n++) {
+    const Region *g = &c->regions[r];
+    if (g->end - g->start >= size && (!store || g->writable)) {
+      mask hit = MASK(a - g->start <= g->end - g->start - size) & left;
+      if (hit) {
+        *hint = r;
+        if (g->undefined) met = UNDEFINED;
+      }
+      left &= ~hit;
+      if (!left) return met;
+    }
+    if (++r == c->region_count) r = 0;
+  }
+  return OUTSIDE;
+}
+AI int global_at(Ctx *c, const Ins *i, v_u64 a, u32 size, mask ex, int store, u64 *at) {
+  int met = inside(c, i, a, size, ex, store);
+  if (ex != ~(mask)0) a = bools(ex) ? a : (v_u64)(a[__builtin_ctzll(ex)]);
+  memcpy(at, &a, sizeof a);
+  return met;
+}
+// k0, k1: what to add to addresses to have offsets in the arena.
+#define OFFSET ((u64)i->k[0] | (u64)i->k[1] << 32)
+#define TRY(done) { if (unlikely(!(done))) STOP(SLOW); NEXT; }
+AI void zero_lanes(Wave *w, u32 dst, u32 size, u32 how, mask lanes) {
+  v_u32 keep = (v_u32)(how & LOW ? 0xffff0000u : how & HIGH ? 0xffffu : 0u);
+  for (u32 j = 0; j < (size + 3) / 4; j++) put(w, dst + j, *(v_u32 *)vgpr(w, dst + j) & keep, lanes);
+}
+// The widths in which memory is accessed, for macros LOADS and STORES.
+#define EVERY_LOAD \
+  LOADS(4, 4, PLAIN) LOADS(8, 8, PLAIN) LOADS(12, 12, PLAIN) LOADS(16, 16, PLAIN) \
+  LOADS(1, 1, PLAIN) LOADS(1_signed, 1, SIGNED) LOADS(2, 2, PLAIN) LOADS(2_signed, 2, SIGNED) \
+  LOADS(1_low, 1, LOW) LOADS(1_high, 1, HIGH) LOADS(1_signed_low, 1, SIGNED | LOW) \
+  LOADS(1_signed_high, 1, SIGNED | HIGH) LOADS(2_low, 2, LOW) LOADS(2_high, 2, HIGH)
+#define EVERY_STORE \
+  STORES(1, 1, PLAIN) STORES(2, 2, PLAIN) STORES(4, 4, PLAIN) STORES(8, 8, PLAIN) STORES(12, 12, PLAIN) \
+  STORES(16, 16, PLAIN) STORES(1_high, 1, HIGH) STORES(2_high, 2, HIGH)

@@ -1,0 +1,78 @@
+"""What a template is: an instruction that is no row, as the C function that executes it and what its record holds."""
+
+from __future__ import annotations
+
+from layoutprobe.engine.native.forms import Form, offset_of
+from layoutprobe.isa.inst import NULL, SCC, VGPR0, Operand
+from layoutprobe.records import dataclass
+from layoutprobe.semantics.operands import constant_bits
+
+# How an instruction defines what it writes; F_guard.
+WHOLE, LOW_HALF, HIGH_HALF, ALL_LANES = range(4)
+_SCC_CODE = 253
+
+
+@dataclass(frozen=True)
+class Template:
+    """One instruction's record.
+
+    Attributes:
+        symbol: the C function.
+        offsets, immediates: see c/base.h and the function.
+        reads: registers that must be defined.
+        writes: registers that it defines, and how.
+        fragments: of a matrix instruction: registers of A and B, and how they are expanded.
+        form: the function itself where it is not part of the runtime.
+    """
+
+    symbol: str
+    offsets: tuple[int, ...] = ()
+    immediates: tuple[int, ...] = ()
+    reads: tuple[Operand, ...] = ()
+    writes: tuple[tuple[Operand, int], ...] = ()
+    fragments: tuple[tuple[str, Operand], ...] = ()
+    form: Form | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where registers lie in a wave's state."""
+
+    lanes: int
+    vgprs_at: int
+
+    def offset(self, operand: Operand) -> int:
+        """Bytes from the wave's start."""
+        return offset_of(operand, self.lanes, self.vgprs_at)
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A scalar operand: a register, or else a number.
+
+    Attributes:
+        offset: bytes from the wave's start to the register.
+        number: the value of what is no register.
+        known: it is a number.
+    """
+
+    offset: int
+    number: int
+    known: bool
+
+
+def scalar_of(operand: Operand, layout: Layout) -> Scalar | None:
+    """A scalar operand of 32 bits; None of what is none."""
+    if (operand.kind == "s" and operand.index == NULL) or operand.kind == "none":
+        return Scalar(0, 0, True)
+    if operand.kind == "s" or (operand.kind == "const" and operand.index == _SCC_CODE):
+        return Scalar(layout.offset(operand), 0, False)
+    return Scalar(0, constant_bits(operand, 32), True) if operand.kind in ("const", "literal") else None
+
+
+def registers_of(operand: Operand) -> tuple[int, int]:
+    """First register and number of an operand, as `Cohort.undef` counts them; number 0 of what is none."""
+    if operand.kind == "const" and operand.index == _SCC_CODE:
+        return SCC, 1
+    used = operand.registers()
+    return (used[0], len(used)) if used else (VGPR0, 0)

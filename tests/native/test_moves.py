@@ -1,0 +1,188 @@
+"""Forms of loads, stores and moves between lanes against numpy: registers, undefined bits, memories and faults.
+
+EXEC is partly off; runs with undefined registers and bytes, and with addresses that lie anywhere, follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle.families import MEMORY
+from oracle.forms import exec_masks, fill, generator
+from oracle.harness import Image, execute, make_machine
+from oracle.language import current, speaking
+from oracle.languages import CDNA4
+from oracle.memory_forms import (
+    ADDRESS,
+    BASE,
+    RESOURCE,
+    WAVES,
+    is_atomic,
+    memory_forms,
+    random_machine,
+    size_of,
+)
+from oracle.test_semantics_families import MEMORY as OTHERS
+from oracle.undefined import random_shadow
+
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import NULL, Inst, Operand
+from layoutprobe.machine.machine import Machine
+from native.alone import Alone
+
+Case = tuple[Inst, Image, Machine]
+EACH = 3
+"""Forms of each encoding of a mnemonic."""
+D16 = ("_d16", "_d16_hi")
+"""Loads of CDNA that spoil half a register are numpy's."""
+
+
+def _cases(names: Sequence[str]) -> list[Case]:
+    moves = [n for n in names if not is_atomic(n) and "addtid" not in n and "_tr_" not in n]
+    return [case for n in moves for case in memory_forms(n, generator(n, 5), EACH)]
+
+
+def _undefined(case: Case, rng: np.random.Generator) -> Image:
+    """Undefined bits here and there, in memories as in registers; but addresses are defined mostly."""
+    _, image, machine = case
+    for memory in (machine.lds, machine.arena, machine.scratch):
+        bytes_ = memory.shadow.bytes
+        bytes_[:] = np.where(rng.integers(0, 64, bytes_.size) == 0, rng.integers(0, 256, bytes_.size), 0)
+        memory.tracked = True
+    shadow = random_shadow(rng, image)
+    if rng.integers(0, 8):
+        shadow.v[ADDRESS : ADDRESS + 2] = 0
+    return shadow
+
+
+def _astray(case: Case, rng: np.random.Generator) -> None:
+    """Some lanes point to somewhere else."""
+    inst, image, _ = case
+    # Stores that lie partly in a buffer's range go dword by dword: which of two that meet is last is nobody's word.
+    meet = inst.name.startswith("buffer_store") and size_of(inst.name) > 4
+    for register in () if meet else (ADDRESS, ADDRESS + 1)[: int(rng.integers(1, 3))]:
+        wild = rng.integers(0, 16, image.v.shape[1:]) == 0
+        image.v[register][wild] ^= np.uint32(1) << rng.integers(0, 32, wild.sum()).astype(np.uint32)
+    if rng.integers(0, 4) == 0:
+        image.s[int(rng.choice([BASE, BASE + 1, RESOURCE, RESOURCE + 1, RESOURCE + 2]))] ^= np.uint32(
+            1 << int(rng.integers(0, 32))
+        )
+
+
+def _copied(machine: Machine) -> Machine:
+    copy = make_machine(WAVES)
+    for name in ("lds", "arena", "scratch"):
+        one, two = getattr(copy, name), getattr(machine, name)
+        one.data.bytes[:], one.shadow.bytes[:], one.tracked = two.data.bytes, two.shadow.bytes, two.tracked
+    return copy
+
+
+def _outcome(run: Any) -> Any:
+    try:
+        return run()
+    except ExecutionError as fault:
+        return str(fault)
+
+
+def _compare(alone: Alone, n: int, image: Image, machine: Machine, shadow: Image | None) -> bool:
+    """Whether it ran to its end, on both."""
+    inst, theirs = alone.insts[n], _copied(machine)
+    numpys = _outcome(lambda: execute(inst, image, shadow=shadow, machine=theirs))
+    ours = _outcome(lambda: alone.run(n, image, shadow, machine))
+    if isinstance(numpys, str) or isinstance(ours, str):
+        assert ours == numpys, inst
+        return False
+    live = [r for r in range(len(image.s)) if r != NULL]
+    for one, two in ((ours[0], numpys.image), (ours[1], numpys.shadow)):
+        assert np.array_equal(one.v, two.v), inst
+        assert np.array_equal(one.s[live], two.s[live]), inst
+    for name in ("lds", "arena", "scratch"):
+        one, two = getattr(machine, name), getattr(theirs, name)
+        assert np.array_equal(one.data.bytes, two.data.bytes), (inst, name)
+        assert np.array_equal(one.shadow.bytes, two.shadow.bytes), (inst, name)
+    return True
+
+
+def _compare_all(cases: Sequence[Case], how: str) -> None:
+    alone = Alone([inst for inst, _, _ in cases])
+    ended = 0
+    for n, case in enumerate(cases):
+        inst, image, machine = case
+        rng = generator(inst.name, n)
+        if how == "astray":
+            _astray(case, rng)
+        shadow = _undefined(case, rng) if how == "undefined" else None
+        ended += _compare(alone, n, image, machine, shadow)
+        flat = inst.encoding == "FLAT" and inst.name.startswith("flat")
+        if not flat and not inst.name.endswith(D16):
+            assert alone.is_native(n), inst
+    assert ended == len(cases) if how == "plain" else ended > len(cases) / 8
+
+
+@pytest.mark.parametrize("how", ["plain", "undefined", "astray"])
+def test_loads_and_stores(how: str) -> None:
+    _compare_all(_cases(MEMORY), how)
+
+
+@pytest.mark.parametrize("how", ["plain", "undefined", "astray"])
+def test_loads_and_stores_of_cdna(how: str) -> None:
+    with speaking(CDNA4):
+        _compare_all(_cases([name for _, name in OTHERS]), how)
+
+
+# Between lanes.
+
+SOURCE, SELECT, TARGET, SCALAR = 2, 4, 8, 20
+
+
+def _between_lanes(rng: np.random.Generator) -> Iterator[Inst]:
+    source, select, target = (Operand("v", n) for n in (SOURCE, SELECT, TARGET))
+    for name in ("ds_bpermute_b32", "ds_permute_b32"):
+        for wide in (0, 1):
+            offset = int(rng.integers(0, 300))
+            mods = {"offset0": offset & 255, "offset1": offset >> 8} | ({"wave_wide": 1} if wide else {})
+            for to in (target, source):
+                yield Inst(0, 8, name, "DS", (to,), (select, source), mods)
+    for offset in (*rng.integers(0, 1 << 16, 12).tolist(), 0xE000, 0xE01F, 0xC3E0):
+        mods = {"offset0": offset & 255, "offset1": offset >> 8}
+        yield Inst(0, 8, "ds_swizzle_b32", "DS", (target,), (source,), mods)
+    one, other = Operand("s", SCALAR), Operand("s", SCALAR + 1)
+    literal = Operand("literal", value=int(rng.integers(0, 1 << 32)))
+    for name in ("v_permlane16_b32", "v_permlanex16_b32"):
+        for opsel in range(4):
+            for low, high in ((one, other), (literal, other), (one, Operand("const", 193))):
+                yield Inst(0, 8, name, "VOP3", (target,), (source, low, high), {"opsel": opsel})
+    for opsel in range(4):
+        mods = {"opsel": opsel}
+        yield Inst(0, 8, "v_permlane16_var_b32", "VOP3", (target,), (source, select), mods)
+        yield Inst(0, 8, "v_permlanex16_var_b32", "VOP3", (target,), (source, select), mods)
+    scalar = Operand("s", SCALAR + 2)
+    yield Inst(0, 8, "v_readfirstlane_b32", "VOP1", (scalar,), (source,))
+    for lane in (one, Operand("const", 128 + 17)):
+        yield Inst(0, 8, "v_readlane_b32", "VOP3", (scalar,), (source, lane))
+        for value in (other, literal, Operand("const", 242)):
+            yield Inst(0, 8, "v_writelane_b32", "VOP3", (target,), (value, lane))
+    yield Inst(0, 8, "v_swap_b32", "VOP1", (target,), (source,))
+    yield Inst(0, 8, "v_permlane64_b32", "VOP1", (target,), (source,))
+
+
+@pytest.mark.parametrize("lanes", [32, 64])
+def test_between_lanes(lanes: int) -> None:
+    """Undefined bits: none, some, or all lanes of target or source."""
+    with speaking(CDNA4 if lanes == 64 else current()):
+        alone = Alone(list(_between_lanes(np.random.default_rng(lanes))))
+        for n, inst in enumerate(alone.insts):
+            assert alone.is_native(n), inst
+            rng = generator(inst.name, n)
+            machine = random_machine(rng)
+            for undefined in ("", "some", "target", "source"):
+                image = fill(Image.random(rng, WAVES), inst, rng)
+                image.activate(exec_masks(rng, WAVES))
+                shadow = random_shadow(rng, image) if undefined == "some" else Image.zeros(WAVES)
+                if undefined in ("target", "source"):
+                    shadow.v[TARGET if undefined == "target" else SOURCE] = 0xFFFFFFFF
+                    shadow.v[:, :, int(rng.integers(0, lanes))] = 0
+                _compare(alone, n, image, machine, shadow)
