@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.manifest.binding import BoundBuffer
-from layoutprobe.observe.outputs import Allocation, StoreRecorder, Stores, touched
+from layoutprobe.observe.handover import HandoverObserver, Handovers
+from layoutprobe.observe.outputs import Allocation, StoreRecorder, Stores, contested, touched
 from layoutprobe.observe.results import Result
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
@@ -31,9 +32,9 @@ from layoutprobe.trace.subject import Subject, UndecidedError
 NAME = "epilogue"
 LAW = "every element of C is written exactly once, from the accumulator that holds it, and nothing else is written"
 EXPLAIN = """\
-Every store to global memory is counted: each element of C must be hit by exactly one store (or by
-several of one lane, of which the last counts, or by atomics that add parts of it), and no store may
-hit an input or the padding between rows of C. Then a
+Every store to global memory is counted: each element of C must be hit by exactly one store (or by several
+that store the same value, or follow each other in an order that is certain, or by atomics that add parts
+of it), and no store may hit an input or the padding between rows of C. Then a
 run replaces every D by numbers of its slots: the number that arrives in C[m][n] names the wave, lane
 and VGPR that it came from, and that must be the slot in which the instruction's operands put row m of
 A and column n of B, for every element, also where one slot is stored to several. Numbers survive
@@ -70,8 +71,6 @@ INTO_PADDING = Rule(
 )
 
 Counts = NDArray[np.int64]
-MAX_LANES = 64
-"""Of a wave."""
 
 
 def run(subject: Subject) -> CheckResult:
@@ -82,7 +81,7 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.skipped(str(reason))
     stores = subject.plain().record(Stores)
     findings = list(_store_findings(subject, stores, contract.d))
-    covered = f"{prod(subject.binding.buffers[contract.d].shape)} elements written once"
+    covered = _covered(subject.binding.buffers[contract.d], stores)
     if not stores.complete:
         return CHECK.found(findings) if findings else CHECK.undecided("there are too many stores to count")
     try:
@@ -111,6 +110,19 @@ def run(subject: Subject) -> CheckResult:
 # How often
 
 
+def _covered(buffer: BoundBuffer, stores: Stores) -> str:
+    """What was looked at, where nothing is wrong with it."""
+    whole = prod(buffer.shape)
+    allocation = stores.allocation(f"buffer {buffer.name}")
+    if allocation is None:
+        return f"{whole} elements written once"
+    plain = _per_element(stores, allocation, buffer, atomic=False)
+    again = int(np.count_nonzero((buffer.elements() >= 0) & (plain > 1)))
+    if not again:
+        return f"{whole} elements written once"
+    return f"{whole} elements written, {again} of them again, with equal values or in order"
+
+
 def _store_findings(subject: Subject, stores: Stores, output: str) -> Iterator[Finding]:
     buffer = subject.binding.buffers[output]
     allocation = stores.allocation(f"buffer {output}")
@@ -124,8 +136,8 @@ def _store_findings(subject: Subject, stores: Stores, output: str) -> Iterator[F
         return
     never = list(_never(subject, stores, allocation, buffer, inside & (plain == 0) & (atomic == 0)))
     again = inside & (plain > 1)
-    if again.any() and not never:  # a lane that stores its own element again loses nothing
-        again &= ~_by_one_lane(stores, allocation, buffer)
+    if again.any() and not never:
+        again &= _contested(subject, stores, allocation, buffer)
     twice = list(_twice(subject, stores, allocation, buffer, again, plain))
     yield from _astray(never, twice) if never and twice else never + twice
     yield from _stray(subject, stores, allocation, buffer, ~inside & ((plain > 0) | (atomic > 0)))
@@ -185,18 +197,21 @@ def _of_other_size(
     )
 
 
-def _by_one_lane(stores: Stores, allocation: Allocation, buffer: BoundBuffer) -> NDArray[np.bool_]:
-    """Elements of the allocation that one lane alone stored to, as often as it did: [element]."""
-    size = buffer.nbytes // buffer.itemsize
-    first, last = np.full(size, np.iinfo(np.int64).max), np.full(size, -1)
-    for store in stores.stores:
-        who = store.wave * MAX_LANES + store.lane
-        for byte in range(0, store.size, min(buffer.itemsize, store.size)):
-            at = (store.offset - allocation.start + byte) // buffer.itemsize
-            inside = (at >= 0) & (at < size)
-            np.minimum.at(first, at[inside], who[inside])
-            np.maximum.at(last, at[inside], who[inside])
-    return np.asarray(first == last)
+def _contested(
+    subject: Subject, stores: Stores, allocation: Allocation, buffer: BoundBuffer
+) -> NDArray[np.bool_]:
+    """Elements of the allocation whose value depends on which store is faster: [element].
+
+    Waves that take turns are in order; where their signals come too early, `races` has the cause.
+    """
+    found = contested(stores, allocation)
+    handed = subject.plain().record(Handovers).found
+    unordered = any(
+        met.kind == "overwrites a store" and met.order == "unordered" and met.buffer == allocation.name
+        for met in handed
+    )
+    of_byte = found.within | found.between if unordered else found.within
+    return np.asarray(of_byte[: buffer.nbytes].reshape(-1, buffer.itemsize).any(axis=1))
 
 
 def _twice(
@@ -341,7 +356,7 @@ CHECK = Check(
     LAW,
     EXPLAIN,
     run,
-    observers=(StoreRecorder,),
+    observers=(StoreRecorder, HandoverObserver),
     rules=(
         *STORE_RULES.values(),
         NEVER_WRITTEN,

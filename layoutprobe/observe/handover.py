@@ -165,7 +165,7 @@ class HandoverObserver(WaveCounter):
         if store:
             self._stores(c, inst, place, size)
         elif self._signals and coherent(inst):
-            self._polls(c, inst, place)
+            self._polls(c, place, size)
         else:
             self._loads(c, inst, place, size)
 
@@ -272,17 +272,15 @@ class HandoverObserver(WaveCounter):
             for number in there.tolist() if inst.dst else ():
                 order.acquire(one, number)
 
-    def _polls(self, c: Cohort, inst: Inst, place: Addresses) -> None:
+    def _polls(self, c: Cohort, place: Addresses, size: int) -> None:
         """A load from behind the caches acquires what was announced there."""
         assert self._order is not None
         mask = np.broadcast_to(place.mask, place.offsets.shape)
-        cells = place.offsets >> self._shift
-        self._asked[cells[mask]] = True
+        waves, cells = self._cells(place.offsets, self.number(c), mask, size)
+        self._asked[cells] = True
         numbers = self._published[cells]
-        if not numbers[mask].any():
-            return
-        for position, wave in enumerate(self.number(c).tolist()):
-            for number in np.unique(numbers[position][mask[position]]).tolist():
+        for wave in np.unique(waves[numbers > 0]).tolist():
+            for number in np.unique(numbers[waves == wave]).tolist():
                 self._order.acquire(wave, number)
 
     # Stamps.

@@ -12,11 +12,14 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Program
+from layoutprobe.observe.lds_access import stored_dwords
 from layoutprobe.observe.matrix import Ints, WaveCounter, WaveTable
 from layoutprobe.records import dataclass
 
 STORE_LIMIT = 1 << 24
 """Lanes' stores that are kept."""
+
+Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Store:
         lane: int64 [store].
         offset: int64 [store], first byte in the arena.
         size: bytes of each.
+        data: uint8 [store, size], what is stored; zeros of an atomic one.
     """
 
     inst: Inst
@@ -45,6 +49,7 @@ class Store:
     lane: Ints
     offset: Ints
     size: int
+    data: Bytes
 
     __repr__ = brief
 
@@ -100,7 +105,10 @@ class StoreRecorder(WaveCounter):
         if self._left >= 0:
             offset = place.offsets[position, lane].astype(np.int64)
             wave = self.number(c)[position]
-            self._stores.append(Store(inst, wave, lane.astype(np.int64), offset, size))
+            data = np.zeros((position.size, size), np.uint8)
+            if Kind.ATOMIC not in inst.kind:
+                data = stored_dwords(c, inst, place, size)[position, lane].view(np.uint8)[:, :size]
+            self._stores.append(Store(inst, wave, lane.astype(np.int64), offset, size, data))
 
     def record(self) -> Stores:
         """See Recorder."""
@@ -120,3 +128,35 @@ def touched(stores: Stores, allocation: Allocation, *, atomic: bool) -> NDArray[
         for byte in range(min(width, size)):
             count[byte:] += hits[: size - byte]
     return count
+
+
+@dataclass(frozen=True, eq=False)
+class Contested:
+    """Bytes of an allocation that got several values.
+
+    Attributes:
+        between: bool [byte], of several waves; whether something orders them is not looked at.
+        within: bool [byte], of several lanes of one instruction of one wave.
+    """
+
+    between: NDArray[np.bool_]
+    within: NDArray[np.bool_]
+
+
+def contested(stores: Stores, allocation: Allocation) -> Contested:
+    """Bytes over which plain stores quarrel. Who stores what is there already, or what it stored itself, does not;
+    nor do different instructions of a wave, which are done in their order."""
+    size = allocation.end - allocation.start
+    between, within = np.zeros((2, size), np.bool_)
+    wave, value = np.full(size, -1), np.zeros(size, np.uint8)
+    for store in stores.stores:
+        for byte in range(0 if store.atomic else store.size):
+            at = store.offset - allocation.start + byte
+            inside = (at >= 0) & (at < size)
+            at, mine, new = at[inside], store.wave[inside], store.data[inside, byte]
+            between[at[(wave[at] >= 0) & (wave[at] != mine) & (value[at] != new)]] = True
+            wave[at], value[at] = mine, new
+            lost = value[at] != new  # to another lane of this instruction
+            within[at[lost & (wave[at] == mine)]] = True
+            between[at[lost & (wave[at] != mine)]] = True
+    return Contested(between, within)

@@ -36,8 +36,8 @@ NEVER_WRITTEN = Rule(
 WRITTEN_TWICE = Rule(
     "epilogue/written-twice",
     "elements of C are written more than once",
-    "Several stores reach one element, and which value stays is not defined. Where the elements that they "
-    "should have reached are missing, the finding says so.",
+    "Several stores of different values reach one element, and which stays is not defined. Where the elements "
+    "that they should have reached are missing, the finding says so.",
     "check which waves and workgroups own a tile, and whether both half-waves store the same rows",
 )
 FOREIGN = Rule(

@@ -155,6 +155,19 @@ def test_a_lane_may_store_its_own_element_again(tmp_path: Path) -> None:
     assert result.status == "holds", result
 
 
+SHIFTED = (
+    ("m = blockIdx.y * 16 + line, n =", "top = min((int)blockIdx.y * 16, M - 16), m = top + line, n ="),
+    ("row = blockIdx.y * 16 + apart", "row = top + apart"),
+)
+"""The last tile begins where it still fits, so that the rows of its neighbour are stored again."""
+
+
+def test_overlapping_tiles_may_store_equal_values(tmp_path: Path) -> None:
+    result = direct(tmp_path, edits=SHIFTED, sizes=(RAGGED,))[NAME]
+    assert result.status == "holds", result
+    assert f"{40 * 57} elements written, {8 * 57} of them again, with equal values" in result.reason
+
+
 def test_elements_that_are_written_twice_name_both_writers(tmp_path: Path) -> None:
     """Values are right: the second store comes later, and is that of the accumulator."""
     early = "    if (wave == 1 && v == 0 && lane == 0) C[row * N + 5] = 0;\n    if (row < M"

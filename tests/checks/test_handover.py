@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from checks.gemm_lab import KERNELS, only
+from checks.gemm_lab import KERNELS, Results, buffers, checked, line, only
 from checks.watched import launch, small, verdict
 
-from layoutprobe.checks import races
+from layoutprobe.checks import epilogue, races, waits
 from layoutprobe.codeobj.elf import load
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.toolchain.compile import compile_hip
@@ -63,7 +65,8 @@ def test_a_counter_orders_a_store_and_atomics() -> None:
     assert result.status == "holds", result
 
 
-RIGHT = ["last_arriver", "waves_announce", "release_acquire", "volatile_flag", "semaphore", "reversed"]
+RIGHT = ["last_arriver", "waves_announce", "release_acquire", "volatile_flag", "semaphore", "semaphore_among_halves",
+         "reversed"]  # fmt: skip
 """They hand over, in order."""
 APART = ["compare_and_swap", "own_elements", "shifted_back"]
 """No two waves share anything that matters."""
@@ -111,6 +114,47 @@ def test_what_nothing_orders_is_red_at_its_line(kernel: str, target: str) -> Non
     assert finding.rule.id == rule, finding
     assert finding.place.line == at(culprit, "global_orders")
     assert finding.related[0].place.line == at(other, "global_orders")
+
+
+# Split K whose workgroups take turns: all checks together.
+
+
+def turns(folder: Path, define: str = "") -> Results:
+    return checked(
+        folder,
+        (KERNELS / "gemm_turns.hip").read_text(),
+        buffers(c_role="out")
+        + "".join(f'\n    {{ name = "{n}", role = "scalar", dtype = "i32", value = "{n}" }},' for n in "MNK")
+        + """
+    { name = "turns", role = "inout", dtype = "i32", shape = ["M*N//256"], initial = "zero" },""",
+        grid='["N // 16", "M // 16", "2"]',
+        block=32,
+        sizes=("M = 16, N = 32, K = 64",),
+        defines=f"{define} = 1" if define else "",
+        checks=(epilogue.CHECK, races.CHECK, waits.CHECK),
+    )
+
+
+def test_workgroups_that_take_turns_may_all_add_to_c(tmp_path: Path) -> None:
+    results = turns(tmp_path)
+    assert {result.status for result in results.values()} == {"holds"}, results
+    assert (
+        "512 elements written, 512 of them again, with equal values or in order" in results["epilogue"].reason
+    )
+
+
+@pytest.mark.parametrize(
+    ("define", "rules"),
+    [
+        ("EARLY", {"races/signal-before-store"}),
+        ("UNTOLD", {"races/global-overwrite", "epilogue/written-twice"}),
+    ],
+)
+def test_turns_that_are_not_waited_for(tmp_path: Path, define: str, rules: set[str]) -> None:
+    results = turns(tmp_path, define)
+    found = {f.rule.id: f for name in ("races", "epilogue") for f in results[name].findings}
+    assert found.keys() == rules
+    assert line(tmp_path, "// takes its turn") in {f.place.line for f in found.values()}
 
 
 def test_every_kernel_of_the_file_is_judged() -> None:

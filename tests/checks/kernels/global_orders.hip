@@ -101,6 +101,10 @@ __device__ void turns(int* out, int* work) {
   if (threadIdx.x == 0) SET(&work[COUNTER], (int)blockIdx.x + 1);
 }
 KERNEL semaphore(int* out, int* work) { turns<true>(out, work); }
+KERNEL semaphore_among_halves(int* out, int* work) {  // the kernel loads halves of dwords, too
+  turns<true>(out, work);
+  out[300 + AT(blockIdx.x)] = ((short*)work)[600 + AT(blockIdx.x)];
+}
 KERNEL semaphore_unfenced(int* out, int* work) { turns<false>(out, work); }
 
 KERNEL compare_and_swap(int* out, int* work) {
