@@ -26,7 +26,8 @@ def examine(
         arch: target to compile for.
         source: who answers.
         experiments: which ones.
-        before: is told the name of each, how many are done, and of how many.
+        before: is told the name of each, and of its case that was last looked at; how many experiments are
+            done, and of how many.
         after: is told what each found, before the next begins: the moment to save what there is.
 
     Raises:
@@ -37,10 +38,13 @@ def examine(
     captures: list[Capture] = []
     on_card: bool | None = None
     for done, experiment in enumerate(experiments):
-        if before is not None:
-            before(experiment.name, done, len(experiments))
+
+        def tell(what: str, done: int = done) -> None:
+            if before is not None:
+                before(what, done, len(experiments))
+
         bench = Bench(target, source, on_card)
-        outcomes.append(_outcome(experiment, bench))
+        outcomes.append(_outcome(experiment, bench, tell))
         captures += bench.captures
         on_card = bench.on_card
         if after is not None:
@@ -49,13 +53,16 @@ def examine(
     return FidelityReport(target.name, target.product, device, tuple(outcomes), __version__)
 
 
-def _outcome(experiment: Experiment, bench: Bench) -> Outcome:
+def _outcome(experiment: Experiment, bench: Bench, tell: Callable[[str], None]) -> Outcome:
+    tell(experiment.name)
     cases: list[Case] = []
     if refusal := experiment.refusal(bench.target):
         cases.append(Case("", "not applicable", refusal))
     else:
         try:
-            cases.extend(experiment.run(bench))
+            for case in experiment.run(bench):
+                cases.append(case)
+                tell(f"{experiment.name}: {case.name}")
         except ProbeError as error:
             cases.append(Case("", "undecided", f"not run to its end: {said(error)}"))
     return Outcome(

@@ -28,18 +28,18 @@ def _run(bench: Bench) -> Iterator[Case]:
 
 def _name(variant: Variant) -> str:
     suffix = f", op_sel {variant.opsel}" if variant.opsel else ""
-    return f"{variant.form.name}, wave{variant.wave}{suffix}"
+    return f"{variant.form.spelling}, wave{variant.wave}{suffix}"
 
 
 def _look(bench: Bench, variant: Variant, name: str) -> Case:
-    how = (variant.form.name, bench.target.name, variant.wave, variant.opsel)
+    how = (variant.form.spelling, bench.target.name, variant.wave, variant.opsel)
     try:
         found = instructions.solve(*how, bench)
     except _NOT_RUN:
         raise
     except ProbeError as error:
         return Case(name, "differ", said(error))
-    if bench.target.emulated:
+    if bench.target.emulated and bench.on_card:
         other = instructions.solve(*how, bench.reference())
         why = _slots(found.operands, other.operands, "the emulator has") or _use(variant, found, other)
     else:
@@ -90,11 +90,17 @@ def _lanes(groups: int) -> str:
 
 
 def _of_document(variant: Variant, found: InstructionLayout) -> dict[str, Layout]:
-    """What the vendor's document has, in the slots that were seen to matter."""
+    """What the vendor's document has, in the slots that were seen to matter.
+
+    Documents count the columns of C and D in each block; here the blocks of a product lie on a diagonal.
+    """
+    m, n, _ = variant.form.shape
     wanted = {}
     for matrix, layout in found.operands.items():
         fragment = variant.form.fragments(variant.wave, variant.opsel)[matrix]
         row, col = (x.reshape(layout.row.shape).astype(np.int32) for x in documented(fragment, variant.wave))
+        if matrix in "CD" and variant.form.blocks > 1:
+            col = np.where(row == HOLE, HOLE, col + n * (row // m))
         wanted[matrix] = Layout(matrix, layout.shape, row, col, layout.field_bits)
         assert (row != HOLE).any()
     return wanted
@@ -105,7 +111,8 @@ LAYOUTS = Experiment(
     question="Does every slot of every matrix instruction hold the element that the emulator takes it for?",
     meaning="every report on operands and accumulators is about another machine: do not use the emulator "
     "for this instruction",
-    reference="the emulator's layouts, solved the same way (AMD); the vendor's document (NVIDIA)",
+    reference="a card of AMD: the emulator's layouts, solved the same way; a card of NVIDIA and the emulator "
+    "itself: the vendor's document",
     refusal=lambda _: "",
     run=_run,
 )
