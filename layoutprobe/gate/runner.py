@@ -13,7 +13,7 @@ from layoutprobe.backends.base import Buffer, Launch, RunResult, WatchedBackend
 from layoutprobe.errors import ExecutionError
 from layoutprobe.gate.build import Built
 from layoutprobe.isa.inst import Inst
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Block, Program
@@ -39,7 +39,7 @@ class Deadline(Observer):
         """See Observer."""
         self._program = program
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         """See Observer."""
         if time.monotonic() > self.end:
             inst = block.last or block.insts[-1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,26 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.registers import Array, RegisterFile
+
+
+class Band(Protocol):
+    """Waves that stand at one place, and which of their lanes are active: what most observers need of a cohort.
+
+    Attributes as in `Cohort`.
+    """
+
+    @property
+    def machine(self) -> Machine: ...  # noqa: D102
+    @property
+    def pc(self) -> int: ...  # noqa: D102
+    @property
+    def waves(self) -> NDArray[np.int64]: ...  # noqa: D102
+    @property
+    def size(self) -> int: ...  # noqa: D102
+    @property
+    def full(self) -> bool: ...  # noqa: D102
+    @property
+    def exec(self) -> Array: ...  # noqa: D102
 
 
 class Cohort:

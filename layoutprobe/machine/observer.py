@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
@@ -27,7 +27,7 @@ class Observer:
     def batch(self, machine: Machine, program: Program) -> None:
         """A batch of workgroups is about to start."""
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         """The cohort is about to execute a basic block."""
 
     def step(self, c: Cohort, inst: Inst) -> None:
@@ -51,7 +51,7 @@ class Observer:
     def barrier(self, machine: Machine, groups: NDArray[np.int64]) -> None:
         """All living waves of these workgroups of the batch have arrived; they are let go."""
 
-    def ended(self, c: Cohort) -> None:
+    def ended(self, c: Band) -> None:
         """The waves of the cohort have ended."""
 
     def fault(self, c: Cohort, inst: Inst, error: ExecutionError) -> None:

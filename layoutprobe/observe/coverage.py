@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.flow import Flow, flow_of
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
@@ -78,7 +78,7 @@ class CoverageRecorder(Recorder):
                 inside = self._inside[at[pc]] = np.zeros(len(at) + 1, np.bool_)
                 inside[[at[each] + 1 for each in body]] = True
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         """See Observer."""
         assert self._flow is not None
         here = self._flow.number[block]

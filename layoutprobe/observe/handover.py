@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Block, Program
@@ -140,7 +140,7 @@ class HandoverObserver(WaveCounter):
         self._order.batch(machine.waves.workgroup + self._first_group, machine.waves.index)
         self._group_base, self._first_group = self._first_group, int(self._order.group.max(initial=-1)) + 1
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         """See Observer."""
         self._catch_up()
         if block not in self._effects:

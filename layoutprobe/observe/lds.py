@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Block, Program
@@ -167,13 +167,13 @@ class LdsObserver(Recorder):
         self._suspect = np.zeros(granules, np.int32)
         self._late, self._reads = np.zeros((2, granules), np.int64), {}
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         """See Observer."""
         self._tracker.block(c, block)
         if block.last is not None and Kind.AWAIT in block.last.kind:
             self._barriers.arrived(c.waves, block.last)
 
-    def ended(self, c: Cohort) -> None:
+    def ended(self, c: Band) -> None:
         """See Observer."""
         self._barriers.ended(c.waves)
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import VGPR0, Inst
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Block, Program
@@ -147,7 +147,7 @@ class LoadPathObserver(WaveCounter):
         self._followed = np.zeros(machine.waves.index.size, np.bool_)
         self._followed[mine - self._first] = True
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         """See Observer."""
         if len(self._parents) > MAX_NODES:
             self._complete = False

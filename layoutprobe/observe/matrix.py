@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst, Operand
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
@@ -105,7 +105,7 @@ class WaveCounter(Recorder):
         self._indices.append(machine.waves.index.astype(np.int64))
         self._turns = np.concatenate([self._turns, np.zeros(machine.waves.index.size, np.int64)])
 
-    def number(self, c: Cohort) -> Ints:
+    def number(self, c: Band) -> Ints:
         """Launch-wide numbers of a cohort's waves."""
         return np.asarray(c.waves + self._first)
 

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block
 from layoutprobe.observe.who import Who, who_is
@@ -76,7 +76,7 @@ class Paths(Generic[State]):
         """The waves of a batch begin."""
         self._of_wave, self._arrived = (np.zeros(machine.waves.workgroup.size, np.int32) for _ in range(2))
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         """Take the waves of a cohort through a block."""
         before = self._of_wave[c.waves]
         first = int(before[0])
@@ -94,7 +94,7 @@ class Paths(Generic[State]):
         """The state of that number."""
         return self._states[number]
 
-    def _take(self, c: Cohort, block: Block, state: int, waves: NDArray[np.int64]) -> None:
+    def _take(self, c: Band, block: Block, state: int, waves: NDArray[np.int64]) -> None:
         step = self._steps.get((block, state))
         if step is None:
             if len(self._steps) >= MAX_STEPS:

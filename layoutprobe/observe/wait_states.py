@@ -16,7 +16,7 @@ from layoutprobe.arch.hazards import Hazard, Hazards
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
@@ -105,7 +105,7 @@ class WaitStateObserver(Recorder):
         self._hazards = self._isa.hazards
         self._paths.batch(machine)
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         """See Observer."""
         if self._hazards.rules:
             self._paths.block(c, block)

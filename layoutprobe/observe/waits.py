@@ -36,7 +36,7 @@ from layoutprobe.arch.isa import Counting
 from layoutprobe.isa.dialect import isa_of, known
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
@@ -134,7 +134,7 @@ class CounterTracker:
         self._paths.batch(machine)
         self._lds = machine.lds_size > 0
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         """Take the waves of a cohort through a block."""
         self._paths.block(c, block)
 
@@ -239,7 +239,7 @@ class WaitObserver(Recorder):
         """See Observer."""
         self.tracker.batch(machine, program)
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         """See Observer."""
         self.tracker.block(c, block)
 

@@ -13,7 +13,7 @@ from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.memory import CHECK as MEMORY
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.gate.session import check_kernel
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Block
 from layoutprobe.manifest.read import read_manifest
@@ -61,7 +61,7 @@ class Paths(Observer):
     def __init__(self) -> None:
         self.of: dict[int, list[int]] = {}
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         for wave in c.waves.tolist():
             self.of.setdefault(wave, []).append(block.listing[0].pc)
 

@@ -18,7 +18,7 @@ from layoutprobe.engine.registry import ENGINES, make_engine
 from layoutprobe.engine.scheduler import Scheduler
 from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import Inst
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.observer import Observer, events_of
@@ -75,7 +75,7 @@ class Log(Observer):
     def batch(self, machine: Machine, program: Program) -> None:
         self.seen.append(f"batch of {machine.waves.index.size}, {program.kernel.name}")
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         self.seen.append(f"block to {block.last.name if block.last else 'the next'}")
 
     def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
@@ -87,7 +87,7 @@ class Log(Observer):
     def barrier(self, machine: Machine, groups: NDArray[np.int64]) -> None:
         self.seen.append(f"barrier of {groups.tolist()}")
 
-    def ended(self, c: Cohort) -> None:
+    def ended(self, c: Band) -> None:
         self.seen.append(f"ended {c.waves.tolist()}")
 
 

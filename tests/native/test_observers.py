@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.isa.inst import Inst
-from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.observer import Observer
@@ -31,13 +31,13 @@ class Blocks(Observer):
     def batch(self, machine: Machine, program: Program) -> None:
         self.seen.append(("batch", machine.waves.group_id.tolist(), len(program.blocks)))
 
-    def block(self, c: Cohort, block: Block) -> None:
+    def block(self, c: Band, block: Block) -> None:
         self.seen.append(("block", c.pc, c.waves.tolist(), c.exec.tobytes(), c.full, block.next_pc))
 
     def barrier(self, machine: Machine, groups: NDArray[np.int64]) -> None:
         self.seen.append(("barrier", groups.tolist()))
 
-    def ended(self, c: Cohort) -> None:
+    def ended(self, c: Band) -> None:
         self.seen.append(("ended", c.waves.tolist()))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -27,10 +28,11 @@ class Bound:
     Attributes:
         program: blocks, whose executors numpy calls.
         lowered, records: what the interpreter executes.
-        program_records: the same in C's form.
+        between: bool [record], a wave that stops there is between two blocks.
         resume: int64 [record], where a wave goes on after numpy executed the record's instruction.
         plain: the same where all that its block touches is defined; row: of the block in `touched`.
         touched: uint64 [block, 12], registers that a block reads or writes.
+        starts: int64 [block], where it begins.
         parallel: workgroups may run at once: without atomics the order in which they run changes nothing, or the
             kernel is wrong.
         runtime, offsets: the compiled runtime, and how it lays out a wave.
@@ -38,14 +40,17 @@ class Bound:
 
     program: Program
     lowered: Lowered
-    program_records: ctypes.Array[Ins]
+    between: NDArray[np.bool_]
     resume: NDArray[np.int64]
     plain: NDArray[np.int64]
     row: NDArray[np.int64]
     touched: NDArray[np.uint64]
+    starts: NDArray[np.int64]
     parallel: bool
     runtime: ctypes.CDLL
     offsets: Offsets
+    _plain_records: ctypes.Array[Ins]
+    _watched_records: dict[Watched, ctypes.Array[Ins]] = field(default_factory=dict)
 
     __repr__ = brief
 
@@ -54,8 +59,25 @@ class Bound:
         """See Lowered."""
         return self.lowered.records
 
+    def program_records(self, watched: Watched) -> ctypes.Array[Ins]:
+        """The records in C's form, for those who watch."""
+        if watched not in self._watched_records:
+            self._watched_records[watched] = self._changed(watched)
+        return self._watched_records[watched]
 
-_NOBODY = Watched()
+    def _changed(self, watched: Watched) -> ctypes.Array[Ins]:
+        records = type(self._plain_records).from_buffer_copy(self._plain_records)
+        told, slow, next_ = (address_of(self.runtime, n) for n in ("F_block_told", "F_slow", "F_slow_next"))
+        before = None
+        for n, record in enumerate(self.records):
+            if record.symbol == "F_block" and watched.block:
+                records[n].fn = told
+            elif record.executor is not None and record.inst is not None and watched.leaves(record.inst):
+                records[n].fn = slow
+                if before == "F_guard":  # it must not say of what is written that it is defined
+                    records[n - 1].fn = next_
+            before = record.symbol
+        return records
 
 
 @cache
@@ -77,7 +99,7 @@ def steps_of(program: Program, lanes: int) -> Steps:
     return Steps(program, Layout(lanes, _runtime(lanes)[1].wave))
 
 
-def bind_native(steps: Steps, watched: Watched = _NOBODY) -> Bound:
+def bind_native(steps: Steps) -> Bound:
     """Lower a program, and compile what forms it needs.
 
     Raises:
@@ -85,7 +107,7 @@ def bind_native(steps: Steps, watched: Watched = _NOBODY) -> Bound:
     """
     program, lanes = steps.program, steps.layout.lanes
     library, offsets = _runtime(lanes)
-    lowered = lower(steps, watched)
+    lowered = lower(steps)
     addresses: dict[str, Any] = dict(compiled_forms(lowered.forms.values(), lanes))
     records = (Ins * len(lowered.records))()
     for entry, record in zip(records, lowered.records, strict=True):
@@ -100,4 +122,13 @@ def bind_native(steps: Steps, watched: Watched = _NOBODY) -> Bound:
     rows = [np.frombuffer(t.to_bytes(8 * UNDEF_WORDS, "little"), np.uint64) for t in lowered.touched]
     parallel = not any(Kind.ATOMIC in inst.kind for inst in program.insts)
     touched = np.ascontiguousarray(np.stack(rows))
-    return Bound(program, lowered, records, resume, plain, row, touched, parallel, library, offsets)
+    between = np.array([_between(record) for record in lowered.records])
+    start_of = {block: pc for pc, block in program.blocks.items()}
+    starts = np.array([start_of[block] for block in lowered.blocks], np.int64)
+    return Bound(
+        program, lowered, between, resume, plain, row, touched, starts, parallel, library, offsets, records
+    )
+
+
+def _between(record: Record) -> bool:
+    return record.symbol in ("F_block", "F_jump") or (record.symbol == "F_slow" and record.inst is None)

@@ -19,7 +19,6 @@ from layoutprobe.engine.native.bound import Bound, bind_native, steps_of
 from layoutprobe.engine.native.interpreter import Interpreter, regions_of
 from layoutprobe.engine.native.library import UnavailableError
 from layoutprobe.engine.native.state import WaveMemory
-from layoutprobe.engine.native.steps import Steps, Watched
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine import launch
@@ -52,8 +51,7 @@ class NativeEngine:
 
     def __init__(self) -> None:
         self._numpy = NumpyEngine()
-        self._steps: dict[tuple[str, str], Steps] = {}
-        self._bound: dict[tuple[str, str, Watched], Bound] = {}
+        self._bound: dict[tuple[str, str], Bound | None] = {}
         self._spare: dict[Shape, _Memories] = {}
 
     def run(self, dispatch: Dispatch) -> Finished:
@@ -61,7 +59,7 @@ class NativeEngine:
         events = events_of(dispatch.observers)
         bound = None
         if dispatch.arithmetic == "ieee" and not (events.step or events.wait):
-            bound = self._bind(dispatch.code, dispatch.kernel, events)
+            bound = self._bind(dispatch.code, dispatch.kernel)
         if bound is None:
             return self._numpy.run(dispatch)
         run = _Run(dispatch, bound, events)
@@ -70,23 +68,15 @@ class NativeEngine:
         self._spare = {run.shape: memories}  # of the last kernel alone
         return finished
 
-    def _bind(self, code: CodeObject, kernel: Kernel, events: Events = _NONE) -> Bound | None:
-        watched = Watched(
-            bool(events.block),
-            bool(events.access),
-            bool(events.matrix or events.matrix_done),
-            bool(events.ended),
-        )
+    def _bind(self, code: CodeObject, kernel: Kernel) -> Bound | None:
         key = (code.digest, kernel.name)
         try:
-            if key not in self._steps:
-                self._steps[key] = steps_of(_program(code, kernel), kernel.wavefront_size)
-            if (*key, watched) not in self._bound:
-                self._bound[*key, watched] = bind_native(self._steps[key], watched)
+            if key not in self._bound:
+                bound = bind_native(steps_of(_program(code, kernel), kernel.wavefront_size))
+                self._bound[key] = bound if bound.lowered.slow <= MOST_SLOW else None
         except UnavailableError:
             return None
-        bound = self._bound[*key, watched]
-        return bound if bound.lowered.slow <= MOST_SLOW else None
+        return self._bound[key]
 
 
 def _program(code: CodeObject, kernel: Kernel) -> Program:

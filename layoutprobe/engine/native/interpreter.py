@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 from layoutprobe.engine import outcome
 from layoutprobe.engine.native.bound import Bound
 from layoutprobe.engine.native.lower import Record
+from layoutprobe.engine.native.replay import LOG_WORDS, Replay
 from layoutprobe.engine.native.state import (
-    ENDED,
     ENDLESS,
     FRESH,
     READY,
     SLOW,
-    WAITS,
     CInitial,
     CRegion,
     Ctx,
     WaveMemory,
     aligned,
 )
+from layoutprobe.engine.native.steps import Watched
 from layoutprobe.engine.scheduler import PATIENCE
 from layoutprobe.isa.inst import VGPR0
 from layoutprobe.isa.kind import Kind
@@ -94,7 +94,11 @@ class Interpreter:
         groups = machine.waves.workgroup
         self.count = int(groups.size)
         self.groups = int(groups[-1]) + 1
-        self._watched = machine.events != Events()
+        events = machine.events
+        self._watched = Watched(
+            events != Events(), bool(events.access), bool(events.matrix or events.matrix_done)
+        )
+        self._live = self._watched.access or self._watched.matrix
         self._passed_over = 0
         self._initial: list[Array] = []
         self._rows: ctypes.Array[CInitial] = (CInitial * 0)()
@@ -109,23 +113,21 @@ class Interpreter:
         """
         for tell in self.machine.events.batch:
             tell(self.machine, self.bound.program)
+        if self._watched.block:
+            self._run_watched()
+            return
         while self._run_workgroups():
-            if not self._context.barriers or not self._release():
-                self._slow()
+            self._slow(self._furthest_behind())
 
-    def _release(self) -> bool:
-        """Tell of the workgroups that have come to a barrier, and let them go; whether there were any."""
-        status = self.waves.status[: self.count].reshape(self.groups, -1)
-        living, waiting = (status != ENDED).sum(axis=1), (status == WAITS).sum(axis=1)
-        complete = np.flatnonzero((living == waiting) & (living > 0))
-        if not complete.size:
-            return False
-        self._show_signals()
-        for tell in self.machine.events.barrier:
-            tell(self.machine, complete)
-        free = np.flatnonzero(np.isin(self.machine.waves.workgroup, complete) & (status.ravel() == WAITS))
-        self.waves.status[free] = READY
-        return True
+    def _run_watched(self) -> None:
+        replay = Replay(self.bound, self.machine, self.waves)
+        while True:
+            self._run_workgroups()
+            which = replay.advance()
+            if which is None:
+                return
+            if which.size:
+                self._slow(which)
 
     def _show_signals(self) -> None:
         self.machine.signalled[:] = self.waves.signalled[: self.count] != 0
@@ -133,7 +135,7 @@ class Interpreter:
     def _run_workgroups(self) -> bool:
         """Run C as far as it goes, on all cores; whether numpy must do something."""
         run, groups = self.bound.runtime.lp_run, self.groups
-        alone = self._watched or not self.bound.parallel or self.count < _WORTH_A_THREAD
+        alone = self._live or not self.bound.parallel or self.count < _WORTH_A_THREAD
         parts = 1 if alone else min(_cores(), groups)
         contexts = [self._context, *self._copies(parts - 1)]
         limits = [groups * n // parts for n in range(parts + 1)]
@@ -182,7 +184,8 @@ class Interpreter:
         context.arena = machine.arena.data.bytes.ctypes.data
         context.arena_shadow = machine.arena.shadow.bytes.ctypes.data
         context.regions, context.region_count = ctypes.addressof(self.regions), len(self.regions)
-        context.touched, context.program = bound.touched.ctypes.data, ctypes.addressof(bound.program_records)
+        records = bound.program_records(self._watched)
+        context.touched, context.program = bound.touched.ctypes.data, ctypes.addressof(records)
         context.shadow_bytes = waves.shadow_bytes
         context.fragments = self._fragments[0].ctypes.data
         context.waves, context.wave_bytes = waves.bytes.ctypes.data, waves.wave_bytes
@@ -193,22 +196,29 @@ class Interpreter:
         context.scratch = machine.scratch.data.bytes.ctypes.data
         context.scratch_shadow = machine.scratch.shadow.bytes.ctypes.data
         context.scratch_size, context.scratch_stride = machine.scratch_size, machine.scratch_stride
-        context.barriers = bool(machine.events.barrier)
+        if self._watched.block:
+            waves.keep_log(LOG_WORDS)
+            context.log, context.log_words = waves.log.ctypes.data, LOG_WORDS
         return context
 
-    def _slow(self) -> None:
-        """Have numpy execute the instruction at which the waves furthest behind stand."""
-        waves, records = self.waves, self.bound.records
-        status = waves.status[: self.count]
+    def _furthest_behind(self) -> NDArray[np.int64]:
+        """The waves that numpy is to do something for next."""
+        status = self.waves.status[: self.count]
         spent = np.flatnonzero(status == ENDLESS)
         if spent.size:
-            block = records[int(waves.at[spent[0]])].block
-            assert block is not None
-            raise outcome.endless(self.bound.program, block, self.budget)
+            return spent[:1]
         stand = np.flatnonzero(status == SLOW)
-        which = stand[waves.pc[stand] == self._next(waves.pc[stand])]
+        pcs = self.waves.pc[stand]
+        return stand[pcs == self._next(pcs)]
+
+    def _slow(self, which: NDArray[np.int64]) -> None:
+        """Have numpy execute the instruction at which some waves stand."""
+        waves, records = self.waves, self.bound.records
         at = waves.at[which]
         record = records[int(at[0])]
+        if waves.status[which[0]] == ENDLESS:
+            assert record.block is not None
+            raise outcome.endless(self.bound.program, record.block, self.budget)
         if record.executor is None:
             raise self._ended_badly(which, record)
         self._execute(which, record)
@@ -226,12 +236,9 @@ class Interpreter:
         inst, execute = record.inst, record.executor
         assert inst is not None
         assert execute is not None
-        if self._watched:
+        if self._live:
             self._show_signals()
         c = self.waves.cohort(self.machine, record.start, which)
-        if record.tells:  # observers of blocks and ends change nothing
-            execute(c)
-            return
         before = c.undef
         try:
             execute(c)

@@ -13,12 +13,11 @@ from dataclasses import field
 from functools import cached_property
 
 from layoutprobe.engine.native.forms import Form
-from layoutprobe.engine.native.steps import Step, Steps, Watched
+from layoutprobe.engine.native.steps import Step, Steps
 from layoutprobe.engine.native.template import Template
 from layoutprobe.engine.native.templates import control_of
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.program import CONDITIONS, Block, Executor
 from layoutprobe.records import dataclass
 
@@ -37,7 +36,6 @@ class Record:
         symbol, pc, offsets, immediates: see c/base.h.
         inst, executor: what numpy executes when the form gives up; no executor at the end of a block.
         block: the block, which begins at `start`; `row` is its place in `Lowered.touched`.
-        tells: the executor only tells observers.
         resume: the record where a wave goes on after that, and `plain` where everything that the block touches is
             defined (-1: there as well).
         jump: a record that immediate 0 leads to, as a distance.
@@ -52,7 +50,6 @@ class Record:
     block: Block | None = None
     start: int = 0
     row: int = 0
-    tells: bool = False
     resume: int = -1
     plain: int = -1
     jump: int | None = None
@@ -76,6 +73,7 @@ class Lowered:
         records: all of them; the first is where waves start.
         forms: the traced forms that they use, by symbol.
         touched: per block, a bit per register that it reads or writes.
+        blocks: the blocks in that order.
         fragments: how many expanded operands of matrix instructions are kept.
         slow: share of a program's instructions that numpy executes.
     """
@@ -83,32 +81,19 @@ class Lowered:
     records: tuple[Record, ...]
     forms: dict[str, Form]
     touched: tuple[int, ...]
+    blocks: tuple[Block, ...]
     fragments: int
     slow: float
 
 
-def lower(steps: Steps, watched: Watched) -> Lowered:
+def lower(steps: Steps) -> Lowered:
     """The records of a program."""
-    return _Lowering(steps, watched).result()
-
-
-def _tell_block(block: Block) -> Executor:
-    def execute(c: Cohort) -> None:
-        for tell in c.machine.events.block:
-            tell(c, block)
-
-    return execute
-
-
-def _tell_ended(c: Cohort) -> None:
-    for tell in c.machine.events.ended:
-        tell(c)
+    return _Lowering(steps).result()
 
 
 @dataclass
 class _Lowering:
     source: Steps
-    watched: Watched
     records: list[Record] = field(default_factory=list)
     touched: list[int] = field(default_factory=list)
     heads: dict[int, int] = field(default_factory=dict)
@@ -126,11 +111,14 @@ class _Lowering:
         for at, target in self.targets:
             self.records[at].jump = self._head(target) - at
         every = [s for each in steps.values() for s in each]
-        slow = sum(s.symbol == "F_slow" and not self.watched.leaves(s.inst) for s in every) / max(
-            len(every), 1
-        )
+        slow = sum(s.symbol == "F_slow" for s in every) / max(len(every), 1)
         return Lowered(
-            tuple(self.records), self._forms(every), tuple(self.touched), max(len(self.fragments), 1), slow
+            tuple(self.records),
+            self._forms(every),
+            tuple(self.touched),
+            tuple(blocks[pc] for pc in order),
+            max(len(self.fragments), 1),
+            slow,
         )
 
     def _head(self, pc: int) -> int:
@@ -144,10 +132,7 @@ class _Lowering:
         return len(self.records) - 1
 
     def _steps(self, block: Block) -> list[Step]:
-        return [
-            Step(i, e) if self.watched.leaves(i) else self.source.step(i, e)
-            for i, e in zip(block.insts, block.body, strict=True)
-        ]
+        return [self.source.step(i, e) for i, e in zip(block.insts, block.body, strict=True)]
 
     def _forms(self, steps: Sequence[Step]) -> dict[str, Form]:
         known = self.source.forms
@@ -158,8 +143,6 @@ class _Lowering:
         row = len(self.touched)
         self.touched.append(_touched(steps, block, self.source.layout.lanes // 32))
         self.heads[pc] = len(self.records)
-        if self.watched.block:
-            self._tell(pc, block, _tell_block(block))
         self._add(Record("F_block", pc, immediates=(block.length, row, 0), block=block))
         held: dict[object, bool] = {}
         at = []
@@ -174,12 +157,6 @@ class _Lowering:
         at.append(self._last(block))
         self._begun_at(pc, at[:-1])
         return at
-
-    def _tell(self, pc: int, block: Block, executor: Executor) -> None:
-        """A record that tells observers; the wave goes on with the next."""
-        inst = block.listing[0] if block.listing else None
-        record = Record("F_slow", pc, (), (), inst, executor, block, tells=True, resume=len(self.records) + 1)
-        self._begun_at(pc, [self._add(record)])
 
     def _begun_at(self, pc: int, records: Sequence[int]) -> None:
         for n in records:
@@ -201,7 +178,7 @@ class _Lowering:
             self._add(_guard(block.last.pc, ((condition[0], words),), ()))
         self._last(block)
         self._begun_at(pc, range(start, len(self.records)))
-        first = self.heads[pc] + int(self.watched.block)
+        first = self.heads[pc]
         head = self.records[first]
         head.immediates = (*head.immediates[:2], start - first)
         for n in range(len(steps)):
@@ -232,8 +209,6 @@ class _Lowering:
             at = self._add(Record("F_jump", block.next_pc, block=block))
             self.targets.append((at, block.next_pc))
             return at
-        if Kind.END in last.kind and self.watched.ended:
-            self._tell(last.pc, block, _tell_ended)
         at = self._add(Record(control_of(last), last.pc, inst=last, block=block))
         if last.name in CONDITIONS:
             self.targets.append((at, last.branch_target))

@@ -15,7 +15,7 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.registers import SGPRS, Array, RegisterFile
 
 UNDEF_WORDS = 12
-READY, ENDED, WAITS, SLOW, ENDLESS, SLICED, FRESH = range(7)
+READY, ENDED, WAITS, SLOW, ENDLESS, SLICED, FRESH, MET, FULL = range(9)
 """`Wave.status`, as c/base.h has it."""
 
 
@@ -66,7 +66,9 @@ class Ctx(ctypes.Structure):
         ("initial", ctypes.c_void_p),
         ("initial_count", ctypes.c_uint64),
         ("v0", ctypes.c_void_p),
-        *((n, ctypes.c_uint64) for n in ("vgprs", "poison", "left", "barriers")),
+        *((n, ctypes.c_uint64) for n in ("vgprs", "poison", "left")),
+        ("log", ctypes.c_void_p),
+        ("log_words", ctypes.c_uint64),
     ]
 
 
@@ -102,7 +104,8 @@ class WaveMemory:
         wave_bytes, shadow_bytes: of a wave, and from a VGPR to its undefined bits.
         regs, shadow: all waves as the numpy engine sees them.
         undef: uint64 [wave, 12], registers that may hold undefined bits.
-        at, status, pc, signalled: uint32 [wave].
+        at, status, pc, signalled, logged: uint32 [wave].
+        log: uint32 [wave, word], what waves did; see `keep_log`.
         left: int64 [wave], instructions until the budget is spent.
     """
 
@@ -121,11 +124,17 @@ class WaveMemory:
         longs = self.bytes.view(np.uint64)
         self.undef = longs[:, start : start + UNDEF_WORDS]
         self.left = longs.view(np.int64)[:, offsets.left // 8]
-        state = words[:, offsets.at // 4 : offsets.at // 4 + 4]
-        self.at, self.status, self.pc, self.signalled = state.T
+        state = words[:, offsets.at // 4 : offsets.at // 4 + 6]
+        self.at, self.status, self.pc, self.signalled, _, self.logged = state.T
+        self.log = np.zeros((0, 0), np.uint32)
         self._files: dict[tuple[int, int], tuple[RegisterFile, RegisterFile]] = {
             (0, count): (self.regs, self.shadow)
         }
+
+    def keep_log(self, words: int) -> None:
+        """Have a log of so many words for each wave."""
+        if self.log.shape != (self.count, words):
+            self.log = np.zeros((self.count, words), np.uint32)
 
     def reset(self, runtime: ctypes.CDLL, count: int, poison: int, left: int) -> None:
         """The first waves as they are before a kernel starts: every register undefined, at record 0."""

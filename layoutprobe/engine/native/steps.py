@@ -21,15 +21,14 @@ _forms: dict[tuple[object, ...], Form | None] = {}
 
 @dataclass(frozen=True)
 class Watched:
-    """Of which events observers are told: there C comes back.
+    """Of which events observers are told.
 
-    Where one is an access or a matrix instruction, numpy executes it, and tells of it by itself.
+    C writes down what blocks it runs. Of accesses and matrix instructions numpy tells, which executes them.
     """
 
     block: bool = False
     access: bool = False
     matrix: bool = False
-    ended: bool = False
 
     def leaves(self, inst: Inst) -> bool:
         """Numpy is to execute the instruction."""

@@ -20,6 +20,20 @@ FORM(F_block) {
   NEXT;
 }
 
+// The same where observers are told of blocks. A line of the log: which row of `touched`, and EXEC.
+enum { LINE = 4 };
+FORM(F_block_told) {
+  if (unlikely(w->logged + LINE > c->log_words)) STOP(FULL);
+  if (likely(w->slice > 0)) {
+    u32 *line = c->log + w->index * c->log_words + w->logged;
+    mask lanes = EX;
+    line[0] = i->k[1];
+    memcpy(line + 2, &lanes, sizeof lanes);
+    w->logged += LINE;
+  }
+  TAIL F_block(w, i, c);
+}
+
 // Stands before an instruction in the tracking copy. k0 how many ranges of registers it reads and k1 how many
 // it writes; the ranges in o, first | count << 16 | kind << 24. Undefined sources: numpy executes it.
 FORM(F_guard) {
@@ -41,6 +55,8 @@ FORM(F_guard) {
 
 // What only numpy executes.
 FORM(F_slow) { STOP(SLOW); }
+// Instead of a guard before what numpy executes because observers want to be told of it.
+FORM(F_slow_next) { i++; STOP(SLOW); }
 // Other waves of the workgroup go first where they are behind: LDS accesses of other kind follow.
 FORM(F_meet) {
   if (c->per_group == 1) NEXT;
@@ -135,14 +151,13 @@ static int run_group(Ctx *c, u64 group) {
     Wave *w = chosen(c, first, ahead, &living);
     if (!living) return 0;
     if (!w) {
-      if (c->barriers) return 1;
       for (u64 n = 0; n < c->per_group; n++) {
         Wave *other = (Wave *)((u8 *)first + n * c->wave_bytes);
         if (other->status == WAITS) other->status = READY;
       }
       continue;
     }
-    if (w->status == SLOW || w->status == ENDLESS) return 1;
+    if (w->status == SLOW || w->status == ENDLESS || w->status == FULL) return 1;
     if (w->status == MET)  // those who have met go on together
       for (u64 n = 0, pc = w->pc; n < c->per_group; n++) {
         Wave *other = (Wave *)((u8 *)first + n * c->wave_bytes);
