@@ -8,15 +8,18 @@ an oracle that may stay silent is no oracle.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 from examples import WHOLE
 from hypothesis import settings
 from sampling import sampled
+
+from layoutprobe.toolchain.cache import ENVIRONMENT
 
 # Slow shared machines must not fail a property; in CI the same examples run every time. The profile
 # "thorough" tries many more, new ones each time: HYPOTHESIS_PROFILE=thorough pytest tests/oracle
@@ -64,13 +67,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if os.environ.get(SAMPLE):
         chosen = sampled(items)
         kept = set(chosen)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = chosen
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: Python's search for garbage need not go through it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -104,3 +113,14 @@ def shared_file(shared_dir: Path) -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="module")
+def compiles_aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For modules that compile in temporary folders: what they compile stays out of the user's cache.
+
+    It ends with the module; the next one on this worker finds again what earlier runs have compiled.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ENVIRONMENT, str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -85,15 +85,19 @@ def rules(depth: int) -> Iterator[SumRule]:
 
 
 def consistent(kind: str, depth: int, asked: Sequence[Matrices], answers: Sequence[Doubles]) -> list[SumRule]:
-    """The rules that give every bit of every answer."""
+    """The rules that give every bit of every answer. Most fail in the first row, which is asked first."""
+    wanted = [*map(_first_row, asked, answers), *zip(asked, answers, strict=True)]
     return [
         rule
         for rule in rules(depth)
-        if all(
-            np.array_equal(rule.total(kind, q["A"], q["B"], q["C"]), answer)
-            for q, answer in zip(asked, answers, strict=True)
-        )
+        if all(np.array_equal(rule.total(kind, q["A"], q["B"], q["C"]), answer) for q, answer in wanted)
     ]
+
+
+def _first_row(asked: Matrices, answer: Doubles) -> tuple[Matrices, Doubles]:
+    """Of a question and its answer, the first row of the first run."""
+    row = {name: asked[name][:1, :1] for name in "AC"}
+    return {**row, "B": asked["B"][:1]}, answer[:1, :1]
 
 
 def _run(bench: Bench) -> Iterator[Case]:

@@ -4,7 +4,6 @@ and each limit, exceeded and kept."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,9 +18,10 @@ from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.model import Expression, KernelCase, Limits, NoContract
 from layoutprobe.patterns.expression import parse
-from layoutprobe.toolchain.cache import ENVIRONMENT
 from layoutprobe.toolchain.compile import Compiled, assemble, compile_hip
 from layoutprobe.trace.subject import Subject
+
+pytestmark = pytest.mark.usefixtures("compiles_aside")
 
 KNOWN = [name for name, target in TARGETS.items() if target.resources]
 KERNEL = """\
@@ -58,13 +58,6 @@ void spilling(f4* out, const f4* in) {
   for (int i = 23; i >= 0; --i) { asm volatile("" : "+v"(held[i])); out[i * 64 + id()] = held[i]; }
 }
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(ENVIRONMENT, str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 def compiled(folder: Path, target: str, *flags: str) -> Compiled:

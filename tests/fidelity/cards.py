@@ -36,8 +36,8 @@ def cycles_of(phases: Mapping[int, Phases], addresses: Words, size: int) -> NDAr
     for row in addresses.astype(int):
         total = 0
         for lanes in phases[size]:
-            dwords = {(row[lane] // 4) + i for lane in lanes for i in range(size // 4)}
-            total += max(sum(d % 32 == bank for d in dwords) for bank in range(32))
+            dwords = np.unique(row[list(lanes)][:, None] // 4 + np.arange(size // 4))
+            total += np.bincount(dwords % 32).max()
         found.append(total)
     return np.array(found, np.float64)
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.toolchain.cache import ENVIRONMENT
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(ENVIRONMENT, str(tmp_path_factory.mktemp("cache")))
-        yield
+@pytest.fixture(scope="module", autouse=True)
+def _aside(compiles_aside: None) -> None:
+    """For all modules of this folder."""
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ LDS with workgroups of many sizes, in WGP and in CU mode.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +14,9 @@ import pytest
 
 from layoutprobe.arch import TARGETS, occupancy
 from layoutprobe.errors import ToolchainError, UsageError
-from layoutprobe.toolchain.cache import ENVIRONMENT
 from layoutprobe.toolchain.compile import compile_hip
+
+pytestmark = pytest.mark.usefixtures("compiles_aside")
 
 RESOURCES = {name: target.resources for name, target in TARGETS.items() if target.resources}
 WAVES = [(name, wave) for name, known in RESOURCES.items() for wave in known.vgprs]
@@ -42,13 +42,6 @@ class Asked:
             body += f' __attribute__((shared)) static char lds[{self.lds}]; asm volatile("" :: "v"(&lds[0]));'
         size = f"__attribute__((amdgpu_flat_work_group_size({self.workgroup}, {self.workgroup})))"
         return f'extern "C" __attribute__((global)) {size} void {name}() {{ {body} }}\n'
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(ENVIRONMENT, str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 def compiled(folder: Path, target: str, wave: int, asked: list[Asked], *flags: str) -> list[tuple[int, int]]:

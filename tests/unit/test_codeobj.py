@@ -6,7 +6,6 @@ import io
 import re
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,8 @@ from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import UsageError
 from layoutprobe.place import SourceLine
 from layoutprobe.toolchain.compile import Compiled, assemble, compile_hip
+
+pytestmark = pytest.mark.usefixtures("compiles_aside")
 
 TARGET = "gfx1151"
 
@@ -47,13 +48,6 @@ KERNEL second(float* p) {
   p[__builtin_amdgcn_workgroup_id_y()] = *parts[(int)p[1]];
 }
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LAYOUTPROBE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -74,12 +72,10 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodeObject]:
+def code(tmp_path_factory: pytest.TempPathFactory, compiles_aside: None) -> CodeObject:
     folder = tmp_path_factory.mktemp("kernarg")
     (folder / "k.hip").write_text(SOURCE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LAYOUTPROBE_CACHE", str(folder / "cache"))
-        yield load(compile_hip(folder / "k.hip", target="gfx1151").data)
+    return load(compile_hip(folder / "k.hip", target="gfx1151").data)
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +103,8 @@ def test_hidden_argument(everything: Kernel, kind: str) -> None:
     assert field(segment, kind) == EXPECTED[kind]
 
 
-def test_rare_hidden_arguments_are_null(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rare_hidden_arguments_are_null() -> None:
     """Of kernels that print, or take the segment bases: listed by hand, as clang would."""
-    monkeypatch.setenv("LAYOUTPROBE_CACHE", str(tmp_path))
     listed = "".join(
         f"\n      - {{.offset: {IMPLICIT + o}, .size: {struct.calcsize(f)}, .value_kind: {k}}}"
         for k, (o, f) in DOCUMENTED.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import msgpack
@@ -33,12 +33,10 @@ P_OFFSET, P_VADDR, P_FILESZ, P_MEMSZ = 8, 16, 32, 40
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bytes]:
+def good(tmp_path_factory: pytest.TempPathFactory, compiles_aside: None) -> bytes:
     folder = tmp_path_factory.mktemp("malformed")
     (folder / "k.hip").write_text(SOURCE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LAYOUTPROBE_CACHE", str(folder / "cache"))
-        yield compile_hip(folder / "k.hip", target="gfx1151").data
+    return compile_hip(folder / "k.hip", target="gfx1151").data
 
 
 def patched(data: bytes, offset: int, kind: str, value: int) -> bytes:

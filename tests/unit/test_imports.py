@@ -27,6 +27,12 @@ SOLVER_NEVER = {"arch", "semantics", "machine", "probing", "backends", "isa", "t
 TARGET_NAME = re.compile(r"gfx\d+[0-9a-f]*", re.IGNORECASE)
 
 
+@cache
+def parsed(text: str) -> tuple[ast.AST, ...]:
+    """All nodes of a module; every law here asks the whole package for them."""
+    return tuple(ast.walk(ast.parse(text)))
+
+
 @dataclass(frozen=True)
 class Import:
     """One import statement: `target` is a room of layoutprobe or a top-level package outside."""
@@ -70,16 +76,15 @@ def _targets(node: ast.Import | ast.ImportFrom, path: Path) -> Iterator[tuple[st
 
 def imports_in(text: str, path: Path) -> list[Import]:
     """Every import in a module's text, those inside functions marked lazy."""
-    tree = ast.parse(text)
     lazy = {
         child
-        for function in ast.walk(tree)
+        for function in parsed(text)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for child in ast.walk(function)
     }
     return [
         Import(path, node.lineno, room_of(path), target, inside, node in lazy)
-        for node in ast.walk(tree)
+        for node in parsed(text)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for target, inside in _targets(node, path)
     ]
@@ -134,7 +139,7 @@ def module_graph(texts: dict[str, str]) -> dict[str, set[str]]:
     for name, text in texts.items():
         package = name.split(".")[:-1]
         found = set()
-        for node in ast.walk(ast.parse(text)):
+        for node in parsed(text):
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
@@ -174,14 +179,13 @@ def package_texts() -> dict[str, str]:
 
 def code_strings(text: str) -> Iterator[tuple[int, str]]:
     """String literals of a module, without docstrings."""
-    tree = ast.parse(text)
     docstrings = set()
-    for node in ast.walk(tree):
+    for node in parsed(text):
         body = getattr(node, "body", None)
         for statement in body if isinstance(body, list) else []:
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 docstrings.add(statement.value)
-    for node in ast.walk(tree):
+    for node in parsed(text):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
             yield node.lineno, node.value
 

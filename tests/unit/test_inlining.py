@@ -56,13 +56,11 @@ SECTIONS = (
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def source(tmp_path_factory: pytest.TempPathFactory, compiles_aside: None) -> Path:
     folder = tmp_path_factory.mktemp("inlining")
     (folder / "tile.h").write_text(HEADER)
     (folder / "k.hip").write_text(SOURCE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LAYOUTPROBE_CACHE", str(folder / "cache"))
-        yield folder / "k.hip"
+    return folder / "k.hip"
 
 
 @pytest.fixture(scope="module", params=VERSIONS, ids=lambda flags: " ".join(flags) or "-O3")
