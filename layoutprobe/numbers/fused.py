@@ -164,8 +164,8 @@ def _tame(x: Floats) -> NDArray[np.bool_]:
 
 
 def _exactly(a: float, b: float, c: float) -> float:
-    if not np.isfinite([a, b, c]).all():
-        return float(a * b + c)
+    if not np.isfinite([a, b, c]).all():  # of finite factors the product is finite, however large
+        return float(a * b + c) if not np.isfinite([a, b]).all() else float(c)
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
     if exact == 0:
         return float(a * b + c)

@@ -10,6 +10,7 @@ this emulator, an output reads the copies in the lanes where it lies itself.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -235,6 +236,8 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
         undefined = _undefined(c, form, fragments, inst, scaled) if c.undef & touched else None
         index = gather(rows_of(registers, last, 1), fragments["index"]) if form.sparse else None
         added = _addend(c, form, fragments["C"], addend)
+        doubled = index is not None and _doubled(index)
+        adds = replace(form, a="f32") if doubled and element_type(form.a).is_float else form
         total = np.empty_like(added)
         for reading in readings(form, wave):
             rows, copy = reading.rows, reading.copy
@@ -247,7 +250,7 @@ def bind_general(form: MatrixForm, inst: Inst) -> Executor:
             if scaled:
                 left = _scaled(c, left, inst.src[3], fragments["scale A"], 2)
                 right = _scaled(c, right, inst.src[4], fragments["scale B"], 1)
-            total[:, rows] = by_block(form, left, right, added[:, rows], clamp, mode)
+            total[:, rows] = by_block(adds, left, right, added[:, rows], clamp, mode)
         scatter(rows_of(registers, target, fragments["D"].vgprs), fragments["D"], total)
         if undefined is not None:
             _record(c, target, fragments["D"], undefined)
@@ -292,6 +295,11 @@ def dense(kept: Array, index: Array) -> Array:
         chosen = np.where(places == place, pairs, kept.dtype.type(0))
         full[..., place] = chosen[..., 0] + chosen[..., 1]
     return full.reshape(waves, rows, 2 * count)
+
+
+def _doubled(index: Array) -> bool:
+    """Two elements of some group have one place: their sum may have more bits than their type."""
+    return bool((index[..., 0::2] == index[..., 1::2]).any())
 
 
 def _addend(c: Cohort, form: MatrixForm, fragment: Fragment, operand: Operand) -> Array:

@@ -200,6 +200,8 @@ def test_doubles_at_the_ends_of_their_range() -> None:
     assert [Fraction(x) for x in found.tolist()] == wanted
     big = np.full((1, 1, 1), 1e300)
     assert FUSED.total(("f64", "f64"), big, big, -big)[0, 0, 0] == float("inf")
+    infinite = np.full((1, 1, 1), -np.inf)  # a product of numbers is a number, so that this is no difference
+    assert FUSED.total(("f64", "f64"), big, big, infinite)[0, 0, 0] == -float("inf")
 
 
 def test_cdna4_has_no_published_rule() -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from oracle.harness import VGPRS, Image, idle_machine
+from oracle.harness import Image, idle_machine
 from oracle.language import current
 
 from layoutprobe import semantics
@@ -77,7 +77,7 @@ class Alone:
         """Registers and their undefined bits after instruction n, which numpy finishes where C gives up."""
         machine = machine or idle_machine(image.waves)
         shadow = shadow or Image.zeros(image.waves)
-        waves = WaveMemory(image.waves, VGPRS, image.lanes, self.bound.offsets)
+        waves = WaveMemory(image.waves, len(image.v), image.lanes, self.bound.offsets)
         waves.reset(self.bound.runtime, image.waves, 0, 1 << 40)
         waves.load(image.v, image.s[..., None], shadow.v, shadow.s[..., None])
         waves.at[:] = self._heads[self.insts[n].pc]

@@ -76,6 +76,8 @@ class Steps:
     def _made(self, inst: Inst, executor: Executor) -> Step:
         template = template_of(inst, self.layout)
         if template is not None:
+            if template.form is not None:
+                self.forms[template.symbol] = template.form
             return Step(
                 inst, executor, template.symbol, template.offsets, template.immediates,
                 _ranges(template.reads), tuple((*registers_of(o), kind) for o, kind in template.writes), template,

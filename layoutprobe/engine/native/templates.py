@@ -6,6 +6,7 @@ A template only says which function and with what in its record. What is not her
 from __future__ import annotations
 
 from layoutprobe.engine.native.lanes import lanes_template
+from layoutprobe.engine.native.matrix import matrix_template
 from layoutprobe.engine.native.memory import memory_template
 from layoutprobe.engine.native.template import ALL_LANES, Layout, Template
 from layoutprobe.isa.inst import Inst
@@ -19,7 +20,7 @@ _MATRICES = {("f16", "f32"): "F_wmma_f32_f16", ("bf16", "f32"): "F_wmma_f32_bf16
 def template_of(inst: Inst, layout: Layout) -> Template | None:
     """The template of an instruction, None where numpy executes it."""
     if Kind.MATRIX in inst.kind:
-        return _matrix(inst, layout)
+        return _matrix(inst, layout) or matrix_template(inst, layout)
     if inst.name == "s_barrier_signal":
         return Template("F_signal")
     return memory_template(inst, layout) or lanes_template(inst, layout)

@@ -18,18 +18,29 @@ AI v_u16 f16_of_f32(v_f32 x) {
   nan |= u >> 16 & 0x8000u;
   return CV(magnitude > 0x7f800000u, v_b1) ? CV(nan, v_u16) : number;
 }
-// f64 -> f16 rounded once: to odd in f32 first (Boldo and Melquiond).
-AI v_u16 f16_of_f64(v_f64 x) {
+// f64 -> f32 with the last bit set where it is not exact: rounded again to fewer bits, it is rounded as if once
+// (Boldo and Melquiond).
+AI v_u32 to_odd(v_f64 x) {
   v_f32 near = CV(x, v_f32);
   v_u32 u = AS(v_u32, near);
   v_u64 is = AS(v_u64, x) & 0x7fffffffffffffffull, was = AS(v_u64, CV(near, v_f64)) & 0x7fffffffffffffffull;
   u -= CV(was > is, v_b1) ? (v_u32)1 : (v_u32)0;
-  u |= CV(was != is, v_b1) ? (v_u32)1 : (v_u32)0;
+  return u | (CV(was != is, v_b1) ? (v_u32)1 : (v_u32)0);
+}
+AI v_u16 f16_of_f64(v_f64 x) {
   v_u64 d = AS(v_u64, x);
   v_u32 nan = 0x7c00u + CV(d >> 42 & 0x3ffu, v_u32);
   nan += CV(nan == 0x7c00u, v_b1) ? (v_u32)1 : (v_u32)0;
   nan |= CV(d >> 48, v_u32) & 0x8000u;
-  return CV(is > 0x7ff0000000000000ull, v_b1) ? CV(nan, v_u16) : f16_of_f32(AS(v_f32, u));
+  v_b1 none = CV((d & 0x7fffffffffffffffull) > 0x7ff0000000000000ull, v_b1);
+  return none ? CV(nan, v_u16) : f16_of_f32(AS(v_f32, to_odd(x)));
+}
+// To nearest even; every NaN is the quiet one.
+AI v_u16 bf16_of_f64(v_f64 x) {
+  v_u32 u = to_odd(x), sign = CV(AS(v_u64, x) >> 48, v_u32) & 0x8000u;
+  v_b1 none = CV((AS(v_u64, x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull, v_b1);
+  u = (u + 0x7fffu + (u >> 16 & 1)) >> 16;
+  return CV(none ? (0x7fc0u | sign) : u, v_u16);
 }
 AI v_f64 f64_of_f16(v_u16 h) { return CV(f32_of_f16(h), v_f64); }
 
