@@ -21,8 +21,9 @@ allocations have guards between them), no store may hit code or kernel arguments
 branch or set of active lanes may depend on a value that was never defined. Afterwards every input
 and all padding between rows (a leading dimension larger than the row) must be unchanged; padding of
 float inputs is NaN, so that a kernel that reads it into its result is found by numerics.
-A load from outside every buffer is a finding, and the run goes on with undefined data, so that the
-other checks are decided; a store there ends it. What that data alone breaks is no finding of its own.
+A load from outside every buffer is a finding, and the run goes on with undefined data; a store there is
+a finding, too, and is dropped: so the other checks are decided. What undefined data alone breaks is no
+finding of its own. An atomic outside every buffer ends the run.
 It cannot see a wrong access that stays inside a buffer or lands in another one, beyond the guard of 64
 KiB, nor a store of the value that was there already. Evidence: emulated, on the sizes of the manifest. A
 store outside every buffer counts as a finding of `epilogue`, an LDS access out of bounds as one of `lds-safety`."""

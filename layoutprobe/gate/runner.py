@@ -52,7 +52,7 @@ class Deadline(Observer):
 
 
 class Astray(Observer):
-    """Lets a run go on after a load from outside of every buffer, and keeps the error of each such load."""
+    """Lets a run go on after an access outside of every buffer, and keeps the error of each such instruction."""
 
     def __init__(self) -> None:
         self.errors: dict[int, ExecutionError] = {}

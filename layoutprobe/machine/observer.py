@@ -55,8 +55,8 @@ class Observer:
         """The waves of the cohort have ended."""
 
     def fault(self, c: Cohort, inst: Inst, error: ExecutionError) -> None:
-        """Lanes load from where no buffer is. With an observer that asks for this the run goes on, and what they
-        get is undefined; without one it ends in the error."""
+        """Lanes load from, or store to, where no buffer is. With an observer that asks for this the run goes on:
+        what they get is undefined, what they store is dropped. Without one it ends in the error."""
 
 
 def events_of(observers: Iterable[Observer]) -> Events:

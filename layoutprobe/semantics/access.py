@@ -317,9 +317,10 @@ def global_place(
 
 
 def _tell_or_raise(c: Cohort, inst: Inst, error: ExecutionError) -> None:
-    """A load to registers goes on where somebody asked for that; anything else ends the run."""
+    """A load to registers, and a store, go on where somebody asked for that; anything else ends the run."""
     to_lds = "_lds_" in inst.name or inst.mods.get("lds")
-    if error.kind != "global-load" or to_lds or not c.machine.events.fault:
+    known = error.kind in ("global-load", "global-store") and Kind.ATOMIC not in inst.kind
+    if not known or to_lds or not c.machine.events.fault:
         raise error
     for tell in c.machine.events.fault:
         tell(c, inst, error)

@@ -1,5 +1,5 @@
-"""After a load from outside of every buffer a run goes on where somebody asks for that: the lanes that went
-astray get undefined bits, all others what they asked for."""
+"""After an access outside of every buffer a run goes on where somebody asks for that: lanes that load there get
+undefined bits, all others what they asked for; what is stored there is dropped."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ class Forgiving(Observer):
 
     def __init__(self) -> None:
         self.lanes: list[int | None] = []
+        self.kinds: list[str] = []
         self.accessed: list[int] = []
 
     def fault(self, c: Cohort, inst: Inst, error: ExecutionError) -> None:
         self.lanes.append(error.place.lane)
+        self.kinds.append(error.kind)
 
     def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         if not store:
@@ -110,8 +112,25 @@ def test_nobody_asks_and_it_ends() -> None:
     assert caught.value.kind == "global-load"
 
 
-def test_a_store_ends_it_in_any_case() -> None:
-    code = assembled("global_store_b32 v1, v0, s[4:5]", pointers=2)
+STORE = "global_store_b32 v1, v0, s[4:5]"
+
+
+def test_a_store_is_dropped() -> None:
+    watcher = Forgiving()
+    far_and_near = (
+        f"{STORE}\n  v_lshlrev_b32 v1, 2, v0\n  v_cmpx_gt_u32 9, v0\n  global_store_b32 v1, v0, s[6:7]"
+    )
+    stored, undefined = run(assembled(far_and_near, pointers=2), 1, watcher)
+    assert watcher.kinds == ["global-store"]
+    assert (undefined.ravel() == 0).tolist() == [lane < 9 for lane in range(LANES)], (
+        "what comes behind it is executed"
+    )
+    assert stored.ravel()[:9].tolist() == [*range(9)]
+
+
+@pytest.mark.parametrize("inst", [STORE, "global_atomic_add_u32 v1, v0, s[4:5]"])
+def test_nobody_asks_or_it_is_an_atomic_and_it_ends(inst: str) -> None:
+    watchers = [Forgiving()] if "atomic" in inst else []
     with pytest.raises(ExecutionError, match="outside every allocation") as caught:
-        run(code, 1, Forgiving())
+        run(assembled(inst, pointers=2), 1, *watchers)
     assert caught.value.kind == "global-store"

@@ -52,6 +52,7 @@ KERNEL traps(int* y) { if (y[0] < 100) __builtin_trap(); y[0] = 1; }
 KERNEL forgets(int* y) { if (ID % 2) y[ID] = 7; }
 KERNEL writes_input(int* x, int* y) { y[ID] = x[ID]; if (ID == 3) x[ID] += 1; }
 KERNEL undefined_address(int* y, int* z) { z[y[ID] & 31] = 1; }
+KERNEL add_far(int* y, int n) { __hip_atomic_fetch_add(y + ID + n, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); }
 """
 
 AFFINE = """\
@@ -180,7 +181,7 @@ def test_observers_are_asked_for_their_records(folder: Path) -> None:
 
 
 def test_records_survive_a_fault(folder: Path) -> None:
-    case = case_of(folder, ONE.format(name="store_far", arguments=f"{Y}, {N}"))
+    case = case_of(folder, ONE.format(name="add_far", arguments=f"{Y}, {N}"))
     recorded = runner_of(case)(RunSpec("integers", (Counter,)))
     assert recorded.fault is not None
     assert recorded.fault.kind == "global-store"
@@ -399,7 +400,7 @@ def test_a_check_that_saw_a_part_only_is_not_green(folder: Path) -> None:
         return partial.holds("looked")
 
     partial = Check("partial", "law", "words", careless)
-    verdict = verdict_of(folder, "store_far", Y, N, checks=(partial, MEMORY))
+    verdict = verdict_of(folder, "add_far", Y, N, checks=(partial, MEMORY))
     assert [r.status for r in verdict.results] == ["undecided", "finding"]
 
 
