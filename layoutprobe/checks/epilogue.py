@@ -19,9 +19,11 @@ from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import region
+from layoutprobe.solver.diagnose import BATCH_STRIDE, BEYOND
 from layoutprobe.solver.product import NOWHERE
 from layoutprobe.solver.rules import NEVER_WRITTEN, STORE_RULES, WRITTEN_TWICE
 from layoutprobe.trace.analysis import Analysis, analysis_of
+from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import accumulator_finding, destination
 from layoutprobe.trace.places import vector, where, who_was
@@ -69,6 +71,18 @@ INTO_PADDING = Rule(
     "Padding belongs to the caller: where C is a part of a larger matrix, its neighbour is destroyed.",
     "a row of C ends before the leading dimension does: test the column against N",
 )
+
+RULES = STORE_RULES | {
+    BATCH_STRIDE: batch_rule(NAME),
+    BEYOND: Rule(
+        f"{NAME}/{BEYOND}",
+        "slots beyond the edge of C are stored",
+        "A ragged tile reaches beyond C. What lies there is stored all the same, and as the rows of C follow each "
+        "other in memory, a column too many is the beginning of the next row.",
+        "test row and column against M and N before each store",
+    ),
+}
+"""Cause -> rule, of accumulators that are stored elsewhere than they belong."""
 
 Counts = NDArray[np.int64]
 
@@ -173,12 +187,25 @@ def _never(
     yield Finding(
         NEVER_WRITTEN,
         f"elements of C are never written: {region(tensor)}{why}",
-        Place(kernel=subject.kernel.name, element=_element(tensor.shape, int(np.argmax(tensor)))),
+        replace(
+            _storing(subject, stores, allocation), element=_element(tensor.shape, int(np.argmax(tensor)))
+        ),
         expected="one store",
         observed="none",
         hint=hint or "check the grid, the tile offsets, and the bounds tests of the epilogue",
         count=int(tensor.sum()),
     )
+
+
+def _storing(subject: Subject, stores: Stores, allocation: Allocation) -> Place:
+    """An instruction that stores to an allocation; the kernel, where none does."""
+    hits = (
+        store.inst
+        for store in stores.stores
+        if ((store.offset >= allocation.start) & (store.offset < allocation.end)).any()
+    )
+    inst = next(hits, None)
+    return Place(kernel=subject.kernel.name) if inst is None else where(subject, inst)
 
 
 def _of_other_size(
@@ -287,7 +314,7 @@ def _slot_findings(subject: Subject, analysis: Analysis, stores: Stores) -> Iter
 
 def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit: Culprit) -> Finding:
     """A misplaced accumulator, shown where it is stored; at its matrix instruction where it never is."""
-    found = accumulator_finding(subject, analysis, culprit, STORE_RULES)
+    found = accumulator_finding(subject, analysis, culprit, RULES)
     element = destination(analysis, culprit)
     output = analysis.problem.contract.d
     buffer, allocation = subject.binding.buffers[output], stores.allocation(f"buffer {output}")
@@ -358,7 +385,7 @@ CHECK = Check(
     run,
     observers=(StoreRecorder, HandoverObserver),
     rules=(
-        *STORE_RULES.values(),
+        *RULES.values(),
         NEVER_WRITTEN,
         WRITTEN_TWICE,
         OF_ANOTHER,

@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check
 from layoutprobe.manifest.model import Gemm, Reference
+from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Element, Place
-from layoutprobe.report.finding import Finding, Rule
+from layoutprobe.records import dataclass
+from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.comparisons import Comparison, products, references, small_floats
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
+from layoutprobe.trace.places import where
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
+from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED, idle_operand, value_cause
 
 NAME = "numerics"
 LAW = "the outputs are what the contract computes in float64, up to the rounding of their types"
@@ -81,6 +85,27 @@ LOST = Rule(
     "model has diverged.",
     "look for comparisons, min, max or clamps on the way, and for -ffast-math, which may drop NaN",
 )
+
+CHANGED_OPERAND = Rule(
+    f"{NAME}/{CHANGED}",
+    "an operand is multiplied with another value than memory holds",
+    "The element is the right one, and its bits are not: a sign extension runs over its neighbours in a register, a "
+    "mask or a clamp takes something away, or a conversion rounds.",
+    "look at what happens between the load and the matrix instruction: shifts, masks, packing, conversions",
+)
+MISPLACED_ADDEND = Rule(
+    f"{NAME}/{MISPLACED}",
+    "what is added to the product comes from another element than it should",
+    "With A and B zero the output holds nothing but what is added, and that is another element of C or of a bias.",
+    "compare the index of this load with row and column of the element that is stored",
+)
+ROUNDED_SUM = Rule(
+    f"{NAME}/{ROUNDED}",
+    "sums are rounded to 16 bits on the way",
+    "The result is right up to the rounding of a type that is narrower than the accumulators.",
+    "keep the accumulator in f32 until it is stored; or state a [tolerance], where that is meant",
+)
+_CAUSES = {CHANGED: CHANGED_OPERAND, MISPLACED: MISPLACED_ADDEND, ROUNDED: ROUNDED_SUM}
 
 _SHORT = 7
 
@@ -153,19 +178,26 @@ def _findings(subject: Subject, compared: list[Comparison]) -> list[Finding]:
 
 
 def _finding(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> Finding:
-    rule, wrong, pattern = _diagnosis(c, runs)
+    cause = _diagnosis(subject, c, runs)
+    rule = cause.rule
+    wrong = c.wrong if cause.wrong is None else cause.wrong
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
     absolute, relative = error_metrics(c.observed, c.expected)
     seen = "undefined" if c.undefined[index] else f"{c.observed[index]:.{_SHORT}g}"
     size = f", max abs error {absolute:.3g}, {100 * relative:.3g} % of the largest element"
+    stored = _stored_by(subject, c, index)
+    related = cause.related or (
+        (Related("stored by", stored),) if cause.place and stored.pc is not None else ()
+    )
     return Finding(
         rule,
-        f"{c.name} is wrong on {_title(c.spec)}: {pattern}",
-        replace(_stored_by(subject, c, index), element=Element(c.name, index)),
+        f"{c.name} is wrong on {_title(c.spec)}: {cause.says}",
+        replace(cause.place or stored, element=Element(c.name, index)),
         expected=f"{c.expected[index]:.{_SHORT}g}",
         observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong{size if np.isfinite(absolute) else ''}",
         hint=rule.mend,
         count=int(wrong.sum()),
+        related=related,
     )
 
 
@@ -180,41 +212,86 @@ def _stored_by(subject: Subject, c: Comparison, index: tuple[int, ...]) -> Place
 
 
 def _known(c: Comparison, runs: Sequence[Comparison]) -> list[KnownFault]:
-    """The known faults that explain a run, and of these the ones that explain all others, if any do."""
+    """The known faults that explain a run, and of these the ones that explain all others, if any do.
+
+    One that would show in a run that is right holds under this run's factors only, and says so.
+    """
     if c.product is None:
         return []
-    found = explaining(c.product, c.observed, c.bound)
-    for run in runs if len(found) > 1 else ():
+    found, always = explaining(c.product, c.observed, c.bound), True
+    for run in runs if found else ():
         if run is c or run.product is None or not np.isfinite(run.expected).all():
             continue
         names = {fault.says for fault in explaining(run.product, run.observed, run.bound)}
-        found = [fault for fault in found if fault.says in names] or found
-    return found
+        kept = [fault for fault in found if fault.says in names]
+        always &= bool(kept) or bool(run.wrong.any())
+        found = kept or found
+    found = [fault for fault in found if fault.rare == min(each.rare for each in found)]
+    if always or not (where := _only_where(c.spec)):
+        return found
+    return [replace(fault, says=f"{fault.says} {where}") for fault in found[:1]]
 
 
-def _diagnosis(c: Comparison, runs: Sequence[Comparison]) -> tuple[Rule, NDArray[np.bool_], str]:
-    """The rule that is broken, the elements that show it, and in words what is wrong with them."""
+def _only_where(spec: RunSpec) -> str:
+    """What sets the factors of a run apart; "" where nothing does."""
+    for name, value in (("alpha", spec.alpha), ("beta", spec.beta)):
+        if value is not None and value <= 0:
+            return f"where {name} is {'0' if value == 0 else 'negative'}"
+    return ""
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """The rule that is broken, and in words what is wrong with which elements (all wrong ones where None); with a
+    place where that is not the store."""
+
+    rule: Rule
+    says: str
+    wrong: NDArray[np.bool_] | None = None
+    place: Place | None = None
+    related: tuple[Related, ...] = ()
+
+
+def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _Cause:
     wrong = c.wrong
-    if c.undefined.all():
-        return NEVER_DEFINED, wrong, "no element is ever given a defined value"
     if c.undefined[wrong].all():
-        return (
-            NEVER_DEFINED,
-            wrong,
-            f"the wrong elements were never given a defined value: {where_wrong(wrong)}",
+        return _undefined(subject, c)
+    if c.spec.inputs == "nonfinite":  # on finite numbers all was right, else that run would be the finding
+        return _of_nonfinite(subject, c)
+    if faults := _known(c, runs):
+        rule = WRONG_FACTOR if all(fault.factor for fault in faults) else WRONG_VALUES
+        return _Cause(rule, " (or: ".join(fault.says for fault in faults) + ")" * (len(faults) - 1))
+    if found := value_cause(subject, c):
+        return _Cause(_CAUSES[found.name], found.says, None, found.place, found.related)
+    if not c.observed.any() and not c.undefined.any():
+        return _Cause(WRONG_VALUES, "every element is 0: nothing of what is added up arrives")
+    tile = (c.product.tile,) if c.product else ()
+    return _Cause(WRONG_VALUES, where_wrong(wrong, *tile))
+
+
+def _undefined(subject: Subject, c: Comparison) -> _Cause:
+    contract = subject.contract
+    if not c.undefined.all():
+        return _Cause(
+            NEVER_DEFINED, f"the wrong elements were never given a defined value: {where_wrong(c.wrong)}"
         )
-    if c.spec.inputs == "nonfinite":
-        # On finite numbers all was right, else that run would be the finding.
-        spread = wrong & np.isfinite(c.expected) & ~np.isfinite(c.observed)
-        if spread.any():
-            return FOREIGN, spread, f"a foreign element, harmless only while finite; {where_wrong(spread)}"
-        return LOST, wrong, f"NaN or infinity of the inputs does not arrive; {where_wrong(wrong)}"
-    if c.product is not None:
-        faults = _known(c, runs)
-        rule = WRONG_FACTOR if faults and all(fault.factor for fault in faults) else WRONG_VALUES
-        told = " (or: ".join(fault.says for fault in faults) + ")" * (len(faults) - 1)
-        return rule, wrong, told or where_wrong(wrong, c.product.tile)
-    return WRONG_VALUES, wrong, where_wrong(wrong)
+    if isinstance(contract, Gemm) and contract.c and not subject.plain().beta:
+        reads = subject.run(replace(c.spec, observers=(LoadSiteRecorder,))).record(LoadSites).loads
+        if loads := reads.get(f"buffer {contract.c}"):
+            says = f"{contract.c} is read although beta is 0, and what it held is undefined: 0 * NaN is NaN"
+            return _Cause(NEVER_DEFINED, says, None, where(subject, loads[0]))
+    return _Cause(NEVER_DEFINED, "no element is ever given a defined value")
+
+
+def _of_nonfinite(subject: Subject, c: Comparison) -> _Cause:
+    finite = np.isfinite(c.expected)
+    spread = c.wrong & ~np.isnan(c.expected) & ~np.isfinite(c.observed) & (finite | np.isnan(c.observed))
+    if not spread.any():
+        return _Cause(LOST, f"NaN or infinity of the inputs does not arrive; {where_wrong(c.wrong)}", c.wrong)
+    found = idle_operand(subject)
+    told = f"{found[0]}; " if found else ""
+    says = f"a foreign element, harmless only while finite; {told}{where_wrong(spread)}"
+    return _Cause(FOREIGN, says, spread, *(found[1:] if found else ()))
 
 
 _KINDS = {
@@ -236,5 +313,5 @@ CHECK = Check(
     LAW,
     EXPLAIN,
     run,
-    rules=(WRONG_VALUES, WRONG_FACTOR, NEVER_DEFINED, FOREIGN, LOST),
+    rules=(WRONG_VALUES, WRONG_FACTOR, NEVER_DEFINED, FOREIGN, LOST, *_CAUSES.values()),
 )

@@ -17,6 +17,7 @@ from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import spans
 from layoutprobe.solver.diagnose import (
+    BATCH_STRIDE,
     BEYOND,
     OTHER_BUFFER,
     OTHER_MATRIX,
@@ -27,6 +28,7 @@ from layoutprobe.solver.diagnose import (
 )
 from layoutprobe.solver.rules import cause_rules
 from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
+from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.beginnings import NOT_RESET, NOT_ZERO, not_reset, wrong_beginnings
 from layoutprobe.trace.blame import blames
 from layoutprobe.trace.copies import differing_copies, own_orders
@@ -69,6 +71,7 @@ COPIES_DIFFER = Rule(
     "load with lane % 16, in all lanes",
 )
 RULES = cause_rules(NAME, "AB") | {
+    BATCH_STRIDE: batch_rule(NAME),
     BEYOND: Rule(
         f"{NAME}/{BEYOND}",
         "slots beyond the edge of a matrix hold elements where zeros belong",

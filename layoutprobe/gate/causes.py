@@ -163,6 +163,11 @@ def _same_address(cause: Finding, effect: Finding) -> bool:
     return effect.name not in _UNORDERED and _meet(cause, effect)
 
 
+def _overwritten(cause: Finding, effect: Finding) -> bool:
+    """A sum that a later store takes the place of is missed."""
+    return cause.name in ("written-twice", "global-overwrite") and effect.name == "incomplete-sum"
+
+
 def _same_store(cause: Finding, effect: Finding) -> bool:
     return effect.name == "out-of-bounds" and _meet(cause, effect)
 
@@ -211,6 +216,8 @@ _WAYS = (
     _Way("memory", "operand-provenance", _loads_nothing),
     _Way("memory", "epilogue", _loads_nothing),
     _Way("operand-provenance", "epilogue", _of_accumulators),
+    _Way("epilogue", "operand-provenance", _overwritten),
+    _Way("races", "operand-provenance", _overwritten),
     _Way("epilogue", "epilogue", _same_store),
     _Way("epilogue", "memory", _same_buffer),
     _Way("epilogue", "races", _same_address),

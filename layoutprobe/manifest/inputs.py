@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,9 @@ LARGEST_INTEGER = 9
 FEW = 16
 """Elements other than zero in a column of B, of the kind "sparse": sums of 32 at most, which a bf16 holds
 times any small alpha."""
+
+_STRIDE = 5
+"""In steps of so many k the infinities of rows of A lie apart."""
 
 Fill = Callable[[BoundBuffer, np.random.Generator], NDArray[Any]]
 
@@ -63,7 +68,8 @@ def _scaled(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
 
 
 def _nonfinite(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
-    """Small integers other than 0; a row of A and a column of B are NaN, and one element of each infinite."""
+    """Small integers other than 0; a row of A and a column of B are NaN, one element of B and one of every fourth
+    row of A infinite, at another k in each row: what is left of an earlier tile is infinite somewhere."""
     signs = random.choice([-1.0, 1.0], buffer.shape)
     values = np.asarray(random.integers(1, 4, buffer.shape) * signs)
     matrix = buffer.argument.matrix
@@ -75,7 +81,11 @@ def _nonfinite(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]
         lines[..., count * 3 // 4, depth * 3 // 4] = np.nan
     elif count > 1:
         lines[..., count // 2, :] = np.nan
-        lines[..., count // 4, depth // 2 if matrix == "A" else depth // 3] = np.inf
+        rows = np.arange(count // 4 % 4, count, 4) if matrix == "A" else np.array([count // 4])
+        rows = rows[rows != count // 2]
+        lines[..., rows, (depth // 2 + _STRIDE * (rows // 4) if matrix == "A" else depth // 3) % depth] = (
+            np.inf
+        )
     return values
 
 
@@ -88,6 +98,9 @@ KINDS: Mapping[str, Fill] = {
     "zeros": _zeros,
 }
 """Kinds that need no coding; "code0", "code1"... are the digits of one."""
+ALONE = "alone "
+"""Beginning of the kinds in which one buffer, named behind it, holds the numbers of its elements from 1 on, and all
+others hold zeros."""
 JUDGED = ("normal", "sparse", "scaled", "nonfinite")
 """Kinds for which outputs are held against the contract with any alpha and beta."""
 
@@ -113,7 +126,7 @@ def make_inputs(
 
     Args:
         binding: the kernel at one size.
-        kind: see KINDS.
+        kind: see KINDS and ALONE.
         beta: factor of the contract's C in this run: where it is 0, a C that is both read and
             written is undefined unless the manifest says what it holds. In a run whose values are
             judged that holds of the contract's own beta only: a kernel that multiplies by 0, too, is right.
@@ -123,6 +136,8 @@ def make_inputs(
         UsageError: no such kind, or `values` without a value.
     """
     fill = _digit(kind, coding) if coding is not None and kind.startswith("code") else KINDS.get(kind)
+    if kind.startswith(ALONE):
+        fill = partial(_alone, kind.removeprefix(ALONE))
     if fill is None:
         raise UsageError(f"no kind of inputs named {kind!r}", expected="one of: " + ", ".join(KINDS))
     result: dict[str, NDArray[Any] | None] = {}
@@ -163,6 +178,12 @@ def _digit(kind: str, coding: Coding) -> Fill | None:
         return buffer.element.decode(digits) if is_small_float(buffer.dtype) else digits
 
     return fill
+
+
+def _alone(name: str, buffer: BoundBuffer, _: np.random.Generator) -> NDArray[Any]:
+    if buffer.name != name:
+        return np.zeros(buffer.shape)
+    return 1 + np.arange(prod(buffer.shape)).reshape(buffer.shape)
 
 
 def _given(buffer: BoundBuffer, binding: Binding) -> NDArray[Any]:

@@ -34,6 +34,9 @@ OVERLAP = "lds-overlap"
 """Name of the diagnosis that two matrices were given the same bytes of LDS."""
 OTHER_MATRIX = "other-matrix"
 """Name of the diagnosis that an operand holds elements of another matrix only."""
+BATCH_STRIDE = "batch-stride"
+"""Name of the diagnosis that batches of a matrix are taken a wrong distance apart."""
+_TEST_BOUNDS = "test row and column against M and N before each store"
 LDS_ADDRESSES = ("lds-one-sided", "lds-stride")
 """Diagnoses that mean addresses in LDS."""
 _LDS_TILES = (16, 32, 64, 128, 256)
@@ -129,6 +132,8 @@ def diagnose_executions(suspect: Suspect, *, copies_differ: bool) -> Diagnosis:
         suspect: what one matrix held and needed; axes [execution, lane, vgpr, field].
         copies_differ: lanes that should hold copies of each other do not.
     """
+    if suspect.matrix in "CD" and not wrong_slots(suspect).any() and beyond_slots(suspect).any():
+        return _stored_beyond(suspect)
     if suspect.matrix in "AB" and not wrong_slots(suspect).any() and beyond_slots(suspect).any():
         return Diagnosis(
             BEYOND,
@@ -178,6 +183,24 @@ def _steps_apart(suspect: Suspect) -> str:
     off = shift[shift != 0]
     first, last = int(off.min()), int(off.max())
     return _late(first) if first == last else f"from {_late(first)} to {_late(last)}"
+
+
+def _stored_beyond(suspect: Suspect) -> Diagnosis:
+    """Slots of C for which there is no element are stored: to others, as rows follow each other in memory."""
+    stored = beyond_slots(suspect)
+    beyond = {
+        name: sorted({int(x) for x in need[stored] if x >= extent})
+        for name, need, extent in zip(
+            ("row", "column"), (suspect.need_row, suspect.need_col), suspect.shape, strict=True
+        )
+    }
+    axis = max(beyond, key=lambda name: len(beyond[name]))
+    others = "row" if axis == "column" else "column"
+    one = len(beyond[axis]) == 1 and not beyond[others]
+    what = f"{axis} {beyond[axis][0]} of C, which does not exist, is stored to other elements"
+    if not one:
+        what = "slots beyond the edge of C are stored to other elements"
+    return Diagnosis(BEYOND, what, f"is the bounds test of the {axis}s off by one?" if one else _TEST_BOUNDS)
 
 
 def _lines_apart(suspect: Suspect) -> bool:

@@ -18,6 +18,8 @@ from layoutprobe.solver.suspect import Ints, Suspect
 COPY = "half-wave-copy"
 """The hypothesis that copies differ."""
 
+_SHOWN_K = 8
+"""So many k of an order are printed."""
 Guess = tuple[str, Ints, Ints]
 """A sentence, and the row and column that every slot would then hold."""
 
@@ -133,6 +135,25 @@ def _k_exchanged(suspect: Suspect) -> Iterator[Guess]:
         text = f"neighbouring groups of {step} k are exchanged"
         yield text, *suspect.globally(*((row, k) if axis else (k, col)))
         step //= 2
+
+
+def _k_order(suspect: Suspect) -> Iterator[Guess]:
+    """Any order of k within the tile that is the same for all lines, read off the slots themselves."""
+    row, col = suspect.local
+    line, k = (row, col) if suspect.matrix == "A" else (col, row)
+    axis = 1 if suspect.matrix == "A" else 0
+    extent = suspect.tile[axis]
+    held = (suspect.col, suspect.row)[1 - axis] - suspect.origin[:, axis, None, None, None]
+    use = suspect.live & (suspect.row != HOLE) & (k >= 0) & (k < extent)
+    order = np.full(extent, HOLE, np.int64)
+    order[k[use]] = held[use]
+    if set(order.tolist()) != set(range(extent)) or (order == np.arange(extent)).all():
+        return
+    shown = " ".join(map(str, order[:_SHOWN_K])) + (" ..." if extent > _SHOWN_K else "")
+    usual = " ".join(map(str, range(min(extent, _SHOWN_K)))) + (" ..." if extent > _SHOWN_K else "")
+    text = f"{suspect.matrix} takes k in another order than its partner: {shown} where that has {usual}"
+    k = order[np.clip(k, 0, extent - 1)]
+    yield text, *suspect.globally(*((line, k) if suspect.matrix == "A" else (k, line)))
 
 
 def _other_wave(suspect: Suspect) -> Iterator[Guess]:
@@ -282,6 +303,15 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         "neighbouring groups of k are exchanged",
         "Vectors along k are joined in another order than the partner's, so that products of different k are "
         "added. The same exchange in A and in B would be right.",
+    ),
+    Hypothesis(
+        "k-order",
+        "AB",
+        _k_order,
+        "load both operands by one formula of k, or permute both alike",
+        "an operand takes k in another order than its partner",
+        "Each slot must meet the slot of its partner that holds the same k. Any order is right that A and B share; "
+        "here one of them has an order of its own, so that products of different k are added.",
     ),
     Hypothesis(
         "half-wave-rows",

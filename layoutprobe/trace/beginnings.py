@@ -51,17 +51,14 @@ def not_reset(subject: Subject, analysis: Analysis) -> list[Finding]:
     """Accumulators that go on from one tile of C to the next: each is stored to several places, and every k was
     added to it once for each."""
     chains = analysis.arrivals.chains
-    times = analysis.arrivals.times
-    stored = times.max(axis=1, initial=0)
-    several = (stored > 1) & np.all((times == stored[:, None]) | (times == 0), axis=1)
-    if not several.any():
-        return []
+    stored = analysis.arrivals.times.max(axis=1, initial=0)
     added = np.zeros((chains.wave.size, analysis.problem.k), np.int64)
     for judged in analysis.judged:
         k = judged.factors.a_k.max(axis=2)[:, 0]  # [execution, k]: of the first block
         chain, at = np.broadcast_to(judged.factors.chain[:, None], k.shape)[k >= 0], k[k >= 0]
         np.add.at(added, (chain, at), 1)
-    carried = several & np.all(added == stored[:, None], axis=1)
+    # Ragged tiles are stored in part: some slots of an accumulator once, and others to every tile.
+    carried = (stored > 1) & np.all(added == stored[:, None], axis=1)
     if not carried.any() or not plain_product(subject, analysis.problem.contract).wrong.any():
         return []
     chain = int(np.flatnonzero(carried)[0])

@@ -37,7 +37,8 @@ class Comparison:
     """One output of one run beside what it should be.
 
     Attributes:
-        name: of the output.
+        name: of the output, as the contract has it.
+        output: the output's buffer.
         spec: the run.
         dtype: of the output.
         observed, expected: float64.
@@ -47,6 +48,7 @@ class Comparison:
     """
 
     name: str
+    output: str
     spec: RunSpec
     dtype: str
     observed: Doubles
@@ -100,7 +102,7 @@ def _takes_any_float(subject: Subject, contract: Gemm) -> bool:
         return False
     if any(not b.element.is_float or b.argument.values is not None for b in buffers):
         return False
-    forms = [matrix_form(inst) for inst in _executed(subject) if Kind.MATRIX in inst.kind]
+    forms = [matrix_form(inst) for inst in executed(subject) if Kind.MATRIX in inst.kind]
     kinds = {kind for form in forms if form is not None for kind in (form.a, form.b)}
     return kinds <= {b.dtype for b in buffers}
 
@@ -132,7 +134,19 @@ def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison
     bound = tolerated(product, expected, dtype, kinds, subject.case.tolerance, random=random)
     if recorded.spec.inputs == "scaled":  # where a sum may overflow on the way, anything may come out
         expected = np.where(judgeable(product, (dtype, *kinds)), expected, observed)
-    return Comparison("C", recorded.spec, dtype, observed, expected, np.asarray(undefined), bound, product)
+    return Comparison(
+        "C", contract.d, recorded.spec, dtype, observed, expected, np.asarray(undefined), bound, product
+    )
+
+
+def looser(subject: Subject, c: Comparison, kind: str) -> Doubles | float | None:
+    """The largest error that would be allowed if the kernel added up in `kind`, too; None where there is no product,
+    or the manifest states a tolerance."""
+    given = subject.case.tolerance
+    if c.product is None or given.absolute is not None or given.relative is not None:
+        return None
+    kinds = (*_kinds(subject), kind)
+    return tolerated(c.product, c.expected, c.dtype, kinds, given, random=c.spec.inputs == "normal")
 
 
 def _typed(subject: Subject, contract: Gemm, product: Product) -> Product:
@@ -144,14 +158,14 @@ def _typed(subject: Subject, contract: Gemm, product: Product) -> Product:
 
 def _read_types(subject: Subject) -> tuple[str, ...]:
     """Types of A and B of the matrix instructions that ran, with and without a sign."""
-    found = {t for inst in _executed(subject) if Kind.MATRIX in inst.kind for t in element_types(inst)}
+    found = {t for inst in executed(subject) if Kind.MATRIX in inst.kind for t in element_types(inst)}
     whole = {t.removeprefix("iu") for t in found if t.startswith("iu")}
     return tuple(sorted({t for t in found if not t.startswith("iu")} | {s + n for n in whole for s in "iu"}))
 
 
 def small_floats(subject: Subject) -> str:
     """8-bit floats that the kernel's matrix instructions read, and that its buffers are not said to hold."""
-    found = {t for inst in _executed(subject) if Kind.MATRIX in inst.kind for t in element_types(inst)}
+    found = {t for inst in executed(subject) if Kind.MATRIX in inst.kind for t in element_types(inst)}
     given = {buffer.dtype for buffer in subject.binding.buffers.values()}
     return " and ".join(sorted({t for t in found - given if is_small_float(t)}))
 
@@ -162,10 +176,11 @@ def _kinds(subject: Subject) -> tuple[str, ...]:
 
 
 def _accumulators(subject: Subject) -> tuple[str, ...]:
-    return accumulators(_executed(subject))
+    return accumulators(executed(subject))
 
 
-def _executed(subject: Subject) -> tuple[Inst, ...]:
+def executed(subject: Subject) -> tuple[Inst, ...]:
+    """Instructions that ran in the run on small integers, once each."""
     return subject.plain().record(Coverage).insts
 
 
@@ -220,7 +235,9 @@ def _beside(
         relative = usual if given.relative is None else given.relative
         with np.errstate(invalid="ignore"):
             bound = absolute + relative * np.abs(wanted)
-        yield Comparison(name, RunSpec(kind), dtype, observed, wanted, _undefined(recorded, name), bound)
+        yield Comparison(
+            name, name, RunSpec(kind), dtype, observed, wanted, _undefined(recorded, name), bound
+        )
 
 
 def _named(recorded: Recorded, expected: object) -> Mapping[str, Any]:

@@ -25,6 +25,7 @@ from layoutprobe.solver.diagnose import (
 from layoutprobe.solver.product import FOREIGN, NOWHERE, UNDEFINED, ZERO, origin_of
 from layoutprobe.solver.suspect import Suspect
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
+from layoutprobe.trace.batches import batch_fault
 from layoutprobe.trace.operands import Slot
 from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Subject
@@ -104,12 +105,15 @@ class _View:
         j, at = self.judged.judgement, self.at
         f = self.judged.factors
         a_bad, b_bad = j.a_bad[at], j.b_bad[at]
-        found = set()
-        if (a_bad & (f.a_row[at] < 0)).any():
-            found.add("A")
-        if (b_bad & (f.b_col[at] < 0)).any():
-            found.add("B")
         (a_m, a_k), (b_k, b_n), (d_m, d_n) = (self.follows[x] for x in "ABD")
+        found = set()
+        for operand, held, follows, stored in (
+            ("A", f.a_row[at][a_bad], a_m, d_m),
+            ("B", f.b_col[at][b_bad], b_n, d_n),
+        ):
+            if (held < 0).any():  # zeros of a ragged tile lie where they belong, and the store goes elsewhere
+                elsewhere = follows and not stored and (held[held < 0] == ZERO).all()
+                found.add("D" if elsewhere else operand)
         rows_apart, cols_apart = (a_bad & (f.a_row[at] >= 0)).any(), (b_bad & (f.b_col[at] >= 0)).any()
         if rows_apart and cols_apart and a_m and b_n and d_m and d_n:
             return ("D",)  # both agree on another tile than the one that is stored to
@@ -166,18 +170,18 @@ def culprits_of(subject: Subject) -> tuple[Culprit, ...]:
 
 
 def _culprits(subject: Subject) -> tuple[Culprit, ...]:
-    analysis, copies = analysis_of(subject), subject.copies_every
+    analysis = analysis_of(subject)
     waves = analysis.operands.waves.index
     return tuple(
         culprit
         for judged in analysis.judged
-        for culprit in _in_group(judged, analysis.problem, copies, waves)
+        for culprit in _in_group(subject, judged, analysis.problem, waves)
     )
 
 
-def _in_group(judged: JudgedExecutions, problem: Problem, copies: int, waves: Ints) -> Iterator[Culprit]:
-    """What is wrong in a group of executions; lanes so many `copies` apart hold copies of an operand, and
-    `waves` are the numbers of all waves in their workgroups."""
+def _in_group(subject: Subject, judged: JudgedExecutions, problem: Problem, waves: Ints) -> Iterator[Culprit]:
+    """What is wrong in a group of executions; `waves` are the numbers of all waves in their workgroups."""
+    copies = subject.copies_every
     broken = np.flatnonzero(judged.judgement.broken)
     pc = judged.executions.pc[broken]
     for here in np.unique(pc):
@@ -186,6 +190,12 @@ def _in_group(judged: JudgedExecutions, problem: Problem, copies: int, waves: In
         begins = np.unique(judged.factors.chain[events], return_index=True)[1]
         sample = np.unique(np.concatenate([events[::step][:SAMPLE], events[begins][:CHAINS], events[-1:]]))
         views = [_View.of(judged, int(at)) for at in sample]
+        if fault := batch_fault(subject, judged, problem, np.flatnonzero(judged.executions.pc == here)):
+            matrix, diagnosis = fault
+            yield _culprit(matrix, views, problem, copies, waves, _count(judged, events, matrix), diagnosis)[
+                0
+            ]
+            continue
         chain = judged.factors.chain[[view.at for view in views]]
         stored = [views[first] for first in np.sort(np.unique(chain, return_index=True)[1])]
         blamed = {
@@ -208,9 +218,15 @@ def _count(judged: JudgedExecutions, events: Ints, matrix: str) -> int:
 
 
 def _culprit(
-    matrix: str, views: list[_View], problem: Problem, copies: int, waves: Ints, count: int
+    matrix: str,
+    views: list[_View],
+    problem: Problem,
+    copies: int,
+    waves: Ints,
+    count: int,
+    known: Diagnosis | None = None,
 ) -> tuple[Culprit, bool]:
-    """A culprit, and whether any of its slots is wrong."""
+    """A culprit, and whether any of its slots is wrong; `known`: its diagnosis, where that was made before."""
     judged = views[0].judged
     suspects = [_suspect(matrix, view, problem) for view in views]
     suspect = Suspect(
@@ -242,7 +258,8 @@ def _culprit(
         Slot(judged.executions, matrix, at, *first[1:]),
         (int(suspect.need_row[first]), int(suspect.need_col[first])),
         views[first[0]].chain,
-        _foreign(suspect, views)
+        known
+        or _foreign(suspect, views)
         or diagnose_executions(suspect, copies_differ=_copies_differ(suspect, views, copies)),
         max(count, int(wrong.sum())),
         suspect,

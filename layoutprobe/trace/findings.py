@@ -59,11 +59,12 @@ def accumulator_finding(
 ) -> Finding:
     """An accumulator that is stored elsewhere than it belongs, at its matrix instruction; `rules`: by the name
     of the diagnosis."""
+    needed = needed_element(analysis.problem, culprit)
     return Finding(
         rules[culprit.diagnosis.name],
         culprit.diagnosis.what,
         slot_place(subject, analysis.operands.waves, culprit.slot),
-        expected=needed_element(analysis.problem, culprit),
+        expected=f"no store, as there is no {needed}" if culprit.diagnosis.name == BEYOND else needed,
         observed=_stored_to(analysis, culprit),
         hint=culprit.diagnosis.hint,
         count=culprit.count,
@@ -101,12 +102,22 @@ def needed_element(problem: Problem, culprit: Culprit) -> str:
     name, (row, col) = executions.letter(culprit.slot.matrix), culprit.need
     if executions.swapped:
         row, col = col, row
-    batch = 0
-    if name in "AC" and problem.batch > 1:
-        batch, row = divmod(row, problem.m)
-    if name in "BC" and problem.batch > 1:
-        batch, col = divmod(col, problem.n)
-    return f"{name}[{batch}][{row}][{col}]" if problem.batch > 1 else f"{name}[{row}][{col}]"
+    if problem.batch == 1:
+        return element_name(problem, name, (row, col))
+    along, other, extent = (col, row, problem.n) if name == "B" else (row, col, problem.m)
+    batch, along = divmod(along, extent)
+    if name == "C":
+        other %= problem.n
+    lead = np.unravel_index(batch % problem.batch, problem.lead)
+    return element_name(
+        problem, name, (*map(int, lead), *((other, along) if name == "B" else (along, other)))
+    )
+
+
+def element_name(problem: Problem, letter: str, index: Sequence[int]) -> str:
+    """ "B[1][0][8]": an element by the contract's letter; leading axes of a single product are left out."""
+    single = problem.batch == 1 and not (letter == "C" and problem.contract.split_k)
+    return letter + "".join(f"[{i}]" for i in (index[-2:] if single else index))
 
 
 def destination(analysis: Analysis, culprit: Culprit) -> int:
@@ -123,7 +134,7 @@ def _stored_to(analysis: Analysis, culprit: Culprit) -> str:
     if flat < 0:
         return "stored nowhere"
     index = np.unravel_index(flat, analysis.arrivals.slot.shape)
-    return "stored to C" + "".join(f"[{int(i)}]" for i in index)
+    return "stored to " + element_name(analysis.problem, "C", [int(i) for i in index])
 
 
 def _held(problem: Problem, slot: Slot) -> str:
@@ -135,7 +146,7 @@ def _held(problem: Problem, slot: Slot) -> str:
     element = problem.coding.element(number)
     assert element is not None
     names = {problem.contract.a: "A", problem.contract.b: "B"}
-    return names.get(element.buffer, element.buffer) + "".join(f"[{i}]" for i in element.index)
+    return element_name(problem, names.get(element.buffer, element.buffer), element.index)
 
 
 def _copied(problem: Problem, slot: Slot) -> str:

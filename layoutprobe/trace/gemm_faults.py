@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product as product_of
 from typing import Any
 
 import numpy as np
@@ -84,11 +85,13 @@ class KnownFault:
         says: one clause.
         value: the result.
         factor: it lies in alpha or beta alone, which coded runs do not see.
+        rare: how many things must have gone wrong for it, beyond a mistake that has a name.
     """
 
     says: str
     value: Doubles
     factor: bool = False
+    rare: int = 0
 
     __repr__ = brief
 
@@ -97,8 +100,8 @@ def known_faults(p: Product) -> Iterator[KnownFault]:
     """The faults that are known to leave a result of their own."""
     product = p.a @ p.b
     added = 0.0 if p.c is None or not p.beta else p.beta * p.c
-    for says, value in _factors(p, product, added):
-        yield KnownFault(says, value, factor=True)
+    for says, value in _factors(p, product):
+        yield KnownFault(says, value, factor=True, rare=says.count("in place of"))
     for says, value in (*_operands(p), *_depths(p), *_read_as(p)):
         yield KnownFault(says, value)
     # A product that goes astray meets the C of the place where it arrives.
@@ -113,20 +116,46 @@ def known_faults(p: Product) -> Iterator[KnownFault]:
 Named = Iterator[tuple[str, Doubles]]
 
 
-def _factors(p: Product, product: Doubles, added: Doubles | float) -> Named:
-    if p.c is not None and p.beta:
-        yield "beta * C is missing", p.alpha * product
-        yield "C is added without beta", p.alpha * product + p.c
-        yield "alpha and beta are exchanged", p.beta * product + p.alpha * p.c
-        yield "beta is applied twice", p.alpha * product + p.beta * added
-        yield "beta is applied to A @ B as well", p.beta * (p.alpha * product + p.c)
-        yield "alpha is applied to beta * C as well", p.alpha * (product + added)
-        yield "beta * C is subtracted", p.alpha * product - added
-    elif p.c is not None:
+_SAID = {
+    ("alpha", "0"): "beta * C is missing",
+    ("alpha", "1"): "C is added without beta",
+    ("beta", "alpha"): "alpha and beta are exchanged",
+    ("alpha", "beta * beta"): "beta is applied twice",
+    ("alpha * beta", "beta"): "beta is applied to A @ B as well",
+    ("alpha", "alpha * beta"): "alpha is applied to beta * C as well",
+    ("alpha", "-beta"): "beta * C is subtracted",
+    ("1", "beta"): "alpha is missing",
+    ("alpha * alpha", "beta"): "alpha is applied twice",
+}
+"""Factors of A @ B and of C -> the mistake that leaves them."""
+
+
+def _factors(p: Product, product: Doubles) -> Named:
+    """Other factors of A @ B and of C, in the order in which they are likely."""
+    if p.c is not None and not p.beta:
         yield "what C held is added, although beta is 0", p.alpha * product + p.c
-    if p.alpha != 1:
-        yield "alpha is missing", product + added
-        yield "alpha is applied twice", p.alpha**2 * product + added
+    values = _monomials(p.alpha, p.beta if p.c is not None else None)
+    for of_product, of_c in dict.fromkeys([*_SAID, *product_of(values, values)]):
+        if (of_product, of_c) != ("alpha", "beta") and (p.c is not None or of_c == "beta"):
+            c = 0.0 if p.c is None else values[of_c] * p.c
+            yield _of_factors(of_product, of_c), values[of_product] * product + c
+
+
+def _monomials(alpha: float, beta: float | None) -> dict[str, float]:
+    """What the factors may have been made into, by name. Without a C, beta stands for nothing."""
+    found = {"alpha": alpha, "1": 1.0, "alpha * alpha": alpha**2, "|alpha|": abs(alpha), "-alpha": -alpha}
+    given = 0.0 if beta is None else beta
+    found |= {"beta": given, "0": 0.0, "alpha * beta": alpha * given, "beta * beta": given**2}
+    return found | {"-beta": -given, "|beta|": abs(given), "2 * beta": 2 * given, "2 * alpha": 2 * alpha}
+
+
+def _of_factors(of_product: str, of_c: str) -> str:
+    parts = [
+        f"{what} is multiplied by {used} in place of {right}"
+        for what, used, right in (("A @ B", of_product, "alpha"), ("C", of_c, "beta"))
+        if used != right
+    ]
+    return _SAID.get((of_product, of_c)) or ", and ".join(parts)
 
 
 def _operands(p: Product) -> Named:

@@ -154,6 +154,25 @@ def executions_of(runs: Sequence[Recorded], coding: Coding) -> tuple[list[Execut
     return [_executions([_of(r, name) for r in records], coding) for name in names], records[0]
 
 
+def held_bits(run: Recorded, done: Executions, matrix: str) -> NDArray[Any] | None:
+    """Bits of an operand's slots in another run, as unsigned integers: [execution, slot] as in `done`; None where
+    that run executed something else."""
+    names = {inst.name for inst in done.insts.values()}
+    here = [e for e in run.record(Operands).executions if e.inst.name in names]
+    if not here:
+        return None
+    pc, wave, turn = _keys(here)
+    span = int(max(turn.max(), done.turn.max(initial=0))) + 1
+    order = np.argsort(wave * span + turn)
+    key = (wave * span + turn)[order]
+    at = np.minimum(np.searchsorted(key, done.wave * span + done.turn), key.size - 1)
+    if (key[at] != done.wave * span + done.turn).any() or (pc[order[at]] != done.pc).any():
+        return None
+    words = np.concatenate([_operand(e, matrix.lower())[0] for e in here], axis=1)[:, order[at]]
+    fields = _fields(words, done.instruction.needed[matrix].field_bits)
+    return np.ascontiguousarray(fields.transpose(1, 2, 0, 3)).reshape(fields.shape[1], -1)
+
+
 def _of(record: Operands, name: str) -> list[Execution]:
     return [e for e in record.executions if e.inst.name == name]
 

@@ -38,7 +38,7 @@ class Problem:
     Attributes:
         contract: names of the buffers.
         m, n, k: extents of one product.
-        batch: products.
+        lead: leading axes: so many products.
         coding: numbers of all elements.
     """
 
@@ -46,7 +46,7 @@ class Problem:
     m: int
     n: int
     k: int
-    batch: int
+    lead: tuple[int, ...]
     coding: Coding
 
     @classmethod
@@ -62,7 +62,12 @@ class Problem:
         lead = d[1:-2] if contract.split_k else d[:-2]
         if not a[:-2] == b[:-2] == lead:
             raise UndecidedError("A, B and D have different leading axes, which this check does not follow")
-        return cls(contract, a[-2], b[-1], a[-1], prod(lead), subject.coding)
+        return cls(contract, a[-2], b[-1], a[-1], tuple(lead), subject.coding)
+
+    @property
+    def batch(self) -> int:
+        """Number of products."""
+        return prod(self.lead)
 
     def lines(self, matrix: str) -> tuple[Numbers, Numbers]:
         """Line (row of A, column of B) and k of every number; the last entries are for no element.

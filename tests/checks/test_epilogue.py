@@ -184,13 +184,22 @@ def test_elements_that_are_written_twice_name_both_writers(tmp_path: Path) -> No
 
 def test_a_store_outside_every_buffer(tmp_path: Path) -> None:
     results = tiled(tmp_path, ("if (row < M && col < N)", ""), sizes=(RAGGED,))
-    finding = only(results[NAME])
-    assert finding.what == "global access of 4 bytes outside every allocation"
+    beyond, outside = results[NAME].findings
+    assert beyond.rule.id == "epilogue/beyond-edge"
+    assert beyond.expected.startswith("no store, as there is no C[")
+    assert outside.what == "global access of 4 bytes outside every allocation"
+    assert {beyond.place.line, outside.place.line} == {line(tmp_path, STORE)}
+    assert "buffer C (9120 bytes)" in outside.expected
+    assert results["operand-provenance"].status == "holds", "the store is dropped, and the run goes on"
+    assert results["numerics"].status == "finding"
+
+
+def test_a_bounds_test_that_is_off_by_one(tmp_path: Path) -> None:
+    results = tiled(tmp_path, ("row < M && col < N", "row < M && col <= N"), sizes=(RAGGED,))
+    finding = results[NAME].findings[0]
+    assert finding.rule.id == "epilogue/beyond-edge"
+    assert finding.what == "column 57 of C, which does not exist, is stored to other elements"
     assert finding.place.line == line(tmp_path, STORE)
-    assert "buffer C (9120 bytes)" in finding.expected
-    assert results["operand-provenance"].status == "undecided", "a run that stopped proves nothing"
-    assert results["numerics"].status == "undecided"
-    assert line(tmp_path, STORE) in results["numerics"].reason
 
 
 def test_a_store_into_the_padding_between_rows(tmp_path: Path) -> None:

@@ -1,0 +1,129 @@
+"""Operands by their values: elements that arrive as something else, and elements that only a zero keeps out.
+
+Coded runs show where elements go. They say nothing of what becomes of a value that is no small integer, nor of
+an element that is multiplied by zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.numbers import element_type
+from layoutprobe.observe.load_path import FollowBack, LoadPaths, Step
+from layoutprobe.observe.matrix import OperandRecorder
+from layoutprobe.records import dataclass
+from layoutprobe.solver.product import NOWHERE
+from layoutprobe.trace.analysis import Analysis, JudgedExecutions, analysis_of
+from layoutprobe.trace.operands import Slot, held_bits
+from layoutprobe.trace.problem import NoProductError
+from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
+
+Bits = NDArray[np.unsignedinteger]
+
+
+@dataclass(frozen=True)
+class ChangedOperand:
+    """Slots that hold other bits than the element that was moved there.
+
+    Attributes:
+        slot: the first one.
+        given, held: values of the first one, in the matrix's type.
+        how: what the changed ones have in common, "" for nothing.
+        count: changed slots.
+        of: slots that hold elements.
+    """
+
+    slot: Slot
+    given: float
+    held: float
+    how: str
+    count: int
+    of: int
+
+
+def changed_operand(subject: Subject, spec: RunSpec) -> ChangedOperand | None:
+    """What a run's matrix instructions took for another value than memory held; None where nothing, where
+    elements go astray, or where they are converted on purpose (memory and operand differ in width)."""
+    analysis = _right(subject)
+    if analysis is None:
+        return None
+    run = subject.run(RunSpec(spec.inputs, (OperandRecorder,), spec.alpha, spec.beta))
+    for judged in analysis.judged:
+        for matrix in "AB":
+            found = _changed(subject, analysis, judged, matrix, run)
+            if found is not None:
+                return found
+    return None
+
+
+def _right(subject: Subject) -> Analysis | None:
+    """The analysis, where every operand that can be followed is right."""
+    try:
+        analysis = analysis_of(subject)
+    except (NoProductError, UndecidedError, RunStoppedError):
+        return None
+    return None if any(one.judgement.broken.any() for one in analysis.judged) else analysis
+
+
+def _changed(
+    subject: Subject, analysis: Analysis, judged: JudgedExecutions, matrix: str, run: Recorded
+) -> ChangedOperand | None:
+    done, contract = judged.executions, analysis.problem.contract
+    name = contract.a if done.letter(matrix) == "A" else contract.b
+    buffer, start = subject.binding.buffers[name], analysis.problem.coding.starts().get(name)
+    bits = held_bits(run, done, matrix)
+    if bits is None or start is None or bits.dtype.itemsize != buffer.itemsize:
+        return None
+    held = bits.view(buffer.element.storage)
+    raw = np.ascontiguousarray(buffer.element.store(run.inputs[name])).ravel()
+    number = (done.a if matrix == "A" else done.b).astype(np.int64) - start
+    moved = (number >= 0) & (number < raw.size)
+    given = raw[np.where(moved, number, 0)]
+    differs = moved & (given.view(bits.dtype) != bits)
+    if not differs.any():
+        return None
+    at, flat = (int(i) for i in np.argwhere(differs)[0])
+    axes = done.instruction.needed[matrix].row.shape[1:]
+    slot = Slot(done, matrix, at, *(int(i) for i in np.unravel_index(flat, axes)))
+    kind = element_type(buffer.dtype)
+    first, became = (float(kind.load(x[differs][:1]).item()) for x in (given, held))
+    how = _how(given[differs].view(bits.dtype), bits[differs], first, became)
+    return ChangedOperand(slot, first, became, how, int(differs.sum()), int(moved.sum()))
+
+
+def _how(given: Bits, held: Bits, first: float, became: float) -> str:
+    """What the changed values have in common."""
+    if np.unique(given).size == 1 and np.unique(held).size == 1:
+        return f"every {first:g} is taken as {became:g}, and nothing else is changed"
+    if ((given & ~held) == 0).all():
+        return "bits are only added, never lost: something is or-ed into the register, as by a sign extension"
+    if ((held & ~given) == 0).all():
+        return "bits are only lost: a mask or a shift cuts them off"
+    return ""
+
+
+def idle_element(subject: Subject) -> Slot | None:
+    """A slot that holds an element which meets nothing but zeros: on finite numbers it does not matter."""
+    analysis = _right(subject)
+    for judged in analysis.judged if analysis else ():
+        f, t = judged.factors, judged.targets
+        stored = (t.row()[f.chain] != NOWHERE)[..., None], (t.col()[f.chain] != NOWHERE)[..., None]
+        there = (f.a_row >= 0) & stored[0], (f.b_col >= 0) & stored[1]
+        for matrix, mine, other, slots in (
+            ("A", there[0], there[1], judged.executions.geometry.a),
+            ("B", there[1], there[0], judged.executions.geometry.b),
+        ):
+            idle = mine & ~other.any(axis=2, keepdims=True)
+            if idle.any():
+                at, *inside = (int(i) for i in np.argwhere(idle)[0])
+                axes = judged.executions.instruction.needed[matrix].row.shape[1:]
+                where = np.unravel_index(int(slots[tuple(inside)]), axes)
+                return Slot(judged.executions, matrix, at, *(int(i) for i in where))
+    return None
+
+
+def path_of(subject: Subject, slot: Slot) -> tuple[Step, ...]:
+    """The way back from a slot of an operand to the load of its value; () where it cannot be followed."""
+    spec = RunSpec("integers", (FollowBack((slot.target,)),))
+    return subject.run(spec, partial=True).record(LoadPaths).paths.get(slot.target, ())
