@@ -16,8 +16,9 @@ from math import prod
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.observe.barriers import ApartBarriers
+from layoutprobe.observe.clashes import Clash, ClashKind, LdsRecord, Touch
 from layoutprobe.observe.handover import Handover, HandoverObserver, Handovers
-from layoutprobe.observe.lds import Clash, ClashKind, LdsObserver, LdsRecord, Touch
+from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.who import Who
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from layoutprobe.checks.base import Check
-from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
+from layoutprobe.observe.clashes import Clash, LdsRecord
+from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.solver.diagnose import LDS_ADDRESSES, UNEXPLAINED

@@ -8,8 +8,9 @@ from dataclasses import replace
 from layoutprobe.checks.base import Check
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
+from layoutprobe.observe.clashes import Clash, LdsRecord
 from layoutprobe.observe.counters import spelled, waits
-from layoutprobe.observe.lds import Clash, LdsObserver, LdsRecord
+from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
@@ -28,8 +29,9 @@ value), where it writes such a register (the load will overwrite it), and where 
 (RDNA4: signals) with an LDS access outstanding whose bytes another wave then touches: the access may
 take effect after the barrier. Vector loads (vmcnt, loadcnt) complete in order among themselves, LDS
 operations (lgkmcnt, dscnt) too; scalar loads (lgkmcnt, kmcnt) in any order, so that only a wait for 0
-covers them. A load from memory to LDS is an LDS access that vmcnt counts. Stores may be outstanding at the
-end, and at a barrier where nobody touches their bytes.
+covers them. A load from memory to LDS is an LDS access that vmcnt counts: its own wave, too, may touch the
+bytes only after a wait. Stores may be outstanding at the end, and at a barrier where nobody touches their
+bytes.
 Compilers insert these waits; what is checked is assembly, inline assembly, and code objects of any
 origin. Halves of registers count apart, whichever lanes are active. Global memory that waves of one
 workgroup hand each other (vscnt before a barrier) is not looked at here, see races; nor what needs other
@@ -55,6 +57,19 @@ LATE_ACCESS = Rule(
     "gone on and touched its bytes.",
     "wait for LDS (lgkmcnt(0), on RDNA4 dscnt 0) before the barrier; __syncthreads() does",
 )
+EARLY_LDS = Rule(
+    "waits/lds-before-wait",
+    "LDS is loaded or stored to while a load from memory goes there",
+    "A load from memory that goes directly to LDS arrives when memory answers, and no LDS access waits for it: what "
+    "is loaded is the old or the new value, and what is stored may be overwritten.",
+    "wait for the load (s_waitcnt vmcnt) before LDS is touched, also where no other wave does",
+)
+OVERTAKEN = Rule(
+    "waits/lds-overwritten-before-wait",
+    "a load from memory goes to LDS while the wave is still loading from there",
+    "The two have queues of their own: nothing says that the LDS load is done before memory answers.",
+    "wait for the LDS loads (lgkmcnt(0)) before the load from memory is issued",
+)
 
 
 def run(subject: Subject) -> CheckResult:
@@ -64,7 +79,11 @@ def run(subject: Subject) -> CheckResult:
     if not record.operations:
         return CHECK.skipped("the kernel accesses no memory")
     findings = [_hazard(subject, hazard) for hazard in record.hazards]
-    findings += [_late(subject, c) for c in missing_barriers(subject, [r for r in lds.races if r.late])]
+    late = [race for race in lds.races if race.late]
+    findings += [_late(subject, clashes) for clashes in missing_barriers(subject, late)]
+    told = {race.first.inst.pc for race in late}  # the wait before the barrier is that of the own wave, too
+    early = [clash for clash in lds.early if clash.first.inst.pc not in told]
+    findings += [_against_own(subject, clashes) for clashes in missing_barriers(subject, early)]
     metrics = {"memory instructions": record.operations, "loads": record.loads, "waits": record.waits}
     if not record.complete and not findings:
         return CHECK.undecided("the waves take more paths than are followed", metrics=metrics)
@@ -119,11 +138,36 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     )
 
 
+def _against_own(subject: Subject, clashes: Sequence[Clash]) -> Finding:
+    """One missing wait between a load from memory to LDS and an LDS access of the same wave."""
+    shown = min(clashes, key=lambda c: (c.kind == "WAR", abs(c.second.inst.pc - c.first.inst.pc)))
+    first, second = shown.first, shown.second
+    counting = isa_of(subject.code, subject.kernel).counting
+    wait = spelled(counting, counting.lds if shown.kind == "WAR" else counting.loads, 0)
+    verb = {"RAW": "reads", "WAR": "goes to", "WAW": "overwrites"}[shown.kind]
+    what = (
+        "that the wave is still loading from"
+        if shown.kind == "WAR"
+        else f"to which {first.inst.name} is outstanding"
+    )
+    return Finding(
+        OVERTAKEN if shown.kind == "WAR" else EARLY_LDS,
+        f"{second.inst.name} {verb} LDS {what}",
+        replace(where(subject, second.inst, second.who), lds_byte=shown.byte),
+        expected=f"{wait}, or as many as were issued later, between {site(subject, first.inst)} and "
+        f"{site(subject, second.inst)}",
+        observed=f"none that is strict enough; {len(clashes)} pair(s) of instructions",
+        hint="no instruction waits for its operands in LDS by itself, and a barrier does not wait for loads",
+        count=sum(c.count for c in clashes),
+        related=(Related("loaded by", where(subject, first.inst, first.who)),),
+    )
+
+
 CHECK = Check(
     NAME,
     "a register is used, and a barrier passed, only after the waits that guarantee the values",
     EXPLAIN,
     run,
     observers=(WaitObserver, LdsObserver),
-    rules=(EARLY_READ, EARLY_WRITE, LATE_ACCESS),
+    rules=(EARLY_READ, EARLY_WRITE, LATE_ACCESS, EARLY_LDS, OVERTAKEN),
 )

@@ -12,6 +12,9 @@ other: of them, too, the last of another wave is kept.
 **Late.** An access that its wave had not waited for when it reached the barrier may take effect
 as late as the wait (the ISA adds no memory wait to s_barrier). It counts for the next interval too.
 
+**Early.** A load from memory that goes directly to LDS arrives when it is waited for. Until then its own
+wave may neither load nor store there; nor may it be issued while an LDS load from there is outstanding.
+
 **Collision.** Within one interval, two lanes store different values to one byte, nobody reads the
 first, and somebody reads what came of it: one of the values is lost, so the map from elements to
 addresses is not injective. A byte that nobody reads afterwards is a dump for lanes without work.
@@ -29,7 +32,7 @@ then one of them skipped a barrier that the other took. A wave that ended no lon
 from __future__ import annotations
 
 from collections import deque
-from typing import Literal
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +44,13 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
-from layoutprobe.observe.barriers import ApartBarriers, BarrierWatch
+from layoutprobe.observe.barriers import BarrierWatch
 from layoutprobe.observe.base import Recorder
+from layoutprobe.observe.clashes import Clash, ClashKind, LdsRecord, Touch
+from layoutprobe.observe.counters import LONGEST
 from layoutprobe.observe.lds_access import Store, granule_shift, straddles
-from layoutprobe.observe.waits import CounterTracker
-from layoutprobe.observe.who import Who, who_is
-from layoutprobe.records import dataclass
+from layoutprobe.observe.outstanding import LDS, MEMORY, Outstanding, Recent
+from layoutprobe.observe.who import who_is
 
 Stamps = NDArray[np.int64]
 
@@ -59,79 +63,12 @@ _WAVE_MASK = (1 << _SITE) - (1 << _WAVE)
 _SITE_LIMIT = 1 << _LATE - _SITE
 _WHEN = -1 << _INTERVAL
 
-ClashKind = Literal["RAW", "WAR", "WAW"]
-
-
-@dataclass(frozen=True)
-class Touch:
-    """One access of one lane.
-
-    Attributes:
-        inst: the instruction.
-        who: workgroup, wave and lane.
-    """
-
-    inst: Inst
-    who: Who
-
-
-@dataclass(eq=False)
-class Clash:
-    """Two accesses of one granule, in the order in which the emulator executed them.
-
-    Attributes:
-        kind: what the second did after the first: read after write (RAW), write after read (WAR),
-            write after write (WAW).
-        first, second: the first pair of lanes that showed it.
-        byte: LDS byte of the workgroup.
-        late: the first access happened before a barrier, but had not been waited for.
-        between: one of the accesses lies between its wave's signal and wait (RDNA4).
-        count: how many times lanes did this.
-        read: of WAW: somebody read the byte afterwards.
-    """
-
-    kind: ClashKind
-    first: Touch
-    second: Touch
-    byte: int
-    late: bool
-    count: int
-    between: bool = False
-    read: bool = False
-
-
-@dataclass(frozen=True)
-class LdsRecord:
-    """What happened in LDS.
-
-    Attributes:
-        races: between different waves; one per pair of instructions, kind and lateness.
-        collisions: two lanes of one wave, or one store instruction in two waves, stored different
-            values to one byte.
-        harmless: stores of different waves to one byte of values that are equal, and pairs of stores
-            to one byte that nobody reads afterwards.
-        apart: see ApartBarriers; those that are divergent.
-        barriers: how many times a workgroup passed a barrier.
-        stores, loads: sites of LDS stores (atomics included) and loads that were executed.
-        complete: False where the kernel was too large to follow to its end, or accesses were less
-            aligned than their width, so that granules cannot tell them apart.
-    """
-
-    races: tuple[Clash, ...]
-    collisions: tuple[Clash, ...]
-    harmless: int
-    apart: tuple[ApartBarriers, ...]
-    barriers: int
-    stores: int
-    loads: int
-    complete: bool
-
 
 class LdsObserver(Recorder):
     """Watches LDS accesses against the barriers."""
 
     def __init__(self) -> None:
-        self._tracker = CounterTracker()
+        self._outstanding = Outstanding()
         self._barriers = BarrierWatch()
         self._sites: dict[int, int] = {}
         self._insts: list[Inst] = []
@@ -148,13 +85,17 @@ class LdsObserver(Recorder):
         self._writer = self._adder = np.zeros(0, np.int64)  # [granule]; see _write
         self._reader = self._other = np.zeros(0, np.int64)  # [granule]
         self._late = np.zeros((2, 0), np.int64)  # [which, granule]; readers that had not waited at a barrier
-        self._reads: dict[tuple[int, int], deque[tuple[Stamps, Array]]] = {}  # PC, first wave -> last loads
+        self._recent: dict[tuple[int, int], deque[Recent]] = {}  # PC, first wave -> last accesses
+        self._early: dict[tuple[object, ...], Clash] = {}
+        self._numbers: Stamps | None = (
+            None  # [which, granule] of the last direct load, and of the last reader
+        )
 
     # The protocol.
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        self._tracker.batch(machine, program)
+        self._outstanding.batch(machine, program)
         self._barriers.batch(machine)
         self._machine = machine
         insts = list(program.insts)
@@ -165,11 +106,12 @@ class LdsObserver(Recorder):
         granules = machine.lds.data.bytes.size >> self._shift
         self._writer, self._adder, self._reader, self._other = np.zeros((4, granules), np.int64)
         self._suspect = np.zeros(granules, np.int32)
-        self._late, self._reads = np.zeros((2, granules), np.int64), {}
+        self._late, self._recent = np.zeros((2, granules), np.int64), {}
+        self._numbers = np.zeros((2, granules), np.int64) if any(inst.to_lds for inst in insts) else None
 
     def block(self, c: Band, block: Block) -> None:
         """See Observer."""
-        self._tracker.block(c, block)
+        self._outstanding.block(c, block)
         if block.last is not None and Kind.AWAIT in block.last.kind:
             self._barriers.arrived(c.waves, block.last)
 
@@ -180,11 +122,11 @@ class LdsObserver(Recorder):
     def barrier(self, machine: Machine, groups: NDArray[np.int64]) -> None:
         """See Observer."""
         released = self._barriers.released(groups)
-        for wave in self._tracker.busy_lds(released):
-            self._carry_over(machine, int(wave))
+        if self._outstanding.busy(released):
+            self._carry_over(machine, released)
+        elif len(groups) == len(self._interval):
+            self._recent.clear()
         self._interval[groups] += 1
-        if len(groups) == len(self._interval):
-            self._reads.clear()
 
     def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
@@ -201,10 +143,13 @@ class LdsObserver(Recorder):
         if width > 1:
             cells = cells + np.arange(width)
             stamps = np.broadcast_to(stamps, cells.shape)
+        self._keep(Recent(stamps, cells, self._outstanding.queue(inst), c.waves,
+                           self._outstanding.number(inst, c.waves), store), inst)  # fmt: skip
+        if self._numbers is not None:
+            self._against_own(c, inst, stamps, cells, store)
         if store:
             self._write(Store(c, inst, place, size), stamps, cells)
         else:
-            self._reads.setdefault((inst.pc, int(c.waves[0])), deque(maxlen=2)).append((stamps, cells))
             self._read(stamps, cells)
 
     def record(self) -> LdsRecord:
@@ -219,7 +164,8 @@ class LdsObserver(Recorder):
             self._barriers.passed_in_all,
             self._kinds["store"],
             self._kinds["load"],
-            self._complete and self._tracker.complete,
+            tuple(self._early.values()),
+            self._complete,
         )
 
     # Accesses.
@@ -312,49 +258,94 @@ class LdsObserver(Recorder):
         self._adder[cells[beside]] = me[beside]
         self._adder[cells[earlier]] = before[earlier]
 
-    def _carry_over(self, machine: Machine, wave: int) -> None:
-        """Accesses of a wave that are outstanding at a barrier belong to the next interval too."""
-        sites = [self._sites[pc] for pc in self._tracker.outstanding_lds(wave) if pc in self._sites]
-        if not sites:
-            return
-        group = int(machine.waves.workgroup[wave])
-        start = int(machine.lds_base[wave, 0]) >> self._shift
-        cells = slice(start, start + (machine.lds_size >> self._shift))
-        now = int(self._interval[group])
-        for stamps in (self._writer, self._adder, self._reader, self._other):
-            view = stamps[cells]
-            mine = (view >> _INTERVAL == now) & ((view & _WAVE_MASK) >> _WAVE == wave)
-            mine &= np.isin(view >> _SITE & _SITE_LIMIT - 1, sites)
-            view[mine] = (view[mine] & ~_WHEN) | (now + 1) << _INTERVAL | 1 << _LATE
-        outstanding = self._tracker.outstanding_lds(wave)
-        for (pc, _), loads in self._reads.items():
-            for stamps, at in loads if pc in outstanding else ():
-                mine = (stamps >> _INTERVAL == now) & ((stamps & _WAVE_MASK) >> _WAVE == wave)
-                self._read_late((stamps[mine] & ~_WHEN) | (now + 1) << _INTERVAL | 1 << _LATE, at[mine])
+    # What a wave has not waited for.
+
+    def _keep(self, access: Recent, inst: Inst) -> None:
+        recent = self._recent.setdefault((inst.pc, int(access.waves[0])), deque(maxlen=LONGEST))
+        while recent and self._outstanding.over(recent[0].queue, recent[0].waves, recent[0].numbers):
+            recent.popleft()
+        recent.append(access)
+
+    def _carry_over(self, machine: Machine, released: NDArray[np.int64]) -> None:
+        """Accesses that are outstanding at a barrier belong to the next interval too."""
+        met = np.zeros(machine.waves.workgroup.size, np.bool_)
+        met[released] = True
+        for key, accesses in self._recent.items():
+            left = []
+            for access in accesses:
+                late = self._outstanding.late(access.queue, access.waves, access.numbers)
+                of_wave = np.zeros(met.size, np.bool_)
+                of_wave[access.waves] = late & met[access.waves]
+                if of_wave.any():
+                    self._into_next(machine, access, of_wave)
+                if not self._outstanding.over(access.queue, access.waves, access.numbers):
+                    left.append(access)
+            self._recent[key] = deque(left, LONGEST)
+
+    def _into_next(self, machine: Machine, access: Recent, of_wave: NDArray[np.bool_]) -> None:
+        wave = (access.stamps & _WAVE_MASK) >> _WAVE
+        mine = of_wave[wave]
+        before, at = access.stamps[mine], access.cells[mine]
+        next_one = self._interval[machine.waves.workgroup[wave[mine]]] + 1
+        now = (before & ~_WHEN) | next_one << _INTERVAL | 1 << _LATE
+        for stamps in (self._writer, self._adder) if access.store else (self._reader, self._other):
+            still = stamps[at] == before
+            stamps[at[still]] = now[still]
+        if not access.store:
+            self._read_late(now, at)
+        access.stamps = access.stamps.copy()
+        access.stamps[mine] = now
 
     def _read_late(self, me: Stamps, cells: Array) -> None:
         """Readers of later intervals do not displace these; two waves are enough to clash with any writer."""
-        before = self._late[0][cells]
-        apart = _differ(before, me) & (before != 0)
-        self._late[1][cells[apart]] = before[apart]
+        first, second = self._late[0][cells], self._late[1][cells]
+        apart = _differ(first, me) & (first >= (second & _WHEN))
+        self._late[1][cells[apart]] = first[apart]
         self._late[0][cells] = me
+
+    def _against_own(self, c: Cohort, inst: Inst, me: Stamps, cells: Array, store: bool) -> None:
+        """An access, and a load of the same wave that goes directly to LDS."""
+        assert self._numbers is not None
+        landing, loading = self._numbers
+        wave = (me & _WAVE_MASK) >> _WAVE
+        mine, done = np.zeros((2, self._outstanding.waves), np.int64)
+        mine[c.waves] = self._outstanding.number(inst, c.waves)
+        done[c.waves] = self._outstanding.done(inst, LDS if inst.to_lds else MEMORY, c.waves)
+        last, number = (self._reader, loading) if inst.to_lds else (self._writer, landing)
+        before = last[cells]
+        early = (before != 0) & ~_differ(before, me) & (number[cells] > done[wave])
+        kind: ClashKind = "WAR" if inst.to_lds else "WAW" if store else "RAW"
+        for key, found, _ in self._pairs(kind, early, before, me, cells):
+            known = self._early.setdefault(key, found)
+            if known is not found:
+                known.count += found.count
+        if not store:
+            loading[cells] = mine[wave]
+        else:
+            landing[cells] = mine[wave] if inst.to_lds else 0
 
     def _clash(self, kind: ClashKind, which: Array, first: Stamps, second: Stamps, cells: Array) -> None:
         """Note the marked pairs, each pair of instructions once."""
-        if not which.any():
-            return
-        a, b, at = first[which], np.broadcast_to(second, cells.shape)[which], cells[which]
-        pairs = (a >> _SITE & _SITE_LIMIT - 1) << 20 | (b >> _SITE & _SITE_LIMIT - 1) | (a >> _LATE & 1) << 40
-        for pair, place, count in zip(*np.unique(pairs, return_index=True, return_counts=True), strict=True):
-            found = self._describe(kind, int(a[place]), int(b[place]), int(at[place]), int(count))
-            key = (kind, int(pair), _is_collision(found))
+        for key, found, at in self._pairs(kind, which, first, second, cells):
             known = self._clashes.setdefault(key, found)
             if known is not found:
                 known.count += found.count
             elif kind == "WAW":
                 self._overwrites.append(known)
             if kind == "WAW":
-                self._suspect[at[pairs == pair]] = 1 + self._overwrites.index(known)
+                self._suspect[at] = 1 + self._overwrites.index(known)
+
+    def _pairs(
+        self, kind: ClashKind, which: Array, first: Stamps, second: Stamps, cells: Array
+    ) -> Iterator[tuple[tuple[object, ...], Clash, Array]]:
+        """The marked pairs: by what they are one, one of them, and the granules of all."""
+        if not which.any():
+            return
+        a, b, at = first[which], np.broadcast_to(second, cells.shape)[which], cells[which]
+        pairs = (a >> _SITE & _SITE_LIMIT - 1) << 20 | (b >> _SITE & _SITE_LIMIT - 1) | (a >> _LATE & 1) << 40
+        for pair, place, count in zip(*np.unique(pairs, return_index=True, return_counts=True), strict=True):
+            found = self._describe(kind, int(a[place]), int(b[place]), int(at[place]), int(count))
+            yield (kind, int(pair), _is_collision(found)), found, at[pairs == pair]
 
     def _describe(self, kind: ClashKind, first: int, second: int, cell: int, count: int) -> Clash:
         machine = self._machine

@@ -38,20 +38,17 @@ class Passage(Generic[State]):
     Attributes:
         after: the state behind it.
         seen: what was seen on the way.
-        arrived: the state in which a barrier was reached; None where none was.
     """
 
     after: State
     seen: tuple[Sighting, ...] = ()
-    arrived: State | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A passage with numbers for states; -1 for no arrival."""
+    """A passage with the number of the state behind it."""
 
     after: int
-    arrived: int
     seen: tuple[Sighting, ...]
 
 
@@ -70,11 +67,10 @@ class Paths(Generic[State]):
         self._numbers = {start: 0}
         self._steps: dict[tuple[Block, int], _Step] = {}
         self._of_wave: NDArray[np.int32] = np.zeros(0, np.int32)
-        self._arrived: NDArray[np.int32] = np.zeros(0, np.int32)
 
     def batch(self, machine: Machine) -> None:
         """The waves of a batch begin."""
-        self._of_wave, self._arrived = (np.zeros(machine.waves.workgroup.size, np.int32) for _ in range(2))
+        self._of_wave = np.zeros(machine.waves.workgroup.size, np.int32)
 
     def block(self, c: Band, block: Block) -> None:
         """Take the waves of a cohort through a block."""
@@ -86,14 +82,6 @@ class Paths(Generic[State]):
         for state in np.unique(before):
             self._take(c, block, int(state), c.waves[before == state])
 
-    def arrived(self, waves: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Numbers of the states in which waves last reached a barrier."""
-        return self._arrived[waves]
-
-    def state(self, number: int) -> State:
-        """The state of that number."""
-        return self._states[number]
-
     def _take(self, c: Band, block: Block, state: int, waves: NDArray[np.int64]) -> None:
         step = self._steps.get((block, state))
         if step is None:
@@ -102,13 +90,10 @@ class Paths(Generic[State]):
                 self._of_wave[waves] = 0
                 return
             passage = self._through(block, self._states[state])
-            arrived = -1 if passage.arrived is None else self._number(passage.arrived)
-            step = self._steps[block, state] = _Step(self._number(passage.after), arrived, passage.seen)
+            step = self._steps[block, state] = _Step(self._number(passage.after), passage.seen)
         for sighting in step.seen:
             sighting.who = sighting.who or who_is(c.machine, int(waves[0]))
             sighting.waves += len(waves)
-        if step.arrived >= 0:
-            self._arrived[waves] = step.arrived
         self._of_wave[waves] = step.after
 
     def _number(self, state: State) -> int:

@@ -28,14 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from layoutprobe.arch import DEFAULT
 from layoutprobe.arch.isa import Counting
 from layoutprobe.isa.dialect import isa_of, known
 from layoutprobe.isa.inst import Inst
-from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
@@ -138,32 +134,13 @@ class CounterTracker:
         """Take the waves of a cohort through a block."""
         self._paths.block(c, block)
 
-    def outstanding_lds(self, wave: int) -> frozenset[int]:
-        """PCs of the LDS operations that a wave had outstanding when it last arrived at a barrier."""
-        return frozenset(self._lds_queue(self._paths.arrived(np.array([wave]))[0]))
-
-    def busy_lds(self, waves: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which of the waves had any."""
-        states = self._paths.arrived(waves)
-        busy = [s for s in np.unique(states) if self._lds_queue(s)]
-        return waves[np.isin(states, busy)] if busy else waves[:0]
-
     def _follow(self, counting: Counting) -> None:
         self._counting = counting
         self._paths = Paths(Queues.empty(counting), self._through)
 
-    def _lds_queue(self, number: int) -> tuple[int, ...]:
-        """LDS operations, and loads from memory that go to LDS."""
-        queues = self._paths.state(number)
-        direct = (
-            pc for pc in queues.of(self._counting, self._counting.loads) if self.operations[pc].inst.to_lds
-        )
-        return (*queues.of(self._counting, self._counting.lds), *direct)
-
     def _through(self, block: Block, queues: Queues) -> Passage[Queues]:
         walk = _Walk(queues, self._counting, self.operations)
         found: list[Hazard] = []
-        arrived: Queues | None = None
         for inst in block.listing:
             limits = waits(inst, self._counting)
             if limits:
@@ -177,9 +154,7 @@ class CounterTracker:
             if op is not None:
                 self.operations[inst.pc] = op
                 walk.queues = issue(walk.queues, self._counting, op)
-            elif Kind.ARRIVE in inst.kind:
-                arrived = walk.queues
-        return Passage(walk.queues, tuple(found), arrived)
+        return Passage(walk.queues, tuple(found))
 
 
 @dataclass(eq=False)

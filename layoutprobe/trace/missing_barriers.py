@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 
 from layoutprobe.isa.kind import Kind
-from layoutprobe.observe.lds import Clash, ClashKind
+from layoutprobe.observe.clashes import Clash, ClashKind
 from layoutprobe.records import dataclass
 from layoutprobe.trace.subject import Subject
 

@@ -24,11 +24,11 @@ FLAT = ("v_mov_b32_e32 v8, s4", "v_mov_b32_e32 v9, s5", "flat_load_dword v2, v[8
 SCALAR = "s_load_dword s8, s[4:5], 0x0"
 
 
-def result_of(*body: str, lds: int = 256, target: str = "gfx942") -> CheckResult:
+def result_of(*body: str, lds: int = 256, target: str = "gfx942", block: int = 64) -> CheckResult:
     text = "\n".join(f"  {inst}" for inst in ("s_mov_b32 m0, 0", ADDRESS, *body))
     code = scaffolded(text, target=target, wave_size=64, lds=lds, vgprs=64, first_accvgpr=32)
     data = np.arange(512, dtype=np.uint32)
-    return verdict(waits.CHECK, launch(code, [data, np.zeros(512, np.uint32)], block=64))
+    return verdict(waits.CHECK, launch(code, [data, np.zeros(512, np.uint32)], block=block))
 
 
 ENOUGH = {
@@ -87,6 +87,133 @@ def test_a_missing_wait_is_named(case: str) -> None:
     finding = only(result_of(*body))
     assert words in finding.what, finding
     assert wanted in str(finding.expected), finding
+
+
+# Loads that go directly to LDS, against LDS accesses of the same wave.
+
+DIRECT = "global_load_lds_dword v1, s[4:5]"
+ELSEWHERE = ("s_movk_i32 m0, 0x100", "s_nop 0")
+READ = "ds_read_b32 v2, v1"
+ENDS = ("s_waitcnt vmcnt(0) lgkmcnt(0)",)
+
+ARRIVED = {
+    "waited for": (DIRECT, "s_waitcnt vmcnt(0)", READ),
+    "as many may be outstanding as came later": (
+        DIRECT, *ELSEWHERE, DIRECT, NEXT, "s_waitcnt vmcnt(2)", READ,
+    ),
+    "stores count, too": (DIRECT, STORE, "s_waitcnt vmcnt(1)", READ),
+    "another place": (DIRECT, "ds_read_b32 v2, v1 offset:256"),
+    "another place by M0": (*ELSEWHERE, DIRECT, READ),
+    "another place by the offset": ("global_load_lds_dword v1, s[4:5] offset:256", READ),
+    "lanes that are off": (
+        "s_mov_b64 exec, 0xffff", DIRECT, "s_mov_b64 exec, -1",
+        "v_cmpx_lt_u32_e64 exec, 15, v0", READ,
+    ),
+    "no lane at all": (DIRECT, "s_mov_b64 exec, 0", NEXT, DIRECT, "s_mov_b64 exec, -1", "s_waitcnt vmcnt(2)", READ),
+    "read before": (READ, "s_waitcnt lgkmcnt(0)", DIRECT),
+    "read before, and counted": (READ, "ds_read_b32 v3, v1 offset:256", "s_waitcnt lgkmcnt(1)", DIRECT),
+    "one after the other": (DIRECT, DIRECT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("case", ARRIVED)
+def test_what_goes_directly_to_lds_and_is_waited_for_holds(case: str, target: str) -> None:
+    result = result_of(
+        "ds_write_b32 v1, v0", "s_waitcnt lgkmcnt(0)", *ARRIVED[case], *ENDS, lds=1024, target=target
+    )
+    assert result.status == "holds", result
+
+
+_BUFFER = (
+    "s_mov_b64 s[8:9], s[4:5]", "s_mov_b32 s10, 0x800", "s_mov_b32 s11, 0x00020000",
+    "buffer_load_dword v1, s[8:11], 0 offen lds",
+)  # fmt: skip
+EARLY = "waits/lds-before-wait"
+OVERTAKEN = "waits/lds-overwritten-before-wait"
+NOT_ARRIVED = {
+    "never waited for": ((DIRECT, READ), EARLY, "ds_read_b32 reads LDS"),
+    "nor is a load of a buffer": ((*_BUFFER, READ), EARLY, "ds_read_b32 reads LDS to which buffer_load_dword"),
+    "the wrong counter": ((DIRECT, "s_waitcnt lgkmcnt(0)", READ), EARLY, "ds_read_b32 reads LDS"),
+    "a barrier is no wait": ((DIRECT, "s_barrier", READ), EARLY, "ds_read_b32 reads LDS"),
+    "the wait is too weak": ((DIRECT, *ELSEWHERE, DIRECT, "s_waitcnt vmcnt(2)", READ), EARLY, "reads LDS"),
+    "the last of two": (
+        (*ELSEWHERE, DIRECT, "s_mov_b32 m0, 0", "s_nop 0", DIRECT, "s_waitcnt vmcnt(1)", READ), EARLY, "reads LDS",
+    ),
+    "stored to before it arrives": ((DIRECT, "ds_write_b32 v1, v0"), EARLY, "ds_write_b32 overwrites LDS"),
+    "half of the lanes": (
+        ("s_mov_b64 exec, 0xffff", DIRECT, "s_mov_b64 exec, -1", READ), EARLY, "ds_read_b32 reads LDS",
+    ),
+    "one of two reads": ((DIRECT, "ds_read2_b32 v[2:3], v1 offset0:64"), EARLY, "ds_read2_b32 reads LDS"),
+    "read, and not waited for": ((READ, DIRECT), OVERTAKEN, "goes to LDS that the wave is still loading from"),
+    "an older read, counted": (
+        ("ds_read_b32 v3, v1 offset:256", READ, "s_waitcnt lgkmcnt(1)", DIRECT), OVERTAKEN, "goes to LDS",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+@pytest.mark.parametrize("case", NOT_ARRIVED)
+def test_what_goes_directly_to_lds_is_not_there_by_itself(case: str, target: str) -> None:
+    body, rule, words = NOT_ARRIVED[case]
+    stored = ("ds_write_b32 v1, v0", "ds_write_b32 v1, v0 offset:256", "s_waitcnt lgkmcnt(0)")
+    finding = only(result_of(*stored, *body, *ENDS, lds=1024, target=target))
+    assert finding.rule.id == rule
+    assert words in finding.what
+    wait = "lgkmcnt" if rule == OVERTAKEN else "vmcnt"
+    assert finding.expected.startswith(f"s_waitcnt {wait}(0), or as many as were issued later")
+
+
+def test_the_widest_load_to_lds_is_followed_to_its_last_dword() -> None:
+    body = (
+        "v_lshlrev_b32_e32 v1, 4, v0",
+        "global_load_lds_dwordx4 v1, s[4:5]",
+        "v_lshlrev_b32_e32 v3, 4, v0",
+    )
+    late = (*body, "s_waitcnt vmcnt(1)", "ds_read_b32 v2, v3 offset:12", *ENDS)
+    assert only(result_of(*late, lds=1024, target="gfx950")).rule.id == EARLY
+    assert result_of(*late, lds=1024, target="gfx950").findings[0].count == 64
+
+
+PIPELINE = """\
+v_readfirstlane_b32 s2, v0
+s_lshl_b32 s2, s2, 2
+v_xor_b32_e32 v2, 0x100, v1
+s_mov_b32 s8, 0
+s_mov_b32 s10, 4
+s_mov_b32 m0, s2
+s_nop 0
+global_load_lds_dword v1, s[4:5]
+loop:
+s_xor_b32 s9, s8, 0x200
+s_add_u32 m0, s2, s9
+s_nop 0
+global_load_lds_dword v1, s[4:5]
+s_waitcnt vmcnt({left})
+s_barrier
+v_add_u32_e32 v4, s8, v2
+ds_read_b32 v3, v4
+s_waitcnt lgkmcnt({reads})
+s_barrier
+s_mov_b32 s8, s9
+s_add_i32 s10, s10, -1
+s_cmp_lg_u32 s10, 0
+s_cbranch_scc1 loop
+s_waitcnt vmcnt(0) lgkmcnt(0)"""
+"""Two waves, two buffers: each reads what the other one's load has brought, while the next one is outstanding."""
+
+
+def test_a_load_to_lds_may_be_outstanding_over_barriers_while_nobody_needs_it() -> None:
+    body = PIPELINE.format(left=1, reads=0).split("\n")
+    result = result_of(*body, lds=1024, block=128)
+    assert result.status == "holds", result
+
+
+@pytest.mark.parametrize(("left", "reads", "access"), [(2, 0, "store"), (1, 1, "load")])
+def test_what_is_outstanding_at_the_barrier_is_late(left: int, reads: int, access: str) -> None:
+    finding = only(result_of(*PIPELINE.format(left=left, reads=reads).split("\n"), lds=1024, block=128))
+    assert finding.rule.id == "waits/lds-at-barrier"
+    assert f"an LDS {access} is outstanding at the barrier" in finding.what
 
 
 @pytest.mark.parametrize("name", ["global_load_lds_dword", "buffer_load_dword"])

@@ -1,0 +1,80 @@
+"""What is said of LDS accesses that are not in order: plain records."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from layoutprobe.isa.inst import Inst
+from layoutprobe.observe.barriers import ApartBarriers
+from layoutprobe.observe.who import Who
+from layoutprobe.records import dataclass
+
+ClashKind = Literal["RAW", "WAR", "WAW"]
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One access of one lane.
+
+    Attributes:
+        inst: the instruction.
+        who: workgroup, wave and lane.
+    """
+
+    inst: Inst
+    who: Who
+
+
+@dataclass(eq=False)
+class Clash:
+    """Two accesses of one granule, in the order in which the emulator executed them.
+
+    Attributes:
+        kind: what the second did after the first: read after write (RAW), write after read (WAR),
+            write after write (WAW).
+        first, second: the first pair of lanes that showed it.
+        byte: LDS byte of the workgroup.
+        late: the first access happened before a barrier, but had not been waited for.
+        between: one of the accesses lies between its wave's signal and wait (RDNA4).
+        count: how many times lanes did this.
+        read: of WAW: somebody read the byte afterwards.
+    """
+
+    kind: ClashKind
+    first: Touch
+    second: Touch
+    byte: int
+    late: bool
+    count: int
+    between: bool = False
+    read: bool = False
+
+
+@dataclass(frozen=True)
+class LdsRecord:
+    """What happened in LDS.
+
+    Attributes:
+        races: between different waves; one per pair of instructions, kind and lateness.
+        collisions: two lanes of one wave, or one store instruction in two waves, stored different
+            values to one byte.
+        harmless: stores of different waves to one byte of values that are equal, and pairs of stores
+            to one byte that nobody reads afterwards.
+        apart: see ApartBarriers; those that are divergent.
+        barriers: how many times a workgroup passed a barrier.
+        stores, loads: sites of LDS stores (atomics included) and loads that were executed.
+        early: accesses of one wave, of which one is a load from memory that goes directly to LDS, and the
+            first was not waited for.
+        complete: False where the kernel was too large to follow to its end, or accesses were less
+            aligned than their width, so that granules cannot tell them apart.
+    """
+
+    races: tuple[Clash, ...]
+    collisions: tuple[Clash, ...]
+    harmless: int
+    apart: tuple[ApartBarriers, ...]
+    barriers: int
+    stores: int
+    loads: int
+    early: tuple[Clash, ...]
+    complete: bool
