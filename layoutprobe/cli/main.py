@@ -1,7 +1,7 @@
 """The command line: arguments in, report out, exit code. It wires, and decides nothing.
 
-Whatever is heavy (numpy, the compiler, rich) is imported by the command that needs it, so that
-`--help` and a mistyped option answer at once. What every parser does is in arguments.py.
+Of the commands, the one that is asked for is imported; whatever is heavy (numpy, the compiler, rich) by
+what needs it in a command, so that `--help` and a mistyped option answer at once. What every parser does is in arguments.py.
 """
 
 from __future__ import annotations
@@ -11,26 +11,9 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from layoutprobe import __version__
-from layoutprobe.cli import (
-    capture,
-    check,
-    claim,
-    diff,
-    doctor,
-    dump,
-    epilogue,
-    explain,
-    fidelity,
-    fragment,
-    init,
-    layout,
-    list,
-    occupancy,
-    roundtrip,
-    run,
-)
 from layoutprobe.cli.arguments import Parser, ShowVersion
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.sources import joined
@@ -41,25 +24,25 @@ from layoutprobe.text import clipped
 DEBUG = "LAYOUTPROBE_DEBUG"
 INTERRUPTED = 130
 
-COMMANDS: tuple[Command, ...] = (
-    dump.COMMAND,
-    roundtrip.COMMAND,
-    epilogue.COMMAND,
-    check.COMMAND,
-    init.COMMAND,
-    explain.COMMAND,
-    layout.COMMAND,
-    fragment.COMMAND,
-    claim.COMMAND,
-    diff.COMMAND,
-    capture.COMMAND,
-    fidelity.COMMAND,
-    occupancy.COMMAND,
-    run.COMMAND,
-    doctor.COMMAND,
-    list.COMMAND,
+COMMANDS = (
+    "dump",
+    "roundtrip",
+    "epilogue",
+    "check",
+    "init",
+    "explain",
+    "layout",
+    "fragment",
+    "claim",
+    "diff",
+    "capture",
+    "fidelity",
+    "occupancy",
+    "run",
+    "doctor",
+    "list",
 )
-"""All commands, in the order in which help shows them. A new one is a module and a line here."""
+"""All commands, in the order in which help shows them. A new one is a module of that name and a line here."""
 
 EXAMPLES = """\
 examples:
@@ -130,7 +113,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     Raises:
         SystemExit: help or version were shown (0), or wrong usage (2).
     """
-    return parser().parse(joined(words))
+    # The others' modules are not even imported: a command starts in the time of its own.
+    asked = words[:1] if words and words[0] in COMMANDS else COMMANDS
+    return parser(asked).parse(joined(words))
 
 
 def _help(arguments: argparse.Namespace) -> int:
@@ -140,8 +125,14 @@ def _help(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def parser() -> Parser:
-    """The whole command line."""
+def named(name: str) -> Command:
+    """A command of COMMANDS."""
+    command: Command = import_module(f"layoutprobe.cli.{name}").COMMAND
+    return command
+
+
+def parser(names: Sequence[str] | None = None) -> Parser:
+    """The command line, with these commands; all of them by default."""
     top = Parser(
         prog="layoutprobe",
         description="Finds which matrix element sits in which lane, VGPR and half of a real WMMA kernel.",
@@ -150,6 +141,6 @@ def parser() -> Parser:
     top.add_argument("--version", action=ShowVersion, version=f"layoutprobe {__version__}")
     top.set_defaults(run=_help, parser=top)
     commands = top.add_subparsers(metavar="COMMAND", title="commands")
-    for command in COMMANDS:
-        command.add_to(commands, parse)
+    for name in COMMANDS if names is None else names:
+        named(name).add_to(commands, parse)
     return top

@@ -8,7 +8,7 @@ import pytest
 
 from layoutprobe.cli.main import COMMANDS, main
 
-NAMES = ["", *(command.name for command in COMMANDS)]
+NAMES = ["", *COMMANDS]
 
 
 def shown(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutprobe.cli.main import COMMANDS, EXAMPLES, main, parse
+from layoutprobe.cli.main import COMMANDS, EXAMPLES, main, named, parse
 from layoutprobe.errors import UsageError
 from layoutprobe.text import LONGEST_ECHO
 
@@ -104,7 +104,7 @@ def test_a_line_end_in_a_name_adds_no_line_to_an_error() -> None:
 
 
 def examples() -> list[str]:
-    texts = [EXAMPLES, *(command.examples for command in COMMANDS)]
+    texts = [EXAMPLES, *(named(name).examples for name in COMMANDS)]
     return [line.strip() for text in texts for line in text.splitlines() if line.startswith("  ")]
 
 
