@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -134,7 +133,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Raises:
         OSError: it cannot be written.
     """
-    temporary = path.parent / f".{path.name[:64]}.{secrets.token_hex(6)}.part"
+    temporary = path.parent / f".{path.name[:64]}.{os.urandom(6).hex()}.part"
     handle, named = _unnamed(temporary)
     try:
         with open(handle, "wb") as stream:

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         ProbeError: whatever stops a probe; then nothing is written.
     """
-    from layoutprobe.backends.source import Recorder
+    from layoutprobe.backends.recorded import Recorder
     from layoutprobe.render.layout.words import plural
 
     check_writable(arguments.output, "the capture")

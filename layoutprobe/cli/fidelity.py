@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from dataclasses import replace
 
-    from layoutprobe.backends.source import Recorder, Replay
+    from layoutprobe.backends.recorded import Recorder, Replay
     from layoutprobe.fidelity.examine import examine
     from layoutprobe.render.steps import steps
     from layoutprobe.report.fidelity import Outcome
@@ -91,7 +91,8 @@ def _source(arguments: argparse.Namespace) -> tuple[str, Source]:
         UsageError: no such backend, file, card or target.
     """
     from layoutprobe.arch import DEFAULT, find
-    from layoutprobe.backends.source import Live, Replay
+    from layoutprobe.backends.recorded import Replay
+    from layoutprobe.backends.source import Live
 
     source = source_from(arguments, arguments.arch or DEFAULT)
     arch = arguments.arch or DEFAULT

@@ -1,7 +1,8 @@
 """The command line: arguments in, report out, exit code. It wires, and decides nothing.
 
 Of the commands, the one that is asked for is imported; whatever is heavy (numpy, the compiler, rich) by
-what needs it in a command, so that `--help` and a mistyped option answer at once. What every parser does is in arguments.py.
+what needs it in a command, so that `--help` and a mistyped option answer at once. What every parser does
+is in arguments.py.
 """
 
 from __future__ import annotations

@@ -71,7 +71,8 @@ def source_from(arguments: argparse.Namespace, arch: str) -> Source:
     Raises:
         UsageError: no such backend, or options that it does not take.
     """
-    from layoutprobe.backends.source import Recorder, Replay, chosen
+    from layoutprobe.backends.recorded import Recorder, Replay
+    from layoutprobe.backends.source import chosen
 
     name, device, arithmetic = arguments.backend, arguments.device, arguments.arithmetic
     if name not in (None, "emulator"):

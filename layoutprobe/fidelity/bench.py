@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch import MatrixForm, find
 from layoutprobe.arch.base import Arch
-from layoutprobe.backends.source import NotRecordedError, Request, Source, chosen
+from layoutprobe.backends.recorded import NotRecordedError
+from layoutprobe.backends.source import Request, Source, chosen
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.errors import ProbeError, UsageError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import inf, isfinite
 
 import numpy as np
@@ -72,6 +71,8 @@ def fma64(a: Array, b: Array, c: Array, scale: Array | int = 0) -> Array:
 def _fma64_exactly(a: float, b: float, c: float, scale: int) -> float:
     if not (isfinite(a) and isfinite(b) and isfinite(c)):
         return c if isfinite(a) and isfinite(b) else float(np.float64(a) * b + c)
+    from fractions import Fraction
+
     total = (Fraction(a) * Fraction(b) + Fraction(c)) * Fraction(2) ** scale
     if total == 0:  # of zeros the sign follows the sum's rule; exact cancellation gives +0
         return 0.0 if a and b else a * b + c

@@ -232,7 +232,7 @@ def name_lines(labels: Labels, slots: Slots, block: Labels, extent: int, copies:
     lane = np.arange(labels.size) // (slots[1] * slots[2])
     group = block if copies > 1 else np.zeros_like(block)
     residue = common(labels, lane % extent)
-    if residue is not None and np.unique(group * extent + residue).size == group.size == copies * extent:
+    if residue is not None and _different(group * extent + residue) == group.size == copies * extent:
         return residue, f"lane modulo {extent}"
     return rank_within(group, lowest(labels, np.arange(labels.size))), "rank of the lowest lane that is read"
 
@@ -246,7 +246,7 @@ def name_k(labels: Labels, slots: Slots, block: Labels, period: int) -> tuple[La
     first = lowest(labels, key)
     # Blocks read copies in lanes of their own: only within a block do groups of lanes order k.
     group = first // labels.size // per_lane
-    by_lane = np.unique(np.stack([block, group]), axis=1).shape[1] > np.unique(block).size
+    by_lane = _different(block * (group.max() + 1) + group) > _different(block)
     rule = (
         f"k ascends with lane / {period}, then VGPR, then field"
         if by_lane

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -107,6 +106,8 @@ def size() -> int:
 
 
 def _write(path: Path, raw: bytes) -> None:
+    import tempfile
+
     descriptor, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

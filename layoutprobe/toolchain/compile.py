@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
@@ -18,16 +17,7 @@ from pathlib import Path
 from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache, headers
-from layoutprobe.toolchain.find import (
-    FILE_BYTES,
-    INSTALL,
-    MEMORY_BYTES,
-    TIMEOUT_SECONDS,
-    Compiler,
-    find_compiler,
-    identity,
-    run,
-)
+from layoutprobe.toolchain.find import INSTALL, Compiler, find_compiler, identity
 
 _DEFAULTS = ("-O3", "-g")
 _DEVICE_ONLY = ("--cuda-device-only", "-fno-color-diagnostics", "-fno-crash-diagnostics")
@@ -40,10 +30,6 @@ _MAX_DIAGNOSTICS = 20_000
 _MAX_SOURCE = 64 << 20
 _CRASHED = re.compile(
     r"out of memory|bad_alloc|Allocation failed|File too large|PLEASE (ATTACH|submit)|OutOfMemory", re.I
-)
-_LIMITS = (
-    f"it may have met a limit: {MEMORY_BYTES >> 20} MiB of memory, {FILE_BYTES >> 20} MiB for a file, "
-    f"{TIMEOUT_SECONDS:g} s"
 )
 
 
@@ -273,6 +259,8 @@ def _identities(compiler: Compiler) -> tuple[str, ...]:
 @contextmanager
 def _scratch() -> Iterator[Path]:
     """A folder for the intermediate files of one build."""
+    import tempfile
+
     try:
         with tempfile.TemporaryDirectory(prefix="layoutprobe-") as folder:
             yield Path(folder)
@@ -297,6 +285,8 @@ def _link(compiler: Compiler, target: str, flags: Sequence[str], assembly: Path,
 
 
 def _run(tool: str, command: Sequence[str], name: str, folder: Path) -> None:
+    from layoutprobe.toolchain.process import LIMITS, run
+
     done = run(command, folder)
     if done.returncode:
         text = (done.stderr or done.stdout).strip("\n")
@@ -305,7 +295,7 @@ def _run(tool: str, command: Sequence[str], name: str, folder: Path) -> None:
             f"{tool} refused {name}",
             where={"command": command[0], "exit status": done.returncode},
             observed="\n" + text[:_MAX_DIAGNOSTICS] + cut,
-            hint=_LIMITS if done.returncode < 0 or _CRASHED.search(text) else None,
+            hint=LIMITS if done.returncode < 0 or _CRASHED.search(text) else None,
         )
 
 

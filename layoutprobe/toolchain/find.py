@@ -4,39 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
 import shutil
-import signal
-import subprocess
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 
 from layoutprobe.errors import ToolchainError
 from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache
 
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
-
 ENVIRONMENT = "LAYOUTPROBE_CLANG"
 INSTALL = "install one with: pip install ziglang"
-TIMEOUT_SECONDS = 60.0
-MEMORY_BYTES = 4 << 30
-FILE_BYTES = 128 << 20
-"""What one process of the toolchain may take and write, where the system can tell it (Linux)."""
-PRINTED_BYTES = 1 << 20
-"""How much of what it prints is kept."""
 
-_POSIX = os.name == "posix"
 _TRIPLE = "amdgcn-amd-amdhsa"
 # Newest first. Older releases than 15 do not know the processors that this tool is for.
 _PATH_NAMES = ("clang", "clang++", "amdclang", *(f"clang-{n}" for n in range(25, 14, -1)))
-# Read by clang, and reasons why one source would compile differently on two machines.
-_HIDDEN_INPUTS = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS")
 
 
 @dataclass(frozen=True)
@@ -60,100 +41,6 @@ class Compiler:
     def knows(self, target: str) -> bool:
         """Whether it can compile for a processor; features (":xnack-") do not count."""
         return target.split(":")[0] in self.processors
-
-
-def run(command: Sequence[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a tool of the toolchain to its end.
-
-    Raises:
-        ToolchainError: it cannot be started, or does not end within a minute.
-    """
-    environment = {k: v for k, v in os.environ.items() if k not in _HIDDEN_INPUTS}
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            process_group=0 if _POSIX else None,
-        )
-    except (OSError, ValueError) as refused:
-        raise ToolchainError(
-            f"{command[0]} cannot be run", observed=str(refused), hint="name another compiler"
-        ) from refused
-    with process:
-        try:
-            _limit(process.pid)
-            output, errors = _printed(process)
-        except subprocess.TimeoutExpired as late:
-            _end(process)
-            raise ToolchainError(
-                f"{command[0]} did not end within {TIMEOUT_SECONDS:g} s",
-                where={"command": " ".join(command)},
-                hint="try the command by hand; the machine may be overloaded",
-            ) from late
-        except BaseException:  # Ctrl-C does not reach a process group of its own
-            _end(process)
-            raise
-    return subprocess.CompletedProcess(command, process.returncode, output, errors)
-
-
-def _printed(process: subprocess.Popen[bytes]) -> tuple[str, str]:
-    """The first of what a process prints to both of its streams, once it has ended.
-
-    Raises:
-        subprocess.TimeoutExpired: it does not end.
-    """
-    if not _POSIX:  # where pipes cannot be waited for
-        both = process.communicate(timeout=TIMEOUT_SECONDS)
-        return both[0].decode("utf-8", "replace"), both[1].decode("utf-8", "replace")
-    end = time.monotonic() + TIMEOUT_SECONDS
-    kept: dict[object, bytearray] = {}
-    with selectors.DefaultSelector() as streams:
-        for stream in (process.stdout, process.stderr):
-            assert stream is not None
-            kept[stream] = bytearray()
-            streams.register(stream, selectors.EVENT_READ)
-        while streams.get_map():
-            ready = streams.select(max(0.0, end - time.monotonic()))
-            if not ready:
-                raise subprocess.TimeoutExpired(process.args, TIMEOUT_SECONDS)
-            for key, _ in ready:
-                piece = os.read(key.fd, 1 << 16)
-                kept[key.fileobj] += piece[: PRINTED_BYTES - len(kept[key.fileobj])]
-                if not piece:
-                    streams.unregister(key.fileobj)
-    process.wait(max(0.0, end - time.monotonic()))
-    output, errors = (bytes(raw).decode("utf-8", "replace") for raw in kept.values())
-    return output, errors
-
-
-def _limit(pid: int) -> None:
-    """Bound what a process that has just begun, and those that it starts, may take."""
-    if resource is None or not hasattr(resource, "prlimit"):
-        return
-    limits = {
-        resource.RLIMIT_AS: MEMORY_BYTES,
-        resource.RLIMIT_FSIZE: FILE_BYTES,
-        resource.RLIMIT_CPU: int(TIMEOUT_SECONDS),
-        resource.RLIMIT_CORE: 0,
-    }
-    for which, most in limits.items():
-        with suppress(OSError, ValueError):  # it has ended already, or lives under a tighter limit
-            hard = resource.prlimit(pid, which)[1]
-            low = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.prlimit(pid, which, (low, low))
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a tool and all that it started: a compiler driver leaves its work to other processes."""
-    with suppress(OSError):
-        if _POSIX:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
 
 
 def find_compiler(named: str | None = None, *, target: str | None = None) -> Compiler:
@@ -272,6 +159,8 @@ def _capabilities(command: tuple[str, ...], path: Path) -> tuple[str, list[str]]
     entry = cache.key("compiler 1", *command, identity(path))
     if known := _remembered(entry):
         return known
+    from layoutprobe.toolchain.process import run
+
     done = run((*command, f"--target={_TRIPLE}", "--print-supported-cpus"))
     text = done.stdout + done.stderr
     version = next((line.strip() for line in text.splitlines() if "clang version" in line), "")

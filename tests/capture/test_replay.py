@@ -13,7 +13,8 @@ import pytest
 import layoutprobe
 from layoutprobe.backends.base import Launch, RunResult
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.backends.source import Live, Recorder, Replay
+from layoutprobe.backends.recorded import Recorder, Replay
+from layoutprobe.backends.source import Live
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.capture.file import read_captures, write_captures
 from layoutprobe.errors import UsageError

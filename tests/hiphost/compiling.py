@@ -8,7 +8,8 @@ from pathlib import Path
 from layoutprobe.codeobj.bundle import BUNDLE
 from layoutprobe.extras.hiphost.shim_build import install
 from layoutprobe.toolchain.compile import compile_hip
-from layoutprobe.toolchain.find import run, ziglang
+from layoutprobe.toolchain.find import ziglang
+from layoutprobe.toolchain.process import run
 
 PROGRAMS = Path(__file__).parent / "programs"
 TARGET = "gfx1151"

@@ -13,7 +13,7 @@ import pytest
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.gate import check
 from layoutprobe.report.gate import KernelVerdict
-from layoutprobe.toolchain import find
+from layoutprobe.toolchain import find, process
 
 KERNEL = 'extern "C" __attribute__((global)) void k(int* y)'
 MANIFEST = """\
@@ -33,9 +33,9 @@ argument = [{{ name = "y", role = "out", dtype = "i32", shape = ["n"] }}]
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Less of everything for the toolchain; which compiler there is, is known by then."""
     find.find_compiler(target="gfx1151")
-    monkeypatch.setattr(find, "TIMEOUT_SECONDS", 3.0)
-    monkeypatch.setattr(find, "MEMORY_BYTES", 1 << 30)
-    monkeypatch.setattr(find, "FILE_BYTES", 16 << 20)
+    monkeypatch.setattr(process, "TIMEOUT_SECONDS", 3.0)
+    monkeypatch.setattr(process, "MEMORY_BYTES", 1 << 30)
+    monkeypatch.setattr(process, "FILE_BYTES", 16 << 20)
 
 
 def verdict_of(folder: Path, text: str | None, source: str = "k.hip") -> KernelVerdict:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from layoutprobe.backends.source import Live, Recorder
+from layoutprobe.backends.recorded import Recorder
+from layoutprobe.backends.source import Live
 from layoutprobe.cli.main import main
 from layoutprobe.extras.nvidia.backend import CudaBackend
 from layoutprobe.patterns import load_pattern

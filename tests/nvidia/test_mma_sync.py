@@ -16,7 +16,7 @@ from nvidia.ptx_formulas import A, B, D, Formula
 
 from layoutprobe import instructions
 from layoutprobe.arch.matrix import MatrixForm
-from layoutprobe.backends.source import Replay
+from layoutprobe.backends.recorded import Replay
 from layoutprobe.capture.capture import Capture
 from layoutprobe.capture.file import CaptureFile, read_captures
 from layoutprobe.errors import ProbeError, UsageError

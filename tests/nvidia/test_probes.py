@@ -17,7 +17,7 @@ import pytest
 from nvidia.ptx_formulas import A, B, D, Formula
 
 import layoutprobe
-from layoutprobe.backends.source import Replay
+from layoutprobe.backends.recorded import Replay
 from layoutprobe.capture.capture import Capture
 from layoutprobe.capture.file import CaptureFile, read_captures, write_captures
 from layoutprobe.errors import UsageError

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutprobe.backends.source import Replay
+from layoutprobe.backends.recorded import Replay
 from layoutprobe.fidelity.examine import examine
 from layoutprobe.fidelity.sums import SUMS
 from layoutprobe.report.fidelity import Outcome

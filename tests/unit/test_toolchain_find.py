@@ -13,6 +13,7 @@ import pytest
 
 from layoutprobe.errors import ToolchainError
 from layoutprobe.toolchain import cache, doctor, find
+from layoutprobe.toolchain import process as tool
 from layoutprobe.toolchain.find import find_compiler
 
 SPAWNED = "spawned"
@@ -117,7 +118,7 @@ def test_a_compiler_that_does_not_end_is_ended(
     world: Path, monkeypatch: pytest.MonkeyPatch, ended_by: type[BaseException]
 ) -> None:
     """With its own children: a compiler driver leaves its work to them."""
-    printed = find._printed
+    printed = tool._printed
     child = world / "child"
 
     def impatient(process: subprocess.Popen[bytes]) -> tuple[str, str]:
@@ -125,10 +126,10 @@ def test_a_compiler_that_does_not_end_is_ended(
             time.sleep(0.01)
         if ended_by is KeyboardInterrupt:
             raise KeyboardInterrupt
-        monkeypatch.setattr(find, "TIMEOUT_SECONDS", 0.0)
+        monkeypatch.setattr(tool, "TIMEOUT_SECONDS", 0.0)
         return printed(process)
 
-    monkeypatch.setattr(find, "_printed", impatient)
+    monkeypatch.setattr(tool, "_printed", impatient)
     slow = fake(world / "bin" / "clang")
     slow.write_text(
         f"#!/bin/sh\n/bin/sleep 600 &\necho $! > '{child}.tmp'; /bin/mv '{child}.tmp' '{child}'\nwait\n"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.errors import ProbeError, ToolchainError
-from layoutprobe.toolchain import cache, find
+from layoutprobe.toolchain import cache, find, process
 
 _FORMAT = "native 1"
 _SOURCES = Path(__file__).parent / "c"
@@ -158,7 +158,7 @@ def _compile(units: Sequence[str], flags: Sequence[str], zig: str) -> bytes:
 
 def _run(command: Sequence[str], folder: Path) -> None:
     try:
-        done = find.run(command, folder)
+        done = process.run(command, folder)
     except ToolchainError as problem:
         raise UnavailableError(f"the native engine cannot be compiled: {problem}") from problem
     if done.returncode:

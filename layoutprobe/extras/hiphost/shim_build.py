@@ -11,7 +11,8 @@ from pathlib import Path
 from layoutprobe.errors import ToolchainError
 from layoutprobe.extras.hiphost.protocol import header
 from layoutprobe.toolchain import cache
-from layoutprobe.toolchain.find import INSTALL, identity, run, ziglang
+from layoutprobe.toolchain.find import INSTALL, identity, ziglang
+from layoutprobe.toolchain.process import run
 
 SOURCES = Path(__file__).resolve().parent / "shim"
 NAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")

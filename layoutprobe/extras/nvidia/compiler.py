@@ -14,7 +14,7 @@ from layoutprobe.extras.nvidia.names import is_cuda
 from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.compile import made_by
-from layoutprobe.toolchain.find import run
+from layoutprobe.toolchain.process import run
 
 _FLAGS = ("-std=c++17", "-lineinfo")
 _MAX_LOG = 20_000

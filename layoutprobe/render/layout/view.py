@@ -142,7 +142,7 @@ def _stray_copies(report: LayoutReport, wave: int) -> NDArray[np.bool_]:
     element = np.where((row < 0) | (col < 0), -1, row.astype(np.int64) * report.loaded.shape[1] + col)
     _, number = np.unique(element, return_inverse=True)
     number = number.reshape(element.shape)
-    places = row.shape[1] * row.shape[2]
-    place = np.broadcast_to(np.arange(places).reshape(row.shape[1:]), element.shape)
-    pairs = np.unique(number * places + place)
-    return np.asarray((element >= 0) & (np.bincount(pairs // places)[number] > 1))
+    place = np.broadcast_to(np.arange(row[0].size).reshape(row.shape[1:]), element.shape)
+    sits = np.zeros((number.max() + 1, row[0].size), np.bool_)
+    sits[number, place] = True
+    return np.asarray((element >= 0) & (sits.sum(axis=1)[number] > 1))

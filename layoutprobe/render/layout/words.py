@@ -222,7 +222,7 @@ def readers(report: LayoutReport, wave: int) -> str:
     table = report.readers[wave]
     half = report.loaded.lanes // 2
     parts = []
-    for who in np.unique(table).tolist():
+    for who in sorted(set(table.ravel().tolist())):
         lanes = np.flatnonzero((table == who).any(axis=(1, 2))).tolist()
         if who >= 0:
             one = f"outputs in lanes {number_list(range(who * half, (who + 1) * half))} read"
