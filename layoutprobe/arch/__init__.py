@@ -1,11 +1,11 @@
 """The targets that layoutprobe knows, one file per family. No other room names a target or a family.
 
-A family's file ends in `TARGETS`; here they are registered.
+A family's file ends in `TARGETS`. Its name stands in `registry.FAMILIES`, which imports it when a name asks for it.
 """
 
 from __future__ import annotations
 
-from layoutprobe.arch import cdna, rdna3, rdna4
+from layoutprobe.arch import rdna3
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.matrix import MatrixForm
@@ -24,9 +24,6 @@ from layoutprobe.arch.registry import (
     resources,
 )
 from layoutprobe.arch.waves import Occupancy, RegisterBudget, occupancy, register_budget
-
-for _family in (rdna3, rdna4, cdna):
-    register(*_family.TARGETS)
 
 DEFAULT = rdna3.TARGETS[0].name
 """What is meant where no target is named."""

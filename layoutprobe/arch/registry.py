@@ -1,6 +1,14 @@
-"""The targets that layoutprobe knows. A family adds its own; so may a program that uses the package."""
+"""The targets that layoutprobe knows. A family adds its own; so may a program that uses the package.
+
+Families are imported one after the other until one has what is asked for: their tables of matrix
+instructions take longer to make than many a command takes to run.
+"""
 
 from __future__ import annotations
+
+from collections import UserDict
+from collections.abc import Iterable, Iterator
+from importlib import import_module
 
 from layoutprobe import plugins
 from layoutprobe.arch.base import Arch
@@ -10,14 +18,50 @@ from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.registers import Resources
 from layoutprobe.errors import UsageError, did_you_mean
 
-TARGETS: dict[str, Arch] = {}
+FAMILIES = {"rdna3": ("v_wmma_",), "rdna4": ("v_wmma_", "v_swmmac_"), "cdna": ("v_mfma_", "v_smfmac_")}
+"""Module of each family -> how its matrix instructions begin. The default target's comes first."""
+
+_loaded: set[str] = set()
+
+
+class _Table(UserDict[str, Arch]):
+    """Targets by name; who looks through all of them imports all families."""
+
+    def __contains__(self, name: object) -> bool:
+        for family in FAMILIES:
+            if name in self.data:
+                return True
+            _load(family)
+        return name in self.data
+
+    def __getitem__(self, name: str) -> Arch:
+        _ = name in self
+        return self.data[name]
+
+    def __iter__(self) -> Iterator[str]:
+        _load(*FAMILIES)
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        _load(*FAMILIES)
+        return len(self.data)
+
+
+TARGETS = _Table()
 """All of them. Of some, nothing here executes the code: see `Arch.facts_only`."""
 
-ARCHES: dict[str, Arch] = {}
+ARCHES = _Table()
 """Those whose kernels the emulator or a card executes."""
 
 _ISAS: list[Isa] = []
 _FORMS: dict[str, tuple[MatrixForm, ...]] = {}
+
+
+def _load(*families: str) -> None:
+    for family in families:
+        if family not in _loaded:
+            _loaded.add(family)
+            _add(import_module(f"layoutprobe.arch.{family}").TARGETS)
 
 
 def register(*targets: Arch) -> None:
@@ -26,10 +70,15 @@ def register(*targets: Arch) -> None:
     Raises:
         UsageError: there is another target of that name.
     """
+    _load(*FAMILIES)
+    _add(targets)
+
+
+def _add(targets: Iterable[Arch]) -> None:
     for target in targets:
-        if TARGETS.get(target.name) is target:
+        if TARGETS.data.get(target.name) is target:
             continue
-        if target.name in TARGETS:
+        if target.name in TARGETS.data:
             raise UsageError(f"there are two targets named {target.name[:40]!r}")
         TARGETS[target.name] = target
         if not target.facts_only:
@@ -67,8 +116,10 @@ def matrix_form(target: str, name: str) -> MatrixForm:
         UsageError: unknown target, or it has none of that name; says which targets have it.
     """
     arch = find(target)
+    if name in arch.matrix:
+        return arch.matrix_form(name)
     having = [other.name for other in ARCHES.values() if name in other.matrix]
-    if having and name not in arch.matrix:
+    if having:
         raise UsageError(
             f"{arch.name} has no matrix instruction {name!r}",
             expected="arch " + " or ".join(having),
@@ -118,16 +169,24 @@ def isa_of(name: str) -> Isa | None:
 
 def readable() -> list[str]:
     """What people call the instruction sets whose code can be decoded."""
+    _load(*FAMILIES)
     return [isa.title for isa in _ISAS]
 
 
 def is_matrix(name: str) -> bool:
-    """Whether a family that is loaded has that mnemonic. Loads none: every decoded instruction asks."""
+    """Whether a family has that mnemonic. Loads no plugin: every decoded instruction asks."""
+    if name not in _FORMS:
+        _load_families_of(name)
     return name in _FORMS
+
+
+def _load_families_of(name: str) -> None:
+    _load(*(family for family, prefixes in FAMILIES.items() if name.startswith(prefixes)))
 
 
 def matrix_forms(name: str) -> tuple[MatrixForm, ...]:
     """The forms of that mnemonic: families may share one and differ in its operands, modifiers choose others."""
+    _load_families_of(name)
     if name not in _FORMS:
         plugins.load()
     return _FORMS.get(name, ())

@@ -131,7 +131,8 @@ MADE = Arch(
 @pytest.fixture(autouse=True)
 def made() -> Iterator[None]:
     """The family is known while a test runs."""
-    tables: list[dict[str, Any]] = [registry.TARGETS, registry.ARCHES, registry._FORMS]
+    tables: list[dict[str, Any]] = [registry.TARGETS.data, registry.ARCHES.data, registry._FORMS]
+    assert len(registry.TARGETS) > 0, "all families are loaded, and so are there again afterwards"
     before = [dict(table) for table in tables]
     isas = list(registry._ISAS)
     arch.register(MADE)

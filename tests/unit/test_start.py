@@ -1,0 +1,86 @@
+"""What a command imports: most of the time of a short run is spent there, so it must be what it uses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from layoutprobe.arch import TARGETS, registry
+
+TOLD = """
+import io, sys
+from layoutprobe.cli.main import main
+sys.stdout, shown = io.TextIOWrapper(io.BytesIO()), sys.stdout
+code = main(sys.argv[1:])
+sys.stdout = shown
+print(code, *sys.modules)
+"""
+
+COMPILING = {"subprocess", "tempfile", "layoutprobe.toolchain.process"}
+DECODING = {"tinygrad", "layoutprobe.isa.decode"}
+RECORDING = {"zipfile", "layoutprobe.backends.recorded", "layoutprobe.capture.file"}
+GATE = {f"layoutprobe.{room}" for room in ("checks", "gate", "manifest", "observe", "trace")}
+NEVER = {"ml_dtypes", "layoutprobe.engine.native", "layoutprobe.fidelity", "layoutprobe.extras"}
+OTHERS = {"layoutprobe.arch.cdna", "layoutprobe.arch.mfma"}
+
+
+def imported_by(*words: str) -> set[str]:
+    """Modules and packages that a command has imported when it ends well."""
+    done = subprocess.run(
+        [sys.executable, "-c", TOLD, *words], capture_output=True, text=True, check=True, timeout=120
+    )
+    code, *modules = done.stdout.split()
+    assert code == "0", done.stderr
+    return set(modules)
+
+
+def test_a_dump_whose_code_is_in_the_cache_imports_what_it_uses() -> None:
+    words = ("dump", "--matrix", "A", "--lds", "xor")
+    imported_by(*words)  # fills the cache
+    imported = imported_by(*words)
+    assert "layoutprobe.solver.hotsets" in imported, "the scan sees modules"
+    spared = COMPILING | DECODING | RECORDING | GATE | OTHERS | NEVER
+    spared |= {"numpy.ma", "fractions", "layoutprobe.claims", "layoutprobe.render.gate.words"}
+    assert imported & spared == set()
+
+
+@pytest.mark.parametrize("words", [("--version",), ("dump", "--help"), ("list", "patterns")])
+def test_what_needs_no_kernel_needs_no_emulator(words: tuple[str, ...]) -> None:
+    imported = imported_by(*words)
+    assert imported & {"layoutprobe.engine.scheduler", "layoutprobe.semantics", "layoutprobe.solver"} == set()
+
+
+def test_help_needs_no_numpy() -> None:
+    assert "numpy" not in imported_by("--help")
+
+
+def test_a_command_imports_no_other_command() -> None:
+    imported = imported_by("dump", "--help")
+    assert {
+        f"layoutprobe.cli.{name}" for name in ("check", "claim", "diff", "fidelity", "run")
+    } & imported == set()
+
+
+def test_a_family_is_found_by_its_matrix_instructions() -> None:
+    """Decoded instructions ask whether a mnemonic is one, before anybody has named a target of its family."""
+    for target in TARGETS.values():
+        families = {family: prefixes for family, prefixes in registry.FAMILIES.items() if target.matrix}
+        for name in target.matrix:
+            assert name.startswith(tuple(prefix for prefixes in families.values() for prefix in prefixes)), (
+                name
+            )
+    for family, prefixes in registry.FAMILIES.items():
+        module = sys.modules[f"layoutprobe.arch.{family}"]
+        names = {name for target in module.TARGETS for name in target.matrix}
+        assert {name for name in names if not name.startswith(prefixes)} == set(), family
+
+
+@pytest.mark.parametrize("name", ["v_mfma_f32_16x16x16_f16", "v_swmmac_f32_16x16x32_f16"])
+def test_a_matrix_instruction_is_known_whatever_was_loaded(name: str) -> None:
+    text = f"from layoutprobe.isa.kind import Kind, kind_of; print(Kind.MATRIX in kind_of({name!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "True\n", done.stderr
