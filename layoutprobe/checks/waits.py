@@ -14,7 +14,7 @@ from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.waits import Hazard, WaitObserver, WaitRecord
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.trace.missing_barriers import missing_barriers
+from layoutprobe.trace.missing_barriers import missing_barriers, missing_waits
 from layoutprobe.trace.places import register, site, where
 from layoutprobe.trace.subject import Subject
 
@@ -78,7 +78,7 @@ def run(subject: Subject) -> CheckResult:
     record, lds = recorded.record(WaitRecord), recorded.record(LdsRecord)
     if not record.operations:
         return CHECK.skipped("the kernel accesses no memory")
-    findings = [_hazard(subject, hazard) for hazard in record.hazards]
+    findings = [_hazard(subject, hazards) for hazards in missing_waits(subject, record.hazards)]
     late = [race for race in lds.races if race.late]
     findings += [_late(subject, clashes) for clashes in missing_barriers(subject, late)]
     told = {race.first.inst.pc for race in late}  # the wait before the barrier is that of the own wave, too
@@ -90,7 +90,10 @@ def run(subject: Subject) -> CheckResult:
     return CHECK.found(findings, f"{record.loads} loads followed to their waits", metrics=metrics)
 
 
-def _hazard(subject: Subject, hazard: Hazard) -> Finding:
+def _hazard(subject: Subject, hazards: Sequence[Hazard]) -> Finding:
+    """One missing wait before uses of registers, shown by the first."""
+    hazard = hazards[0]
+    more = f"; {len(hazards) - 1} more uses of this or other registers" if len(hazards) > 1 else ""
     name = register(subject, hazard.register)
     load = hazard.pending[0]
     verb = "overwrites" if hazard.writes else "reads"
@@ -101,9 +104,9 @@ def _hazard(subject: Subject, hazard: Hazard) -> Finding:
         f"{hazard.inst.name} {verb} {name} while {load.name} is outstanding, {why}",
         replace(where(subject, hazard.inst, hazard.who), register=name),
         expected=f"{spelled(counting, hazard.counter, hazard.allows)} or less before {site(subject, hazard.inst)}",
-        observed=f"{hazard.outstanding} operations of {hazard.counter} outstanding; {_last(subject, hazard)}",
+        observed=f"{hazard.outstanding} operations of {hazard.counter} outstanding; {_last(subject, hazard)}{more}",
         hint="wait for the load, or move the use behind the wait that is there",
-        count=hazard.waves,
+        count=sum(one.waves for one in hazards),
         related=(Related("loaded by", where(subject, load)),),
     )
 

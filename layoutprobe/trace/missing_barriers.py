@@ -1,13 +1,15 @@
-"""Races by the barrier that is missing: one cause, however many pairs of instructions show it."""
+"""Races by the barrier that is missing, uses by the wait: one cause, however many pairs of instructions show it."""
 
 from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
 from math import inf
+from typing import Generic, TypeVar
 
 from layoutprobe.isa.kind import Kind
-from layoutprobe.observe.clashes import Clash, ClashKind
+from layoutprobe.observe.clashes import Clash
+from layoutprobe.observe.waits import Hazard
 from layoutprobe.records import dataclass
 from layoutprobe.trace.subject import Subject
 
@@ -22,31 +24,45 @@ def missing_barriers(subject: Subject, races: Iterable[Clash]) -> list[list[Clas
     do that one more barrier would end, wherever it stands.
     """
     barriers = sorted(pc for pc, inst in subject.insts.items() if Kind.AWAIT in inst.kind)
-    groups: list[_Group] = []
-    for race in races:
+
+    def alone(race: Clash) -> _Group[Clash]:
         first, second = race.first.inst.pc, race.second.inst.pc
         lines = frozenset({subject.line(first) or first, subject.line(second) or second})
         stretches = frozenset({bisect(barriers, first), bisect(barriers, second)})
-        new = _Group(
+        return _Group(
             [race],
             {(race.kind == "WAW", lines), (race.kind == "WAW", stretches)},
             {race.kind: _between(first, second)},
         )
-        home = next((group for group in groups if group.shares(new)), None)
-        if home is None:
-            groups.append(new)
-        else:
-            home.take(new)
-    merged: list[_Group] = []
-    for group in groups:  # a later race may have joined two of them
+
+    return [group.faults for group in _merged(_merged(alone(race) for race in races))]
+
+
+def missing_waits(subject: Subject, hazards: Iterable[Hazard]) -> list[list[Hazard]]:
+    """Uses of registers in groups that share a missing wait: those of loads of one source line, of which the compiler
+    made copies, and those that one more wait would guard, wherever it stands."""
+
+    def alone(hazard: Hazard) -> _Group[Hazard]:
+        load, use = hazard.pending[0].pc, hazard.inst.pc
+        lines = frozenset({subject.line(load) or load})
+        return _Group([hazard], {(hazard.counter, lines)}, {hazard.counter: _between(load, use)})
+
+    return [group.faults for group in _merged(_merged(alone(hazard) for hazard in hazards))]
+
+
+def _merged(groups: Iterable[_Group[Fault]]) -> list[_Group[Fault]]:
+    """Every group taken into the first that it shares a reason with; done twice, as a later one may join two."""
+    merged: list[_Group[Fault]] = []
+    for group in groups:
         home = next((known for known in merged if known.shares(group)), None)
         if home is None:
             merged.append(group)
         else:
             home.take(group)
-    return [group.clashes for group in merged]
+    return merged
 
 
+Fault = TypeVar("Fault")
 Span = tuple[float, float]
 """Program counters behind the first and up to the second: where a barrier may stand."""
 
@@ -62,29 +78,29 @@ def _common(one: Sequence[Span], other: Sequence[Span]) -> list[Span]:
 
 
 @dataclass
-class _Group:
-    """Races that share a missing barrier.
+class _Group(Generic[Fault]):
+    """Races that share a missing barrier, or uses that share a missing wait.
 
     Attributes:
-        clashes: the races.
+        faults: the races, or the uses.
         keys: source lines and stretches of code that they lie in.
-        cures: kind -> where one barrier ends all races of the kind; empty where none does.
+        cures: kind of race, or counter -> where one barrier or wait ends all of them; empty where none does.
     """
 
-    clashes: list[Clash]
-    keys: set[tuple[bool, frozenset[object]]]
-    cures: dict[ClashKind, list[Span]]
+    faults: list[Fault]
+    keys: set[tuple[object, frozenset[object]]]
+    cures: dict[str, list[Span]]
 
-    def shares(self, other: _Group) -> bool:
+    def shares(self, other: _Group[Fault]) -> bool:
         """One of the reasons holds."""
         kinds = self.cures.keys() & other.cures.keys()
         return bool(self.keys & other.keys) or any(
             _common(self.cures[kind], other.cures[kind]) for kind in kinds
         )
 
-    def take(self, other: _Group) -> None:
-        """Add the races of another group."""
-        self.clashes += other.clashes
+    def take(self, other: _Group[Fault]) -> None:
+        """Add those of another group."""
+        self.faults += other.faults
         self.keys |= other.keys
         for kind, spans in other.cures.items():
             self.cures[kind] = _common(self.cures[kind], spans) if kind in self.cures else spans

@@ -99,6 +99,34 @@ def test_a_missing_wait_is_named(name: str) -> None:
     assert finding.related[0].place.instruction in " ".join(body)
 
 
+THIRD = "global_load_b32 v4, v1, s[4:5] offset:256"
+USES = ("v_mov_b32_e32 v5, v2", "v_mov_b32_e32 v6, v3", "v_mov_b32_e32 v7, v4")
+
+
+@pytest.mark.parametrize(
+    ("body", "findings"),
+    [
+        ((LOAD, NEXT, THIRD, *USES), 1),
+        ((LOAD, NEXT, THIRD, "s_waitcnt vmcnt(2)", *USES), 1),
+        ((LOAD, USES[0], NEXT, USES[1], THIRD, USES[2]), 3),
+        ((LOAD, NEXT, USES[0], "s_waitcnt vmcnt(0)", THIRD, USES[2]), 2),
+        ((LOAD, "ds_load_b32 v3, v1", USES[0], USES[1]), 2),
+    ],
+    ids=["one wait for three loads", "one that is stricter", "one for each", "two", "of two counters"],
+)
+def test_a_missing_wait_is_one_finding_whatever_it_should_have_waited_for(
+    body: tuple[str, ...], findings: int
+) -> None:
+    result = result_of(
+        "ds_store_b32 v1, v0", "s_waitcnt lgkmcnt(0)", *body, "s_waitcnt vmcnt(0) lgkmcnt(0)", lds=256
+    )
+    assert len(result.findings) == findings, result
+    assert result.findings[0].place.instruction == "v_mov_b32"
+    assert sum(finding.count for finding in result.findings) == len([b for b in body if b in USES]) - (
+        "s_waitcnt vmcnt(2)" in body
+    )
+
+
 @pytest.mark.parametrize("outstanding", [True, False])
 def test_a_store_to_lds_must_be_there_when_the_barrier_opens(outstanding: bool) -> None:
     wait = () if outstanding else ("s_waitcnt lgkmcnt(0)",)
