@@ -23,6 +23,7 @@ class Events:
     access: Told = ()
     matrix: Told = ()
     matrix_done: Told = ()
+    indexed: Told = ()
     wait: Told = ()
     barrier: Told = ()
     ended: Told = ()

@@ -45,6 +45,9 @@ class Observer:
     def matrix_done(self, c: Cohort, inst: Inst) -> None:
         """A matrix instruction has written its destination."""
 
+    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], read: int, written: int) -> None:
+        """Waves of the cohort move a VGPR that M0 picks; -1 for the register that M0 does not."""
+
     def wait(self, c: Cohort, inst: Inst) -> None:
         """The cohort is about to wait for a counter."""
 

@@ -66,21 +66,27 @@ class Paths(Generic[State]):
         self._states = [start]
         self._numbers = {start: 0}
         self._steps: dict[tuple[Block, int], _Step] = {}
-        self._of_wave: NDArray[np.int32] = np.zeros(0, np.int32)
+        self._of_wave = self._entered = np.zeros(0, np.int32)
 
     def batch(self, machine: Machine) -> None:
         """The waves of a batch begin."""
-        self._of_wave = np.zeros(machine.waves.workgroup.size, np.int32)
+        self._of_wave, self._entered = np.zeros((2, machine.waves.workgroup.size), np.int32)
 
     def block(self, c: Band, block: Block) -> None:
         """Take the waves of a cohort through a block."""
         before = self._of_wave[c.waves]
+        self._entered[c.waves] = before
         first = int(before[0])
         if (before == first).all():
             self._take(c, block, first, c.waves)
             return
         for state in np.unique(before):
             self._take(c, block, int(state), c.waves[before == state])
+
+    def entered(self, waves: NDArray[np.int64]) -> list[tuple[State, NDArray[np.int64]]]:
+        """The states in which waves entered the block that they run, each with its waves."""
+        numbers = self._entered[waves]
+        return [(self._states[number], waves[numbers == number]) for number in np.unique(numbers)]
 
     def _take(self, c: Band, block: Block, state: int, waves: NDArray[np.int64]) -> None:
         step = self._steps.get((block, state))

@@ -28,11 +28,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from layoutprobe.arch import DEFAULT
 from layoutprobe.arch.isa import Counting
 from layoutprobe.isa.dialect import isa_of, known
-from layoutprobe.isa.inst import Inst
-from layoutprobe.machine.cohort import Band
+from layoutprobe.isa.inst import VGPR0, Inst
+from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
@@ -42,6 +45,7 @@ from layoutprobe.observe.counters import (
     issue,
     needed,
     operation,
+    parts,
     reads,
     register_of,
     wait,
@@ -49,7 +53,7 @@ from layoutprobe.observe.counters import (
     writes,
 )
 from layoutprobe.observe.paths import Passage, Paths
-from layoutprobe.observe.who import Who
+from layoutprobe.observe.who import Who, who_is
 from layoutprobe.records import dataclass
 
 
@@ -114,6 +118,7 @@ class CounterTracker:
         self.operations: dict[int, Operation] = {}
         self.wait_sites: set[int] = set()
         self.hazards: dict[tuple[int, str, bool], Hazard] = {}
+        self._indexing: list[Block] = []  # those that move VGPRs that M0 picks
         self._follow(known(DEFAULT).counting)
         self._lds = True
 
@@ -134,6 +139,29 @@ class CounterTracker:
         """Take the waves of a cohort through a block."""
         self._paths.block(c, block)
 
+    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], read: int, written: int) -> None:
+        """Waves move a VGPR that M0 picks: what their loads have still to write is known at its place only."""
+        block = next(known for known in self._indexing if any(one.pc == inst.pc for one in known.listing))
+        touched = [
+            frozenset(parts((VGPR0 + register,)) if register >= 0 else ()) for register in (read, written)
+        ]
+        for queues, its in self._paths.entered(waves):
+            for hazard in self._up_to(block, queues, inst).clashes(inst, None, *touched):
+                known = self.hazards.setdefault((inst.pc, hazard.counter, hazard.writes), hazard)
+                known.who = known.who or who_is(c.machine, int(its[0]))
+                known.waves += len(its)
+
+    def _up_to(self, block: Block, queues: Queues, last: Inst) -> _Walk:
+        walk = _Walk(queues, self._counting, self.operations)
+        for inst in block.listing:
+            if inst is last or inst.pc == last.pc:
+                break
+            if limits := waits(inst, self._counting):
+                walk.wait(inst, limits)
+            elif op := self.operations.get(inst.pc):
+                walk.queues = issue(walk.queues, self._counting, op)
+        return walk
+
     def _follow(self, counting: Counting) -> None:
         self._counting = counting
         self._paths = Paths(Queues.empty(counting), self._through)
@@ -141,6 +169,8 @@ class CounterTracker:
     def _through(self, block: Block, queues: Queues) -> Passage[Queues]:
         walk = _Walk(queues, self._counting, self.operations)
         found: list[Hazard] = []
+        if any(inst.name.startswith("v_movrel") for inst in block.listing):
+            self._indexing.append(block)
         for inst in block.listing:
             limits = waits(inst, self._counting)
             if limits:
@@ -173,9 +203,13 @@ class _Walk:
 
     def hazards(self, inst: Inst, op: Operation | None) -> Iterable[Hazard]:
         """Hazards of an instruction; mends the queues as the missing wait would have."""
-        if not any(self.queues.pending):
-            return
-        read, written = frozenset(reads(inst)), frozenset(writes(inst))
+        if any(self.queues.pending):
+            yield from self.clashes(inst, op, frozenset(reads(inst)), frozenset(writes(inst)))
+
+    def clashes(
+        self, inst: Inst, op: Operation | None, read: frozenset[int], written: frozenset[int]
+    ) -> Iterable[Hazard]:
+        """The same for these parts of registers."""
         for counter in self.counting.loading:
             hit = self._hit(counter, read, written, op)
             if not hit:
@@ -217,6 +251,10 @@ class WaitObserver(Recorder):
     def block(self, c: Band, block: Block) -> None:
         """See Observer."""
         self.tracker.block(c, block)
+
+    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], read: int, written: int) -> None:
+        """See Observer."""
+        self.tracker.indexed(c, inst, waves, read, written)
 
     def record(self) -> WaitRecord:
         """What the counters showed so far."""

@@ -35,6 +35,9 @@ def _indexed(inst: Inst) -> Executor:
             low, high = (int(m0) & 0x3FF, int(m0) >> 16 & 0x3FF) if two else (int(m0), int(m0))
             _check(c, inst, source.index + low if from_m0 else 0, target.index + high if to_m0 else 0, lanes)
             to = target.index + (high if to_m0 else 0)
+            for tell in c.machine.events.indexed:
+                read_by = source.index + low if from_m0 else -1
+                tell(c, inst, c.waves[index == m0], read_by, to if to_m0 else -1)
             value = c.u[source.index + low] if from_m0 else get(c.regs)
             read = 1 << VGPR0 + source.index + low if from_m0 else plain
             undefined = c.undef & (read | 1 << VGPR0 + to)

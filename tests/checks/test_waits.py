@@ -186,6 +186,75 @@ def test_atomics_must_have_added_when_the_barrier_opens(reader: str, outstanding
     assert finding.place.instruction == "ds_add_u32"
 
 
+# VGPRs that M0 picks.
+
+
+def picks(inst: str, index: int) -> tuple[str, ...]:
+    return (f"s_mov_b32 m0, {index}", inst)
+
+
+INDEXED = {
+    # The register that M0 picks, of v2 and v3: whether v_movrel* names a load into v3 that is outstanding.
+    "reads another": ((LOAD, "s_waitcnt vmcnt(0)", NEXT, *picks("v_movrels_b32 v6, v2", 0)), None),
+    "reads one beyond": ((NEXT, *picks("v_movrels_b32 v6, v2", 1)), "v_movrels_b32 reads v3"),
+    "reads not what it names": ((NEXT, *picks("v_movrels_b32 v6, v3", 2)), None),
+    "reads what was waited for": ((NEXT, "s_waitcnt vmcnt(0)", *picks("v_movrels_b32 v6, v2", 1)), None),
+    "writes to a register of a load": ((NEXT, *picks("v_movrels_b32 v3, v4", 0)), "v_movrels_b32 overwrites v3"),
+    "overwrites one beyond": ((NEXT, *picks("v_movreld_b32 v2, v0", 1)), "v_movreld_b32 overwrites v3"),
+    "overwrites another": ((NEXT, *picks("v_movreld_b32 v3, v0", 2)), None),
+    "reads, and overwrites what it picks": (
+        (NEXT, *picks("v_movreld_b32 v5, v3", 1)), "v_movreld_b32 reads v3",
+    ),
+    "both sides": ((NEXT, *picks("v_movrelsd_b32 v6, v2", 1)), "v_movrelsd_b32 reads v3"),
+    "in a loop, when the index comes to it": (
+        ("v_mov_b32_e32 v2, 0", NEXT, "s_mov_b32 m0, 0", "again:", "v_movrels_b32 v6, v2", "s_add_i32 m0, m0, 1",
+         "s_cmp_lt_u32 m0, 2", "s_cbranch_scc1 again"), "v_movrels_b32 reads v3",
+    ),
+    "in a loop that ends before": (
+        ("v_mov_b32_e32 v2, 0", NEXT, "s_mov_b32 m0, 0", "again:", "v_movrels_b32 v6, v2", "s_add_i32 m0, m0, 1",
+         "s_cmp_lt_u32 m0, 1", "s_cbranch_scc1 again"), None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_registers_that_m0_picks_are_waited_for(name: str) -> None:
+    body, words = INDEXED[name]
+    prepared = (f"v_mov_b32_e32 v{register}, 0" for register in range(2, 9))
+    result = result_of(*prepared, *body, "s_waitcnt vmcnt(0)")
+    if words is None:
+        assert result.status == "holds", result
+        return
+    finding = only(result)
+    assert words in finding.what, finding
+    assert (finding.place.workgroup, finding.place.wave, finding.count) == ((0, 0, 0), 0, 1)
+
+
+SCALARS = {
+    "arithmetic": ("s_add_i32 s9, s8, 1", "s_add_i32 reads s8"),
+    "a comparison": ("s_cmp_eq_u32 s8, 0", "s_cmp_eq_u32 reads s8"),
+    "an address": ("s_load_b32 s12, s[8:9], 0x0", "s_load_b32 reads s8"),
+    "a mask": ("s_and_saveexec_b32 s12, s8", "s_and_saveexec_b32 reads s8"),
+    "a vector instruction": ("v_mov_b32_e32 v5, s9", "v_mov_b32 reads s9"),
+    "the address of a store": ("global_store_b32 v1, v0, s[8:9]", "global_store_b32 reads s8"),
+    "overwritten": ("s_mov_b32 s9, 0", "s_mov_b32 overwrites s9"),
+}
+
+
+@pytest.mark.parametrize("waited", [True, False])
+@pytest.mark.parametrize("name", SCALARS)
+def test_scalar_loads_are_waited_for(name: str, waited: bool) -> None:
+    use, words = SCALARS[name]
+    # The pointers of the buffers, from the kernel's arguments.
+    wait = ("s_waitcnt lgkmcnt(0)",) if waited else ()
+    result = result_of("s_mov_b32 s14, exec_lo", "s_load_b64 s[8:9], s[0:1], 0x0", *wait, use,
+                       "s_waitcnt lgkmcnt(0)", "s_mov_b32 exec_lo, s14")  # fmt: skip
+    if waited:
+        assert result.status == "holds", result
+    else:
+        assert words in only(result).what
+
+
 def test_stores_may_be_outstanding_at_the_end() -> None:
     assert result_of("global_store_b32 v1, v0, s[6:7]").status == "holds"
 
