@@ -72,9 +72,14 @@ class Store:
     place: Addresses
     size: int
 
+    @property
+    def _unknown(self) -> bool:
+        """What it brings is in no register: memory has a part in it. Then it is taken for another value."""
+        return Kind.ATOMIC in self.inst.kind or self.inst.to_lds
+
     def changes(self, width: int) -> Array:
         """Which granules will hold another value than now: bool [lane, granule]."""
-        if Kind.ATOMIC in self.inst.kind:
+        if self._unknown:
             return np.ones((int(self.place.mask.sum()), width), np.bool_)
         new = stored_dwords(self.c, self.inst, self.place, self.size)[self.place.mask]
         place = self.place
@@ -89,6 +94,8 @@ class Store:
 
     def unlike(self, wave: Array, lane: Array) -> Array:
         """Which granules get another value than the given wave and lane of this store bring."""
+        if self._unknown:
+            return np.ones(wave.shape, np.bool_)
         words = stored_dwords(self.c, self.inst, self.place, self.size)
         position = np.zeros(int(self.c.waves.max()) + 1, np.int64)
         position[self.c.waves] = np.arange(len(self.c.waves))

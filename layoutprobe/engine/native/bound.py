@@ -33,6 +33,7 @@ class Bound:
         plain: the same where all that its block touches is defined; row: of the block in `touched`.
         touched: uint64 [block, 12], registers that a block reads or writes.
         starts: int64 [block], where it begins.
+        pcs: int64 [record].
         parallel: workgroups may run at once: without atomics the order in which they run changes nothing, or the
             kernel is wrong.
         runtime, offsets: the compiled runtime, and how it lays out a wave.
@@ -46,6 +47,7 @@ class Bound:
     row: NDArray[np.int64]
     touched: NDArray[np.uint64]
     starts: NDArray[np.int64]
+    pcs: NDArray[np.int64]
     parallel: bool
     runtime: ctypes.CDLL
     offsets: Offsets
@@ -53,6 +55,11 @@ class Bound:
     _watched_records: dict[Watched, ctypes.Array[Ins]] = field(default_factory=dict)
 
     __repr__ = brief
+
+    @property
+    def room(self) -> int:
+        """Words of a log that the accesses of a block take at most."""
+        return max((r.immediates[3] for r in self.records if r.symbol == "F_block"), default=0)
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -72,7 +79,11 @@ class Bound:
         for n, record in enumerate(self.records):
             if record.symbol == "F_block" and watched.block:
                 records[n].fn = told
-            elif record.executor is not None and record.inst is not None and watched.leaves(record.inst):
+            elif (
+                record.executor is not None
+                and record.inst is not None
+                and watched.leaves(record.inst, record.line)
+            ):
                 records[n].fn = slow
                 if before == "F_guard":  # it must not say of what is written that it is defined
                     records[n - 1].fn = next_
@@ -125,8 +136,21 @@ def bind_native(steps: Steps) -> Bound:
     between = np.array([_between(record) for record in lowered.records])
     start_of = {block: pc for pc, block in program.blocks.items()}
     starts = np.array([start_of[block] for block in lowered.blocks], np.int64)
+    pcs = np.array([record.pc for record in lowered.records], np.int64)
     return Bound(
-        program, lowered, between, resume, plain, row, touched, starts, parallel, library, offsets, records
+        program,
+        lowered,
+        between,
+        resume,
+        plain,
+        row,
+        touched,
+        starts,
+        pcs,
+        parallel,
+        library,
+        offsets,
+        records,
     )
 
 

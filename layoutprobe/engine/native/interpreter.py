@@ -98,7 +98,6 @@ class Interpreter:
         self._watched = Watched(
             events != Events(), bool(events.access), bool(events.matrix or events.matrix_done)
         )
-        self._live = self._watched.access or self._watched.matrix
         self._passed_over = 0
         self._initial: list[Array] = []
         self._rows: ctypes.Array[CInitial] = (CInitial * 0)()
@@ -128,6 +127,7 @@ class Interpreter:
                 return
             if which.size:
                 self._slow(which)
+                replay.settle()
 
     def _show_signals(self) -> None:
         self.machine.signalled[:] = self.waves.signalled[: self.count] != 0
@@ -135,7 +135,7 @@ class Interpreter:
     def _run_workgroups(self) -> bool:
         """Run C as far as it goes, on all cores; whether numpy must do something."""
         run, groups = self.bound.runtime.lp_run, self.groups
-        alone = self._live or not self.bound.parallel or self.count < _WORTH_A_THREAD
+        alone = self._watched.matrix or not self.bound.parallel or self.count < _WORTH_A_THREAD
         parts = 1 if alone else min(_cores(), groups)
         contexts = [self._context, *self._copies(parts - 1)]
         limits = [groups * n // parts for n in range(parts + 1)]
@@ -197,8 +197,10 @@ class Interpreter:
         context.scratch_shadow = machine.scratch.shadow.bytes.ctypes.data
         context.scratch_size, context.scratch_stride = machine.scratch_size, machine.scratch_stride
         if self._watched.block:
-            waves.keep_log(LOG_WORDS)
-            context.log, context.log_words = waves.log.ctypes.data, LOG_WORDS
+            words = LOG_WORDS + (2 * bound.room if self._watched.access else 0)
+            waves.keep_log(words)
+            context.log, context.log_words = waves.log.ctypes.data, words
+            context.accesses = self._watched.access
         return context
 
     def _furthest_behind(self) -> NDArray[np.int64]:
@@ -236,7 +238,7 @@ class Interpreter:
         inst, execute = record.inst, record.executor
         assert inst is not None
         assert execute is not None
-        if self._live:
+        if self._watched.block:
             self._show_signals()
         c = self.waves.cohort(self.machine, record.start, which)
         before = c.undef

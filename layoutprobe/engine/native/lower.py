@@ -14,7 +14,7 @@ from functools import cached_property
 
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.steps import Step, Steps
-from layoutprobe.engine.native.template import Template
+from layoutprobe.engine.native.template import Line, Template
 from layoutprobe.engine.native.templates import control_of
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
@@ -22,6 +22,8 @@ from layoutprobe.machine.program import CONDITIONS, Block, Executor
 from layoutprobe.records import dataclass
 
 _GUARD_RANGES = 12
+_MOST_ROOM = 1 << 14
+"""Words of the log that one block may take; of one that takes more, numpy executes the accesses that are watched."""
 _INDEXED = "movrel"
 """In the names of instructions that write registers which only M0 knows."""
 _IMPLIED = frozenset((SCC, VCC_LO, VCC_LO + 1, EXEC_LO, EXEC_LO + 1))
@@ -39,6 +41,7 @@ class Record:
         resume: the record where a wave goes on after that, and `plain` where everything that the block touches is
             defined (-1: there as well).
         jump: a record that immediate 0 leads to, as a distance.
+        line: what it writes into the log.
     """
 
     symbol: str
@@ -53,6 +56,7 @@ class Record:
     resume: int = -1
     plain: int = -1
     jump: int | None = None
+    line: Line | None = None
 
     @cached_property
     def registers(self) -> int:
@@ -99,6 +103,7 @@ class _Lowering:
     heads: dict[int, int] = field(default_factory=dict)
     fragments: dict[object, int] = field(default_factory=dict)
     targets: list[tuple[int, int]] = field(default_factory=list)
+    logged: bool = False  # the accesses of the block that is written write lines
 
     def result(self) -> Lowered:
         program = self.source.program
@@ -143,7 +148,8 @@ class _Lowering:
         row = len(self.touched)
         self.touched.append(_touched(steps, block, self.source.layout.lanes // 32))
         self.heads[pc] = len(self.records)
-        self._add(Record("F_block", pc, immediates=(block.length, row, 0), block=block))
+        self.logged = _room(steps) > 0
+        self._add(Record("F_block", pc, immediates=(block.length, row), block=block))
         held: dict[object, bool] = {}
         at = []
         for step, meets in zip(steps, _meetings(steps), strict=True):
@@ -164,6 +170,7 @@ class _Lowering:
 
     def _tracking(self, pc: int, block: Block, steps: Sequence[Step], plain: Sequence[int]) -> None:
         start, at = len(self.records), []
+        self.logged = _room(steps) > 0
         for step, meets in zip(steps, _meetings(steps), strict=True):
             at.append(len(self.records))
             if meets:
@@ -180,7 +187,7 @@ class _Lowering:
         self._begun_at(pc, range(start, len(self.records)))
         first = self.heads[pc]
         head = self.records[first]
-        head.immediates = (*head.immediates[:2], start - first)
+        head.immediates = (*head.immediates, start - first, _room(steps))
         for n in range(len(steps)):
             for record in (self.records[plain[n]], *self.records[at[n] : at[n + 1]]):
                 record.resume = at[n + 1]
@@ -192,6 +199,7 @@ class _Lowering:
         elif held:
             _overwrite(held, (d for half in (step.inst, *step.inst.pair) for d in half.dst))
         record = Record(step.symbol, step.inst.pc, step.offsets, immediates, step.inst, step.executor, block)
+        record.line = step.template.line if step.template is not None and self.logged else None
         return self._add(record)
 
     def _fragments(self, template: Template, held: dict[object, bool] | None) -> tuple[int, ...]:
@@ -215,6 +223,13 @@ class _Lowering:
         if Kind.END not in last.kind and last.name != "s_branch":
             self.targets.append((self._add(Record("F_jump", block.next_pc, block=block)), block.next_pc))
         return at
+
+
+def _room(steps: Sequence[Step]) -> int:
+    """Words that the lines of a block take; 0 where they are too many."""
+    lines = [step.template.line for step in steps if step.template is not None]
+    room = sum(line.places * line.words for line in lines if line is not None)
+    return room if room <= _MOST_ROOM else 0
 
 
 def _overwrite(held: dict[object, bool], operands: Iterable[Operand]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from layoutprobe.engine.native.template import HIGH_HALF, LOW_HALF, WHOLE, Layout, Template, scalar_of
+from layoutprobe.engine.native.template import HIGH_HALF, LOW_HALF, WHOLE, Layout, Line, Template, scalar_of
 from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, Inst, Operand
 from layoutprobe.machine.memory import BASE_ADDRESS
 from layoutprobe.records import dataclass
@@ -53,6 +53,10 @@ class Access:
             return data, ()
         return (), ((data[0], {None: WHOLE, 0: LOW_HALF, 1: HIGH_HALF}[self.width.half]),)
 
+    def line(self, layout: Layout) -> Line:
+        """What a wave writes down of it."""
+        return Line(self.width.size, not self.load, self.places, layout.lanes)
+
 
 _Builder = Callable[[Inst, Access, Layout], Template | None]
 
@@ -70,6 +74,7 @@ def _lds(inst: Inst, access: Access, layout: Layout) -> Template | None:
         tuple(offsets) or (given[0] | given[1] << 8,),
         (address, *reads),
         writes,
+        line=access.line(layout),
     )
 
 
@@ -88,6 +93,7 @@ def _global(inst: Inst, access: Access, layout: Layout) -> Template | None:
         (add & 0xFFFFFFFF, add >> 32),
         (address, base, *reads),
         writes,
+        line=access.line(layout),
     )
 
 
@@ -148,6 +154,7 @@ def _scalar_load(dwords: int) -> Callable[[Inst, Layout], Template | None]:
              BASE_ADDRESS >> 32),
             (Operand("s", base.index, 2, 64), *((extra,) if in_register else ())),
             ((Operand("s", target.index, dwords), WHOLE),),
+            line=Line(4 * dwords, False, 1, 1),
         )  # fmt: skip
 
     return build

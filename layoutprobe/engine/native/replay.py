@@ -1,24 +1,27 @@
 """Tells observers what waves did while C ran them: the same events in the same order as the numpy engine's.
 
-C lets every wave run on and writes down which blocks it runs (c/control.c). Afterwards the scheduler of the
-numpy engine (`engine.scheduler`) is played with what is written there: waves that stand at one block are told
-of together, the lowest PC first, and barriers let workgroups go. Where it comes to an instruction that numpy
-executes because observers want to see it, that is done when its turn comes.
+C lets every wave run on and writes down which blocks it runs, and what it loads and stores. Afterwards the
+scheduler of the numpy engine (`engine.scheduler`) is played with what is written there: waves that stand at one
+block are told of together, the lowest PC first, and barriers let workgroups go. Where it comes to an
+instruction that numpy executes, that is done when its turn comes.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.engine.native.accesses import ACCESS_LINE, Rows, Stage, Told
 from layoutprobe.engine.native.bound import Bound
 from layoutprobe.engine.native.state import ENDED, ENDLESS, FULL, MET, READY, SLOW, WAITS, WaveMemory
 from layoutprobe.engine.scheduler import PATIENCE
-from layoutprobe.isa.inst import EXEC_LO
+from layoutprobe.isa.inst import EXEC_LO, Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import mask_words, unpack_mask
+from layoutprobe.machine.cohort import Cohort, mask_words, unpack_mask
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.registers import Array
+from layoutprobe.machine.memory import Addresses
 from layoutprobe.records import dataclass
 
 LOG_WORDS = 4096
@@ -28,26 +31,6 @@ _LINE, _LANES = 4, 2
 _NOBODY = np.zeros(0, np.int64)
 
 Waves = NDArray[np.int64]
-
-
-class Told:
-    """Waves at one place, as observers of blocks are told of them; a `Band`."""
-
-    __slots__ = ("_words", "machine", "pc", "size", "waves")
-
-    def __init__(self, machine: Machine, pc: int, waves: Waves, words: Array) -> None:
-        self.machine, self.pc, self.waves, self.size = machine, pc, waves, machine.wave_size
-        self._words = words  # EXEC: uint32 [wave, 1 or 2]
-
-    @property
-    def full(self) -> bool:
-        """All lanes of all waves are active."""
-        return bool((self._words == 0xFFFFFFFF).all())
-
-    @property
-    def exec(self) -> NDArray[np.bool_]:
-        """Active lanes: bool [wave, lane]."""
-        return unpack_mask(self._words)
 
 
 @dataclass
@@ -62,7 +45,13 @@ class Replay:
     """What observers have still to be told of a batch."""
 
     def __init__(self, bound: Bound, machine: Machine, waves: WaveMemory) -> None:
-        self._bound, self._machine, self._waves = bound, machine, waves
+        self._bound, self._machine, self._waves, self._events = bound, machine, waves, machine.events
+        self._stage: Stage | None = None
+        self._executed: list[Rows] = []  # by numpy, and not told of yet
+        if machine.events.access:
+            self._stage = Stage(bound, machine)
+            self._machine = self._stage.machine
+            machine.events = replace(machine.events, access=(self._execute,))
         groups = machine.waves.workgroup
         self._log = waves.log[: groups.size]
         self._cursor = np.zeros(groups.size, np.int64)
@@ -101,14 +90,13 @@ class Replay:
             self._ready.append(part)
             self._passed_over = before
             return self._stopped(silent)
-        lines = self._log[waves[:, None], self._cursor[waves, None] + np.arange(_LINE)]
-        self._cursor[waves] += _LINE
+        lines = self._read(waves, _LINE)
         self._inside = part
         block = self._bound.lowered.blocks[int(lines[0, 0])]
         self._block = block
         words = np.ascontiguousarray(lines[:, _LANES : _LANES + self._machine.wave_size // 32])
-        told = Told(self._machine, part.pc, waves, words)
-        for tell in self._machine.events.block:
+        told = Told(self._machine, part.pc, waves, unpack_mask(words))
+        for tell in self._events.block:
             tell(told, block)
         return None
 
@@ -140,17 +128,71 @@ class Replay:
         self._waves.status[free] = READY
         return _NOBODY
 
+    def _read(self, waves: Waves, words: int) -> NDArray[np.uint32]:
+        """The next words of logs: uint32 [wave, word]."""
+        at, first = self._cursor[waves], int(waves[0])
+        self._cursor[waves] += words
+        if (at == at[0]).all() and int(waves[-1]) - first + 1 == waves.size:
+            return self._log[first : first + waves.size, int(at[0]) : int(at[0]) + words]
+        return np.asarray(self._log[waves[:, None], at[:, None] + np.arange(words)])
+
     def _go_on(self) -> Waves | None:
-        """Who of those inside a block must do something before they have left it; None when all have."""
+        """Tell of the accesses of a block; who must do something before its waves have left it, None if nobody."""
         assert self._inside is not None
         waves = self._inside.waves
-        waves = waves[self._exhausted(waves)]
-        if not waves.size:
-            return None
+        while True:
+            unfinished = self._unfinished(waves[self._exhausted(waves)])
+            heads, writers = self._written(waves)
+            pcs = [*self._bound.pcs[heads], *(rows.inst.pc for rows in self._executed)]
+            if unfinished.size and not (pcs and min(pcs) < self._waves.pc[unfinished].min()):
+                return self._stopped(unfinished)
+            if not pcs:
+                return None
+            self._access(int(min(pcs)), heads, writers)
+
+    def _unfinished(self, waves: Waves) -> Waves:
+        """Of waves whose logs tell no more: those that have not come to the end of their block."""
         status = self._waves.status[waves]
         between = self._bound.between[self._waves.at[waves]] & (status != ENDLESS)
-        unfinished = waves[~(between | (status == ENDED) | (status == WAITS))]
-        return self._stopped(unfinished) if unfinished.size else None
+        return waves[~(between | (status == ENDED) | (status == WAITS))]
+
+    def _written(self, waves: Waves) -> tuple[NDArray[np.int64], Waves]:
+        """Waves whose logs go on with an access, and the records of these."""
+        if self._stage is None:
+            return _NOBODY, _NOBODY
+        writers = waves[~self._exhausted(waves)]
+        heads = self._log[writers, self._cursor[writers]].astype(np.int64)
+        which = heads & ACCESS_LINE != 0
+        return heads[which] & ~ACCESS_LINE, writers[which]
+
+    def _access(self, pc: int, heads: NDArray[np.int64], writers: Waves) -> None:
+        """Tell of an access that waves of the block have written down, or numpy has executed."""
+        assert self._inside is not None
+        assert self._stage is not None
+        found = [rows for rows in self._executed if rows.inst.pc == pc]
+        here = self._bound.pcs[heads] == pc
+        turns = self._log[writers[here], self._cursor[writers[here]] + 1] & 0xFF
+        turn = min([*(rows.turn for rows in found), *turns.tolist()])
+        found = [rows for rows in found if rows.turn == turn]
+        self._executed = [rows for rows in self._executed if rows not in found]
+        for record in set(heads[here][turns == turn].tolist()):
+            mine = writers[here & (heads == record)][turns[heads[here] == record] == turn]
+            line = self._bound.records[record].line
+            assert line is not None
+            found.append(self._stage.written(record, mine, self._read(mine, line.words)))
+        self._stage.tell(self._inside.pc, self._inside.waves, found)
+
+    def _execute(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
+        """An access that numpy executes: told of when it has been, with those of other waves."""
+        assert self._stage is not None
+        turn = sum(np.array_equal(rows.waves, c.waves) and rows.inst is inst for rows in self._executed)
+        self._executed.append(self._stage.executed(c, inst, place, size, turn, store=store))
+
+    def settle(self) -> None:
+        """Numpy has executed an instruction."""
+        for rows in self._executed:
+            if self._stage is not None and rows.after is None:
+                self._stage.settled(rows)
 
     def _leave(self) -> None:
         """Where waves go from a block: as in Scheduler._leave."""
@@ -184,8 +226,8 @@ class Replay:
 
     def _end(self, part: _Part) -> None:
         words = mask_words(self._waves.regs, EXEC_LO, self._machine.wave_size // 32)[part.waves]
-        told = Told(self._machine, self._block.next_pc, part.waves, words)
-        for tell in self._machine.events.ended:
+        told = Told(self._machine, self._block.next_pc, part.waves, unpack_mask(words))
+        for tell in self._events.ended:
             tell(told)
         self._alive -= np.bincount(self._machine.waves.workgroup[part.waves], minlength=self._alive.size)
         self._release()
@@ -201,7 +243,7 @@ class Replay:
         complete = (arrived == self._alive) & (self._alive > 0)
         if not complete.any():
             return
-        for tell in self._machine.events.barrier:
+        for tell in self._events.barrier:
             tell(self._machine, np.flatnonzero(complete))
         waiting, self._waiting = self._waiting, []
         for part in waiting:

@@ -68,7 +68,7 @@ class Ctx(ctypes.Structure):
         ("v0", ctypes.c_void_p),
         *((n, ctypes.c_uint64) for n in ("vgprs", "poison", "left")),
         ("log", ctypes.c_void_p),
-        ("log_words", ctypes.c_uint64),
+        *((n, ctypes.c_uint64) for n in ("log_words", "accesses")),
     ]
 
 

@@ -7,7 +7,15 @@ from dataclasses import field
 
 from layoutprobe.engine.native.forms import Form, form_of, shape_of
 from layoutprobe.engine.native.rows import Row, rows_of
-from layoutprobe.engine.native.template import HIGH_HALF, LOW_HALF, WHOLE, Layout, Template, registers_of
+from layoutprobe.engine.native.template import (
+    HIGH_HALF,
+    LOW_HALF,
+    WHOLE,
+    Layout,
+    Line,
+    Template,
+    registers_of,
+)
 from layoutprobe.engine.native.templates import template_of
 from layoutprobe.engine.native.tracing import UntraceableError
 from layoutprobe.isa.inst import Inst, Operand
@@ -23,16 +31,17 @@ _forms: dict[tuple[object, ...], Form | None] = {}
 class Watched:
     """Of which events observers are told.
 
-    C writes down what blocks it runs. Of accesses and matrix instructions numpy tells, which executes them.
+    C writes down what blocks it runs, and the accesses that it knows to write down (`Template.line`). Of all other
+    accesses, and of matrix instructions, numpy tells, which executes them.
     """
 
     block: bool = False
     access: bool = False
     matrix: bool = False
 
-    def leaves(self, inst: Inst) -> bool:
+    def leaves(self, inst: Inst, line: Line | None) -> bool:
         """Numpy is to execute the instruction."""
-        moves = inst.kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC)
+        moves = line is None and inst.kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC)
         return bool(self.access and moves) or bool(self.matrix and Kind.MATRIX in inst.kind)
 
 

@@ -13,6 +13,28 @@ _SCC_CODE = 253
 
 
 @dataclass(frozen=True)
+class Line:
+    """What a load or store writes into the log for each of its places; see tell_access in c/memory.h.
+
+    Attributes:
+        size: bytes of a lane.
+        store: the line holds what is stored, too.
+        places: how many lines there are.
+        lanes: addresses of a line.
+    """
+
+    size: int
+    store: bool
+    places: int
+    lanes: int
+
+    @property
+    def words(self) -> int:
+        """Of one line."""
+        return 4 + 2 * self.lanes + ((self.size + 3) // 4 * self.lanes if self.store else 0)
+
+
+@dataclass(frozen=True)
 class Template:
     """One instruction's record.
 
@@ -23,6 +45,7 @@ class Template:
         writes: registers that it defines, and how.
         fragments: of a matrix instruction: registers of A and B, and how they are expanded.
         form: the function itself where it is not part of the runtime.
+        line: what it writes into the log; None where numpy must execute it for observers of accesses.
     """
 
     symbol: str
@@ -32,6 +55,7 @@ class Template:
     writes: tuple[tuple[Operand, int], ...] = ()
     fragments: tuple[tuple[str, Operand], ...] = ()
     form: Form | None = None
+    line: Line | None = None
 
 
 @dataclass(frozen=True)

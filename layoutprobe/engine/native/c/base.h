@@ -85,8 +85,8 @@ struct Ctx {
   // What a wave starts with; v0 has a row of LANES words per wave.
   const Initial *initial; u64 initial_count;
   const u32 *v0; u64 vgprs, poison, left;
-  // What waves do, for observers: so many words for each wave.
-  u32 *log; u64 log_words;
+  // What waves do, for observers: so many words for each wave; accesses are written down, too.
+  u32 *log; u64 log_words, accesses;
 };
 
 #define W8 ((u8 *)w)

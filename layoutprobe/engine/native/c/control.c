@@ -20,10 +20,12 @@ FORM(F_block) {
   NEXT;
 }
 
-// The same where observers are told of blocks. A line of the log: which row of `touched`, and EXEC.
+// The same where observers are told of blocks. A line of the log: which row of `touched`, and EXEC. k3 what else
+// the block may write: it never stops for room, or its waves would not have the operands of matrix instructions
+// that they have expanded.
 enum { LINE = 4 };
 FORM(F_block_told) {
-  if (unlikely(w->logged + LINE > c->log_words)) STOP(FULL);
+  if (unlikely(w->logged + LINE + (c->accesses ? i->k[3] : 0) > c->log_words)) STOP(FULL);
   if (likely(w->slice > 0)) {
     u32 *line = c->log + w->index * c->log_words + w->logged;
     mask lanes = EX;

@@ -12,23 +12,32 @@ AI int lds_at(Wave *w, const Ins *i, Ctx *c, u32 offset, u32 size, mask ex, u64 
   memcpy(at, &wide, sizeof wide);
   return 1;
 }
+// Nobody takes part; observers are told of the others of the cohort.
+AI int idle(Wave *w, const Ins *i, Ctx *c, u32 count, u32 dwords) {
+  for (u32 n = 0; n < count; n++) tell_access(w, i, c, n, 0, 0, LANES, 0, dwords);
+  return 1;
+}
 AI int lds_load(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
   mask ex = EX;
-  if (!ex) return 1;
+  if (!ex) return idle(w, i, c, count, 0);
   u64 at[2][LANES] __attribute__((aligned(128)));
   for (u32 n = 0; n < count; n++)
     if (!lds_at(w, i, c, i->k[n], size, ex, at[n]) || unlikely(any_undefined(c->lds_shadow, at[n], size)))
       return 0;
-  for (u32 n = 0; n < count; n++) load_lanes(w, i->o[1] + n * (size + 3) / 4, c->lds, at[n], size, how, ex);
+  for (u32 n = 0; n < count; n++) {
+    tell_access(w, i, c, n, ex, at[n], LANES, 0, 0);
+    load_lanes(w, i->o[1] + n * (size + 3) / 4, c->lds, at[n], size, how, ex);
+  }
   return 1;
 }
 AI int lds_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
   mask ex = EX;
-  if (!ex) return 1;
+  if (!ex) return idle(w, i, c, count, (size + 3) / 4);
   u64 at[2][LANES] __attribute__((aligned(128)));
   for (u32 n = 0; n < count; n++)
     if (!lds_at(w, i, c, i->k[n], size, ex, at[n])) return 0;
   for (u32 n = 0; n < count; n++) {
+    tell_access(w, i, c, n, ex, at[n], LANES, vgpr(w, i->o[1 + n]), (size + 3) / 4);
     store_lanes(c->lds, at[n], vgpr(w, i->o[1 + n]), size, how, ex);
     clear_lanes(c->lds_shadow, at[n], size, ex);
   }
@@ -42,20 +51,22 @@ AI v_u64 address_sv(Wave *w, const Ins *i) {
 }
 AI int global_load(Wave *w, const Ins *i, Ctx *c, v_u64 a, u32 size, u32 how) {
   mask ex = EX;
-  if (!ex) return 1;
+  if (!ex) return idle(w, i, c, 1, 0);
   u64 at[LANES] __attribute__((aligned(128)));
   int met = global_at(c, i, a, size, ex, 0, at);
   if (unlikely(met != DEFINED))
     if (met == OUTSIDE || any_undefined(c->arena_shadow, at, size)) return 0;
+  tell_access(w, i, c, 0, ex, at, LANES, 0, 0);
   load_lanes(w, i->o[1], c->arena, at, size, how, ex);
   return 1;
 }
 AI int global_store(Wave *w, const Ins *i, Ctx *c, v_u64 a, u32 size, u32 how) {
   mask ex = EX;
-  if (!ex) return 1;
+  if (!ex) return idle(w, i, c, 1, (size + 3) / 4);
   u64 at[LANES] __attribute__((aligned(128)));
   int met = global_at(c, i, a, size, ex, 1, at);
   if (unlikely(met == OUTSIDE)) return 0;
+  tell_access(w, i, c, 0, ex, at, LANES, vgpr(w, i->o[1]), (size + 3) / 4);
   store_lanes(c->arena, at, vgpr(w, i->o[1]), size, how, ex);
   if (met == UNDEFINED) clear_lanes(c->arena_shadow, at, size, ex);
   return 1;
@@ -87,6 +98,7 @@ FORM(F_s_load) {
     if (g->undefined)
       for (u32 j = 0; j < i->k[2]; j++) met |= *(const u1u *)(c->arena_shadow + at + 4 * j);
     if (unlikely(met)) STOP(SLOW);
+    tell_access(w, i, c, 0, 1, &at, 1, 0, 0);
     u32 *d = (u32 *)(W8 + i->o[1]);
     for (u32 j = 0; j < i->k[2]; j++) d[j] = *(const u1u *)(c->arena + at + 4 * j);
     NEXT;

@@ -139,6 +139,21 @@ AI int global_at(Ctx *c, const Ins *i, v_u64 a, u32 size, mask ex, int store, u6
   memcpy(at, &a, sizeof a);
   return met;
 }
+// A line of the log for each place that a load or store accesses: which record, which place and whether the wave has
+// signalled its barrier, EXEC; where the lanes point; and what is stored.
+enum { ACCESS_LINE = 0x80000000u };
+AI void tell_access(Wave *w, const Ins *i, Ctx *c, u32 n, mask ex, const u64 *at, u32 lanes, const u32 *data, u32 dwords) {
+  if (likely(!c->accesses)) return;
+  u32 *line = c->log + w->index * c->log_words + w->logged;
+  line[0] = ACCESS_LINE | (u32)(i - c->program);
+  line[1] = n | w->signalled << 8;
+  memcpy(line + 2, &ex, sizeof ex);
+  line += 4;
+  if (ex) __builtin_memcpy(line, at, 8 * lanes);
+  line += 2 * lanes;
+  if (ex && dwords) __builtin_memcpy(line, data, 4 * dwords * lanes);
+  w->logged += 4 + 2 * lanes + dwords * lanes;
+}
 // k0, k1: what to add to addresses to have offsets in the arena.
 #define OFFSET ((u64)i->k[0] | (u64)i->k[1] << 32)
 #define TRY(done) { if (unlikely(!(done))) STOP(SLOW); NEXT; }
