@@ -12,6 +12,7 @@ from pathlib import Path
 
 from layoutprobe.cli.main import parser
 from layoutprobe.cli.probes import report_of
+from layoutprobe.gate.inspect import inspect
 from layoutprobe.render import formats
 from layoutprobe.render.layout.view import select
 from layoutprobe.render.terminal_svg import terminal_svg
@@ -25,6 +26,10 @@ LAYOUTS = {"fragment-a.svg": "dump --matrix A --lds xor", "fragment-b.svg": "dum
 """File name -> command whose layout map (--format svg) it shows."""
 
 
+OPERANDS = {"inspect.svg": ("probes/gemm/seeds/buggy.toml", "asmOpt-column", "A")}
+"""File name -> manifest, kernel and matrix: the same for an operand of a kernel."""
+
+
 def pictures() -> dict[str, str]:
     """File name -> SVG."""
     drawn = {}
@@ -35,6 +40,11 @@ def pictures() -> dict[str, str]:
         stream = io.StringIO()
         report = report_of(parser().parse_args(command.split()))
         formats.find("layout", "svg").write(select(report), stream)
+        drawn[name] = stream.getvalue()
+    for name, (manifest, kernel, matrix) in OPERANDS.items():
+        stream = io.StringIO()
+        operand = inspect(IMAGES.parents[1] / manifest, kernel).operand(matrix)
+        formats.find("layout", "svg").write(select(operand), stream)
         drawn[name] = stream.getvalue()
     return drawn
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from layoutprobe.experiments.dump import dump
     from layoutprobe.experiments.epilogue import epilogue
     from layoutprobe.experiments.roundtrip import roundtrip
+    from layoutprobe.gate.inspect import Inspection, inspect
     from layoutprobe.layouts.layout import Layout
     from layoutprobe.patterns import load_pattern
     from layoutprobe.report.finding import Finding
@@ -26,23 +27,27 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Finding",
+    "Inspection",
     "Layout",
     "LayoutReport",
     "ProbeError",
     "__version__",
     "dump",
     "epilogue",
+    "inspect",
     "load_pattern",
     "roundtrip",
 ]
 
 _HOMES = {
     "Finding": "layoutprobe.report.finding",
+    "Inspection": "layoutprobe.gate.inspect",
     "Layout": "layoutprobe.layouts.layout",
     "LayoutReport": "layoutprobe.report.layout",
     "ProbeError": "layoutprobe.errors",
     "dump": "layoutprobe.experiments.dump",
     "epilogue": "layoutprobe.experiments.epilogue",
+    "inspect": "layoutprobe.gate.inspect",
     "load_pattern": "layoutprobe.patterns",
     "roundtrip": "layoutprobe.experiments.roundtrip",
 }

@@ -30,6 +30,7 @@ COMMANDS = (
     "roundtrip",
     "epilogue",
     "check",
+    "inspect",
     "init",
     "explain",
     "layout",
@@ -51,6 +52,7 @@ examples:
   layoutprobe roundtrip --lds padded          # what LDS itself holds, byte by byte
   layoutprobe epilogue                        # where each accumulator register is stored
   layoutprobe check                           # your own kernels, as layoutprobe.toml declares them
+  layoutprobe inspect                         # what their registers hold, and what they should
   layoutprobe doctor                          # which compiler and devices are found here
   layoutprobe list patterns                   # coded matrices to probe with
 """

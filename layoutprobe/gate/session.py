@@ -25,6 +25,7 @@ from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.unproven import unproven
+from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.inputs import coding_of
@@ -92,6 +93,27 @@ def check_kernel(
         ),
         coverage=covered,
         excerpts=excerpts(case, [finding for result in results for finding in result.findings]),
+    )
+
+
+def subject_of(
+    runner: KernelRunner,
+    checks: Sequence[Check],
+    load_insts: Callable[[], Mapping[int, Inst]],
+    reference: Callable[..., object] | None = None,
+) -> Subject:
+    """One kernel at one size, for checks that look at the same runs of it."""
+    return Subject(
+        runner.binding.case,
+        runner.binding,
+        runner.built.arch,
+        runner.built.code,
+        runner.built.kernel,
+        load_insts,
+        runner.coding,
+        runner,
+        tuple(dict.fromkeys(factory for check in checks for factory in check.observers)),
+        reference,
     )
 
 
@@ -165,21 +187,10 @@ class _Session:
 
     def _subject(self, sizes: Sizes) -> tuple[Subject, KernelRunner]:
         binding = bind(self.case, sizes)
-        coding = coding_of(binding)
-        runner = KernelRunner(self.built, binding, coding, self.backend, self._like_sized(binding))
-        subject = Subject(
-            self.case,
-            binding,
-            self.built.arch,
-            self.built.code,
-            self.built.kernel,
-            self.load_insts,
-            coding,
-            runner,
-            tuple(dict.fromkeys(factory for check in self.active for factory in check.observers)),
-            self.reference,
+        runner = KernelRunner(
+            self.built, binding, coding_of(binding), self.backend, self._like_sized(binding)
         )
-        return subject, runner
+        return subject_of(runner, self.active, self.load_insts, self.reference), runner
 
     def _like_sized(self, binding: Binding) -> ExecutionError | None:
         """What ended a launch that was not much larger, if one took too long."""

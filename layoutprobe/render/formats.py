@@ -85,6 +85,7 @@ _SUBJECTS: dict[str, list[Format]] = {
         _json("fidelity.table:write_json"),
         Format("html", "fidelity.html:write", ("html",)),
     ],
+    "sites": [_table("sites:write"), _json("sites:write_json")],
     "fragment": [_table("fragment:write"), _json("fragment:write_json")],
     "claims": [_table("claims:write_claims"), _json("claims:write_claims_json")],
     "difference": [_table("claims:write_differences"), _json("claims:write_differences_json")],
@@ -97,7 +98,8 @@ def register(subject: str, format: Format) -> None:
     """Add a format, or replace the one of that name.
 
     Args:
-        subject: "layout" (of `dump`, `roundtrip`, `epilogue`), "instruction" (of `layout`), "fragment", "gate"
+        subject: "layout" (of `dump`, `roundtrip`, `epilogue`, `inspect`), "instruction" (of `layout`),
+            "fragment", "sites" (of `inspect`), "gate"
             (of `check`), "fidelity", "claims", "difference" and "captures" (of `diff`), "occupancy".
         format: the row.
     """

@@ -57,10 +57,10 @@ class LdsMap:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LayoutReport:
-    """Result of `dump`, `roundtrip` and `epilogue`.
+    """Result of `dump`, `roundtrip` and `epilogue`, and of `inspect`.
 
     Attributes:
-        command: "dump", "roundtrip" or "epilogue".
+        command: "dump", "roundtrip", "epilogue" or "inspect".
         arch, instruction, matrix, dtype, lds, tile: what was probed; lds and instruction are ""
             where the command has none. tile is (M, N, K) of the block.
         patterns: names of the patterns whose codes identified the elements.
@@ -88,6 +88,7 @@ class LayoutReport:
         lds_map: what LDS itself was found to hold (roundtrip only).
         lds_form: index of an element in LDS under the scheme, as a formula; "" without LDS.
         acc: the registers are AccVGPRs.
+        about: (label, sentence): what was looked at, where that is no probe but a kernel of the user's.
     """
 
     command: str
@@ -115,6 +116,7 @@ class LayoutReport:
     lds_map: LdsMap | None = None
     lds_form: str = ""
     acc: bool = False
+    about: tuple[tuple[str, str], ...] = ()
 
     @property
     def exit_code(self) -> int:

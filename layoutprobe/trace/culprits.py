@@ -7,6 +7,7 @@ an operand that follows them is believed before one that does not.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -276,6 +277,23 @@ def _nothing(matrix: str, views: list[_View]) -> str:
     if special == [ZERO]:
         return "zeros"
     return "bits that were never defined" if special == [UNDEFINED] else "no element (undefined or unknown)"
+
+
+def beside_needed(
+    judged: JudgedExecutions, at: int, matrix: str, problem: Problem
+) -> tuple[Suspect, NDArray[np.bool_]]:
+    """What one matrix held in one execution beside what it needed, and its wrong slots; axes [lane, vgpr, field].
+
+    A matrix that is not to blame has none: orders of rows, columns and k that all three share are right.
+    """
+    view = _View.of(judged, at)
+    suspect = _suspect(matrix, view, problem)
+    if not judged.judgement.broken[at] or matrix not in view.blamed():
+        live = suspect.live & (suspect.row != HOLE)
+        row, col = (np.where(live, axis, HOLE) for axis in (suspect.row, suspect.col))
+        return replace(suspect, need_row=row, need_col=col), np.zeros_like(live)
+    wrong = wrong_slots(suspect)
+    return suspect, wrong if wrong.any() else beyond_slots(suspect)
 
 
 def _suspect(matrix: str, view: _View, problem: Problem) -> Suspect:

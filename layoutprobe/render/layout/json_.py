@@ -54,6 +54,7 @@ def _head(view: View) -> dict[str, Any]:
         "ambiguity": report.ambiguity or None,
         "coverage": _coverage(report),
         "findings": [finding(found) for found in report.findings],
+        "about": dict(report.about) or None,
         "lds_map": None if report.lds_map is None else _lds(report.lds_map),
         "layout": {
             "rows": report.loaded.shape[0],

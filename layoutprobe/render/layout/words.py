@@ -90,6 +90,8 @@ def _waves(report: LayoutReport) -> str:
 
 def setup(report: LayoutReport) -> Lines:
     """What was probed, and what the result rests on."""
+    if report.about:
+        return [*report.about, ("evidence", "; ".join(map(str, report.evidence)) or "none")]
     operand = report.matrix in "AB"
     patterns = " and ".join(report.patterns)
     parts = [

@@ -1,0 +1,141 @@
+"""`layoutprobe inspect`: what the registers of a user's own kernel hold, as elements of its matrices."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, index, indices, refuse_idle
+from layoutprobe.cli.check import MANIFEST, manifest_path
+from layoutprobe.cli.command import Command
+from layoutprobe.cli.terminal import chosen, emit
+from layoutprobe.render.formats import find
+
+EXAMPLES = """\
+examples:
+  layoutprobe inspect --kernel gemm                     # its matrix instructions, and which are wrong
+  layoutprobe inspect --kernel gemm --matrix A          # where A is wrong first, register by register
+  layoutprobe inspect --kernel gemm --at 3 --matrix B --iteration 1 --workgroup 1,0,0
+  layoutprobe inspect --kernel gemm --at gemm.hip:76 --matrix C --output owners.html
+"""
+_MOST = 1 << 31
+
+
+def _add_options(command: Parser) -> None:
+    command.add_argument(
+        "manifest", nargs="?", default=MANIFEST, metavar="MANIFEST", help=f"default {MANIFEST}"
+    )
+    command.add_argument("--kernel", metavar="NAME", help="which kernel of the manifest")
+    command.add_argument(
+        "--size", metavar="M=128,N=128,K=64", type=_sizes, help="problem size (default: the manifest's first)"
+    )
+    command.add_argument("--arch", metavar="TARGET", help="target (default: the manifest's first)")
+    add_engine_option(command)
+    moment = command.add_argument_group("moment")
+    moment.add_argument(
+        "--matrix", metavar="A|B|C", help="operand of a matrix instruction; C: where accumulators are stored"
+    )
+    moment.add_argument(
+        "--at",
+        metavar="WHERE",
+        help="matrix instruction: its number, PC or FILE:LINE (default: the first that is wrong)",
+    )
+    moment.add_argument(
+        "--iteration",
+        metavar="N",
+        type=index,
+        help="of its executions by each wave (default: the first wrong)",
+    )
+    moment.add_argument(
+        "--workgroup", metavar="X,Y,Z", type=_group, help="which workgroup (default: the first wrong)"
+    )
+    shown = command.add_argument_group("output")
+    add_output(shown, "layout")
+    shown.add_argument(
+        "--wave", metavar="N", type=index, help="this wave only (table: the first that is wrong)"
+    )
+    shown.add_argument("--lane", metavar="LIST", type=indices, dest="lanes", help="these lanes only: 0-3,16")
+    shown.add_argument("--vgpr", metavar="LIST", type=indices, dest="vgprs", help="these VGPRs only: 0,4-7")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the kernel with coded inputs, and show what was asked for.
+
+    Returns:
+        0 right, 1 an operand is wrong, 2 it could not be followed.
+
+    Raises:
+        ProbeError: whatever stops it.
+    """
+    from layoutprobe.gate.inspect import inspect
+    from layoutprobe.render.progress import waiting
+
+    listing = arguments.matrix is None and arguments.at is None
+    if listing:
+        _refuse_for_list(arguments)
+    format = find("sites", arguments.format) if listing and arguments.format else None
+    format = format or chosen(arguments, "sites" if listing else "layout")
+    with waiting("inspect: compiling and running the kernel", sys.stderr):
+        kernel = inspect(
+            manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
+        )
+        if listing:
+            sites = kernel.sites
+        else:
+            report = kernel.operand(
+                arguments.matrix or "A",
+                arguments.at,
+                workgroup=arguments.workgroup,
+                iteration=arguments.iteration,
+            )
+    if listing:
+        from layoutprobe.render.sites import verdict
+
+        emit(format, sites, arguments.output, outcome=lambda: str(verdict(sites)))
+        return sites.exit_code
+    from layoutprobe.render.layout import words
+    from layoutprobe.render.layout.view import select
+
+    view = select(report, wave=arguments.wave, lanes=arguments.lanes, vgprs=arguments.vgprs)
+    emit(format, view, arguments.output, outcome=lambda: str(words.verdict(report)))
+    return report.exit_code
+
+
+def _refuse_for_list(arguments: argparse.Namespace) -> None:
+    options = {
+        "--iteration": arguments.iteration,
+        "--workgroup": arguments.workgroup,
+        "--wave": arguments.wave,
+        "--lane": arguments.lanes,
+        "--vgpr": arguments.vgprs,
+    }
+    refuse_idle("on the list of matrix instructions", options, "give --matrix or --at, to see an operand")
+
+
+def _sizes(text: str) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if not name.isidentifier() or not (value.isascii() and value.isdecimal()) or len(value) > 10:
+            raise argparse.ArgumentTypeError(f"{part.strip()[:40]!r} is no size such as M=128")
+        if not 1 <= int(value) < _MOST or name in sizes:
+            raise argparse.ArgumentTypeError(f"{part.strip()[:40]!r} is no size, or the second of its name")
+        sizes[name] = int(value)
+    return sizes
+
+
+def _group(text: str) -> tuple[int, int, int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not 1 <= len(parts) <= 3 or not all(p.isascii() and p.isdecimal() and len(p) <= 9 for p in parts):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no workgroup such as 1,0,0")
+    x, y, z = (*map(int, parts), *(0,) * (3 - len(parts)))
+    return x, y, z
+
+
+COMMAND = Command(
+    "inspect",
+    "what the registers of your own kernel hold at a matrix instruction, and what they should",
+    run,
+    _add_options,
+    EXAMPLES,
+)

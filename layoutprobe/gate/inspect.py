@@ -1,0 +1,276 @@
+"""`layoutprobe inspect`: what the operands of matrix instructions hold in a kernel of the user's, at a moment of
+its run. It runs what the checks run, and reads what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from layoutprobe.backends.base import WatchedBackend
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.checks import epilogue, operand_provenance
+from layoutprobe.checks.registry import RULES, check_names
+from layoutprobe.engine.base import DEFAULT_BUDGET
+from layoutprobe.errors import UsageError, did_you_mean
+from layoutprobe.gate.build import build
+from layoutprobe.gate.runner import KernelRunner
+from layoutprobe.gate.session import subject_of
+from layoutprobe.isa.store import load_instructions
+from layoutprobe.layouts.explain import explain
+from layoutprobe.manifest.binding import bind
+from layoutprobe.manifest.inputs import coding_of
+from layoutprobe.manifest.model import KernelCase, Sizes, size_title
+from layoutprobe.manifest.read import read_manifest
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.inspection import Site, Sites
+from layoutprobe.report.layout import LayoutReport
+from layoutprobe.trace.moment import Fragment, Group, first_wrong, fragment_of, sites_of
+from layoutprobe.trace.problem import NoProductError
+from layoutprobe.trace.subject import RunStoppedError, Subject, UndecidedError
+
+CHECKS = (operand_provenance.CHECK, epilogue.CHECK)
+"""Whose findings an operand can show."""
+MATRICES = ("A", "B", "C")
+Told = TypeVar("Told")
+
+
+class Inspection:
+    """A kernel at one size, to be looked into.
+
+    >>> import layoutprobe
+    >>> kernel = layoutprobe.inspect("layoutprobe.toml", "gemm")  # doctest: +SKIP
+    >>> kernel.operand("A", at=3, iteration=1).closed_form  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, case: KernelCase, subject: Subject, backend: WatchedBackend, toolchain: Mapping[str, str]
+    ) -> None:
+        self._case, self._subject, self._backend, self._toolchain = case, subject, backend, toolchain
+
+    def __repr__(self) -> str:
+        return f"<Inspection: {self._case.name} for {self._subject.code.target} at {self._size}>"
+
+    @property
+    def _size(self) -> str:
+        return size_title(self._subject.sizes)
+
+    @property
+    def sites(self) -> Sites:
+        """The matrix instructions of the kernel.
+
+        Raises:
+            UsageError: it has none, or cannot be followed.
+        """
+        found = self._told(sites_of)
+        return Sites(self._case.name, self._subject.code.target, self._size, found, (self._backend.evidence,))
+
+    def operand(
+        self,
+        matrix: str = "A",
+        at: int | str | None = None,
+        *,
+        workgroup: Group | None = None,
+        iteration: int | None = None,
+    ) -> LayoutReport:
+        """What an operand of a matrix instruction holds in every wave of a workgroup, beside what it needs.
+
+        Args:
+            matrix: "A", "B", or "C": where the accumulators are stored.
+            at: which matrix instruction: its number in `sites`, its PC as "0x1f58", or "FILE:LINE". By default
+                the first at which the operand is wrong, else the first of all.
+            workgroup: x, y, z; by default the first in which the operand is wrong there, else (0, 0, 0).
+            iteration: of the executions by each wave, from 0; by default the first wrong one, else 0.
+
+        Raises:
+            UsageError: there is no such matrix, instruction, workgroup or execution, or it cannot be followed.
+        """
+        name = matrix.upper().replace("D", "C")
+        if name not in MATRICES:
+            raise UsageError(f"no matrix {matrix!r:.40}", expected="one of: " + ", ".join(MATRICES))
+        site = None if at is None else self._site(str(at))
+        pc = None if site is None else site.place.pc
+        first = self._told(lambda subject: first_wrong(subject, pc, name))
+        if site is None:
+            wanted = first[0] if first else self.sites.sites[0].place.pc
+            site = next(site for site in self.sites.sites if site.place.pc == wanted)
+        assert site.place.pc is not None
+        inst = self._subject.insts[site.place.pc]
+        group = workgroup or (first[1] if first else (0, 0, 0))
+        turn = iteration if iteration is not None else first[2] if first and group == first[1] else 0
+        fragment = self._told(lambda subject: fragment_of(subject, inst, name, group, turn))
+        return self._report(site, fragment, group, turn)
+
+    def _site(self, at: str) -> Site:
+        """The matrix instruction that is meant.
+
+        Raises:
+            UsageError: there is none, or several.
+        """
+        sites = self.sites.sites
+        number = at.rpartition(":")[2] if at.partition(":")[0] in ("wmma", "mfma", "swmmac", "smfmac") else at
+        if number.isascii() and number.isdecimal():
+            chosen = [site for site in sites if site.number == int(number[:9])]
+        elif at.lower().startswith("0x"):
+            chosen = [site for site in sites if f"{site.place.pc:#x}" == at.lower()]
+        else:
+            chosen = [site for site in sites if at in _lines(site)]
+        if not chosen:
+            known = "; ".join(
+                f"{site.number}: PC {site.place.pc:#x}, {site.place.line or 'no line'}" for site in sites[:8]
+            )
+            raise UsageError(
+                f"no matrix instruction at {at[:80]!r}", expected=f"a number, PC or line of: {known}"
+            )
+        return chosen[0]
+
+    def _report(self, site: Site, fragment: Fragment, group: Group, turn: int) -> LayoutReport:
+        form = self._subject.insts[site.place.pc or 0]
+        problem = self._subject.sizes
+        least, most = site.times
+        often = f"{most}" if least == most else f"{least} to {most}"
+        about: tuple[tuple[str, str], ...] = (
+            ("kernel", f"{self._case.name}, {self._size}"),
+            ("at", f"matrix instruction {site.number}, {site.place.site}, PC {site.place.pc:#x}"),
+            ("registers", _registers(fragment)),
+            ("moment", f"workgroup {group}, execution {turn} of {often} by each wave"),
+        )
+        if fragment.role != fragment.matrix and fragment.role in "AB":
+            about += (("feeds", f"{fragment.matrix}, transposed, is the instruction's {fragment.role}"),)
+        return LayoutReport(
+            command="inspect",
+            arch=self._subject.code.target,
+            instruction=form.name,
+            matrix=fragment.loaded.matrix,
+            dtype="",
+            lds="",
+            tile=(problem.get("M", 0), problem.get("N", 0), problem.get("K", 0)),
+            patterns=(),
+            loaded=fragment.loaded,
+            needed=fragment.needed,
+            mismatch=fragment.mismatch,
+            live=fragment.live,
+            readers=None,
+            closed_form=explain(fragment.loaded),
+            needed_form=explain(fragment.needed),
+            convention="",
+            ambiguity="",
+            coverage=None,
+            findings=self._findings(fragment) if fragment.mismatch.any() else (),
+            evidence=(self._backend.evidence,),
+            toolchain=self._toolchain,
+            about=about,
+        )
+
+    def _findings(self, fragment: Fragment) -> tuple[Finding, ...]:
+        """What `check` finds about the matrix."""
+        results = (check.run(self._subject) for check in CHECKS)
+        return tuple(
+            f
+            for result in results
+            for f in result.findings
+            if f.place.matrix in (fragment.matrix, fragment.role)
+        )
+
+    def _told(self, ask: Callable[[Subject], Told]) -> Told:
+        """What the kernel's runs tell.
+
+        Raises:
+            UsageError: they do not, in the words of the checks.
+        """
+        try:
+            return ask(self._subject)
+        except (NoProductError, UndecidedError) as reason:
+            raise UsageError(f"{self._case.name} at {self._size}: {reason}") from reason
+        except RunStoppedError as stopped:
+            raise stopped.fault from stopped
+
+
+def _registers(fragment: Fragment) -> str:
+    """ "v72 to v79, which are v0 to v7 below"."""
+    count = fragment.loaded.vgprs * max(1, fragment.loaded.field_bits // 32)
+    last = replace(fragment.first, index=fragment.first.index + count - 1)
+    shown = "v0" if fragment.loaded.vgprs == 1 else f"v0 to v{fragment.loaded.vgprs - 1}"
+    return f"{fragment.first} to {last}, which are {shown} below"
+
+
+def _lines(site: Site) -> set[str]:
+    """The lines that an instruction is at: its own, and those of the calls around it, by path and by name."""
+    sources = [site.place.source, *(call.source for call in site.place.inlined_at)]
+    known = {str(source) for source in sources if source is not None}
+    return known | {name.rpartition("/")[2] for name in known}
+
+
+def inspect(
+    manifest: Path | str,
+    kernel: str | None = None,
+    *,
+    size: Sizes | None = None,
+    arch: str | None = None,
+    backend: WatchedBackend | None = None,
+) -> Inspection:
+    """Build a kernel of a manifest, to look into it.
+
+    Args:
+        manifest: the file.
+        kernel: its name there; may be left out where the manifest has one.
+        size: the problem size, all names of it; by default the manifest's first.
+        arch: target to compile for; by default the manifest's first.
+        backend: where it runs; an emulator by default.
+
+    Raises:
+        UsageError: the manifest does not hold, or names something that does not exist.
+        ToolchainError, CodeObjectError: it does not compile, or cannot be read.
+    """
+    return look_into(_case(Path(manifest), kernel), size=size, arch=arch, backend=backend)
+
+
+def look_into(
+    case: KernelCase,
+    *,
+    size: Sizes | None = None,
+    arch: str | None = None,
+    backend: WatchedBackend | None = None,
+) -> Inspection:
+    """The same for a kernel that was read already."""
+    built = build(case, arch or next(iter(case.arches), ""))
+    if built.arch is None:
+        raise UsageError(f"the emulator does not execute {built.code.target}")
+    backend = backend or EmulatorBackend(budget=case.limits.instructions or DEFAULT_BUDGET)
+    binding = bind(case, _size(case, size))
+    runner = KernelRunner(built, binding, coding_of(binding), backend)
+    insts = cache(lambda: load_instructions(built.code, built.kernel))
+    return Inspection(case, subject_of(runner, CHECKS, insts), backend, built.toolchain)
+
+
+def _case(path: Path, name: str | None) -> KernelCase:
+    manifest = read_manifest(path, checks=check_names(), rules=[rule.id for rule in RULES])
+    known = [case.name for case in manifest.kernels]
+    if name is None and len(known) > 1:
+        raise UsageError(
+            "the manifest has several kernels", where={"file": path}, expected="one of " + ", ".join(known)
+        )
+    for case in manifest.kernels:
+        if name in (None, case.name):
+            return case
+    raise UsageError(
+        f"the manifest has no kernel named {name!r:.80}",
+        where={"file": path},
+        expected="one of " + ", ".join(known),
+        hint=did_you_mean(name or "", known),
+    )
+
+
+def _size(case: KernelCase, given: Sizes | None) -> Sizes:
+    first = case.sizes[0]
+    if given is None:
+        return first
+    if set(given) != set(first):
+        raise UsageError(
+            f"a size of {case.name} has other names",
+            expected=", ".join(first) or "none",
+            observed=", ".join(given) or "none",
+        )
+    return given

@@ -1,0 +1,83 @@
+"""The matrix instructions of a user's kernel, for the terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TextIO
+
+from rich.text import Text
+
+from layoutprobe.render import data
+from layoutprobe.render.layout.words import Verdict, plural
+from layoutprobe.render.look import STYLES, WORDS
+from layoutprobe.render.page import Page, write_lines
+from layoutprobe.report.inspection import Site, Sites
+
+SCHEMA = "layoutprobe.sites/1"
+
+
+def write(sites: Sites, stream: TextIO) -> None:
+    """A line for each instruction, the verdict last."""
+    write_lines(partial(_lines, sites), stream)
+
+
+def write_json(sites: Sites, stream: TextIO) -> None:
+    """One object; within version 1 keys may be added."""
+    outcome = verdict(sites)
+    body = {
+        "verdict": outcome.word,
+        "summary": outcome.sentence,
+        "exit_code": sites.exit_code,
+        "kernel": sites.kernel,
+        "arch": sites.target,
+        "size": sites.size,
+        "evidence": list(map(data.evidence, sites.evidence)),
+        "sites": [
+            {
+                "number": site.number,
+                "place": site.place.json(),
+                "executions": {"min": site.times[0], "max": site.times[1]},
+                "wrong": dict(site.wrong),
+                "lost": site.lost or None,
+            }
+            for site in sites.sites
+        ],
+    }
+    data.write(data.envelope(SCHEMA, body), stream, indent=2)
+
+
+def verdict(sites: Sites) -> Verdict:
+    """The outcome in a word and a sentence."""
+    wrong, lost = (
+        sum(map(bool, found)) for found in zip(*((s.wrong, s.lost) for s in sites.sites), strict=True)
+    )
+    total = plural(len(sites.sites), "matrix instruction")
+    parts = [f"{wrong} of {total} with wrong operands"] if wrong else []
+    parts += [f"{lost} of {total} cannot be followed"] if lost else []
+    basis = ", ".join(dict.fromkeys(evidence.kind for evidence in sites.evidence))
+    return Verdict(WORDS[sites.exit_code], "; ".join(parts) or f"operands of {total} are right", basis)
+
+
+def _lines(sites: Sites, page: Page) -> Iterator[Text]:
+    yield from page.paragraph(f"layoutprobe inspect: {sites.kernel} on {sites.target}, {sites.size}", "bold")
+    yield Text()
+    for site in sites.sites:
+        yield from _site(site, page)
+    yield Text()
+    outcome = verdict(sites)
+    yield from page.outcome(outcome.word, outcome.sentence, outcome.basis)
+    shown = next((site for site in sites.sites if site.wrong), sites.sites[0])
+    matrix = shown.wrong[0][0] if shown.wrong else "A"
+    yield from page.pairs([("next", f"--at {shown.number} --matrix {matrix} shows what its registers hold")])
+
+
+def _site(site: Site, page: Page) -> Iterator[Text]:
+    word = "finding" if site.wrong else "undecided" if site.lost else "holds"
+    least, most = site.times
+    often = f"{most}" if least == most else f"{least}-{most}"
+    says = "; ".join(f"{matrix} {how}" for matrix, how in site.wrong) or site.lost
+    sign = f"{page.glyphs.sign(word)} {site.number:>3}  "
+    text = f"{site.place.site}, PC {site.place.pc:#x}, {often} times a wave" + (f": {says}" if says else "")
+    for number, line in enumerate(page.wrap(text, page.width - len(sign) - 2)):
+        yield Text.assemble("  ", (" " * len(sign) if number else sign, STYLES[word]), line)

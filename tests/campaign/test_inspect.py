@@ -1,0 +1,83 @@
+"""What `inspect` marks is what `check` finds: over the campaign's faults, and over kernels without any."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from hashlib import sha256
+
+import numpy as np
+import pytest
+from campaign.fault import ODD, Fault, plant
+from campaign.faults import FAULTS
+from campaign.planting import kernels
+from examples import one_of_each
+
+from layoutprobe.arch import DEFAULT
+from layoutprobe.errors import ProbeError
+from layoutprobe.gate.gate import check
+from layoutprobe.gate.inspect import look_into
+from layoutprobe.layouts.layout import element_name
+from layoutprobe.manifest.model import KernelCase, Manifest
+from layoutprobe.report.gate import KernelVerdict
+
+OPERANDS, EPILOGUE = "operand-provenance", "epilogue"
+SHOWN = one_of_each(
+    [fault for fault in FAULTS if fault.check in (OPERANDS, EPILOGUE) and not fault.unseen],
+    lambda fault: (fault.kind, fault.check),
+)
+_NO_SLOT = ("incomplete-sum", "copies-differ", "not-zero", "not-reset")
+"""Names of rules that are about no slot of an operand."""
+
+
+@pytest.fixture
+def case(fault: Fault, request: pytest.FixtureRequest) -> KernelCase:
+    cache = request.config.cache
+    assert cache is not None
+    folder = cache.mkdir("campaign-inspect") / sha256(fault.name.encode()).hexdigest()[:16]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return plant(folder, fault)
+
+
+def judged(case: KernelCase) -> KernelVerdict:
+    """By the two laws, at the size that `inspect` takes by default."""
+    one = replace(case, sizes=case.sizes[:1], arches=case.arches[:1])
+    (verdict,) = check(Manifest(case.file, (one,)), checks=(OPERANDS, EPILOGUE)).verdicts
+    return verdict
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("fault", SHOWN, ids=lambda fault: fault.name)
+def test_slots_are_marked_where_the_finding_is(fault: Fault, case: KernelCase) -> None:
+    verdict, kernel = judged(case), look_into(case)
+    findings = [finding for finding in verdict.every if finding.name not in _NO_SLOT]
+    try:
+        marked = {matrix for site in kernel.sites.sites for matrix, _ in site.wrong}
+    except ProbeError:  # a store from outside of every buffer ended the run, say
+        assert verdict.exit_code, "check saw more than inspect can show"
+        return
+    named = {f.place.matrix for f in findings if f.check == OPERANDS and f.place.matrix in ("A", "B")}
+    assert named <= marked
+    assert bool(findings) or not marked
+    for finding in findings:
+        matrix = finding.place.matrix
+        if matrix not in ("A", "B") or not finding.expected.startswith(f"{matrix}["):
+            continue
+        report = kernel.operand(matrix)
+        assert report.mismatch.any()
+        assert report.needed is not None
+        slots = [tuple(slot) for slot in np.argwhere(report.mismatch)]
+        needed = {element_name(matrix, int(report.needed.row[s]), int(report.needed.col[s])) for s in slots}
+        assert finding.expected in needed
+
+
+@pytest.mark.parametrize("kernel", [name for name, case in kernels().items() if case.arches == (DEFAULT,)])
+def test_right_kernels_have_no_mark(kernel: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    case = plant(tmp_path_factory.mktemp(kernel), Fault(f"{kernel}: correct", "none", kernel, (), sizes=ODD))
+    inside = look_into(case)
+    assert not any(site.wrong or site.lost for site in inside.sites.sites)
+    for matrix in "ABC":
+        for site in inside.sites.sites:
+            if site.times[1]:
+                assert not inside.operand(matrix, site.number).mismatch.any()
