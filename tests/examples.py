@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from layoutprobe.assets import asset_dir
 
@@ -26,9 +26,15 @@ def one_of_each(cases: Iterable[Case], class_of: Callable[[Case], object]) -> li
     return listed if WHOLE else list({class_of(case): case for case in reversed(listed)}.values())[::-1]
 
 
-def examples(count: int) -> settings:
-    """`@settings(max_examples=count)`: a quarter at a desk, twenty times as many when thorough."""
-    return settings(max_examples=count * THOROUGH if WHOLE else -(-count // 4))
+def examples(count: int, quiet: Iterable[HealthCheck] = ()) -> settings:
+    """`@settings(max_examples=count)`: a quarter at a desk, twenty times as many when thorough.
+
+    Args:
+        count: of examples, in CI.
+        quiet: health checks that the test is known to fail.
+    """
+    tried = count * THOROUGH if WHOLE else -(-count // 4)
+    return settings(max_examples=tried, suppress_health_check=list(quiet))
 
 
 def probe_names() -> list[str]:

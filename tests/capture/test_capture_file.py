@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -121,7 +122,7 @@ def refused(path: Path, raw: bytes) -> UsageError:
 
 
 @given(st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+@examples(200, quiet=[HealthCheck.function_scoped_fixture])
 def test_no_damage_changes_what_is_read(tmp_path: Path, whole: bytes, data: st.DataObject) -> None:
     """Some bytes of an archive say nothing (times, attributes): then what is read is unchanged."""
     path = tmp_path / "x.cap"

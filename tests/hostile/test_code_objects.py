@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgpack
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from layoutprobe.codeobj import container
@@ -108,13 +109,13 @@ def patched(changes: list[tuple[int, int]]) -> bytes:
 
 
 @given(st.lists(st.tuples(IN_HEADERS, st.integers(0, 255)), min_size=1, max_size=4))
-@settings(max_examples=60, suppress_health_check=QUIET)
+@examples(60, quiet=QUIET)
 def test_patched_headers(folder: Path, changes: list[tuple[int, int]]) -> None:
     judge(patched(changes), folder)
 
 
 @given(st.lists(st.tuples(IN_CODE, st.integers(0, 255)), min_size=1, max_size=3))
-@settings(max_examples=60, suppress_health_check=QUIET)
+@examples(60, quiet=QUIET)
 def test_patched_code(folder: Path, changes: list[tuple[int, int]]) -> None:
     judge(patched(changes), folder)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import msgpack
 import pytest
+from examples import examples
 from hostile.limited import Outcome, checked
 from hostile.test_code_objects import GOOD, metadata, with_note
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from layoutprobe.errors import UsageError
@@ -239,7 +240,7 @@ PLACES = ("grid = 1", "block = 128", "dynamic_lds = 16")
 
 
 @given(st.sampled_from(PLACES), TERMS)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, quiet=[HealthCheck.function_scoped_fixture])
 def test_expressions_of_any_value(tmp_path: Path, place: str, term: str) -> None:
     path = written(tmp_path, (place, f'{place.split(" ")[0]} = "{term}"'))
     try:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutprobe import roundtrip
@@ -30,7 +31,7 @@ def capture(lds: str, pattern: str) -> Capture:
 
 
 @pytest.mark.parametrize("lds", SCHEMES)
-@settings(max_examples=8)
+@examples(8)
 @given(seed=st.integers(0, 2**31))
 def test_every_element_lies_where_the_scheme_says(lds: str, seed: int) -> None:
     found = capture(lds, f"random:seed={seed}")
@@ -48,7 +49,7 @@ def test_every_element_lies_where_the_scheme_says(lds: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("lds", SCHEMES)
-@settings(max_examples=8)
+@examples(8)
 @given(seed=st.integers(0, 2**31))
 def test_every_lane_reads_back_what_it_asked_for(lds: str, seed: int) -> None:
     found = capture(lds, f"random:seed={seed}")
@@ -61,7 +62,7 @@ def test_every_lane_reads_back_what_it_asked_for(lds: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("lds", SCHEMES)
-@settings(max_examples=8)
+@examples(8)
 @given(seed=st.integers(0, 2**31))
 def test_the_solver_recovers_the_placement(lds: str, seed: int) -> None:
     report = roundtrip(lds, f"random:seed={seed}", backend=BACKEND)

@@ -9,7 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from layoutprobe.errors import UsageError
@@ -119,7 +120,7 @@ def test_the_start_of_the_fuzz_holds() -> None:
     assert read("\n".join(f"{k} = {toml(v)}" for k, v in VALID.items()).encode()) is not None
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@examples(300, quiet=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(PLACES), VALUES), min_size=1, max_size=3))
 def test_any_value_at_any_key(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     data = copy.deepcopy(VALID)
@@ -139,7 +140,7 @@ def test_any_value_at_any_key(changes: list[tuple[tuple[Any, ...], Any]]) -> Non
     assert found is None or len(found.kernels) == len(data["kernel"])
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda t: t.encode("utf-8", "replace"))))
 def test_any_bytes(text: bytes) -> None:
     assert read(text) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,21 +74,26 @@ def good(source: Path) -> bytes:
 
 
 Chain = list[tuple[str, int, int, str]]
+Call = tuple[int, list[tuple[int, int]], tuple[str, int, int, str]]
+"""Depth in the tree of entries, spans of addresses, and (file, line, column, function)."""
 
 
-def oracle(image: bytes, pc: int) -> Chain:
+def oracle(calls: Sequence[Call], pc: int) -> Chain:
     """(file, line, column, function) of every inlined call around an address, innermost first."""
+    around = [(depth, call) for depth, spans, call in calls if any(a <= pc < b for a, b in spans)]
+    return [call for _, call in sorted(around, reverse=True)]
+
+
+def inlined_calls(image: bytes) -> Iterator[Call]:
+    """All that pyelftools reads."""
     dwarf = ELFFile(io.BytesIO(image)).get_dwarf_info()
-    found: Chain = []
     for unit in dwarf.iter_CUs():
         names = _files(dwarf, unit)
         open_entries = [(die, 0) for die in unit.get_top_DIE().iter_children()]
         while open_entries:
             die, depth = open_entries.pop()
             open_entries += [(child, depth + 1) for child in die.iter_children()]
-            if die.tag == "DW_TAG_inlined_subroutine" and any(
-                a <= pc < b for a, b in _spans(dwarf, unit, die)
-            ):
+            if die.tag == "DW_TAG_inlined_subroutine":
                 column = (
                     die.attributes["DW_AT_call_column"].value if "DW_AT_call_column" in die.attributes else 0
                 )
@@ -96,8 +101,7 @@ def oracle(image: bytes, pc: int) -> Chain:
                     names[die.attributes["DW_AT_call_file"].value],
                     die.attributes["DW_AT_call_line"].value,
                 )
-                found.append((depth, (*place, column, _function(die))))  # type: ignore[arg-type]
-    return [call for _, call in sorted(found, reverse=True)]  # type: ignore[misc]
+                yield depth, list(_spans(dwarf, unit, die)), (*place, column, _function(die))
 
 
 def _files(dwarf: Any, unit: Any) -> dict[int, str]:
@@ -131,7 +135,7 @@ def _spans(dwarf: Any, unit: Any, die: Any) -> Iterator[tuple[int, int]]:
 def test_every_instruction_has_the_calls_that_pyelftools_reads(image: bytes) -> None:
     code = load(image)
     kernel = code.kernel()
-    longest = 0
+    calls, longest = list(inlined_calls(image)), 0
     for pc in range(kernel.entry, kernel.entry + kernel.size, 4):
         if code.lines.find(pc) is None:
             continue
@@ -139,7 +143,7 @@ def test_every_instruction_has_the_calls_that_pyelftools_reads(image: bytes) -> 
         got = [
             (c.source.file.rpartition("/")[2], c.source.line, c.source.column or 0, c.function) for c in found
         ]
-        assert got == oracle(image, pc)
+        assert got == oracle(calls, pc)
         longest = max(longest, len(got))
     assert longest == 3, "get in sum in both"
 

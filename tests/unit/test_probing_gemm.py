@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -51,7 +52,7 @@ def test_standard_gemm(m: int, n: int, k: int) -> None:
     assert np.array_equal(gemm("standard", a, b), product(a, b))
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(m=st.integers(1, 150), n=st.integers(1, 150), k=st.integers(1, 40), seed=st.integers(0, 99))
 def test_standard_gemm_at_any_size(m: int, n: int, k: int, seed: int) -> None:
     a, b = integers(m, k, seed), integers(k, n, seed + 1)
