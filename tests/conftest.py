@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from examples import WHOLE
 from hypothesis import settings
-from sampling import sampled
+from sampling import SAMPLE, sampled
 
 from layoutprobe.toolchain.cache import ENVIRONMENT
 
@@ -32,8 +32,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 # Workers inherit this: threads of BLAS would take the cores from each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-SAMPLE = "LAYOUTPROBE_TESTS_SAMPLED"
-"""Set for the workers where `pytest` was asked for no test in particular."""
 ORACLE_DIR = Path(__file__).parent / "oracle_shared"
 
 
@@ -52,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "long: plain `pytest` leaves it out, but in CI and when thorough")
+    config.addinivalue_line("markers", "few(count): plain `pytest` takes so many of its cases")
     config.addinivalue_line("markers", "every_case: plain `pytest` takes no sample of its cases")
     if not hasattr(config, "workerinput"):
         plain = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not WHOLE

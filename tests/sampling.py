@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from math import ceil, sqrt
+from typing import TypeVar
 from zlib import crc32
 
 import pytest
+
+SAMPLE = "LAYOUTPROBE_TESTS_SAMPLED"
+"""Set by conftest.py, for its workers too, where `pytest` was asked for no test in particular."""
+
+Case = TypeVar("Case")
+
+
+def one_in(count: int, cases: Sequence[Case]) -> Sequence[Case]:
+    """Every so-manieth of what a single test goes through; all where no sample is taken."""
+    return cases[::count] if os.environ.get(SAMPLE) else cases
 
 
 def sampled(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Of a test with n cases some sqrt(n), with as many values of every parameter as fit; no test marked `long`.
 
-    A test marked `every_case` keeps all of its cases: it has chosen them itself.
+    A test marked `few(count)` keeps so many: its cases take long, and each of them shows the same. One marked
+    `every_case` keeps all: it has chosen them itself.
     """
     families: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -23,7 +36,8 @@ def sampled(items: Iterable[pytest.Item]) -> list[pytest.Item]:
 
 def _some(family: list[pytest.Item]) -> list[pytest.Item]:
     """The cases that bring the most values which none before them had; of equal ones, any."""
-    count = max(2, ceil(sqrt(len(family))))
+    few = family[0].get_closest_marker("few")
+    count = few.args[0] if few else max(2, ceil(sqrt(len(family))))
     if len(family) <= count or family[0].get_closest_marker("every_case") is not None:
         return family
     left = sorted(family, key=lambda item: crc32(item.nodeid.encode()))

@@ -28,6 +28,7 @@ def id_of(value: object) -> str:
     return value.name if isinstance(value, KernelCase) else str(value)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("case", "target"), CASES, ids=id_of)
 def test_correct_kernels_are_green(case: KernelCase, target: str) -> None:
     """At a desk only where matrices are ragged, in rows that are not aligned."""
@@ -52,6 +53,7 @@ MATRIX = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", MATRIX)
 def test_they_are_what_their_names_say(name: str) -> None:
     """Each executes its matrix instruction; acc sums in AccVGPRs; direct loads to LDS, 4 and 16 bytes a lane."""

@@ -21,6 +21,7 @@ def variants(target: str) -> list[Variant]:
     return [Variant(f, target, 64, o) for f in forms for o in ((0,) if f.scaled else f.opsels(64))]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("target", "count"), [("gfx942", 68), ("gfx950", 190)])
 def test_the_probe_executes_the_instruction_named(target: str, count: int) -> None:
     """With its registers, its index set, and, where modifiers choose formats, those of A and of B."""
@@ -45,6 +46,7 @@ def test_the_probe_executes_the_instruction_named(target: str, count: int) -> No
         assert len(code.kernel(variant.kernel).explicit_args) == len(variant.inputs) + 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 def test_nothing_is_read_too_early(target: str) -> None:
     """Around inline assembly no compiler waits: two states before, and 24 after, more than any form needs."""

@@ -49,6 +49,7 @@ def test_the_kernel_without_the_bug_holds_at_every_size() -> None:
     assert len(found.sizes) == 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", BUGGY)
 def test_the_column_load_is_named(name: str) -> None:
     case = cases("buggy")[name]

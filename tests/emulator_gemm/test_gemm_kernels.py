@@ -71,6 +71,7 @@ def transpose_tiles(a: Half) -> Half:
     return a.reshape(m // 16, 16, k // 16, 16).transpose(0, 3, 2, 1).reshape(m, k)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("size", "scalars"), CASES)
 @pytest.mark.parametrize("name", CORRECT)
 def test_correct_kernels_are_exact_on_integers(name: str, size: Size, scalars: tuple[float, float]) -> None:
@@ -79,6 +80,7 @@ def test_correct_kernels_are_exact_on_integers(name: str, size: Size, scalars: t
     assert np.array_equal(run(CORRECT[name], a, b, c, alpha, beta), expected)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("m", "n", "k"), [(200, 136, 80), (33, 17, 5), (96, 160, 256)])
 @pytest.mark.parametrize("name", CORRECT)
 def test_correct_kernels_are_close_on_normals(name: str, m: int, n: int, k: int) -> None:

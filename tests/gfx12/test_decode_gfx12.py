@@ -121,6 +121,7 @@ def test_every_instruction_is_the_compilers_own(path: Path, wave_size: int) -> N
     assert not wrong, f"{len(wrong)}:\n" + "\n".join(wrong[:10])
 
 
+@pytest.mark.long
 def test_the_corpus_covers_what_is_new() -> None:
     every = [pair for path in SOURCES for pair in pairs(path, 32)]
     names = {half.name for pair in every for half in (pair.inst, *pair.inst.pair)}

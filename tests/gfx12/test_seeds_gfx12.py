@@ -26,6 +26,7 @@ def at(case: KernelCase, m: int, n: int, k: int) -> KernelCase:
     return replace(case, sizes=({"M": m, "N": n, "K": k},))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", RIGHT, ids=[case.name for case in RIGHT])
 def test_a_right_kernel_is_green(case: KernelCase) -> None:
     verdict = check_kernel(at(case, 200, 136, 80), "gfx1200", CHECKS)
@@ -37,6 +38,7 @@ def test_a_right_kernel_is_green(case: KernelCase) -> None:
     assert found == {check.name: "skipped" if check.name in skipped else "holds" for check in CHECKS}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", BUGGY, ids=[case.name for case in BUGGY])
 def test_the_column_load_is_red(case: KernelCase) -> None:
     verdict = check_kernel(at(case, 128, 64, 32), "gfx1200", (operand_provenance.CHECK,))

@@ -187,6 +187,7 @@ def assert_plain(outcome: Outcome) -> None:
     assert not any(line.startswith("::error::owned") for line in told.splitlines())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format", ["table", "github", "summary"])
 @pytest.mark.parametrize("place", ["path", "symbol", "metadata", "skip"])
 def test_escapes_do_not_reach_the_terminal(tmp_path: Path, place: str, format: str) -> None:

@@ -102,6 +102,7 @@ def _forgive_nan(fmt: str, ours: Array, numpys: Array, index: int) -> None:
             ours[n][both] = numpys[n][both]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_forms_compute_what_rows_do(part: int) -> None:
     slow = _compared(_forms(part))
@@ -140,6 +141,7 @@ def _compared(forms: Iterable[Inst]) -> set[str]:
     return slow
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_undefined_bits_are_kept_as_numpy_keeps_them(part: int) -> None:
     insts = [inst for inst in _forms(part) if _executable(inst)]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 from examples import probe_names
+from sampling import one_in
 
 from layoutprobe.arch import TARGETS
 from layoutprobe.assets import asset_dir
@@ -28,6 +29,8 @@ from oracle.asm_text import AsmInst, AsmKernel, parse_asm
 
 TARGET = "gfx1151"
 SEEDS = sorted((asset_dir("probes") / "gemm" / "seeds").glob("*.hip"))
+COMPARED = one_in(4, SEEDS)
+"""A corpus of many like instructions: a part of it shows the same."""
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*.hip"))
 
 
@@ -76,7 +79,7 @@ def probe_builds() -> Iterator[tuple[str, dict[str, int]]]:
 def corpus() -> tuple[Listing, ...]:
     """All kernels of the corpus, of the GEMMs, and of the probes."""
     listings = [listing(path.stem, path, {}) for path in CORPUS]
-    listings += [listing(f"gemm/{path.stem}", path, {}) for path in SEEDS]
+    listings += [listing(f"gemm/{path.stem}", path, {}) for path in COMPARED]
     for name, defines in probe_builds():
         spec = load_spec(name)
         listings.append(listing(f"{name} {defines}", spec.source, defines, spec.include))

@@ -55,6 +55,7 @@ def test_the_code_objects_are_small_and_all_are_run(folder: str) -> None:
     assert max(files.values()) <= LARGEST
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", CASES)
 def test_correct_kernels_are_accepted(name: str) -> None:
     case = CASES[name]
@@ -86,6 +87,7 @@ def test_what_the_objects_of_gfx942_are_there_for() -> None:
     assert "the kernel computes C transposed" in verdict.results[0].reason
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "name",
     [

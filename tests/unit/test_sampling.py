@@ -8,14 +8,15 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from sampling import sampled
+from sampling import SAMPLE, one_in, sampled
 
 
-def item(name: str, *marks: str, **indices: int) -> pytest.Item:
+def item(name: str, *marks: str, few: int = 0, **indices: int) -> pytest.Item:
     """A test as pytest collects it."""
     case = f"[{'-'.join(map(str, indices.values()))}]" if indices else ""
     known: dict[str, Any] = {"nodeid": f"tests/x.py::{name}{case}"}
-    known["get_closest_marker"] = lambda mark: mark if mark in marks else None
+    marked = dict.fromkeys(marks, pytest.mark.long) | ({"few": pytest.mark.few(few)} if few else {})
+    known["get_closest_marker"] = marked.get
     if indices:
         known["callspec"] = SimpleNamespace(indices=indices)
     return cast(pytest.Item, cast(object, Fake(**known)))
@@ -25,9 +26,9 @@ class Fake(SimpleNamespace):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
 
-def grid(name: str, rows: int, cols: int, *marks: str) -> Iterator[pytest.Item]:
+def grid(name: str, rows: int, cols: int, *marks: str, few: int = 0) -> Iterator[pytest.Item]:
     for row, col in product(range(rows), range(cols)):
-        yield item(name, *marks, row=row, col=col)
+        yield item(name, *marks, few=few, row=row, col=col)
 
 
 def test_every_test_keeps_some_cases_in_their_order() -> None:
@@ -48,6 +49,20 @@ def test_the_cases_have_as_many_values_as_fit() -> None:
 def test_the_same_cases_each_time() -> None:
     once, again = (sampled(grid("many", 9, 9)) for _ in range(2))
     assert [one.nodeid for one in once] == [one.nodeid for one in again]
+
+
+def test_few_of_those_that_take_long() -> None:
+    assert len(sampled(grid("heavy", 9, 9, few=3))) == 3
+    assert len(sampled(grid("heavy", 2, 1, few=1))) == 1
+    assert len(sampled([item("heavy", few=2)])) == 1
+
+
+@pytest.mark.parametrize(("sample", "left"), [("1", [0, 3, 6]), ("", list(range(8)))])
+def test_one_in_three_of_what_a_test_goes_through(
+    sample: str, left: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SAMPLE, sample)
+    assert one_in(3, list(range(8))) == left
 
 
 def test_long_ones_are_left_out_and_chosen_ones_kept() -> None:
