@@ -88,7 +88,7 @@ def write_captures(path: Path, captures: Iterable[Capture]) -> str:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, raw in ((INDEX, text), *((f"{key}.npy", arrays[key]) for key in sorted(arrays))):
-            archive.writestr(zipfile.ZipInfo(name, _EPOCH), raw, zipfile.ZIP_DEFLATED, 9)
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), raw, zipfile.ZIP_DEFLATED, 6)
     with writing(path, binary=True, what="the capture") as stream:
         stream.write(packed.getbuffer())
     return hashlib.sha256(text).hexdigest()

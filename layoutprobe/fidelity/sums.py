@@ -8,6 +8,7 @@ card is told beside them, also where it is not among them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import product
 
@@ -29,6 +30,7 @@ Matrices = Mapping[str, Doubles]
 
 _RUNS = 4
 _SEED = 20261122
+_FRACTION_BITS = range(10, 31)
 _INPUTS = ("f16", "bf16", "tf32", "fp8", "bf8")
 
 
@@ -79,25 +81,38 @@ def _held(kind: str, numbers: Doubles) -> Doubles:
 def rules(depth: int) -> Iterator[SumRule]:
     """The family: every rule that is tried for an instruction of that K."""
     terms = [depth >> halvings for halvings in range(4) if depth >> halvings]
-    for fraction_bits, count in product(range(10, 31), terms):
+    for fraction_bits, count in product(_FRACTION_BITS, terms):
         for exponent, cut, result, apart in product(EXPONENTS, CUTS, (CUTS[0], CUTS[-1]), (False, True)):
             yield SumRule(fraction_bits, count, exponent, cut, result, apart)
 
 
 def consistent(kind: str, depth: int, asked: Sequence[Matrices], answers: Sequence[Doubles]) -> list[SumRule]:
-    """The rules that give every bit of every answer. Most fail in the first row, which is asked first."""
-    wanted = [*map(_first_row, asked, answers), *zip(asked, answers, strict=True)]
+    """The rules that give every bit of every answer."""
+    possible = set(_give_first_row(kind, depth, asked[0], answers[0]))
     return [
         rule
         for rule in rules(depth)
-        if all(np.array_equal(rule.total(kind, q["A"], q["B"], q["C"]), answer) for q, answer in wanted)
+        if rule in possible
+        and all(
+            np.array_equal(rule.total(kind, q["A"], q["B"], q["C"]), answer)
+            for q, answer in zip(asked, answers, strict=True)
+        )
     ]
 
 
-def _first_row(asked: Matrices, answer: Doubles) -> tuple[Matrices, Doubles]:
-    """Of a question and its answer, the first row of the first run."""
-    row = {name: asked[name][:1, :1] for name in "AC"}
-    return {**row, "B": asked["B"][:1]}, answer[:1, :1]
+def _give_first_row(kind: str, depth: int, asked: Matrices, answer: Doubles) -> Iterator[SumRule]:
+    """The few rules that give the first row of an answer, asked for all numbers of fraction bits at once."""
+    bits = np.array(_FRACTION_BITS)[:, None, None]
+    a, b, c = (
+        np.repeat(m[:1], len(bits), axis=0) for m in (asked["A"][:, :1], asked["B"], asked["C"][:, :1])
+    )
+    for rule in rules(depth):
+        if rule.fraction_bits == _FRACTION_BITS[0]:
+            given = rule.total(kind, a, b, c, fraction_bits=bits)
+            right = (given == answer[:1, :1]).all(axis=(1, 2))
+            yield from (
+                replace(rule, fraction_bits=n) for n, r in zip(_FRACTION_BITS, right, strict=True) if r
+            )
 
 
 def _run(bench: Bench) -> Iterator[Case]:

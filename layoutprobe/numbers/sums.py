@@ -77,7 +77,9 @@ class SumRule:
             + ("; then the accumulator is added, rounded to nearest" if self.apart else "")
         )
 
-    def total(self, kind: str, a: Doubles, b: Doubles, c: Doubles) -> Doubles:
+    def total(
+        self, kind: str, a: Doubles, b: Doubles, c: Doubles, fraction_bits: NDArray[np.int64] | None = None
+    ) -> Doubles:
         """A * B + C with an f32 accumulator, of finite numbers.
 
         Args:
@@ -85,17 +87,21 @@ class SumRule:
             a: [run, row, k].
             b: [run, k, col].
             c: [run, row, col], numbers of f32.
+            fraction_bits: [run, 1, 1], instead of the rule's own.
 
         Returns:
             numbers of f32: [run, row, col].
         """
+        bits = self.fraction_bits if fraction_bits is None else fraction_bits
         total = np.zeros_like(c) if self.apart else c
         for k in range(0, a.shape[2], self.terms):
             left, right = a[:, :, k : k + self.terms, None], b[:, None, k : k + self.terms]
-            total = self._step(kind, left, right, total)
+            total = self._step(kind, left, right, total, bits)
         return _to_f32(total + c, "even") if self.apart else total
 
-    def _step(self, kind: str, a: Doubles, b: Doubles, c: Doubles) -> Doubles:
+    def _step(
+        self, kind: str, a: Doubles, b: Doubles, c: Doubles, fraction_bits: int | NDArray[np.int64]
+    ) -> Doubles:
         product = a * b
         if self.exponent == "factors":
             lowest = int(np.log2(element_type(kind).normal))
@@ -103,7 +109,7 @@ class SumRule:
         else:
             of_product = _exponent(product, int(_NONE))
         of_c = _exponent(c, int(np.log2(element_type("f32").normal)))
-        unit = np.maximum(of_product.max(axis=2), of_c) - self.fraction_bits
+        unit = np.maximum(of_product.max(axis=2), of_c) - fraction_bits
         unit = np.where(unit < -(1 << 12), 0, unit)
         kept = _cut(np.ldexp(product, -unit[:, :, None]), self.cut).sum(axis=2)
         kept = kept + _cut(np.ldexp(c, -unit), self.cut)
