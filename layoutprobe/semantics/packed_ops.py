@@ -18,7 +18,7 @@ from layoutprobe.semantics.definedness import any_undefined, reading
 from layoutprobe.semantics.op import Compute, Op
 from layoutprobe.semantics.operands import DTYPES
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_binder
-from layoutprobe.semantics.valu import OPS, bind_valu
+from layoutprobe.semantics.valu import OPS, bind_valu, vop
 
 _LOW, _HIGH = np.uint32(0xFFFF), np.uint32(16)
 
@@ -229,7 +229,7 @@ register_binder("v_dot2acc_f32_f16", partial(_in_either_arithmetic, _DOT2ACC, f1
 
 
 def fields(word: Array, bits: int, signed: bool) -> list[Array]:
-    """The 8- or 4-bit fields of a register, low first, as int64."""
+    """The 16-, 8- or 4-bit fields of a register, low first, as int64."""
     out = []
     for i in range(32 // bits):
         value = ((word >> np.uint32(bits * i)) & np.uint32((1 << bits) - 1)).astype(np.int64)
@@ -237,16 +237,35 @@ def fields(word: Array, bits: int, signed: bool) -> list[Array]:
     return out
 
 
-def _bind_dot(bits: int, mixed: bool, inst: Inst) -> Executor:
-    signs = [operand.neg and mixed for operand in inst.src[:2]]
+def integer_dot(bits: int, signs: Sequence[bool], signed: bool) -> Compute:
+    """The exact sum of products of fields, and of an accumulator of 32 bits: int64."""
 
     def exact(a: Array, b: Array, c: Array) -> Array:
         parts = zip(fields(a, bits, signs[0]), fields(b, bits, signs[1]), strict=True)
-        accumulator = c.view(np.int32).astype(np.int64) if mixed else c.astype(np.int64)
+        accumulator = c.view(np.int32).astype(np.int64) if signed else c.astype(np.int64)
         total: Array = sum((x * y for x, y in parts), start=accumulator)
         return total
 
-    low, high = (-(2**31), 2**31 - 1) if mixed else (0, 2**32 - 1)
+    return exact
+
+
+def _halves_of(word: Array, operand: Operand) -> Array:
+    """A register with its halves as op_sel has them."""
+    return _join(_half(word, operand.sel), _half(word, operand.sel_hi))
+
+
+def _bind_dot(bits: int, mixed: bool, inst: Inst) -> Executor:
+    """With `mixed`, neg says which factors have a sign; else the name says it of both."""
+    signed = "_i32_" in inst.name
+    signs = [operand.neg if mixed else signed for operand in inst.src[:2]]
+    product = integer_dot(bits, signs, signed)
+
+    def exact(a: Array, b: Array, c: Array) -> Array:
+        if bits == 16:
+            a, b = (_halves_of(word, operand) for word, operand in zip((a, b), inst.src[:2], strict=True))
+        return product(a, b, c)
+
+    low, high = (-(2**31), 2**31 - 1) if signed else (0, 2**32 - 1)
     op = Op(
         inst.name, ("u32",), ("u32", "u32", "u32"),
         lambda a, b, c: exact(a, b, c).astype(np.uint32), any_undefined,
@@ -259,3 +278,9 @@ register_binder("v_dot4_i32_iu8", partial(_bind_dot, 8, True))
 register_binder("v_dot4_u32_u8", partial(_bind_dot, 8, False))
 register_binder("v_dot8_i32_iu4", partial(_bind_dot, 4, True))
 register_binder("v_dot8_u32_u4", partial(_bind_dot, 4, False))
+for _kind, _bits, _terms in (("i16", 16, 2), ("u16", 16, 2), ("i8", 8, 4), ("i4", 4, 8)):  # CDNA
+    register_binder(f"v_dot{_terms}_{_kind[0]}32_{_kind}", partial(_bind_dot, _bits, False))
+    if _kind[0] == "i":
+        _sum = integer_dot(_bits, (True, True), True)
+        vop(f"v_dot{_terms}c_i32_{_kind}", "u32", "u32 u32",
+            lambda a, b, c, exact=_sum: exact(a, b, c).astype(np.uint32), any_undefined, implicit="u32")  # fmt: skip

@@ -3,7 +3,8 @@
 Source: CDNA4 ISA guide, V_CVT_SCALEF32_*. The scale is a power of two: the exponent field of an f32. Small elements
 are multiplied by it, large ones divided, and the result is rounded once to nearest even. What lies beyond the
 largest number becomes what `numbers` makes of it; NaN has no code in 6 and 4 bits, and AMD does not say what comes
-out, so that it is refused. The stochastic forms (V_CVT_SCALEF32_SR_*) are left out, for the reason in `fp8_ops`.
+out, so that it is refused. Of the stochastic forms those to one element of 8 bits are here, by the rule in `fp8_ops`.
+Those that make several elements are left out: AMD's text draws new random bits for each, its headers do not.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array, RegisterFile
 from layoutprobe.numbers import element_type
 from layoutprobe.records import dataclass
+from layoutprobe.semantics.fp8_ops import stochastic
+from layoutprobe.semantics.op import Op
 from layoutprobe.semantics.operands import Reader, reader, register_mask, settle
 from layoutprobe.semantics.registry import Executor, register_binder
+from layoutprobe.semantics.valu import bind_valu
 
 _U = np.uint32
 _DWORD = 32
@@ -161,5 +165,29 @@ def _undefined(registers: RegisterFile, shadows: Sequence[Reader]) -> Array:
     return found
 
 
+def _bind_stochastic(to: str, of: str, inst: Inst) -> Executor:
+    """One element to the byte that OPSEL names; the others are kept."""
+    kind, shift = element_type(of), _U(8 * (inst.mods.get("opsel", 0) >> 2 & 3))
+    byte = _U(0xFF) << shift
+
+    def compute(a: Array, seed: Array, scale: Array, old: Array) -> Array:
+        power = (scale >> _U(23) & _U(0xFF)).astype(np.int32)
+        value = np.where(power == 0xFF, np.nan, np.ldexp(kind.decode(a & _U(kind.mask)), _BIAS - power))
+        value, random = np.broadcast_arrays(value, seed)
+        return old & ~byte | stochastic(to, value, random, kind.precision - 1) << shift
+
+    def rule(values: Sequence[Array], shadows: Sequence[Array], widths: Sequence[int]) -> Sequence[Array]:
+        a, seed, scale, old = shadows
+        bad = (a & _U(kind.mask) != 0) | (seed != 0) | (scale != 0)
+        return [np.where(bad, byte, _U(0)) | old & ~byte]
+
+    words = tuple(_words(operand, 1)[0] for operand in (*inst.dst, *inst.src))
+    op = Op(inst.name, ("u32",), ("u32",) * 3, compute, rule, ("u32",))
+    return bind_valu(op, replace(inst, dst=words[:1], src=words[1:]))
+
+
+for _small in ("fp8", "bf8"):
+    for _large in ("f32", "f16", "bf16"):
+        register_binder(f"v_cvt_scalef32_sr_{_small}_{_large}", partial(_bind_stochastic, _small, _large))
 for _form in FORMS.values():
     register_binder(_form.name, partial(_bind, _form))

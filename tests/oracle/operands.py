@@ -251,13 +251,13 @@ def output_modifiers(inst: Inst, bits: Ints, sources: Sequence[Ints]) -> Ints:
 
 
 def _saturated_dot(inst: Inst, sources: Sequence[Ints]) -> Ints:
-    """V_DOT4 and V_DOT8 with clamp: the exact sum, saturated to 32 bits."""
-    width = 8 if "dot4" in inst.name else 4
+    """Dot products of integers with clamp: the exact sum, saturated to 32 bits."""
+    width = {"dot2": 16, "dot4": 8, "dot8": 4}[inst.name[2:6]]
     is_signed = "_i32_" in inst.name
     total = signed(sources[2], 32) if is_signed else sources[2]
     for at in range(0, 32, width):
         factors = [s >> at & (1 << width) - 1 for s in sources[:2]]
-        signs = [is_signed and o.neg for o in inst.src[:2]]
+        signs = [is_signed and (o.neg or "_iu" not in inst.name) for o in inst.src[:2]]
         factors = [signed(f, width) if sign else f for f, sign in zip(factors, signs, strict=True)]
         total = total + factors[0] * factors[1]
     low, high = (-(1 << 31), (1 << 31) - 1) if is_signed else (0, (1 << 32) - 1)

@@ -6,6 +6,7 @@ sign open. Bits that are only moved (B32, B16 and integer formats) must be equal
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +32,7 @@ from oracle.pcode import softfloat as sf
 from oracle.pcode.lanes import Ints
 
 Index = NDArray[np.intp]
+_FLOAT_DOT = re.compile("_dot2(acc|c)?_f32_")
 
 # Vector instructions.
 
@@ -237,7 +239,7 @@ def _check_lanes(inst: Inst, before: Image, expected: Image, observed: Image) ->
 def _compare(inst: Inst, operand: Operand, wanted: Wanted, value: Ints, seen: Ints, lanes: Lanes) -> None:
     """Each lane keeps its promise; equal bits do, but V_DOT2 is compared with exact arithmetic instead."""
     value = of_lanes(value, len(lanes))
-    suspects = range(len(lanes)) if "_dot2" in inst.name else np.flatnonzero(value != seen).tolist()
+    suspects = range(len(lanes)) if _FLOAT_DOT.search(inst.name) else np.flatnonzero(value != seen).tolist()
     for i in suspects:
         if not _keeps_promise(inst, operand, wanted, i, value[i], seen[i]):
             where = f"wave {lanes.wave[i]} lane {lanes.lane[i]}"
@@ -285,7 +287,7 @@ def bits_of(fmt: str) -> int:
 
 
 def _keeps_promise(inst: Inst, operand: Operand, wanted: Wanted, i: int, value: int, seen: int) -> bool:
-    if "_dot2" in inst.name:
+    if _FLOAT_DOT.search(inst.name):
         sources = [s[i] if isinstance(s, np.ndarray) else s for s in wanted.sources]
         return near_dot(inst, sources, seen)
     return agrees(inst, operand.fmt, wanted.result.accuracy, value, seen)

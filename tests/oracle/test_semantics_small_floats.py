@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from math import inf
 
@@ -145,6 +146,73 @@ def test_the_other_format_is_caught() -> None:
             inst = encodings("v_cvt_f32_fp8")["VOP1"].inst(src0=256 + SOURCE, vdst=TARGET)
             seen[language.target] = float(execute(inst, image).image.v[TARGET, 0, 0].view(np.float32))
     assert seen == {"gfx942": 0.5, "gfx950": 1.0}
+
+
+# With random bits: the fraction of the way to the next number, cut off after as many bits, and the bits are added.
+
+
+def randomly(name: str, value: Fraction, bits: int, seed: int) -> int:
+    """The code of a number's size, where `bits` random bits lie behind the last that is kept."""
+    finite = sorted({abs(n) for n in (number(name, c) for c in range(1 << bits_of(name))) if abs(n) < inf})
+    steps = [*finite, 2 * finite[-1] - finite[-2]]
+    at = max(i for i, n in enumerate(steps) if Fraction(n) <= value)
+    if at == len(finite):
+        return nearest(name, inf)
+    way = (value - Fraction(steps[at])) / (Fraction(steps[at + 1]) - Fraction(steps[at]))
+    up = int(way * (1 << bits)) + (seed >> 32 - bits) >= 1 << bits
+    code = at + up
+    return nearest(name, inf) if code == len(finite) else code
+
+
+STOCHASTIC = [
+    *(("CDNA3", f"v_cvt_sr_{name}_f32") for name in ("fp8", "bf8")),
+    *(("CDNA4", f"v_cvt_sr_{name}_f32") for name in ("fp8", "bf8")),
+    *(("CDNA4", f"v_cvt_scalef32_sr_{a}_{b}") for a in ("fp8", "bf8") for b in ("f32", "f16", "bf16")),
+]
+
+
+@pytest.mark.parametrize(("family", "mnemonic"), STOCHASTIC, indirect=["family"])
+@pytest.mark.parametrize("byte", range(4))
+def test_stochastic_rounding(family: str, mnemonic: str, byte: int) -> None:
+    *_, small, large = mnemonic.split("_")
+    scaled, table = "scale" in mnemonic, meant(family, small)
+    rng = generator(mnemonic, byte)
+    image = Image.random(rng, 8)
+    image.activate(0xFFFFFFFF)
+    shape = image.v.shape[1:]
+    values = np.resize(np.array([*interesting(table), 0.0, -0.0, np.nan], np.float32), shape)
+    values = np.where(rng.random(shape) < 0.3, (rng.standard_normal(shape) * 9).astype(np.float32), values)
+    power = rng.choice([120, 127, 131], shape) if scaled else np.full(shape, 127)
+    codes = np.array([encoded(large, float(x)) for x in values.ravel()], np.uint32).reshape(shape)
+    image.v[SOURCE] = codes | (
+        rng.integers(0, 1 << 16, shape, np.uint32) << np.uint32(16) if width(large) == 16 else 0
+    )
+    image.v[SCALE] = power.astype(np.uint32) << np.uint32(23) | np.uint32(5)
+    fields = {"src0": 256 + SOURCE, "src1": 256 + SECOND, "vdst": TARGET, "opsel": 4 * byte}
+    fields |= {"src2": 256 + SCALE} if scaled else {}
+    seen = execute(encodings(mnemonic)["VOP3"].inst(**fields), image).image.v[TARGET]
+    kept = np.uint32(0xFFFFFFFF ^ 0xFF << 8 * byte)
+    assert np.array_equal(seen & kept, image.v[TARGET] & kept)
+    fraction = {"f32": 23, "f16": 10, "bf16": 7}[large]
+    bits = fraction - {"fp8": 3, "bf8": 2}[small]
+    ups = 0
+    for got, code, seed, exponent in zip(
+        (seen >> np.uint32(8 * byte) & np.uint32(0xFF)).ravel(), codes.ravel(), image.v[SECOND].ravel(),
+        power.ravel(), strict=True,
+    ):  # fmt: skip
+        value = decoded(large, int(code))
+        if np.isnan(value):
+            assert np.isnan(number(table, int(got)))
+            continue
+        wanted = nearest(table, inf)
+        if abs(value) < inf:
+            size = Fraction(abs(value)) / Fraction(2) ** (int(exponent) - 127)
+            wanted = randomly(table, size, bits, int(seed))
+            ups += wanted != randomly(table, size, bits, 0)
+        if np.signbit(value) and not (table.endswith("_fnuz") and wanted == 0):
+            wanted |= 0x80
+        assert int(got) == wanted or (np.isnan(number(table, wanted)) and np.isnan(number(table, int(got))))
+    assert ups > 20  # a rule that ignores the random bits is seen
 
 
 # With a scale. Every element by itself, in exact arithmetic.

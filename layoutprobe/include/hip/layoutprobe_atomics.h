@@ -33,6 +33,18 @@ LAYOUTPROBE_INTEGER_ATOMICS(unsigned int)
 LAYOUTPROBE_INTEGER_ATOMICS(unsigned long long)
 LAYOUTPROBE_ATOMICS(float)
 LAYOUTPROBE_ATOMICS(double)
+// Up to a limit and then 0; down from a limit, to which 0 and what is above it go.
+LAYOUTPROBE_DEVICE unsigned atomicInc(unsigned* address, unsigned limit) {
+  return __builtin_amdgcn_atomic_inc32(address, limit, __ATOMIC_RELAXED, "agent");
+}
+LAYOUTPROBE_DEVICE unsigned atomicDec(unsigned* address, unsigned limit) {
+  return __builtin_amdgcn_atomic_dec32(address, limit, __ATOMIC_RELAXED, "agent");
+}
+// The same sums: what a card's memory may not be able to do is no matter here.
+LAYOUTPROBE_DEVICE float unsafeAtomicAdd(float* address, float value) { return atomicAdd(address, value); }
+LAYOUTPROBE_DEVICE double unsafeAtomicAdd(double* address, double value) { return atomicAdd(address, value); }
+LAYOUTPROBE_DEVICE float safeAtomicAdd(float* address, float value) { return atomicAdd(address, value); }
+LAYOUTPROBE_DEVICE double safeAtomicAdd(double* address, double value) { return atomicAdd(address, value); }
 #undef LAYOUTPROBE_INTEGER_ATOMICS
 #undef LAYOUTPROBE_ATOMICS
 #undef LAYOUTPROBE_ATOMIC

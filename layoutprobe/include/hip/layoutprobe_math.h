@@ -32,16 +32,38 @@ LAYOUTPROBE_DEVICE float fminf(float a, float b) { return __builtin_fminf(a, b);
 LAYOUTPROBE_DEVICE float fmaxf(float a, float b) { return __builtin_fmaxf(a, b); }
 LAYOUTPROBE_DEVICE float copysignf(float a, float b) { return __builtin_copysignf(a, b); }
 LAYOUTPROBE_DEVICE float ldexpf(float a, int exponent) { return __builtin_ldexpf(a, exponent); }
+
+// Without a form for double, an argument of that type would silently become a float.
+#define LAYOUTPROBE_UNARY(name)                                       \
+  LAYOUTPROBE_DEVICE double name(double a) { return __builtin_##name(a); } \
+  LAYOUTPROBE_DEVICE float name(float a) { return __builtin_##name##f(a); }
+LAYOUTPROBE_UNARY(fabs)
+LAYOUTPROBE_UNARY(floor)
+LAYOUTPROBE_UNARY(ceil)
+LAYOUTPROBE_UNARY(trunc)
+LAYOUTPROBE_UNARY(round)
+LAYOUTPROBE_UNARY(rint)
+LAYOUTPROBE_UNARY(nearbyint)
+LAYOUTPROBE_UNARY(sqrt)
+#undef LAYOUTPROBE_UNARY
+LAYOUTPROBE_DEVICE double rsqrt(double a) { return 1.0 / __builtin_sqrt(a); }
 LAYOUTPROBE_DEVICE double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
-LAYOUTPROBE_DEVICE double sqrt(double a) { return __builtin_sqrt(a); }
-LAYOUTPROBE_DEVICE double fabs(double a) { return __builtin_fabs(a); }
-LAYOUTPROBE_DEVICE float sqrt(float a) { return __builtin_sqrtf(a); }
-LAYOUTPROBE_DEVICE float fabs(float a) { return __builtin_fabsf(a); }
-LAYOUTPROBE_DEVICE float floor(float a) { return __builtin_floorf(a); }
-LAYOUTPROBE_DEVICE float ceil(float a) { return __builtin_ceilf(a); }
+#define LAYOUTPROBE_EXTREME(name)                                                                 \
+  LAYOUTPROBE_DEVICE float name(float a, float b) { return __builtin_##name##f(a, b); }            \
+  LAYOUTPROBE_DEVICE double name(double a, double b) { return __builtin_##name(a, b); }            \
+  LAYOUTPROBE_DEVICE double name(double a, float b) { return __builtin_##name(a, b); }             \
+  LAYOUTPROBE_DEVICE double name(float a, double b) { return __builtin_##name(a, b); }
+LAYOUTPROBE_EXTREME(fmin)
+LAYOUTPROBE_EXTREME(fmax)
+#undef LAYOUTPROBE_EXTREME
+LAYOUTPROBE_DEVICE double copysign(double a, double b) { return __builtin_copysign(a, b); }
+LAYOUTPROBE_DEVICE double ldexp(double a, int exponent) { return __builtin_ldexp(a, exponent); }
 LAYOUTPROBE_DEVICE float exp(float a) { return __builtin_expf(a); }
 LAYOUTPROBE_DEVICE float log(float a) { return __builtin_logf(a); }
 LAYOUTPROBE_DEVICE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+LAYOUTPROBE_DEVICE bool isnan(double a) { return __builtin_isnan(a); }
+LAYOUTPROBE_DEVICE bool isinf(double a) { return __builtin_isinf(a); }
+LAYOUTPROBE_DEVICE bool isfinite(double a) { return __builtin_isfinite(a); }
 LAYOUTPROBE_DEVICE bool isnan(float a) { return __builtin_isnan(a); }
 LAYOUTPROBE_DEVICE bool isinf(float a) { return __builtin_isinf(a); }
 LAYOUTPROBE_DEVICE bool isfinite(float a) { return __builtin_isfinite(a); }
@@ -139,6 +161,10 @@ LAYOUTPROBE_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigne
 }
 LAYOUTPROBE_DEVICE int __mul24(int a, int b) { return (a << 8 >> 8) * (b << 8 >> 8); }
 LAYOUTPROBE_DEVICE int __mulhi(int a, int b) { return (long long)a * b >> 32; }
+LAYOUTPROBE_DEVICE long long __mul64hi(long long a, long long b) { return (__int128)a * b >> 64; }
+LAYOUTPROBE_DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return (unsigned __int128)a * b >> 64;
+}
 LAYOUTPROBE_DEVICE unsigned __umulhi(unsigned a, unsigned b) { return (unsigned long long)a * b >> 32; }
 
 // Bits read as another type, and conversions with their rounding in the name.

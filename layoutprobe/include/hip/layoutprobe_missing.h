@@ -43,6 +43,10 @@ LAYOUTPROBE_MISSING(LAYOUTPROBE_NO_LIBRARY("atan2f")) float atan2f(float, float)
 LAYOUTPROBE_MISSING(LAYOUTPROBE_NO_LIBRARY("fmodf")) float fmodf(float, float);
 LAYOUTPROBE_MISSING(LAYOUTPROBE_NO_LIBRARY("sincosf")) void sincosf(float, float*, float*);
 
+// Of these there is a form for float, which an argument of type double must not take in silence.
+LAYOUTPROBE_MISSING(LAYOUTPROBE_NO_LIBRARY("exp of doubles")) double exp(double);
+LAYOUTPROBE_MISSING(LAYOUTPROBE_NO_LIBRARY("log of doubles")) double log(double);
+
 #define LAYOUTPROBE_NO_CLOCK(name) \
   LAYOUTPROBE_MISSING("layoutprobe's own HIP headers have no " #name ": an emulated kernel has no clock") \
   long long name();
