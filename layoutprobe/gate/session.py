@@ -31,6 +31,7 @@ from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.reservations import reservations
+from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
@@ -138,13 +139,16 @@ class _Session:
         self.step = step
         self.ran = False
         self.coverage: Coverage | None = None
+        self.choices: Choices | None = None
         self.endless: list[tuple[int, ExecutionError]] = []  # of launches with so many bytes of buffers
         self.collected: dict[str, list[Sized]] = {check.name: [] for check in checks}
         self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
 
     def covered(self) -> CodeCoverage | None:
         """What of the code ran; None where nothing did."""
-        return code_coverage(self.built.code, self.built.kernel, self.coverage) if self.coverage else None
+        if self.coverage is None:
+            return None
+        return code_coverage(self.built.code, self.built.kernel, self.coverage, self.choices)
 
     def unproven(self) -> tuple[str, ...]:
         """What nobody has proven of the instructions; nothing where none ran, as they may not even decode."""
@@ -205,12 +209,20 @@ class _Session:
         for check in checks:
             self.step(f"{title}: {check.name}" if title else check.name)
             results[check.name] = self._apply(check, subject)
+        self._choose(runner)
         if runner.endless is not None:
             self.endless.append((_bytes(subject.binding), runner.endless))
         if runner.coverage is not None:
             self.coverage = runner.coverage if self.coverage is None else self.coverage | runner.coverage
         for name, result in with_faults(results, runner.faults).items():
             self.collected[name].append((tuple(sizes.items()), result))
+
+    def _choose(self, runner: KernelRunner) -> None:
+        """How tests against numbers came out, where the kernel has any; one run more."""
+        if runner.coverage is None or runner.endless is not None or not tests_of(runner.coverage.insts):
+            return
+        found = runner(RunSpec("integers", (ChoiceRecorder,))).record(Choices)
+        self.choices = found if self.choices is None else self.choices | found
 
     def _apply(self, check: Check, subject: Subject) -> CheckResult:
         asked: list[Recorded] = []

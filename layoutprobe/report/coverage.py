@@ -95,6 +95,26 @@ class Branch:
 
 
 @dataclass(frozen=True)
+class Untried:
+    """A test against a number in the code that always came out the same.
+
+    Attributes:
+        place: the test.
+        says: "> 3 was never true".
+    """
+
+    place: Place
+    says: str
+
+    def __str__(self) -> str:
+        """ "> 3 was never true near gemm.hip:51"."""
+        source = self.place.source
+        if source is None:
+            return f"{self.says} at PC {self.place.pc:#x}"
+        return f"{self.says} {'near' if self.place.near else 'at'} {source}"
+
+
+@dataclass(frozen=True)
 class CodeCoverage:
     """What of a kernel's code ran, over all sizes and inputs.
 
@@ -104,6 +124,7 @@ class CodeCoverage:
         unreached: code that never ran and does something; what only traps or ends the wave is left out.
         branches: those that always went the same way.
         loops: all of them, in the order of the code.
+        untried: tests whose other way leads to no code of its own, and was never gone.
     """
 
     blocks: int
@@ -113,6 +134,7 @@ class CodeCoverage:
     unreached: tuple[Stretch, ...] = ()
     branches: tuple[Branch, ...] = ()
     loops: tuple[Loop, ...] = ()
+    untried: tuple[Untried, ...] = ()
 
     @property
     def reservations(self) -> tuple[str, ...]:
@@ -126,6 +148,8 @@ class CodeCoverage:
             yield f"never ran: {_few(wholly)}"
         if copies:
             yield f"a copy that the compiler made never ran: {_few(copies)}"
+        if self.untried:
+            yield f"never tried: {_few([str(one) for one in self.untried])}"
         wanted: dict[str, list[str]] = {}
         for loop in self.loops:
             if loop.wanted:

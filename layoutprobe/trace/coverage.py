@@ -11,9 +11,10 @@ from layoutprobe.codeobj.inlining import Inlined, inlined_calls, place_of
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
+from layoutprobe.observe.choices import Choices, number_of
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.place import Place, SourceLine
-from layoutprobe.report.coverage import AGAIN, Branch, CodeCoverage, Loop, Stretch
+from layoutprobe.report.coverage import AGAIN, Branch, CodeCoverage, Loop, Stretch, Untried
 
 _WORDS = (
     ("matrix instructions", Kind.MATRIX),
@@ -28,9 +29,71 @@ _NO_WORK = ("v_cmp", "v_mov", "v_readfirstlane", "v_nop")
 _CLASSES = ("1", "2", "3 or more")
 
 
-def code_coverage(code: CodeObject, kernel: Kernel, coverage: Coverage) -> CodeCoverage:
-    """What ran, in terms of the source."""
-    return _Reading(code, kernel, coverage).result()
+def code_coverage(
+    code: CodeObject, kernel: Kernel, coverage: Coverage, choices: Choices | None = None
+) -> CodeCoverage:
+    """What ran, in terms of the source; with `choices` also which tests always came out the same."""
+    found = _Reading(code, kernel, coverage).result()
+    if choices is None:
+        return found
+    return replace(found, untried=tuple(_untried(code, kernel, coverage, choices)))
+
+
+def _untried(code: CodeObject, kernel: Kernel, coverage: Coverage, choices: Choices) -> Iterator[Untried]:
+    """Tests that only ever came out one way; where the other one leads to code, that is what never ran."""
+    decisive = {block[-2].pc for block in coverage.flow.blocks.values() if _branches_on_scc(block)}
+    said = set()
+    for pc, inst in sorted(choices.tests.items()):
+        if pc in decisive or len(choices.came_out[pc]) != 1:
+            continue
+        (flag,) = choices.came_out[pc]
+        place = place_of(code, kernel, pc, inst.name)
+        if place.line or (user := _user(code, coverage, pc)) is None:
+            user = inst
+        one = Untried(place_of(code, kernel, user.pc, user.name), _outcome(inst, flag))
+        if str(one) not in said:
+            said.add(str(one))
+            yield one
+
+
+_VCC = {106, 107}
+_NEAR = 4
+"""So many instructions behind a test the one that selects by it stands at most."""
+
+
+def _user(code: CodeObject, coverage: Coverage, test: int) -> Inst | None:
+    """The first instruction with a line that takes what is selected by a test; None where that is not seen."""
+    behind = [inst for inst in coverage.insts if inst.pc > test]
+    chosen = next((inst for inst in behind[:_NEAR] if inst.name.startswith("s_cselect")), None)
+    if chosen is None:
+        return None
+    made = {*chosen.dst[0].registers()}
+    for inst in (inst for inst in behind if inst.pc > chosen.pc and code.lines.find(inst.pc)):
+        halves = inst.pair or (inst,)
+        taken = {register for half in halves for operand in half.src for register in operand.registers()}
+        if made & taken or (made & _VCC and any("cndmask" in half.name for half in halves)):
+            return inst
+    return None
+
+
+def _branches_on_scc(block: Sequence[Inst]) -> bool:
+    return len(block) > 1 and block[-1].name.startswith("s_cbranch_scc")
+
+
+_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "lg": "!="}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _outcome(inst: Inst, flag: bool) -> str:
+    """What a test always came to, in words. SCC of min and max says that the first operand was taken."""
+    first = number_of(inst.src[0]) is not None
+    number = number_of(inst.src[0 if first else 1])
+    if not inst.name.startswith("s_cmp"):
+        taken = flag == first
+        return f"the limit {number} ({inst.name}) {'always' if taken else 'never'} took effect"
+    sign = _SIGNS[inst.name.split("_")[2]]
+    sign = _MIRRORED.get(sign, sign) if first else sign
+    return f'"{sign} {number}" was {"always" if flag else "never"} true'
 
 
 class _Reading:
@@ -65,7 +128,7 @@ class _Reading:
     def _unreached(self) -> Iterator[Stretch]:
         """Code that never ran, by line where one of its lines never ran, else by the block's innermost lines."""
         missed = [pc for pc in self.flow.blocks if pc not in self.seen.blocks and pc not in self._doomed]
-        working = [self.flow.blocks[pc] for pc in missed if _does_something(self.flow.blocks[pc])]
+        working = [self.flow.blocks[pc] for pc in missed if self._works(self.flow.blocks[pc])]
         if not working:
             return
         fresh: dict[SourceLine, list[Inst]] = {}
@@ -79,6 +142,14 @@ class _Reading:
                 copies.setdefault(self._outermost(block), []).extend(block)
         yield from self._by_line(fresh)
         yield from (self._stretch(insts) for insts in copies.values())
+
+    def _works(self, block: Sequence[Inst]) -> bool:
+        """It does something, and is no code that only the compiler knows of: what it computes anew on the way past
+        a loop has no line, in a kernel that has some."""
+        if not _does_something(block):
+            return False
+        outside = any(inst.kind & (_EFFECT & ~Kind.VALU) for inst in block)
+        return outside or not self._lines_run or any(self.code.lines.find(inst.pc) for inst in block)
 
     def _outermost(self, insts: Sequence[Inst]) -> SourceLine | None:
         """The line of the kernel itself that a block is from."""

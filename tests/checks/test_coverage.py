@@ -145,9 +145,11 @@ KERNEL tailed(const int* x, int* y, int n, int k) {
 TAIL = "k.hip:14-15 (loads)"  # the compiler shares the store
 
 
-def covered(folder: Path, *depths: int) -> tuple[CodeCoverage, tuple[str, ...]]:
-    (folder / "k.hip").write_text(SOURCE, "utf-8")
-    sizes = ", ".join(f"{{ n = 64, k = {k} }}" for k in depths)
+def covered(
+    folder: Path, *depths: int, n: int = 64, source: str = SOURCE
+) -> tuple[CodeCoverage, tuple[str, ...]]:
+    (folder / "k.hip").write_text(source, "utf-8")
+    sizes = ", ".join(f"{{ n = {n}, k = {k} }}" for k in depths)
     (folder / "layoutprobe.toml").write_text(
         f"""
 [[kernel]]
@@ -203,3 +205,31 @@ def test_loops_that_the_size_governs(tmp_path: Path, depths: tuple[int, int], la
     assert said == ((f"{lacks} of the loop at k.hip:10",) if lacks else ())
     assert seen.loops[0].skipped is False
     assert np.unique(seen.loops[0].passes).size == len(seen.loops[0].passes)
+
+
+@pytest.mark.parametrize(
+    ("edit", "depth", "n", "told"),
+    [
+        (
+            ("  y[at] = sum;", "  y[at] = GROUP > 3 ? sum * 5 : sum;"),
+            1,
+            64,
+            ('"> 3" was never true at k.hip:18',),
+        ),
+        (("  y[at] = sum;", "  y[at] = GROUP > 3 ? sum * 5 : sum;"), 1, 256, ()),
+        (
+            ("= k / 8", "= (k < 100 ? k : 100) / 8"),
+            1,
+            64,
+            ("the limit 100 (s_min_u32) never took effect at k.hip:8",),
+        ),
+        (("= k / 8", "= (k < 100 ? k : 100) / 8"), 101, 64, ()),
+    ],
+)
+def test_a_value_that_was_never_selected(
+    tmp_path: Path, edit: tuple[str, str], depth: int, n: int, told: tuple[str, ...]
+) -> None:
+    """A compiler selects where it need not branch: all blocks run, and a way is never gone."""
+    seen, said = covered(tmp_path, 8, 17, 24, 3, depth, n=n, source=SOURCE.replace(*edit))
+    assert tuple(map(str, seen.untried)) == told
+    assert said == ((f"never tried: {told[0]}",) if told else ())

@@ -1,0 +1,98 @@
+"""Scalar tests against a number that stands in the code: which ways they came out.
+
+Where the two ways of a test do not lead to different blocks, compilers select a value instead of branching. What
+blocks ran does not tell that one of the values was never taken: what SCC held behind the test does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from layoutprobe.brief import brief
+from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.machine.cohort import Band, Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import Block, Program
+from layoutprobe.observe.base import Recorder
+from layoutprobe.records import dataclass
+
+_TESTS = re.compile(r"s_(?:cmp_(?:lt|le|gt|ge|eq|lg)|min|max)_[iu]32")
+_SMALLEST = 2
+"""Tests against 0 and 1 are about nothing at all or about loops; others are about some size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Tests of a kernel.
+
+    Attributes:
+        tests: those that were executed, by PC.
+        came_out: PC -> what SCC held behind the test in some wave.
+    """
+
+    tests: Mapping[int, Inst]
+    came_out: Mapping[int, frozenset[bool]]
+
+    __repr__ = brief
+
+    def __or__(self, other: Choices) -> Choices:
+        """Both together; they are of one kernel."""
+        none: frozenset[bool] = frozenset()
+        both = {
+            pc: self.came_out.get(pc, none) | other.came_out.get(pc, none)
+            for pc in self.came_out.keys() | other.came_out.keys()
+        }
+        return Choices({**self.tests, **other.tests}, both)
+
+
+def number_of(operand: Operand) -> int | None:
+    """The integer that an operand stands for; None where it is a register, or another constant."""
+    if operand.kind == "literal":
+        return operand.value if operand.value < 1 << 31 else operand.value - (1 << 32)
+    if operand.kind != "const" or not 128 <= operand.index <= 208:
+        return None
+    return operand.index - 128 if operand.index <= 192 else 192 - operand.index
+
+
+def tests_of(insts: Iterable[Inst]) -> dict[int, Inst]:
+    """Tests against a number of some size, by PC."""
+    return {
+        inst.pc: inst
+        for inst in insts
+        if _TESTS.fullmatch(inst.name)
+        and any((number_of(operand) or 0) >= _SMALLEST for operand in inst.src)
+        and any(operand.kind == "s" for operand in inst.src)
+    }
+
+
+class ChoiceRecorder(Recorder):
+    """Looks at SCC behind every such test."""
+
+    def __init__(self) -> None:
+        self._tests: dict[int, Inst] = {}
+        self._seen: dict[int, set[bool]] = {}
+        self._before: int | None = None
+
+    def batch(self, machine: Machine, program: Program) -> None:
+        """See Observer."""
+        self._tests = self._tests or tests_of(program.insts)
+
+    def block(self, c: Band, block: Block) -> None:
+        """See Observer."""
+        self._before = None
+
+    def step(self, c: Cohort, inst: Inst) -> None:
+        """See Observer."""
+        if self._before is not None:
+            self._seen.setdefault(self._before, set()).update(
+                bool(flag) for flag in {*c.scc().ravel().tolist()}
+            )
+        self._before = inst.pc if inst.pc in self._tests else None
+
+    def record(self) -> Choices:
+        """See Recorder."""
+        return Choices(
+            {pc: self._tests[pc] for pc in self._seen},
+            {pc: frozenset(seen) for pc, seen in self._seen.items()},
+        )
