@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.manifest.binding import BoundBuffer
-from layoutprobe.observe.handover import HandoverObserver, Handovers
+from layoutprobe.observe.clashes import Handovers
+from layoutprobe.observe.handover import HandoverObserver
 from layoutprobe.observe.outputs import Allocation, StoreRecorder, Stores, contested, touched
 from layoutprobe.observe.results import Result
 from layoutprobe.place import Element, Place

@@ -16,8 +16,8 @@ from math import prod
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.observe.barriers import ApartBarriers
-from layoutprobe.observe.clashes import Clash, ClashKind, LdsRecord, Touch
-from layoutprobe.observe.handover import Handover, HandoverObserver, Handovers
+from layoutprobe.observe.clashes import Clash, ClashKind, Handover, Handovers, LdsRecord, Touch
+from layoutprobe.observe.handover import HandoverObserver
 from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.who import Who
 from layoutprobe.report.finding import Finding, Related, Rule

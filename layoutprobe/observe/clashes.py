@@ -1,4 +1,4 @@
-"""What is said of LDS accesses that are not in order: plain records."""
+"""What is said of accesses of several waves, in LDS and in global memory: plain records."""
 
 from __future__ import annotations
 
@@ -77,4 +77,54 @@ class LdsRecord:
     stores: int
     loads: int
     early: tuple[Clash, ...]
+    complete: bool
+
+
+HandoverKind = Literal["load", "overwrites a load", "overwrites a store", "mix"]
+Ordering = Literal["ordered", "unordered", "too early", "stale"]
+
+
+@dataclass(frozen=True)
+class Handover:
+    """Two waves that meet in global memory, in the order in which the emulator executed them.
+
+    Attributes:
+        kind: "load": the second loads what the first stored; "overwrites a load", "overwrites a store":
+            the second is a plain store; "mix": one stores, and the other's is an atomic.
+        first, second: the instructions.
+        giver, taker: the waves that executed them.
+        order: "ordered"; "unordered"; "too early": the second wave got a signal of the first, which the first
+            had given before its access was done; "stale": ordered, but nothing makes the second wave's caches
+            forget what they hold.
+        count: how many granules of lanes did this.
+        buffer: the allocation.
+    """
+
+    kind: HandoverKind
+    first: Inst
+    second: Inst
+    giver: Who
+    taker: Who
+    order: Ordering
+    count: int
+    buffer: str
+
+    @property
+    def within(self) -> bool:
+        """Both waves are of one workgroup."""
+        return self.giver.workgroup == self.taker.workgroup
+
+
+@dataclass(frozen=True)
+class Handovers:
+    """What waves handed each other: one for each pair of instructions, kind, and order.
+
+    Attributes:
+        found: in the order in which they happened.
+        harmless: stores of values that another wave had stored already.
+        complete: False where the waves signal each other more than is followed.
+    """
+
+    found: tuple[Handover, ...]
+    harmless: int
     complete: bool

@@ -5,8 +5,9 @@ Two accesses of one granule, one of them a store, must be ordered (`happens_befo
 emulator happened to take. Stores of values that are there already harm nobody. Atomics, and loads that
 bypass the caches, are signals: they may meet anything but plain stores and loads.
 
-Per granule the last plain store, the last atomic, and the last readers are kept, over all batches of
-the launch. Of readers there are three: the last, the last of another wave, and of another workgroup.
+Per granule the last plain store, the last atomics, and the last readers are kept, over all batches of
+the launch. Of atomics and readers there are four: the last, two of other waves, and one of another
+workgroup, as far as nothing orders these before the last.
 Loads of memory that nobody stores to cost next to nothing: they are laid aside, and looked at only when
 somebody does.
 """
@@ -14,7 +15,6 @@ somebody does.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,69 +27,22 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
+from layoutprobe.observe.clashes import Handover, HandoverKind, Handovers, Ordering
 from layoutprobe.observe.happens_before import KNOWN, SEEN, Order, coherent, effects
 from layoutprobe.observe.lds_access import Store, granule_shift
 from layoutprobe.observe.matrix import WaveCounter
 from layoutprobe.observe.who import Who
-from layoutprobe.records import dataclass
 
 Stamps = NDArray[np.int64]
-HandoverKind = Literal["load", "overwrites a load", "overwrites a store", "mix"]
-Ordering = Literal["ordered", "unordered", "too early", "stale"]
 
 # A stamp says who touched a granule and when: 1 + wave of the launch, site, time of the wave.
 _SITE, _TIME = 24, 38
 _WAVE_MASK = (1 << _SITE) - 1
 _SITE_MASK = (1 << _TIME - _SITE) - 1
 _GLOBAL = ("FLAT", "GLOBAL", "MUBUF")
+_KEPT = 4
 MAX_ASIDE = 64 << 20
 """Bytes of loads that are laid aside."""
-
-
-@dataclass(frozen=True)
-class Handover:
-    """Two waves that meet in global memory, in the order in which the emulator executed them.
-
-    Attributes:
-        kind: "load": the second loads what the first stored; "overwrites a load", "overwrites a store":
-            the second is a plain store; "mix": one stores, and the other's is an atomic.
-        first, second: the instructions.
-        giver, taker: the waves that executed them.
-        order: "ordered"; "unordered"; "too early": the second wave got a signal of the first, which the first
-            had given before its access was done; "stale": ordered, but nothing makes the second wave's caches
-            forget what they hold.
-        count: how many granules of lanes did this.
-        buffer: the allocation.
-    """
-
-    kind: HandoverKind
-    first: Inst
-    second: Inst
-    giver: Who
-    taker: Who
-    order: Ordering
-    count: int
-    buffer: str
-
-    @property
-    def within(self) -> bool:
-        """Both waves are of one workgroup."""
-        return self.giver.workgroup == self.taker.workgroup
-
-
-@dataclass(frozen=True)
-class Handovers:
-    """What waves handed each other: one for each pair of instructions, kind, and order.
-
-    Attributes:
-        found: in the order in which they happened.
-        harmless: stores of values that another wave had stored already.
-        complete: False where the waves signal each other more than is followed.
-    """
-
-    found: tuple[Handover, ...]
-    harmless: int
-    complete: bool
 
 
 class HandoverObserver(WaveCounter):
@@ -98,8 +51,8 @@ class HandoverObserver(WaveCounter):
     def __init__(self) -> None:
         super().__init__()
         self._order: Order | None = None
-        self._plain = self._atomic = np.zeros(0, np.int64)  # [granule]
-        self._readers = np.zeros((3, 0), np.int64)  # [which, granule]: last, other wave, other workgroup
+        self._plain = np.zeros(0, np.int64)  # [granule]
+        self._adders = self._readers = np.zeros((_KEPT, 0), np.int64)  # [which, granule]: see _remember
         self._published = np.zeros(0, np.int32)  # [granule] number of a clock
         self._asked = np.zeros(0, np.bool_)  # [granule] somebody has looked there for a signal
         self._atomics = self._read = self._signals = (
@@ -133,8 +86,8 @@ class HandoverObserver(WaveCounter):
             self._shift = granule_shift(insts, _GLOBAL)
             self._signals = any(_acquires(inst) for inst in insts)
             granules = (machine.arena.data.bytes.size >> self._shift) + 1
-            self._plain, self._atomic = np.zeros((2, granules), np.int64)
-            self._readers = np.zeros((3, granules), np.int64)
+            self._plain = np.zeros(granules, np.int64)
+            self._adders, self._readers = np.zeros((2, _KEPT, granules), np.int64)
             self._published = np.zeros(granules, np.int32)
             self._asked = np.zeros(granules, np.bool_)
         self._order.batch(machine.waves.workgroup + self._first_group, machine.waves.index)
@@ -200,8 +153,8 @@ class HandoverObserver(WaveCounter):
             return
         mine, cells = self._cells(place.offsets, stamps, mask, size)
         self._meet("load", self._plain, mine, cells, KNOWN)
-        if self._atomics:
-            self._meet("load", self._atomic, mine, cells, KNOWN)
+        for adders in self._adders if self._atomics else ():
+            self._meet("load", adders, mine, cells, KNOWN)
         self._note_readers(mine, cells)
 
     def _stores(self, c: Cohort, inst: Inst, place: Addresses, size: int) -> None:
@@ -222,10 +175,10 @@ class HandoverObserver(WaveCounter):
             self._meet("mix", self._plain, mine, cells, SEEN)
             if self._read and "cmpswap" not in inst.name:
                 self._overwrites_loads(mine, cells)
-            self._atomic[cells] = mine
+            self._remember(self._adders, mine, cells)
             return
-        if self._atomics:
-            self._meet("mix", self._atomic, mine, cells, SEEN)
+        for adders in self._adders if self._atomics else ():
+            self._meet("mix", adders, mine, cells, SEEN)
         self._overwrites(Store(c, inst, place, size), mine, cells)
 
     def _overwrites(self, store: Store, mine: Stamps, cells: Array) -> None:
@@ -310,19 +263,30 @@ class HandoverObserver(WaveCounter):
             self._note_readers(*self._cells(offsets, stamps, mask, size))
 
     def _note_readers(self, mine: Stamps, cells: Array) -> None:
-        assert self._order is not None
         self._read = True
-        last, other, far = self._readers
+        self._remember(self._readers, mine, cells)
+
+    def _remember(self, kept: Stamps, mine: Stamps, cells: Array) -> None:
+        """The last access of a granule, and those of others that nothing orders before it."""
+        assert self._order is not None
+        last, other, third, far = kept
         before = last[cells]
         last[cells] = mine
         now = last[cells]
         group = self._order.group
         for stamps in (before, mine):
-            wave = _foreign(stamps, now)
-            other[cells[wave]] = stamps[wave]
-            apart = wave.copy()
-            apart[wave] = group[(stamps[wave] & _WAVE_MASK) - 1] != group[(now[wave] & _WAVE_MASK) - 1]
-            far[cells[apart]] = stamps[apart]
+            apart = _foreign(stamps, now)
+            if not apart.any():
+                continue
+            a, b, at = stamps[apart], now[apart], cells[apart]
+            givers, takers = (a & _WAVE_MASK) - 1, (b & _WAVE_MASK) - 1
+            free = ~self._order.ordered(givers, a >> _TIME, takers, SEEN)
+            a, at, distant = a[free], at[free], (group[givers] != group[takers])[free]
+            older = other[at]
+            displaced = _foreign(older, a)
+            third[at[displaced]] = older[displaced]
+            other[at] = a
+            far[at[distant]] = a[distant]
 
     # Meetings.
 

@@ -66,7 +66,7 @@ def test_a_counter_orders_a_store_and_atomics() -> None:
 
 
 RIGHT = ["last_arriver", "waves_announce", "release_acquire", "volatile_flag", "semaphore", "semaphore_among_halves",
-         "reversed"]  # fmt: skip
+         "reversed", "both_have_added"]  # fmt: skip
 """They hand over, in order."""
 APART = ["compare_and_swap", "own_elements", "shifted_back"]
 """No two waves share anything that matters."""
@@ -81,6 +81,7 @@ WRONG = {
     ),
     "volatile_flag_unfenced": ("races/stale-cache", "// takes the part", "// stores its part"),
     "semaphore_unfenced": ("races/stale-cache", "// takes its turn", "// takes its turn"),
+    "one_has_added": ("races/global-handover", "// takes the sum", "// adds its part"),
     "transposes": ("races/global-overwrite", "// stores in place", "// loads the mirrored"),
     "reversed_without_barrier": ("races/global-overwrite", "// stores at this end", "// loads the other end"),
     "product_in_place": ("races/global-overwrite", "// stores one element", "// loads its row"),

@@ -107,6 +107,24 @@ KERNEL semaphore_among_halves(int* out, int* work) {  // the kernel loads halves
 }
 KERNEL semaphore_unfenced(int* out, int* work) { turns<false>(out, work); }
 
+// Two workgroups add, and the third one takes the sum when the second, or both, have told it.
+template <bool both>
+__device__ void takes_sum(int* out, int* work) {
+  if (blockIdx.x < 2) {
+    atomicAdd(&work[threadIdx.x], 5);  // adds its part
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) SET(&work[FLAGS + blockIdx.x], 1);
+    return;
+  }
+  for (int i = both ? 0 : 1; i < 2; ++i)
+    while (!LOOK(&work[FLAGS + i])) {}
+  __threadfence();
+  out[threadIdx.x] = work[threadIdx.x];  // takes the sum
+}
+KERNEL both_have_added(int* out, int* work) { takes_sum<true>(out, work); }
+KERNEL one_has_added(int* out, int* work) { takes_sum<false>(out, work); }
+
 KERNEL compare_and_swap(int* out, int* work) {
   int old = out[threadIdx.x], assumed;
   do {
