@@ -123,3 +123,9 @@ def compiles_aside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ENVIRONMENT, str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where wrong probes are made, one after the other, see `wrong_probes.edited`."""
+    return tmp_path_factory.mktemp("workshop")

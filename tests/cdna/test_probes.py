@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from examples import one_of_each
+from wrong_probes import edited
 
 from cdna.inverse import Instruction
 from layoutprobe import dump, epilogue, roundtrip
 from layoutprobe.arch import TARGETS, MatrixForm
-from layoutprobe.assets import asset_dir
 from layoutprobe.errors import UsageError
 from layoutprobe.experiments.runs import accumulators_of, operands_of
 from layoutprobe.experiments.setup import bench_of, codings_of
@@ -139,17 +138,6 @@ F16, F8F6F4 = "v_mfma_f32_32x32x8_f16", "v_mfma_f32_16x16x128_f8f6f4 cbsz:0 blgp
 SMALL = "v_mfma_f32_16x16x16_bf16"
 
 
-def planted(folder: Path, file: str, old: str, new: str) -> Path:
-    """The shipped probes with one edit of one file."""
-    probes = folder / "probes"
-    shutil.copytree(asset_dir("probes"), probes)
-    source = probes / "cdna" / file
-    text = source.read_text()
-    assert text.count(old) == 1
-    source.write_text(text.replace(old, new))
-    return probes
-
-
 def after_a(edit: str) -> str:
     return f"{LOAD_A};\n  {edit}"
 
@@ -215,15 +203,15 @@ WRONG: dict[str, tuple[str, str, str, str, str, str]] = {
 def wrong_report(name: str, folder: Path, *, acc: bool = False) -> LayoutReport:
     instruction, file, old, new, rule, _ = WRONG[name]
     target = "gfx950" if instruction == F8F6F4 else "gfx942"
-    probes = planted(folder, file, old, new)
+    probes = edited(folder, f"cdna/{file}", old, new)
     if rule.startswith("epilogue"):
         return epilogue(arch=target, instruction=instruction, probes=probes, acc=acc)
     return dump("A", "xor", arch=target, instruction=instruction, probes=probes, acc=acc)
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_probe_is_red(name: str, tmp_path: Path) -> None:
-    report = wrong_report(name, tmp_path)
+def test_a_wrong_probe_is_red(name: str, workshop: Path) -> None:
+    report = wrong_report(name, workshop)
     assert report.exit_code == 1
     first = report.findings[0]
     assert first.rule.id == WRONG[name][-2]
@@ -233,15 +221,17 @@ def test_a_wrong_probe_is_red(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["32x32: D in runs of 8", "lane halves of A exchanged"])
-def test_a_wrong_probe_is_as_red_with_accvgprs(name: str, tmp_path: Path) -> None:
-    report = wrong_report(name, tmp_path, acc=True)
+def test_a_wrong_probe_is_as_red_with_accvgprs(name: str, workshop: Path) -> None:
+    report = wrong_report(name, workshop, acc=True)
     assert report.exit_code == 1
     assert report.findings[0].rule.id == WRONG[name][-2]
 
 
-def test_a_joint_order_of_k_is_right(tmp_path: Path) -> None:
+def test_a_joint_order_of_k_is_right(workshop: Path) -> None:
     """Groups of lanes in reverse order, in A and B alike: no product tells."""
-    probes = planted(tmp_path, "mfma.h", K_OF, K_OF.replace("+ group)", "+ (kLanes / kRows - 1 - group))"))
+    probes = edited(
+        workshop, "cdna/mfma.h", K_OF, K_OF.replace("+ group)", "+ (kLanes / kRows - 1 - group))")
+    )
     report = dump("A", arch="gfx942", instruction=SMALL, probes=probes)
     assert report.exit_code == 0
     assert "permutes" in report.ambiguity or "holds modulo a joint permutation of K" in report.ambiguity

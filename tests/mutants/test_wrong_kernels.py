@@ -85,9 +85,9 @@ OPERAND_CAUSES: dict[Callable[[str], Mutant], str] = {
 @pytest.mark.parametrize("operand", ["a", "b"])
 @pytest.mark.parametrize("edit", OPERAND_CAUSES, ids=lambda edit: edit.__name__)
 def test_wrong_operand_loads(
-    edit: Callable[[str], Mutant], operand: str, lds: str, tmp_path: Path, backend: EmulatorBackend
+    edit: Callable[[str], Mutant], operand: str, lds: str, workshop: Path, backend: EmulatorBackend
 ) -> None:
-    probes = edit(operand).plant(tmp_path)
+    probes = edit(operand).plant(workshop)
     report = dump(operand.upper(), lds, backend=backend, probes=probes)
     assert_red(report, "operand-layout", OPERAND_CAUSES[edit])
     assert report.findings[0].place.matrix == operand.upper()
@@ -98,17 +98,17 @@ def test_wrong_operand_loads(
     assert other.findings == report.findings
 
 
-def test_swapped_halves_hold_exactly_the_other_half(tmp_path: Path, backend: EmulatorBackend) -> None:
+def test_swapped_halves_hold_exactly_the_other_half(workshop: Path, backend: EmulatorBackend) -> None:
     """The table, and not only the diagnosis, is that of the mutant."""
-    report = dump("A", backend=backend, probes=wrong.swapped_halves("a").plant(tmp_path))
+    report = dump("A", backend=backend, probes=wrong.swapped_halves("a").plant(workshop))
     w, lane, v, h = np.indices(report.loaded.row.shape)
     assert np.array_equal(report.loaded.row, 16 * w + lane % 16)
     assert np.array_equal(report.loaded.col, 2 * v + 1 - h)
 
 
-def test_joint_k_permutation_is_no_fault(tmp_path: Path, backend: EmulatorBackend) -> None:
+def test_joint_k_permutation_is_no_fault(workshop: Path, backend: EmulatorBackend) -> None:
     """Both operands exchange the same k: the sum is the same, and the report says what it saw."""
-    probes = wrong.JOINT_K_PERMUTATION.plant(tmp_path)
+    probes = wrong.JOINT_K_PERMUTATION.plant(workshop)
     for matrix in "AB":
         report = dump(matrix, backend=backend, probes=probes)
         assert report.exit_code == 0
@@ -125,8 +125,8 @@ def test_joint_k_permutation_is_no_fault(tmp_path: Path, backend: EmulatorBacken
 @pytest.mark.parametrize(
     "mutant", [wrong.SWIZZLE_ON_STORE_ONLY, wrong.SWIZZLE_ON_LOAD_ONLY], ids=lambda m: m.name
 )
-def test_swizzle_on_one_side_only(mutant: Mutant, lds: str, tmp_path: Path, backend: EmulatorBackend) -> None:
-    report = dump("A", lds, backend=backend, probes=mutant.plant(tmp_path))
+def test_swizzle_on_one_side_only(mutant: Mutant, lds: str, workshop: Path, backend: EmulatorBackend) -> None:
+    report = dump("A", lds, backend=backend, probes=mutant.plant(workshop))
     assert_red(report, "operand-layout", f"LDS is written with the scheme `none` and read with `{lds}`")
 
 
@@ -134,25 +134,25 @@ def test_swizzle_on_one_side_only(mutant: Mutant, lds: str, tmp_path: Path, back
     "mutant", [wrong.SWIZZLE_ON_STORE_ONLY, wrong.SWIZZLE_ON_LOAD_ONLY], ids=lambda m: m.name
 )
 def test_without_a_swizzle_the_same_edit_is_right(
-    mutant: Mutant, tmp_path: Path, backend: EmulatorBackend
+    mutant: Mutant, workshop: Path, backend: EmulatorBackend
 ) -> None:
-    report = dump("A", "none", backend=backend, probes=mutant.plant(tmp_path))
+    report = dump("A", "none", backend=backend, probes=mutant.plant(workshop))
     assert report.exit_code == 0
     assert_documented(report)
 
 
 @pytest.mark.parametrize(("step", "read"), [("+ 1", 17), ("- 1", 15), ("+ kChunk", 24)])
-def test_wrong_load_stride(step: str, read: int, tmp_path: Path, backend: EmulatorBackend) -> None:
-    probes = wrong.wrong_stride(f"lds_stride(kK) {step}").plant(tmp_path)
+def test_wrong_load_stride(step: str, read: int, workshop: Path, backend: EmulatorBackend) -> None:
+    probes = wrong.wrong_stride(f"lds_stride(kK) {step}").plant(workshop)
     report = dump("A", backend=backend, probes=probes)
     assert_red(report, "operand-layout", f"LDS rows are written 16 elements apart and read {read} apart")
     padded = dump("A", "padded", backend=backend, probes=probes)
     assert_red(padded, "operand-layout", f"LDS rows are written 24 elements apart and read {read + 8} apart")
 
 
-def test_load_beyond_lds_is_an_error_with_its_place(tmp_path: Path, backend: EmulatorBackend) -> None:
+def test_load_beyond_lds_is_an_error_with_its_place(workshop: Path, backend: EmulatorBackend) -> None:
     with pytest.raises(ExecutionError, match="beyond the allocation") as caught:
-        dump("B", backend=backend, probes=wrong.BEYOND_LDS.plant(tmp_path))
+        dump("B", backend=backend, probes=wrong.BEYOND_LDS.plant(workshop))
     assert "operand.hip" in str(caught.value.where["line"])
     assert caught.value.where["instruction"] == "ds_load_b128"
 
@@ -169,8 +169,8 @@ def test_load_beyond_lds_is_an_error_with_its_place(tmp_path: Path, backend: Emu
     ],
     ids=lambda value: value.name if isinstance(value, Mutant) else "",
 )
-def test_wrong_epilogues(mutant: Mutant, words: str, tmp_path: Path, backend: EmulatorBackend) -> None:
-    probes = mutant.plant(tmp_path)
+def test_wrong_epilogues(mutant: Mutant, words: str, workshop: Path, backend: EmulatorBackend) -> None:
+    probes = mutant.plant(workshop)
     assert_red(epilogue(backend=backend, probes=probes), "epilogue", words)
     assert_red(dump("C", backend=backend, probes=probes), "epilogue", words)
     # Loads are right; yet the kernel as a whole is not, and no command calls it green.
@@ -181,19 +181,19 @@ def test_wrong_epilogues(mutant: Mutant, words: str, tmp_path: Path, backend: Em
 
 @pytest.mark.parametrize("lds", SWIZZLES)
 def test_roundtrip_tells_a_wrong_store_from_a_wrong_load(
-    lds: str, tmp_path: Path, backend: EmulatorBackend
+    lds: str, workshop: Path, backend: EmulatorBackend
 ) -> None:
-    load = roundtrip(lds, backend=backend, probes=wrong.ROUNDTRIP_STORE_ONLY.plant(tmp_path / "load"))
+    load = roundtrip(lds, backend=backend, probes=wrong.ROUNDTRIP_STORE_ONLY.plant(workshop))
     assert_red(load, "lds-load", f"LDS follows the scheme `{lds}`, but the load follows `none`")
-    store = roundtrip(lds, backend=backend, probes=wrong.ROUNDTRIP_LOAD_ONLY.plant(tmp_path / "store"))
+    store = roundtrip(lds, backend=backend, probes=wrong.ROUNDTRIP_LOAD_ONLY.plant(workshop))
     assert store.exit_code == 1
     assert store.findings[0].check == "lds-store"
     assert "LDS was filled by scheme none: row*16 + col" in store.findings[0].observed
 
 
 @pytest.mark.parametrize("lds", SCHEMES)
-def test_roundtrip_of_the_wrong_row(lds: str, tmp_path: Path, backend: EmulatorBackend) -> None:
-    report = roundtrip(lds, backend=backend, probes=wrong.ROUNDTRIP_ROW_SHIFT.plant(tmp_path))
+def test_roundtrip_of_the_wrong_row(lds: str, workshop: Path, backend: EmulatorBackend) -> None:
+    report = roundtrip(lds, backend=backend, probes=wrong.ROUNDTRIP_ROW_SHIFT.plant(workshop))
     assert_red(report, "lds-load", "the load returns other elements than it asks for")
     assert report.mismatch.all()
 
@@ -206,10 +206,10 @@ def test_a_mutant_that_no_longer_applies_fails(tmp_path: Path) -> None:
 
 
 def test_a_dead_copy_that_differs_breaks_the_documented_replication(
-    tmp_path: Path, backend: EmulatorBackend
+    workshop: Path, backend: EmulatorBackend
 ) -> None:
     """The emulated outputs are right, and yet no document allows it."""
-    report = dump("A", backend=backend, probes=wrong.dead_copy_lost("a").plant(tmp_path))
+    report = dump("A", backend=backend, probes=wrong.dead_copy_lost("a").plant(workshop))
     assert_red(report, "replication", "the copies of A in lanes")
     w, lane, v, h = np.indices(report.loaded.row.shape)
     # A register that was merely cleared holds no element, not even A[0][0].
@@ -225,9 +225,9 @@ def test_a_dead_copy_that_differs_breaks_the_documented_replication(
 
 @pytest.mark.parametrize("shown", DOCUMENTED)
 def test_a_lost_copy_shows_whatever_is_asked_for(
-    shown: str, tmp_path: Path, backend: EmulatorBackend
+    shown: str, workshop: Path, backend: EmulatorBackend
 ) -> None:
-    report = dump(shown, backend=backend, probes=wrong.dead_copy_lost("a").plant(tmp_path))
+    report = dump(shown, backend=backend, probes=wrong.dead_copy_lost("a").plant(workshop))
     assert report.exit_code == 1
     assert report.findings[0].check == "replication"
     assert report.findings[0].place.matrix == "A"
@@ -236,10 +236,10 @@ def test_a_lost_copy_shows_whatever_is_asked_for(
 @pytest.mark.parametrize("operand", ["a", "b"])
 @pytest.mark.parametrize("shown", DOCUMENTED)
 def test_no_green_while_an_operand_is_in_doubt(
-    shown: str, operand: str, tmp_path: Path, backend: EmulatorBackend
+    shown: str, operand: str, workshop: Path, backend: EmulatorBackend
 ) -> None:
     """Only the rows of A, or the columns of B, are coded: no pattern tells all elements apart."""
-    probes = wrong.transposed(operand).plant(tmp_path)
+    probes = wrong.transposed(operand).plant(workshop)
     pattern = "row-coded" if operand == "a" else "col-coded"
     report = dump(shown, pattern=pattern, backend=backend, probes=probes)
     assert "the patterns do not tell all elements of A and of B apart" in report.undecided
@@ -251,10 +251,10 @@ def test_no_green_while_an_operand_is_in_doubt(
 @pytest.mark.parametrize("pattern", ["row-coded", "col-coded"])
 @pytest.mark.parametrize("shown", DOCUMENTED)
 def test_doubt_about_a_right_kernel_is_no_finding(
-    shown: str, pattern: str, tmp_path: Path, backend: EmulatorBackend
+    shown: str, pattern: str, workshop: Path, backend: EmulatorBackend
 ) -> None:
     """Not even where the kernel orders k in its own way."""
-    for probes in (None, wrong.JOINT_K_PERMUTATION.plant(tmp_path)):
+    for probes in (None, wrong.JOINT_K_PERMUTATION.plant(workshop)):
         report = dump(shown, pattern=pattern, backend=backend, probes=probes)
         assert report.findings == ()
         assert report.exit_code == 2
@@ -268,19 +268,19 @@ def test_a_pattern_with_equal_codes_is_refused(shown: str, pattern: str) -> None
 
 
 @pytest.mark.parametrize("lds", SCHEMES)
-def test_roundtrip_of_b(lds: str, tmp_path: Path, backend: EmulatorBackend) -> None:
+def test_roundtrip_of_b(lds: str, workshop: Path, backend: EmulatorBackend) -> None:
     """B lies transposed in LDS, and the same faults are told apart."""
     report = roundtrip(lds, matrix="B", backend=backend)
     assert report.exit_code == 0
     w, lane, v, h = np.indices(report.loaded.row.shape)
     assert np.array_equal(report.loaded.row, 8 * (lane // 16) + 2 * v + h)
     assert np.array_equal(report.loaded.col, 16 * w + lane % 16)
-    shifted = wrong.ROUNDTRIP_ROW_SHIFT.plant(tmp_path / "shift")
+    shifted = wrong.ROUNDTRIP_ROW_SHIFT.plant(workshop)
     assert_red(roundtrip(lds, matrix="B", backend=backend, probes=shifted), "lds-load", "the load returns")
     if lds in SWIZZLES:
         edit = Mutant(
             "B unswizzled", "roundtrip", "lds_index<kCols>(b_col + i, b_row)", "(b_col + i) * 16 + b_row"
         )
-        store = roundtrip(lds, matrix="B", backend=backend, probes=edit.plant(tmp_path / "store"))
+        store = roundtrip(lds, matrix="B", backend=backend, probes=edit.plant(workshop))
         assert store.findings[0].check == "lds-store"
         assert "LDS was filled by scheme none: col*16 + row" in store.findings[0].observed

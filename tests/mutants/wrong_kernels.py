@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from layoutprobe.assets import asset_dir
+from wrong_probes import edited
 
 
 @dataclass(frozen=True)
@@ -26,14 +25,7 @@ class Mutant:
 
     def plant(self, directory: Path) -> Path:
         """Copies all probes to `directory`, with this one edited; returns the new probes directory."""
-        probes = directory / "probes"
-        shutil.copytree(asset_dir("probes"), probes)
-        source = probes / f"{self.probe}.hip"
-        text = source.read_text()
-        found = text.count(self.old)
-        assert found == 1, f"{self.name}: the text to edit stands {found} times in {source.name}"
-        source.write_text(text.replace(self.old, self.new))
-        return probes
+        return edited(directory, f"{self.probe}.hip", self.old, self.new)
 
 
 def _load_of(operand: str) -> str:

@@ -6,14 +6,13 @@ a command.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from wrong_probes import edited
 
 from layoutprobe import dump
-from layoutprobe.assets import asset_dir
 from layoutprobe.checks import registry
 from layoutprobe.checks.base import Check
 from layoutprobe.cli.main import main
@@ -74,13 +73,11 @@ class _Turned(Plain):
 @pytest.fixture
 def turned(tmp_path: Path) -> Iterator[Path]:
     """Probes that know the scheme, which is registered."""
-    probes = tmp_path / "probes"
-    shutil.copytree(asset_dir("probes"), probes)
-    header = probes / "lds" / "lds_schemes.h"
-    text, anchor = header.read_text(), "  return row * lds_stride(Cols)"
-    assert text.count(anchor) == 1
-    line = "  if (LDS_SCHEME == 7) swizzled = chunk ^ (row >> 1 & 1);\n"
-    header.write_text(text.replace(anchor, line + anchor))
+    line, anchor = (
+        "  if (LDS_SCHEME == 7) swizzled = chunk ^ (row >> 1 & 1);\n",
+        "  return row * lds_stride(Cols)",
+    )
+    probes = edited(tmp_path, "lds/lds_schemes.h", anchor, line + anchor)
     swizzle.register(_Turned())
     yield probes
     del SCHEMES["turned"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wrong_probes import edited
 
 import layoutprobe
 from layoutprobe import dump, epilogue, load_pattern, roundtrip
@@ -152,12 +152,8 @@ def test_a_pattern_of_one_axis_decides_nothing() -> None:
 
 
 def test_a_pattern_that_does_not_suffice_still_sees_a_contradiction(tmp_path: Path) -> None:
-    probes = tmp_path / "probes"
-    shutil.copytree(asset_dir("probes"), probes)
-    source = probes / "operand.hip"
     load = "Fragment a = load_fragment(a_lds, wave * 16 + lane % 16);"
-    assert source.read_text().count(load) == 1
-    source.write_text(source.read_text().replace(load, load.replace("lane % 16", "lane % 8")))
+    probes = edited(tmp_path, "operand.hip", load, load.replace("lane % 16", "lane % 8"))
     report = dump("A", pattern="row-coded", backend=BACKEND, probes=probes)
     assert report.exit_code == 1
     assert "other elements than the instruction needs" in report.findings[0].what
@@ -321,10 +317,7 @@ def test_reports_are_short_where_they_are_only_named() -> None:
 
 @pytest.mark.parametrize("probe", ["operand", "epilogue"])
 def test_probes_of_another_instruction_are_refused(probe: str, tmp_path: Path) -> None:
-    probes = tmp_path / "probes"
-    shutil.copytree(asset_dir("probes"), probes)
-    spec = probes / f"{probe}.toml"
-    spec.write_text(spec.read_text().replace("v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16"))
+    probes = edited(tmp_path, f"{probe}.toml", "v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16")
     with pytest.raises(UsageError, match="do not execute the matrix instruction") as caught:
         dump("A", backend=BACKEND, probes=probes)
     assert caught.value.expected == "v_wmma_f32_16x16x16_f16"
