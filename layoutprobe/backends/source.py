@@ -6,14 +6,15 @@ a capture can be replayed with no compiler at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
 from layoutprobe import plugins
 from layoutprobe.arch import find
-from layoutprobe.backends.base import Backend, Launch
+from layoutprobe.backends.base import Backend, Launch, RunResult
+from layoutprobe.backends.stacking import parted, stacked
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import UsageError, did_you_mean
@@ -28,11 +29,14 @@ class Prepared:
         launch: the launch.
         outputs: name -> position among the launch's arguments.
         toolchain: what built its code.
+        stacked: workgroup n, of a grid along x, reads and writes number n along the first axis of every
+            argument, and nothing else; so launches of the same kernel can be one.
     """
 
     launch: Launch
     outputs: Mapping[str, int]
     toolchain: Mapping[str, str]
+    stacked: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +82,20 @@ class Live:
     def capture(self, request: Request) -> Capture:
         """Build, launch, and keep what came back."""
         prepared = request.prepare()
-        result = self.backend.run(prepared.launch)
+        return self._kept(request, prepared, self.backend.run(prepared.launch))
+
+    def together(self, requests: Sequence[Request]) -> list[Capture]:
+        """The captures of several requests: of one launch, where all are stacked and of one kernel."""
+        prepared = [request.prepare() for request in requests]
+        launches = [one.launch for one in prepared]
+        kernels = {(one.code.digest, one.kernel, one.block, one.dynamic_lds) for one in launches}
+        if len(kernels) == 1 and all(one.stacked for one in prepared):
+            results = parted(self.backend.run(stacked(launches)), launches)
+        else:
+            results = [self.backend.run(launch) for launch in launches]
+        return [self._kept(*one) for one in zip(requests, prepared, results, strict=True)]
+
+    def _kept(self, request: Request, prepared: Prepared, result: RunResult) -> Capture:
         outputs, undefined = {}, {}
         for name, at in prepared.outputs.items():
             data, mask = result.buffers[at], result.undefined[at]
@@ -97,6 +114,13 @@ class Live:
             toolchain=prepared.toolchain,
             device=self.backend.device,
         )
+
+
+def captures_of(source: Source, requests: Sequence[Request]) -> list[Capture]:
+    """The answers to requests of which none depends on another's answer."""
+    return (
+        source.together(requests) if isinstance(source, Live) else [source.capture(one) for one in requests]
+    )
 
 
 def source_of(backend: Backend | Source) -> Source:

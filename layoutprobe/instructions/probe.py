@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Backend, Buffer, Launch
-from layoutprobe.backends.source import Prepared, Request, Source, source_of
+from layoutprobe.backends.source import Prepared, Request, Source, captures_of, source_of
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.codeobj.elf import load
@@ -147,6 +147,20 @@ class Prober:
             ExecutionError: the kernel cannot be run.
             ProbeError: D has undefined bits.
         """
+        return self.together([operands])[0]
+
+    def together(self, asked: Sequence[Mapping[str, Words]]) -> list[Words]:
+        """D of several launches, which are one where the source can; errors as for one."""
+        captures = captures_of(source_of(self.backend), [self._request(operands) for operands in asked])
+        for capture in captures:
+            if not capture.defined("d").all():
+                raise ProbeError("The interaction probe returned undefined bits",
+                                 where={"kernel": self.variant.kernel},
+                                 hint="the probe kernel is at fault")  # fmt: skip
+        self.captures += captures
+        return [np.asarray(capture.outputs["d"]) for capture in captures]
+
+    def _request(self, operands: Mapping[str, Words]) -> Request:
         variant = self.variant
         inputs = {name: operands[name] for name in variant.inputs}
         parameters = {
@@ -155,13 +169,7 @@ class Prober:
             "opsel": variant.opsel,
             "modifier": variant.modifier,
         }
-        request = Request("interaction", variant.arch, inputs, parameters, lambda: self._prepare(inputs))
-        capture = source_of(self.backend).capture(request)
-        if not capture.defined("d").all():
-            raise ProbeError("The interaction probe returned undefined bits", where={"kernel": variant.kernel},
-                             hint="the probe kernel is at fault")  # fmt: skip
-        self.captures.append(capture)
-        return np.asarray(capture.outputs["d"])
+        return Request("interaction", variant.arch, inputs, parameters, lambda: self._prepare(inputs))
 
     def _prepare(self, inputs: Mapping[str, Words]) -> Prepared:
         variant = self.variant
@@ -170,7 +178,7 @@ class Prober:
         out = Buffer(np.zeros((waves, vgprs, variant.wave), np.uint32), undefined=True)
         args = [*(Buffer(np.ascontiguousarray(x)) for x in inputs.values()), out]
         launch = Launch(built.code, built.kernel, (waves, 1, 1), (variant.wave, 1, 1), args)
-        return Prepared(launch, {"d": len(args) - 1}, built.toolchain)
+        return Prepared(launch, {"d": len(args) - 1}, built.toolchain, stacked=True)
 
     @property
     def evidence(self) -> Evidence:

@@ -16,9 +16,10 @@ sum of products of pairs of slots fails there, or earlier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from math import lcm
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,17 @@ Elements = NDArray[np.unsignedinteger]
 """Raw elements by slot."""
 
 Execute = Callable[[Mapping[str, Words]], Words]
+
+
+@runtime_checkable
+class Together(Protocol):
+    """An Execute that answers several questions, none of which needs another's answer, in one launch."""
+
+    def together(self, asked: Sequence[Mapping[str, Words]]) -> list[Words]:
+        """The answer to each."""
+        ...
+
+
 """Runs the instruction once per wave: operands "a", "b", "c" and "old" (what D held before), or
 "index" for a sparse one, and "scale_a" and "scale_b" for a scaled one, to "d"; uint32 [wave, vgpr, lane]."""
 
@@ -115,6 +127,22 @@ class Meetings:
     __repr__ = brief
 
 
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What to execute.
+
+    Attributes:
+        purpose: what the executions are for.
+        waves: how many.
+        slots: "a", "b", "c", "old": raw elements [wave or 1, slot], zeros where not given;
+            "index", "scale_a", "scale_b": words [wave or 1, lane].
+    """
+
+    purpose: str
+    waves: int
+    slots: Mapping[str, Elements]
+
+
 @dataclass
 class Bench:
     """Executes, and counts the executions.
@@ -130,15 +158,23 @@ class Bench:
     launches: dict[str, int] = field(default_factory=dict)
 
     def run(self, purpose: str, waves: int, **slots: Elements) -> NDArray[np.float64]:
-        """Numbers in the slots of D: [wave, slot].
+        """Numbers in the slots of D: [wave, slot]; arguments as of Question."""
+        return self.ask(Question(purpose, waves, slots))[0]
 
-        Args:
-            purpose: what the executions are for.
-            waves: how many.
-            slots: "a", "b", "c", "old": raw elements [wave or 1, slot], zeros where not given;
-                "index", "scale_a", "scale_b": words [wave or 1, lane].
-        """
-        self.launches[purpose] = self.launches.get(purpose, 0) + waves
+    def ask(self, *questions: Question) -> list[NDArray[np.float64]]:
+        """Numbers in the slots of D for each question: [wave, slot]."""
+        for one in questions:
+            self.launches[one.purpose] = self.launches.get(one.purpose, 0) + one.waves
+        asked = [self._operands(one.waves, one.slots) for one in questions]
+        executor: object = self.execute
+        if isinstance(executor, Together):
+            answers = executor.together(asked)
+        else:
+            answers = [self.execute(operands) for operands in asked]
+        value, bits = alphabet_of(self.extents.types["D"]).value, self.extents.bits("D")
+        return [value(split_fields(words, bits).reshape(len(words), -1)) for words in answers]
+
+    def _operands(self, waves: int, slots: Mapping[str, Elements]) -> dict[str, Words]:
         operands = {}
         for name, operand in (("a", "A"), ("b", "B"), ("c", "D"), ("old", "D")):
             shape = self.extents.slots(operand)
@@ -151,8 +187,7 @@ class Bench:
         if self.extents.scaled:
             for name in ("scale_a", "scale_b"):
                 operands[name] = self._one_register(waves, slots.get(name), UNSCALED)
-        d = split_fields(self.execute(operands), self.extents.bits("D")).reshape(waves, -1)
-        return alphabet_of(self.extents.types["D"]).value(d)
+        return operands
 
     def _one_register(self, waves: int, words: Elements | None, unless: int) -> Words:
         """An operand of one register: [wave, 1, lane] of words [wave or 1, lane]."""
@@ -161,24 +196,16 @@ class Bench:
         return np.ascontiguousarray(np.broadcast_to(given[:, None, :], (waves, 1, lanes)))
 
 
-def hot_sets(bench: Bench, operand: str) -> list[Mask]:
-    """Sets of slots of A or B of which no output reads two; together, all that are read."""
-    extents, other = bench.extents, "B" if operand == "A" else "A"
-    lanes, vgprs, fields = extents.slots(operand)
-    one, ones = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
-    partner = np.full((1, extents.count(other)), ones.one, ones.raw)
+def hot_sets(bench: Bench, operand: str, counts: NDArray[np.float64] | None = None) -> list[Mask]:
+    """Sets of slots of A or B of which no output reads two; together, all that are read.
 
-    def count(sets: list[Mask]) -> NDArray[np.float64]:
-        hot = one.hot(np.stack(sets))
-        return bench.run(
-            f"hot sets of {operand}", len(sets), **{operand.lower(): hot, other.lower(): partner}
-        )
-
-    planes = np.zeros((vgprs * fields, lanes, vgprs * fields), np.bool_)
-    for plane in range(vgprs * fields):
-        planes[plane, :, plane] = True
-    pending = [plane.ravel() for plane in planes]
-    counts = count(pending)
+    Args:
+        bench: executes.
+        operand: "A" or "B".
+        counts: the answer to `_counting` the operand's planes, where it is known already.
+    """
+    extents, pending = bench.extents, _planes(bench.extents, operand)
+    counts = bench.ask(_counting(extents, operand, pending))[0] if counts is None else counts
     found: list[Mask] = []
     while pending:
         _check_counts(counts, operand, extents.count(operand))
@@ -187,12 +214,32 @@ def hot_sets(bench: Bench, operand: str) -> list[Mask]:
         lower = [_lower_half(s) for s, _ in wide]
         if not lower:
             break
-        low = count(lower)
+        (low,) = bench.ask(_counting(extents, operand, lower))
         # What the upper half of the lanes adds is the rest; so only one half is executed.
         upper = [both - less for (_, both), less in zip(wide, low, strict=True)]
         pending = lower + [s & ~h for (s, _), h in zip(wide, lower, strict=True)]
         counts = np.concatenate([low, np.stack(upper)])
     return found
+
+
+def _planes(extents: Extents, operand: str) -> list[Mask]:
+    """The slots of a register and field in all lanes: one set for each."""
+    lanes, vgprs, fields = extents.slots(operand)
+    planes = np.zeros((vgprs * fields, lanes, vgprs * fields), np.bool_)
+    for plane in range(vgprs * fields):
+        planes[plane, :, plane] = True
+    return [plane.ravel() for plane in planes]
+
+
+def _counting(extents: Extents, operand: str, sets: list[Mask]) -> Question:
+    """How many slots of each set every output reads."""
+    other = "B" if operand == "A" else "A"
+    one, ones = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
+    slots = {
+        operand.lower(): one.hot(np.stack(sets)),
+        other.lower(): np.full((1, extents.count(other)), ones.one, ones.raw),
+    }
+    return Question(f"hot sets of {operand}", len(sets), slots)
 
 
 def _check_counts(counts: NDArray[np.float64], operand: str, most: int) -> None:
@@ -219,37 +266,42 @@ def _lower_half(hot: Mask) -> Mask:
     return half
 
 
-def _letters_met(bench: Bench, operand: str, sets: list[Mask], number: Ints, settings: int) -> Ints:
-    """Number of the slot of the other operand that each output's slot of each hot set meets.
+def _meeting(extents: Extents, operand: str, sets: list[Mask], number: Ints, settings: int) -> Question:
+    """Which slot of the other operand each output's slot of each hot set meets.
 
     Args:
-        bench: executes.
+        extents: of the operands.
         operand: "A" or "B", whose hot sets are given.
         sets: one after the other is hot.
         number: int64 [slot], numbers of the other operand's slots.
         settings: of the index operand, one after the other.
-
-    Returns:
-        int64 [setting, set, slot of D]; -1 where it meets none.
     """
-    extents, other = bench.extents, "B" if operand == "A" else "A"
+    other = "B" if operand == "A" else "A"
     one, letters = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
-    count = int(number.max()) + 1
-    rows = coded(count, letters)[:, number]
+    rows = coded(int(number.max()) + 1, letters)[:, number]
     hot = np.repeat(one.hot(np.stack(sets)), len(rows), axis=0)
     waves = len(sets) * len(rows) * settings
     index = np.repeat(np.array(INDEX_SETTINGS[:settings], np.uint32), len(sets) * len(rows))
-    value = bench.run(
-        f"partners of {operand}",
-        waves,
-        **{
-            operand.lower(): np.tile(hot, (settings, 1)),
-            other.lower(): np.tile(rows, (settings * len(sets), 1)),
-        },
-        index=np.repeat(index[:, None], extents.lanes, axis=1),
-    )
-    digits = np.moveaxis(value.reshape(settings, len(sets), len(rows), -1), 2, 0)
-    met = decoded(digits, count, letters)
+    slots = {
+        operand.lower(): np.tile(hot, (settings, 1)),
+        other.lower(): np.tile(rows, (settings * len(sets), 1)),
+        "index": np.repeat(index[:, None], extents.lanes, axis=1),
+    }
+    return Question(f"partners of {operand}", waves, slots)
+
+
+def _letters_met(
+    extents: Extents, operand: str, sets: list[Mask], number: Ints, settings: int, value: NDArray[np.float64]
+) -> Ints:
+    """What `_meeting` asked, answered by numbers.
+
+    Returns:
+        int64 [setting, set, slot of D]: number of the slot of the other operand; -1 where it meets none.
+    """
+    other = "B" if operand == "A" else "A"
+    count = int(number.max()) + 1
+    digits = np.moveaxis(value.reshape(settings, len(sets), -1, value.shape[1]), 2, 0)
+    met = decoded(digits, count, alphabet_of(extents.types[other]))
     if (met == -2).any():
         raise ProbeError(
             f"With ones in a hot set of {operand}, an output shows no letter of {other}",
@@ -269,13 +321,16 @@ def find_meetings(bench: Bench) -> Meetings:
     Raises:
         ProbeError: the instruction is no sum of products of pairs of slots.
     """
-    sets_a, sets_b = hot_sets(bench, "A"), hot_sets(bench, "B")
+    extents = bench.extents
+    counts = bench.ask(*(_counting(extents, operand, _planes(extents, operand)) for operand in "AB"))
+    sets_a, sets_b = (hot_sets(bench, *one) for one in zip("AB", counts, strict=True))
     if not sets_a or not sets_b:
         raise ProbeError("No output of the instruction depends on A and B")
-    settings = len(INDEX_SETTINGS) if bench.extents.sparse else 1
+    settings = len(INDEX_SETTINGS) if extents.sparse else 1
     rank, members = _ranked(sets_a)
-    of_a = _letters_met(bench, "A", sets_a, np.arange(bench.extents.count("B")), settings)
-    of_b = _letters_met(bench, "B", sets_b, rank, 1)[0]
+    halves = ("A", sets_a, np.arange(extents.count("B")), settings), ("B", sets_b, rank, 1)
+    values = bench.ask(*(_meeting(extents, *half) for half in halves))
+    of_a, (of_b,) = (_letters_met(extents, *half, value) for half, value in zip(halves, values, strict=True))
     hot, d = np.nonzero(of_a[0] >= 0)
     b = of_a[:, hot, d]
     in_set = _owner(sets_b)[b[0]]
@@ -322,10 +377,12 @@ def _addends(bench: Bench) -> tuple[Ints, Ints, Mask]:
     extents = bench.extents
     count, letters = extents.count("D"), alphabet_of(extents.types["D"])
     rows = coded(count, letters)
-    number = decoded(bench.run("slots of C", len(rows), c=rows), count, letters)
-    kept = np.zeros(count, np.bool_)
+    asked = [Question("slots of C", len(rows), {"c": rows})]
     if not extents.sparse:
-        old = decoded(bench.run("slots of D that stay", len(rows), old=rows), count, letters)
+        asked.append(Question("slots of D that stay", len(rows), {"old": rows}))
+    number, *others = (decoded(value, count, letters) for value in bench.ask(*asked))
+    kept = np.zeros(count, np.bool_)
+    for old in others:
         kept = old >= 0
         if (old == -2).any() or (old[kept] != np.flatnonzero(kept)).any():
             raise ProbeError("With A, B and C zero, an output is neither zero nor what it was")
