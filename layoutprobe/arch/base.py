@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from layoutprobe.arch.isa import Isa
@@ -11,7 +11,6 @@ from layoutprobe.arch.lds import LdsModel
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.registers import Resources
 from layoutprobe.errors import UsageError, did_you_mean
-from layoutprobe.records import dataclass
 
 _EITHER_SIGN = {"i8": "iu8", "u8": "iu8", "i4": "iu4", "u4": "iu4"}
 """Integers whose sign is a modifier of the instruction (RDNA), and so no part of its name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +13,6 @@ from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.machine.observer import Observer
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,7 +31,6 @@ from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.capture.schema import Entry, entry_of, read_index
 from layoutprobe.errors import UsageError
 from layoutprobe.files import writing
-from layoutprobe.records import dataclass
 
 FORMAT = "layoutprobe captures"
 VERSION = 2

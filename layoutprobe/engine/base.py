@@ -8,12 +8,12 @@ memory, and tells the observers of the events that they ask for. It knows neithe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.machine.launch import Extent, GlobalMemory
 from layoutprobe.machine.observer import Observer
-from layoutprobe.records import dataclass
 
 DEFAULT_BUDGET = 3_000_000
 """Instructions issued before a kernel counts as endless: some 10 s of a single wave, and hundreds

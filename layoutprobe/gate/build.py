@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from layoutprobe import arch
 from layoutprobe.arch import Arch
@@ -13,7 +14,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.manifest.files import ASSEMBLY, read_code_object
 from layoutprobe.manifest.model import Argument, KernelCase
 from layoutprobe.numbers import element_type
-from layoutprobe.records import dataclass
 
 POINTER_BYTES = 8
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from layoutprobe.gate.baseline import with_baseline
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.model import Acceptance, KernelCase, Manifest
 from layoutprobe.manifest.read import read_manifest
-from layoutprobe.records import dataclass
 from layoutprobe.report.gate import GateReport, KernelVerdict
 
 Progress = Callable[[str, int, int], None]

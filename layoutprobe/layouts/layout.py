@@ -6,11 +6,12 @@ reverse is then no function. The dense table is the truth; closed forms only exp
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.place import FIELD_NAMES, Place, Register, field_bits
-from layoutprobe.records import dataclass
 
 HOLE = -1
 """Row and column of a slot that holds no element of the matrix."""

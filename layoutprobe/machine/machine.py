@@ -7,6 +7,8 @@ fault reads is in `machine.faults`; which program runs, semantics never ask.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,6 @@ from layoutprobe.brief import brief
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, Memory
 from layoutprobe.machine.registers import Array
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

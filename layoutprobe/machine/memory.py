@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.machine.registers import Array
-from layoutprobe.records import dataclass
 
 GUARD = 1 << 16
 """Bytes between two buffers: a pointer that runs off one end lands in no buffer."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from layoutprobe.patterns.expression import Node
-from layoutprobe.records import dataclass
 
 Sizes: TypeAlias = Mapping[str, int]
 """Name of a size -> its value: {"M": 128, "N": 128, "K": 64}."""

@@ -5,6 +5,7 @@ Each step rounds once, to nearest even. The order is fixed, so that a result doe
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.numbers.types import element_type
-from layoutprobe.records import dataclass
 
 Floats = NDArray[Any]
 

@@ -9,7 +9,7 @@ repeats a handful of patterns, however large the problem is.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.who import Who, who_is
-from layoutprobe.records import dataclass
 
 INACTIVE = -1
 SWEEP = 256

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.machine import Machine
 from layoutprobe.observe.who import Who, who_is
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst, Operand
@@ -15,7 +16,6 @@ from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
-from layoutprobe.records import dataclass
 
 _TESTS = re.compile(r"s_(?:cmp_(?:lt|le|gt|ge|eq|lg)|min|max)_[iu]32")
 _SMALLEST = 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,6 @@ from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Program
 from layoutprobe.observe.lds_access import stored_dwords
 from layoutprobe.observe.matrix import Ints, WaveCounter, WaveTable
-from layoutprobe.records import dataclass
 
 STORE_LIMIT = 1 << 24
 """Lanes' stores that are kept."""

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layoutprobe.arch import MatrixForm
 from layoutprobe.assets import asset_dir
 from layoutprobe.errors import UsageError
 from layoutprobe.probing._toml import Table
-from layoutprobe.records import dataclass
 
 SLOT_NAMES = ("wave", "lane", "vgpr", "half")
 """What an expression about a register dump may speak of."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.records import dataclass
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

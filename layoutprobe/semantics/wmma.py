@@ -15,6 +15,7 @@ rounding to the type of D at the end. The order of the sum is not specified.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -25,7 +26,6 @@ from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.packed_ops import fields
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_group

@@ -17,7 +17,7 @@ sum of products of pairs of slots fails there, or earlier.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import lcm
 from typing import Protocol, runtime_checkable
 
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
-from layoutprobe.records import dataclass
 from layoutprobe.solver.alphabet import Alphabet, alphabet_of, coded, decoded
 from layoutprobe.solver.observe import join_fields, split_fields
 

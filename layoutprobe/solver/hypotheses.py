@@ -6,12 +6,12 @@ To add a failure class, write its function and list it in HYPOTHESES.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.layouts.swizzle import GROUP, SCHEMES, of_bits
-from layoutprobe.records import dataclass
 from layoutprobe.solver.addressing import leading_dimension, thread_for_lane
 from layoutprobe.solver.suspect import Ints, Suspect
 

@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from layoutprobe.errors import ToolchainError
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache
 
 ENVIRONMENT = "LAYOUTPROBE_CLANG"

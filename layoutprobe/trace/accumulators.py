@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from layoutprobe.numbers import DigitCode, digit_base
 from layoutprobe.observe.accumulators import AccumulatorCoding, Chains
 from layoutprobe.observe.outputs import StoreRecorder, Stores, touched
 from layoutprobe.observe.results import Result
-from layoutprobe.records import dataclass
 from layoutprobe.trace.operands import Executions
 from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Recorded, Subject, UndecidedError

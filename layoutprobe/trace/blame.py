@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from layoutprobe.layouts.layout import HOLE
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.observe.load_path import Step
 from layoutprobe.observe.tiles import TileObserver
-from layoutprobe.records import dataclass
 from layoutprobe.solver.diagnose import (
     BEYOND,
     LDS_ADDRESSES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from layoutprobe.manifest.coding import is_small_float
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage
-from layoutprobe.records import dataclass
 from layoutprobe.trace.gemm_faults import TILE, Product
 from layoutprobe.trace.rounding import accumulators, is_exact, judgeable, tolerated
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError

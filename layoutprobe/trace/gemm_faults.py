@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product as product_of
 from typing import Any
 
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.numbers import element_type
-from layoutprobe.records import dataclass
 from layoutprobe.report.words import lines_of, region
 
 Doubles = NDArray[np.float64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -13,7 +14,6 @@ from layoutprobe.layouts.explain import LdsForm, explain_lds
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.manifest.coding import carried_as
 from layoutprobe.observe.tiles import Images
-from layoutprobe.records import dataclass
 from layoutprobe.trace.subject import Recorded, Subject
 
 LARGEST = 1 << 16

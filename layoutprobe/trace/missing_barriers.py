@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Generic, TypeVar
 
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.clashes import Clash
 from layoutprobe.observe.waits import Hazard
-from layoutprobe.records import dataclass
 from layoutprobe.trace.subject import Subject
 
 

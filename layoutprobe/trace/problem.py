@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Gemm
-from layoutprobe.records import dataclass
 from layoutprobe.solver.product import FOREIGN, UNDEFINED, UNKNOWN, ZERO
 from layoutprobe.trace.subject import Subject, UndecidedError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -18,7 +18,6 @@ from layoutprobe.engine.native.steps import Steps, Watched
 from layoutprobe.engine.native.template import Layout
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import Program
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

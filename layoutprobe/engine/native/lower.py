@@ -9,7 +9,7 @@ back from numpy in the middle of a block goes on in the tracking copy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from layoutprobe.engine.native.forms import Form
@@ -19,7 +19,6 @@ from layoutprobe.engine.native.templates import control_of
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import CONDITIONS, Block, Executor
-from layoutprobe.records import dataclass
 
 _GUARD_RANGES = 12
 _MOST_ROOM = 1 << 14

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from layoutprobe import arch
 from layoutprobe.codeobj.bundle import BUNDLE, unbundle
@@ -22,7 +22,6 @@ from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, Usag
 from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, Allocation, Heap, NoRoomError
 from layoutprobe.extras.hiphost.protocol import MAX_KERNARG, MAX_VALUES, Error
 from layoutprobe.machine.launch import GlobalMemory, check_launchable
-from layoutprobe.records import dataclass
 
 _STT_OBJECT = 1
 _ADDRESS_FAULTS = {"global-load", "global-store", "read-only", "undefined-address"}

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import mmap
 import os
+from dataclasses import dataclass
 
 import numpy as np
 
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.machine.launch import load_image
 from layoutprobe.machine.memory import BASE_ADDRESS, GUARD, Arena, Region, Store
-from layoutprobe.records import dataclass
 
 MAX_ARGUMENTS = 1 << 16
 _ARGUMENTS = GUARD

@@ -6,7 +6,7 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from layoutprobe import arch
 from layoutprobe.arch.processors import hip_version
@@ -17,7 +17,6 @@ from layoutprobe.extras.hiphost.device import EmulatedDevice, HipError
 from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, SHARED_BEGIN, SHARED_OFFSET, SHARED_SIZE
 from layoutprobe.extras.hiphost.pretence import Pretence
 from layoutprobe.extras.hiphost.protocol import Error, Op, Request, Value
-from layoutprobe.records import dataclass
 
 NAME = f"{EMULATED} (HIP shim)"
 """What the device is called: whoever measures on it must know that it is no silicon."""
