@@ -149,8 +149,9 @@ def _k_order(suspect: Suspect) -> Iterator[Guess]:
     order[k[use]] = held[use]
     if set(order.tolist()) != set(range(extent)) or (order == np.arange(extent)).all():
         return
-    shown = " ".join(map(str, order[:_SHOWN_K])) + (" ..." if extent > _SHOWN_K else "")
-    usual = " ".join(map(str, range(min(extent, _SHOWN_K)))) + (" ..." if extent > _SHOWN_K else "")
+    first = int((order != np.arange(extent)).argmax())
+    end = " ..." if first + _SHOWN_K < extent else ""
+    shown, usual = (" ".join(map(str, k[first : first + _SHOWN_K])) + end for k in (order, np.arange(extent)))
     text = f"{suspect.matrix} takes k in another order than its partner: {shown} where that has {usual}"
     k = order[np.clip(k, 0, extent - 1)]
     yield text, *suspect.globally(*((line, k) if suspect.matrix == "A" else (k, line)))

@@ -190,7 +190,7 @@ WRONG: dict[str, tuple[str, str, str, str, str, str]] = {
         after_a("for (int v = 0; v < kOperandVgprs; ++v)\n"
                 "    a[v] = *(const u32*)(a_lds + TileA::byte_of(wave * kRows + lane % kRows,\n"
                 "                                                 lane / kRows * 32 + 4 * v));"),
-        "operand-layout/unexplained", "slots of A hold other elements",
+        "operand-layout/k-order", "another order than its partner: 32 33 34 35 36 37 38 39 ... where that has 16 17",
     ),
     "swizzle on the load only": (
         "v_mfma_f32_32x32x2_f32", "tile.h",
