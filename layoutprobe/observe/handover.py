@@ -40,6 +40,7 @@ _SITE, _TIME = 24, 38
 _WAVE_MASK = (1 << _SITE) - 1
 _SITE_MASK = (1 << _TIME - _SITE) - 1
 _GLOBAL = ("FLAT", "GLOBAL", "MUBUF")
+_MEMORY = Kind.GLOBAL | Kind.BUFFER | Kind.FLAT | Kind.SMEM
 _KEPT = 4
 MAX_ASIDE = 64 << 20
 """Bytes of loads that are laid aside."""
@@ -355,6 +356,6 @@ def _foreign(before: Stamps, me: Stamps) -> Array:
 
 def _acquires(inst: Inst) -> bool:
     """It may tell a wave what others have done: an atomic that returns, or a load from behind the caches."""
-    if not inst.kind & (Kind.GLOBAL | Kind.BUFFER | Kind.FLAT | Kind.SMEM):
+    if not inst.kind & _MEMORY:
         return False
     return bool(inst.dst) if Kind.ATOMIC in inst.kind else Kind.LOAD in inst.kind and coherent(inst)

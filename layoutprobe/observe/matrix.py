@@ -25,8 +25,11 @@ from layoutprobe.observe.base import Recorder
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint32]
 
-OPERAND_LIMIT = 256 << 20
-"""Bytes of operands that are kept. Beyond, every second workgroup is dropped, as often as needed."""
+OPERAND_LIMIT = 64 << 20
+"""Bytes of operands that are kept. Beyond, half of the workgroups are dropped, as often as needed. What is made of
+them takes many times as much."""
+_SCATTER = 2_654_435_761
+"""2**32 by the golden ratio: multiples of it lie scattered (Knuth, The Art of Computer Programming, 6.4)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,7 @@ class OperandRecorder(WaveCounter):
         super().__init__()
         self._limit = limit
         self._size = 0
-        self._every = 1  # workgroups with a number divisible by this are kept
+        self._every = 1  # one in so many workgroups is kept
         self._executions: list[Execution] = []
 
     def matrix(self, c: Cohort, inst: Inst) -> None:
@@ -160,10 +163,11 @@ class OperandRecorder(WaveCounter):
             return np.ones(wave.size, np.bool_)
         # A workgroup begins where its first wave does; all have the same number of waves.
         per_group = int(max(index.max(initial=0) for index in self._indices)) + 1
-        return np.asarray(wave // per_group % self._every == 0)
+        # Neither in one row nor in one column of the grid; the first is always among them.
+        return np.asarray((wave // per_group * _SCATTER & 0xFFFFFFFF) >> 8 & (self._every - 1) == 0)
 
     def _thin_out(self) -> bool:
-        """Drop every second workgroup of those that are kept; False when only one is left."""
+        """Drop half of the workgroups that are kept; False when only one is left."""
         if len(np.unique(np.concatenate([e.wave for e in self._executions]))) <= 1:
             return False
         self._every *= 2

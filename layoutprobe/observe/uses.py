@@ -26,6 +26,7 @@ _NARROW = (
 _LANES = {"v_readlane_b32": True, "v_readfirstlane_b32": True, "v_writelane_b32": False}
 """Whether it reads a VGPR of a lane."""
 _F64_FMA = ("v_fma_f64", "v_fmac_f64")
+_SPACES = Kind.LDS | Kind.GLOBAL | Kind.BUFFER | Kind.SCRATCH | Kind.FLAT
 _DWORD = 6
 _WIDE = 2
 _EXEC = frozenset((EXEC_LO, EXEC_HI))
@@ -58,7 +59,7 @@ def _of(inst: Inst, isa: Isa) -> Iterator[Pair]:
         yield from _valu(inst)
     elif Kind.SALU in inst.kind:
         yield Use.M0, _scalars(inst.dst) & _M0
-    elif inst.kind & (Kind.LDS | Kind.GLOBAL | Kind.BUFFER | Kind.SCRATCH | Kind.FLAT):
+    elif inst.kind & _SPACES:
         yield from _memory(inst)
 
 

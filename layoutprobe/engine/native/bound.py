@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from layoutprobe.brief import brief
 from layoutprobe.engine.native.library import address_of, compiled_forms, runtime
 from layoutprobe.engine.native.lower import Lowered, Record, lower
 from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets
-from layoutprobe.engine.native.steps import Steps, Watched
+from layoutprobe.engine.native.steps import MOVES, Steps, Watched
 from layoutprobe.engine.native.template import Layout
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import Program
@@ -73,21 +73,30 @@ class Bound:
 
     def _changed(self, watched: Watched) -> ctypes.Array[Ins]:
         records = type(self._plain_records).from_buffer_copy(self._plain_records)
+        functions = np.frombuffer(memoryview(records).cast("B"), np.uint64)[:: ctypes.sizeof(Ins) // 8]
         told, slow, next_ = (address_of(self.runtime, n) for n in ("F_block_told", "F_slow", "F_slow_next"))
-        before = None
-        for n, record in enumerate(self.records):
-            if record.symbol == "F_block" and watched.block:
-                records[n].fn = told
-            elif (
-                record.executor is not None
-                and record.inst is not None
-                and watched.leaves(record.inst, record.line)
-            ):
-                records[n].fn = slow
-                if before == "F_guard":  # it must not say of what is written that it is defined
-                    records[n - 1].fn = next_
-            before = record.symbol
+        if watched.block:
+            functions[self._where["F_block"]] = told
+        left = [self._where["accesses"]] * watched.access + [self._where["matrices"]] * watched.matrix
+        for places in left:
+            functions[places] = slow
+            # A guard before it must not say of what is written that it is defined.
+            functions[np.intersect1d(places, self._where["F_guard"] + 1) - 1] = next_
         return records
+
+    @cached_property
+    def _where(self) -> dict[str, NDArray[np.int64]]:
+        """Records of blocks and guards; of matrix instructions, and of accesses that write no line."""
+        found: dict[str, list[int]] = {"F_block": [], "F_guard": [], "accesses": [], "matrices": []}
+        for n, record in enumerate(self.records):
+            if record.symbol in found:
+                found[record.symbol].append(n)
+            elif record.executor is not None and record.inst is not None:
+                if record.line is None and record.inst.kind & MOVES:
+                    found["accesses"].append(n)
+                elif Kind.MATRIX in record.inst.kind:
+                    found["matrices"].append(n)
+        return {name: np.array(places, np.int64) for name, places in found.items()}
 
 
 @cache

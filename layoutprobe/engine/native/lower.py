@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from layoutprobe.engine.native.forms import Form
-from layoutprobe.engine.native.steps import Step, Steps
+from layoutprobe.engine.native.steps import MOVES, Step, Steps
 from layoutprobe.engine.native.template import Line, Template
 from layoutprobe.engine.native.templates import control_of
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
@@ -266,7 +266,7 @@ def _meetings(steps: Sequence[Step]) -> Iterator[bool]:
     before = None
     for step in steps:
         kind = step.inst.kind
-        if Kind.LDS not in kind or not kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC):
+        if Kind.LDS not in kind or not kind & MOVES:
             yield False
             continue
         now = Kind.LOAD if Kind.LOAD in kind else Kind.STORE

@@ -12,7 +12,6 @@ from layoutprobe.engine.native.template import (
     LOW_HALF,
     WHOLE,
     Layout,
-    Line,
     Template,
     registers_of,
 )
@@ -22,6 +21,7 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import Executor, Program
 
+MOVES = Kind.LOAD | Kind.STORE | Kind.ATOMIC
 _forms: dict[tuple[object, ...], Form | None] = {}
 """Forms by the shape of the instruction and lanes of a wave; None of what cannot be traced."""
 
@@ -37,11 +37,6 @@ class Watched:
     block: bool = False
     access: bool = False
     matrix: bool = False
-
-    def leaves(self, inst: Inst, line: Line | None) -> bool:
-        """Numpy is to execute the instruction."""
-        moves = line is None and inst.kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC)
-        return bool(self.access and moves) or bool(self.matrix and Kind.MATRIX in inst.kind)
 
 
 @dataclass(frozen=True)
