@@ -135,8 +135,8 @@ def _wrong_place(cause: Finding, effect: Finding) -> bool:
 
 
 def _of_accumulators(cause: Finding, effect: Finding) -> bool:
-    """What is wrong with an accumulator shows where it is stored."""
-    return cause.name.startswith("accumulator") or _meet(cause, effect)
+    """What is wrong with an accumulator shows where it is stored; a sum that misses some k is stored as it should."""
+    return cause.name.startswith("accumulator") or (cause.name != "incomplete-sum" and _meet(cause, effect))
 
 
 def _same_matrix(cause: Finding, effect: Finding) -> bool:
@@ -163,8 +163,9 @@ def _same_address(cause: Finding, effect: Finding) -> bool:
 
 
 def _overwritten(cause: Finding, effect: Finding) -> bool:
-    """A sum that a later store takes the place of is missed."""
-    return cause.name in ("written-twice", "global-overwrite") and effect.name == "incomplete-sum"
+    """A sum that another store takes the place of is missed, wherever that store should have gone."""
+    misplaced = cause.check == "epilogue" and cause.name != "never-written"
+    return (misplaced or cause.name == "global-overwrite") and effect.name == "incomplete-sum"
 
 
 def _same_store(cause: Finding, effect: Finding) -> bool:

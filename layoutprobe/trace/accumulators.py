@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ Ints = NDArray[np.int64]
 
 _SLACK = 4
 """Slots that are numbered, per element of D: ragged tiles and several accumulators need more."""
+_NARROWS = re.compile(r"v_cvt_(?:pk_|pkrtz_)?(b?f16)_f32\w*")
 _SPARE = 64
 """Chains that have numbers in any case."""
 
@@ -69,7 +71,8 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
         if Kind.MATRIX in inst.kind and matrix_form(inst) is not None
     ]
     slots = max((result.slots for result in results), default=1)
-    base = digit_base((dtype, *(result.kind.name for result in results)))
+    narrow = {kind for inst in subject.insts.values() for kind in _converted_to(inst.name)}
+    base = digit_base((dtype, *(result.kind.name for result in results), *sorted(narrow)))
     codes = DigitCode.of(_SLACK * int(np.prod(shape)) + _SPARE * slots, base, scrambled=True)
     runs = [
         subject.epilogue(AccumulatorCoding(codes, slots, place), StoreRecorder)
@@ -90,6 +93,12 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
     return Arrivals(
         chains, codes, values, slot, written, element.reshape(-1, slots), times.reshape(-1, slots)
     )
+
+
+def _converted_to(name: str) -> Iterator[str]:
+    """16-bit types that an instruction converts f32 to: codes have to survive that on their way."""
+    if found := _NARROWS.fullmatch(name):
+        yield found[1]
 
 
 def _written(subject: Subject, stores: Stores, name: str) -> NDArray[np.bool_]:

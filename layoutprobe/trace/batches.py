@@ -6,14 +6,18 @@ Where every slot of batch b is off by b times one distance in memory, that dista
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.layouts.layout import HOLE
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.report.finding import Rule
 from layoutprobe.solver.diagnose import BATCH_STRIDE, Diagnosis
+from layoutprobe.solver.suspect import Suspect
 from layoutprobe.trace.analysis import JudgedExecutions
 from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Subject
@@ -32,11 +36,64 @@ def batch_rule(check: str) -> Rule:
     )
 
 
+def within_batch(suspect: Suspect, batch: int, problem: Problem, *, swapped: bool) -> Suspect:
+    """A suspect in rows and columns of the product that it is a part of. What lies beyond the end of a batch is
+    counted on: the rows of the next one follow in memory.
+
+    Args:
+        suspect: lines of A and B, and both axes of D, count through all batches.
+        batch: the product.
+        problem: all of them.
+        swapped: as of `Executions`.
+    """
+    if problem.batch == 1:
+        return suspect
+    letter = {"A": "B", "B": "A"}.get(suspect.matrix, "C") if swapped else suspect.matrix
+
+    def inside(row: Ints, col: Ints) -> tuple[Ints, Ints]:
+        row, col = (col, row) if swapped else (row, col)
+        if letter == "B":
+            beyond, col = np.divmod(col - batch * problem.n, problem.n)
+            row = row + beyond * problem.k
+        else:
+            row, col = row - batch * problem.m, col % problem.n if letter == "C" else col
+        return (col, row) if swapped else (row, col)
+
+    row, col = inside(suspect.row, suspect.col)
+    held = (suspect.row != HOLE) & (row >= 0) & (col >= 0)
+    m, n = (problem.n, problem.m) if swapped else (problem.m, problem.n)
+    start = {"A": (batch * m, 0), "B": (0, batch * n)}.get(suspect.matrix, (batch * m, batch * n))
+    return replace(
+        suspect,
+        row=np.where(held, row, HOLE),
+        col=np.where(held, col, HOLE),
+        need_row=np.where(suspect.need_row == HOLE, HOLE, suspect.need_row - start[0]),
+        need_col=np.where(suspect.need_col == HOLE, HOLE, suspect.need_col - start[1]),
+        origin=suspect.origin - np.array(start),
+    )
+
+
 def batch_fault(
     subject: Subject, judged: JudgedExecutions, problem: Problem, here: Ints
 ) -> tuple[str, Diagnosis] | None:
     """The matrix ("A", "B" or "D", as the instruction has it) whose batches are taken a wrong distance apart
-    in some executions; None where that is not what is wrong."""
+    in some executions; None where that is not what is wrong. Of several that it would explain, one whose distance is
+    that of another matrix."""
+    found = list(_faults(subject, judged, problem, here))
+    named = (fault for fault in found if fault[1] == 0 or _names(problem, fault[1]))
+    fault = next(named, next(iter(found), None))
+    if fault is None:
+        return None
+    matrix, taken = fault
+    letter = judged.executions.letter(matrix)
+    stride = subject.binding.buffers[_name(problem, letter)].strides[-3]
+    return matrix, _diagnosis(problem, letter, stride, taken)
+
+
+def _faults(
+    subject: Subject, judged: JudgedExecutions, problem: Problem, here: Ints
+) -> Iterator[tuple[str, int]]:
+    """Matrices whose batches may be taken a wrong distance apart, and that distance in elements."""
     for matrix in "ABD" if problem.batch > 1 else "":
         letter = judged.executions.letter(matrix)
         buffer = subject.binding.buffers[_name(problem, letter)]
@@ -48,8 +105,7 @@ def batch_fault(
             continue
         step = int(off[moved[0]]) // int(batch[moved[0]])
         if step and (off == batch * step).all():
-            return matrix, _diagnosis(problem, letter, buffer.strides[-3], step)
-    return None
+            yield matrix, buffer.strides[-3] + step
 
 
 def _name(problem: Problem, letter: str) -> str:
@@ -93,8 +149,7 @@ def _places(problem: Problem, letter: str, buffer: BoundBuffer, line: Ints, othe
     return np.where(there, table[batch, row, col], -1), batch
 
 
-def _diagnosis(problem: Problem, letter: str, stride: int, step: int) -> Diagnosis:
-    taken = stride + step
+def _diagnosis(problem: Problem, letter: str, stride: int, taken: int) -> Diagnosis:
     if taken:
         what = (
             f"batches of {letter} are taken {_named(problem, taken)} elements apart, and lie "
@@ -107,8 +162,12 @@ def _diagnosis(problem: Problem, letter: str, stride: int, step: int) -> Diagnos
 
 def _named(problem: Problem, number: int) -> str:
     """A number of elements as a product of extents, where it is one: "840 (N*K)"."""
+    names = _names(problem, number)
+    return f"{number} ({' or '.join(names[:2])})" if names else str(number)
+
+
+def _names(problem: Problem, number: int) -> list[str]:
     extents = (("M", problem.m), ("N", problem.n), ("K", problem.k))
     pairs = combinations_with_replacement(extents, 2)
     products = [f"{one}*{two}" for (one, x), (two, y) in pairs if x * y == number]
-    names = [name for name, extent in extents if extent == number] + products
-    return f"{number} ({' or '.join(names[:2])})" if names else str(number)
+    return [name for name, extent in extents if extent == number] + products

@@ -25,7 +25,7 @@ from layoutprobe.solver.diagnose import (
 from layoutprobe.solver.product import FOREIGN, NOWHERE, UNDEFINED, ZERO, origin_of
 from layoutprobe.solver.suspect import Suspect
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
-from layoutprobe.trace.batches import batch_fault
+from layoutprobe.trace.batches import batch_fault, within_batch
 from layoutprobe.trace.operands import Slot
 from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Subject
@@ -45,6 +45,7 @@ class Culprit:
     Attributes:
         slot: the first wrong slot.
         need: coordinates that it needs (row, col of its matrix, in the instruction's roles).
+        batch: the product that they are of.
         chain: accumulator chain that its execution adds to.
         diagnosis: the reason.
         count: wrong slots in all executions that share the instruction.
@@ -53,6 +54,7 @@ class Culprit:
 
     slot: Slot
     need: tuple[int, int]
+    batch: int
     chain: int
     diagnosis: Diagnosis
     count: int
@@ -257,6 +259,7 @@ def _culprit(
     culprit = Culprit(
         Slot(judged.executions, matrix, at, *first[1:]),
         (int(suspect.need_row[first]), int(suspect.need_col[first])),
+        _batch(matrix, views[first[0]], problem),
         views[first[0]].chain,
         known
         or _foreign(suspect, views)
@@ -322,13 +325,21 @@ def _suspect(matrix: str, view: _View, problem: Problem) -> Suspect:
 
     row, col = (spread(np.where(x < 0, HOLE, x), HOLE) for x in held)
     need_row, need_col = (spread(x, HOLE) for x in need)
-    product = (problem.batch * problem.m, problem.batch * problem.n)
-    m_all, n_all = product[::-1] if done.swapped else product
+    m_all, n_all = (problem.n, problem.m) if done.swapped else (problem.m, problem.n)
     tile, shape = _extents(matrix, g.shape), _extents(matrix, (m_all, n_all, problem.k))
     name = "C" if matrix == "D" else matrix  # as the author knows it
     bits = done.instruction.needed[matrix].field_bits
     live = spread(live, 0) != 0
-    return Suspect(name, row, col, need_row, need_col, live, np.array(first), tile, shape, bits)
+    found = Suspect(name, row, col, need_row, need_col, live, np.array(first), tile, shape, bits)
+    return within_batch(found, _batch(matrix, view, problem), problem, swapped=done.swapped)
+
+
+def _batch(matrix: str, view: _View, problem: Problem) -> int:
+    """The product that an execution is a part of: by where it is stored, and for D by its operands."""
+    extent = problem.n if view.judged.executions.swapped else problem.m
+    rows = view.judged.targets.m[view.chain]
+    row = view.origins["A"][0] if matrix == "D" else int(rows[rows != NOWHERE].min(initial=rows.max()))
+    return max(row, 0) // extent if problem.batch > 1 else 0
 
 
 def _extents(matrix: str, of: tuple[int, int, int]) -> tuple[int, int]:

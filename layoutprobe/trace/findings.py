@@ -102,16 +102,8 @@ def needed_element(problem: Problem, culprit: Culprit) -> str:
     name, (row, col) = executions.letter(culprit.slot.matrix), culprit.need
     if executions.swapped:
         row, col = col, row
-    if problem.batch == 1:
-        return element_name(problem, name, (row, col))
-    along, other, extent = (col, row, problem.n) if name == "B" else (row, col, problem.m)
-    batch, along = divmod(along, extent)
-    if name == "C":
-        other %= problem.n
-    lead = np.unravel_index(batch % problem.batch, problem.lead)
-    return element_name(
-        problem, name, (*map(int, lead), *((other, along) if name == "B" else (along, other)))
-    )
+    lead = np.unravel_index(culprit.batch, problem.lead) if problem.batch > 1 else ()
+    return element_name(problem, name, (*map(int, lead), row, col))
 
 
 def element_name(problem: Problem, letter: str, index: Sequence[int]) -> str:

@@ -83,12 +83,16 @@ def _first_load(path: tuple[Step, ...], steps: tuple[Related, ...], used: Place)
 
 def idle_operand(subject: Subject) -> tuple[str, Place, tuple[Related, ...]] | None:
     """An element that only zeros of its partner keep out of a sum: in words, with the load that brought it."""
-    slot = idle_element(subject)
-    if slot is None:
+    found = idle_element(subject)
+    if found is None:
         return None
+    slot, left = found
     letter = slot.executions.letter(slot.matrix)
     element = analysis_of(subject).problem.coding.element(slot.number)
     place, way = _way_of(subject, slot)
+    stores = [step.place for step in way if step.role == "stored by"]
+    if left and stores:  # a later store should have put a zero there
+        place = replace(stores[-1], matrix=letter)
     return f"{letter} holds {element} where only zeros of its partner keep it out of the sum", place, way
 
 

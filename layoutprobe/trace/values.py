@@ -104,23 +104,27 @@ def _how(given: Bits, held: Bits, first: float, became: float) -> str:
     return ""
 
 
-def idle_element(subject: Subject) -> Slot | None:
-    """A slot that holds an element which meets nothing but zeros: on finite numbers it does not matter."""
+def idle_element(subject: Subject) -> tuple[Slot, bool] | None:
+    """A slot that holds an element which meets nothing but zeros: on finite numbers it does not matter; and whether
+    the element is of the slot's own line, left from another step."""
     analysis = _right(subject)
     for judged in analysis.judged if analysis else ():
         f, t = judged.factors, judged.targets
-        stored = (t.row()[f.chain] != NOWHERE)[..., None], (t.col()[f.chain] != NOWHERE)[..., None]
-        there = (f.a_row >= 0) & stored[0], (f.b_col >= 0) & stored[1]
-        for matrix, mine, other, slots in (
-            ("A", there[0], there[1], judged.executions.geometry.a),
-            ("B", there[1], there[0], judged.executions.geometry.b),
+        need = t.row()[f.chain][..., None], t.col()[f.chain][..., None]
+        there = (f.a_row >= 0) & (need[0] != NOWHERE), (f.b_col >= 0) & (need[1] != NOWHERE)
+        own = f.a_row == need[0], f.b_col == need[1]
+        for matrix, axis, slots in (
+            ("A", 0, judged.executions.geometry.a),
+            ("B", 1, judged.executions.geometry.b),
         ):
+            mine, other = there[axis], there[1 - axis]
             idle = mine & ~other.any(axis=2, keepdims=True)
             if idle.any():
                 at, *inside = (int(i) for i in np.argwhere(idle)[0])
                 axes = judged.executions.instruction.needed[matrix].row.shape[1:]
                 where = np.unravel_index(int(slots[tuple(inside)]), axes)
-                return Slot(judged.executions, matrix, at, *(int(i) for i in where))
+                slot = Slot(judged.executions, matrix, at, *(int(i) for i in where))
+                return slot, bool(own[axis][at, *inside])
     return None
 
 

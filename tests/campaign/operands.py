@@ -100,8 +100,8 @@ INDEX = (
         "highOcc",
         (Edit("warp_m = wave_id() / 2 * 16", "warp_m = wave_id() / 2 * 32"),),
         "epilogue",
-        ("outside every allocation", "buffer C"),
-        also=("memory",),
+        ("every element comes from",),
+        also=("memory", "races", "operand-provenance"),
         at="epilogue<BLOCK_M, BLOCK_N>({C, M, N, alpha, beta}, acc, block_m, block_n,",
     ),
     Fault(

@@ -354,7 +354,8 @@ UNINITIALISED = (
         "uninitialised",
         "hilbert",
         (SKIPPED_TAIL,),
-        unseen="old elements of A meet the zeros of B's tail; only an infinity or a NaN among them would come out",
+        "numerics",
+        ("a foreign element, harmless only while finite", "only zeros of its partner"),
         sizes=RAGGED,
     ),
     Fault(

@@ -20,6 +20,10 @@ typedef float float8 __attribute__((ext_vector_type(8)));
 // Four waves, two by two tiles of C each pass; tiles of 32 x 32 are taken in turns.
 extern "C" __global__ __launch_bounds__(128) void gemm(const _Float16* A, const _Float16* B, TYPE_C* C,
                                                        int M, int N, int K, float alpha, float beta) {
+  const int z = blockIdx.z;
+  A += z * M * K;
+  B += z * K * N;
+  C += z * M * N;
   const int wave = threadIdx.x / 32, lane = threadIdx.x % 32, l = lane % 16;
   for (int tile = blockIdx.x; tile < M / 32 * (N / 32); tile += gridDim.x) {
     const int i0 = tile / (N / 32) * 32 + wave / 2 * 16, j0 = tile % (N / 32) * 32 + wave % 2 * 16;
@@ -113,13 +117,67 @@ NAMED = {
     "beta twice": Named(
         ("beta * C[row", "beta * beta * C[row"), "numerics/wrong-factor", "beta is applied twice", "] = alpha"
     ),
+    "alpha over all, and again": Named(
+        ("alpha * acc[v] + beta * C[row * N + col]", "alpha * (alpha * acc[v] + beta * C[row * N + col])"),
+        "numerics/wrong-factor",
+        "multiplied by alpha * alpha in place of alpha, and C is multiplied by alpha * beta in place of beta",
+        "] = alpha",
+    ),
+    "magnitude of alpha": Named(
+        ("= alpha * acc", "= __builtin_fabsf(alpha) * acc"),
+        "numerics/wrong-factor",
+        "A @ B is multiplied by |alpha| in place of alpha",
+        "fabsf(alpha)",
+    ),
+    "beta forgotten where alpha is 0": Named(
+        ("] = alpha * acc[v] + beta", "] = alpha == 0 ? 0.0f : alpha * acc[v] + beta"),
+        "numerics/wrong-factor",
+        "beta * C is missing where alpha is 0",
+        "alpha == 0",
+    ),
+    "k in an order of its own": Named(
+        ("B[(k + e) * N", "B[(k + e * 5 % 16) * N"),
+        "operand-provenance/k-order",
+        "B takes k in another order than its partner: 0 5 10 15 4 9 14 3 ... where that has 0 1 2 3 4 5 6 7 ...",
+        LOAD_B,
+    ),
+    "negative elements lost": Named(
+        ("a[e] = A[(i0 + l) * K + k + e];", "{ a[e] = A[(i0 + l) * K + k + e]; if (a[e] < 0) a[e] = 0; }"),
+        "numerics/changed-operand",
+        "values of A are changed on their way",
+        "{ a[e] = A[",
+    ),
+    "sums in f16": Named(
+        ("a, b, acc);", "a, b, acc); for (int v = 0; v < 8; ++v) acc[v] = (_Float16)acc[v];"),
+        "numerics/rounded-sum",
+        "partial sums are converted to f16",
+        MULTIPLY,
+    ),
+    "batches of B as those of A": Named(
+        ("B += z * K * N;", "B += z * M * K;"),
+        "operand-provenance/batch-stride",
+        "batches of B are taken 9216",
+        LOAD_B,
+    ),
+    "always the first B": Named(
+        ("B += z * K * N;", ""),
+        "operand-provenance/batch-stride",
+        "every batch takes B of batch 0: its pointer does not advance with the batch",
+        LOAD_B,
+    ),
+    "batches of C as those of A": Named(
+        ("C += z * M * N;", "C += z * M * K;"),
+        "epilogue/batch-stride",
+        "batches of C are taken 9216",
+        "] = alpha",
+    ),
     "last row": Named(
         ("row >= M ||", "row >= M - 1 ||"), "epilogue/never-written", "the last row is left out", ""
     ),
     "too few tiles": Named(
         ("tile += gridDim.x", "tile += 1000"),
         "epilogue/never-written",
-        "a workgroup stores 32 x 32 elements, and the launch has 4 x 1 x 1 workgroups where C has 3 x 2 tiles",
+        "a workgroup stores 32 x 32 elements, and the launch has 4 x 1 x 2 workgroups where C has 3 x 2 tiles",
         "",
         grid='"4"',
     ),
@@ -131,9 +189,9 @@ def judged(folder: Path, source: str, fault: Named) -> KernelVerdict:
     buffers = "".join(
         f'{{ name = "{n}", role = "{role}", dtype = "{t}", shape = {shape}, matrix = "{n}" }},\n'
         for n, role, t, shape in (
-            ("A", "in", "f16", '["M", "K"]'),
-            ("B", "in", "f16", '["K", "N"]'),
-            ("C", "inout", "f32", '["M", "N"]'),
+            ("A", "in", "f16", '[2, "M", "K"]'),
+            ("B", "in", "f16", '[2, "K", "N"]'),
+            ("C", "inout", "f32", '[2, "M", "N"]'),
         )
     )
     scalars = "".join(
@@ -145,7 +203,7 @@ def judged(folder: Path, source: str, fault: Named) -> KernelVerdict:
 [[kernel]]
 name = "gemm"
 source = "kernel.hip"
-grid = [{fault.grid}]
+grid = [{fault.grid}, 1, 2]
 block = [128]
 sizes = [{{ M = 96, N = 64, K = 96 }}]
 defines = {{ TYPE_C = "{fault.type_c}" }}
