@@ -31,6 +31,7 @@ class Fault:
         check: the check that must name it.
         words: all of them must stand in that check's finding: its class in the gate's words.
         also: checks that find a consequence of their own, in addition to `numerics`, which always may.
+        beside: checks of which a finding stands beside the cause, as the edit plants two faults.
         at: text of the line that the cause must name, where it is not near an edit.
         sizes: M, N, K to run; the smallest at which it shows.
         grid, dynamic_lds, beta: of the launch, where they are not the manifest's.
@@ -44,6 +45,7 @@ class Fault:
     check: str = ""
     words: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     at: str = ""
     sizes: tuple[Size, ...] = BLOCK
     grid: tuple[str, ...] = ()

@@ -100,8 +100,9 @@ INDEX = (
         "highOcc",
         (Edit("warp_m = wave_id() / 2 * 16", "warp_m = wave_id() / 2 * 32"),),
         "epilogue",
-        ("every element comes from",),
+        ("written more than once", "never written"),
         also=("memory", "races", "operand-provenance"),
+        beside=("races",),  # rows beyond the tile of A lie where B is stored
         at="epilogue<BLOCK_M, BLOCK_N>({C, M, N, alpha, beta}, acc, block_m, block_n,",
     ),
     Fault(

@@ -53,8 +53,9 @@ def test_fault_is_found_and_named(fault: Fault, verdict: KernelVerdict) -> None:
     assert verdict.exit_code == 1
     assert {finding.check for finding in verdict.every} <= {fault.check, NUMERICS, *fault.also}
     # One fault is one finding, and all others follow from it.
-    assert len(verdict.findings) == 1, verdict.findings
-    (cause,) = verdict.findings
+    cause, *others = verdict.findings
+    assert {finding.check for finding in others} == {*fault.beside}, verdict.findings
+    assert len(others) == len(fault.beside), verdict.findings
     assert cause.check == fault.check
     assert all(word in _text(cause) for word in fault.words), cause
     if "never written" not in cause.what:
