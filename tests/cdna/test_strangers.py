@@ -15,6 +15,8 @@ from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.gate.unproven import unproven
+from layoutprobe.isa.store import load_instructions
 from layoutprobe.numbers import element_type
 from layoutprobe.toolchain.compile import compile_hip
 
@@ -91,6 +93,26 @@ def test_quantised_to_fp8(run: Run, build: tuple[str, str]) -> None:
     q = run("quantise_fp8", (4,), (64,), x, np.zeros(256, np.uint32), np.float32(0.5))[1]
     kind = element_type("fp8_fnuz" if build[0] == "gfx942" else "fp8")
     np.testing.assert_array_equal(q.view(np.uint8), kind.encode(x * np.float32(0.5)))
+
+
+def test_quantised_by_random_bits(run: Run, build: tuple[str, str]) -> None:
+    """With no random bits towards zero, with all of them away from it; and verdicts call that unproven."""
+    x = numbers(13).uniform(1, 200, 128).astype(np.float32)
+    variant = "_fnuz" if build[0] == "gfx942" else ""
+    least, most = (
+        run("quantise_randomly", (2,), (64,), x, np.full(128, bits, np.uint32), np.zeros(128, np.uint32))[2]
+        for bits in (0, 0xFFFFFFFF)
+    )
+    for name, byte in (("fp8", 1), ("bf8", 3)):
+        low, high = (element_type(name + variant).decode(q >> np.uint32(8 * byte)) for q in (least, most))
+        assert (low <= x).all()
+        assert (x < high).all()
+        assert (high / low <= {"fp8": 1.125, "bf8": 1.25}[name]).all()  # neighbours
+    assert (least & 0xFF).tolist() == (most & 0xFF).tolist() == [7] * 128
+    code = compiled(*build)
+    said = unproven(load_instructions(code, code.kernel("quantise_randomly")).values())
+    assert [text.partition(" unproven: ")[0] for text in said] == ["v_cvt_sr_bf8_f32", "v_cvt_sr_fp8_f32"]
+    assert not unproven(load_instructions(code, code.kernel("quantise_fp8")).values())
 
 
 def test_integer_dot_products(run: Run) -> None:

@@ -54,6 +54,11 @@ extern "C" __global__ void quantise_fp8(const float* x, unsigned* q, float s) {
   q[t] = __builtin_amdgcn_cvt_pk_fp8_f32(p[2] * s, p[3] * s, low, true);
 }
 
+extern "C" __global__ void quantise_randomly(const float* x, const unsigned* random, unsigned* q) {
+  const int t = blockIdx.x * blockDim.x + threadIdx.x;
+  q[t] = __builtin_amdgcn_cvt_sr_fp8_f32(x[t], random[t], __builtin_amdgcn_cvt_sr_bf8_f32(x[t], random[t], 7, 3), 1);
+}
+
 typedef short s2 __attribute__((ext_vector_type(2)));
 typedef unsigned short u2 __attribute__((ext_vector_type(2)));
 extern "C" __global__ void dots(const int* a, const int* b, int* o, int n) {
