@@ -278,6 +278,7 @@ def test_host_code_in_the_source_is_parsed(device: Device) -> None:
             "layoutprobe's own HIP headers have no sinf: it needs the device libraries of ROCm",
         ),
         ("*p = powf(*p, 2)", "have no powf"),
+        ("*p = exp(double(*p))", "have no exp of doubles"),
         ("*p = __syncthreads_count(1)", "have no __syncthreads_count"),
         ("*p = clock64()", "have no clock64: an emulated kernel has no clock"),
         ("*p = __hypothetical(1)", r"unknown here: __hypothetical. If HIP has it: layoutprobe's own headers"),
