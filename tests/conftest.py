@@ -45,6 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # What is imported and collected stays: Python need not look through it for garbage again and again.
+    gc.set_threshold(50_000, 20, 50)
     # A shell starts what it puts in the background with SIGINT ignored, and so do some CI systems; all
     # children inherit that. What the tests say about Ctrl-C must hold there too.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -76,9 +78,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays to the end: Python's search for garbage need not go through it each time."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if os.environ.get(SAMPLE):
+        terminalreporter.write_line(
+            "a sample of the tests: CI=true pytest runs every case, see tests/README.md"
+        )
 
 
 @pytest.hookimpl(wrapper=True)

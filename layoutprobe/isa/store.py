@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 import msgpack
@@ -13,6 +14,9 @@ from layoutprobe.isa.inst import Inst, Operand
 
 _FORMAT = "isa/6"
 """Changes whenever the meaning of a stored row does."""
+
+_values = attrgetter(*(field.name for field in fields(Operand)))
+"""Of an operand, as `dataclasses.astuple` gives them, which takes longer than decoding does."""
 
 
 def load_instructions(code: CodeObject, kernel: Kernel) -> Mapping[int, Inst]:
@@ -39,7 +43,7 @@ def load_instructions(code: CodeObject, kernel: Kernel) -> Mapping[int, Inst]:
 
 
 def _to_row(inst: Inst) -> list[Any]:
-    dst, src = ([astuple(o) for o in operands] for operands in (inst.dst, inst.src))
+    dst, src = ([_values(o) for o in operands] for operands in (inst.dst, inst.src))
     return [
         inst.pc,
         inst.size,
