@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError
 from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst, Operand
@@ -75,6 +74,8 @@ class Program:
 
     def location(self, inst: Inst) -> Place:
         """Kernel, source line, PC and instruction, for an error."""
+        from layoutprobe.codeobj.inlining import place_of  # a run that ends well reads no debug information
+
         return place_of(self.code, self.kernel, inst.pc, inst.name)
 
     def located(self, error: ExecutionError, inst: Inst) -> ExecutionError:
