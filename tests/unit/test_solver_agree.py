@@ -113,7 +113,8 @@ WRONG: dict[str, tuple[str, Layout, str]] = {
     "upper lanes of B undefined": ("B", layout("B", np.where(UP, HOLE, K), B.col), "half-wave-copy"),
     "one row too far": ("A", layout("A", 16 * W + L % 16 + 1, K), "shifted"),
     "two k too early": ("B", layout("B", K - 2, B.col), "shifted"),
-    "k rotated": ("B", layout("B", (K + 1) % 16, B.col), "unexplained"),
+    "k rotated": ("B", layout("B", (K + 1) % 16, B.col), "k-order"),
+    "k rotated by its column": ("B", layout("B", (K + B.col) % 16, B.col), "unexplained"),
     "rows fold by 8": ("A", layout("A", 16 * W + L % 8, K), "folded"),
     "k folds by 8": ("B", layout("B", K % 8, B.col), "folded"),
     "rows scrambled": (
