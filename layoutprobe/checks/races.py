@@ -47,9 +47,9 @@ another one loads or stores (with other values), must be ordered against it. Wit
 do that, in WGP mode with a wait for the stores before and a fence after; between workgroups counters and
 flags: the giver waits for its stores before it signals, and the taker invalidates its caches after the
 signal has come (LLVM AMDGPUUsage, "Memory Model"). That a wave looks at the value of an atomic is taken
-for granted, and a signal in LDS is not seen. An LDS access
-that was not waited for before the barrier is reported by
-`waits`. Evidence: emulated."""
+for granted. Flags, counters and locks in LDS order what the waves of a workgroup do to LDS, in loops that
+only wait and by atomics that return; for global memory a signal in LDS is not seen. An LDS access that was
+not waited for before the barrier is reported by `waits`. Evidence: emulated."""
 
 _WHY = (
     "Waves of a workgroup run at their own pace. Without a barrier between the two accesses their order is "

@@ -1,4 +1,14 @@
-"""Which barrier each wave stood at when its workgroup was let go."""
+"""Which barrier each wave stood at when its workgroup was let go.
+
+**Between signal and wait.** RDNA4 parts arriving at a barrier (s_barrier_signal) from waiting there
+(s_barrier_wait). An access in between is ordered neither against what others do before the barrier
+nor against what they do after it, and counts for both intervals. Late is what the signal finds pending.
+
+**Barriers apart.** Hardware counts any s_barrier, so waves that stand at different ones let each
+other go. Wave-specialised kernels do that on purpose. It is divergent where the waves that met at
+X and Y also executed a common one of the two, and passed different numbers of barriers in all:
+then one of them skipped a barrier that the other took. A wave that ended no longer counts.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """LDS between barriers: races, cells that are stored twice, and barriers that waves meet apart.
 
 **Race.** Two different waves of a workgroup touch a common byte within one barrier interval, at
-least one of them writes, and not both are atomic. Nothing else orders waves, so the law holds or
+least one of them writes, and not both are atomic. Only flags order waves, too (`lds_flags`): the law holds or
 breaks whatever order the emulator happened to take: lock-step hides none. Per granule (4 bytes, or
 less where the kernel has narrower accesses) the last writer and the last two readers of different
 waves are kept, each with its interval. That suffices to see some race on a granule on which there
@@ -19,14 +19,7 @@ wave may neither load nor store there; nor may it be issued while an LDS load fr
 first, and somebody reads what came of it: one of the values is lost, so the map from elements to
 addresses is not injective. A byte that nobody reads afterwards is a dump for lanes without work.
 
-**Between signal and wait.** RDNA4 parts arriving at a barrier (s_barrier_signal) from waiting there
-(s_barrier_wait). An access in between is ordered neither against what others do before the barrier
-nor against what they do after it, and counts for both intervals. Late is what the signal finds pending.
-
-**Barriers apart.** Hardware counts any s_barrier, so waves that stand at different ones let each
-other go. Wave-specialised kernels do that on purpose. It is divergent where the waves that met at
-X and Y also executed a common one of the two, and passed different numbers of barriers in all:
-then one of them skipped a barrier that the other took. A wave that ended no longer counts.
+For signals and waits of barriers see `barriers`.
 """
 
 from __future__ import annotations
@@ -49,19 +42,27 @@ from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.clashes import Clash, ClashKind, LdsRecord, Touch
 from layoutprobe.observe.counters import LONGEST
 from layoutprobe.observe.lds_access import Store, granule_shift, straddles
+from layoutprobe.observe.lds_flags import Flags, asks, polls_of
+from layoutprobe.observe.lds_stamps import (
+    ATOMIC,
+    BETWEEN,
+    INTERVAL,
+    LANE_MASK,
+    LATE,
+    SITE,
+    SITE_LIMIT,
+    WAVE,
+    WAVE_MASK,
+    WHEN,
+    Stamps,
+    differ,
+    is_collision,
+    lanes_differ,
+    later,
+    wave_of,
+)
 from layoutprobe.observe.outstanding import LDS, MEMORY, Outstanding, Recent
 from layoutprobe.observe.who import who_is
-
-Stamps = NDArray[np.int64]
-
-# A stamp says who touched a granule and when. Fields from bit 0: lane, wave of the batch, site,
-# late, atomic, between signal and wait, interval: the last that it counts for. A stamp of this
-# interval is not less than `interval << _INTERVAL`.
-_WAVE, _SITE, _LATE, _ATOMIC, _BETWEEN, _INTERVAL = 6, 18, 36, 37, 38, 39
-_LANE_MASK = 63
-_WAVE_MASK = (1 << _SITE) - (1 << _WAVE)
-_SITE_LIMIT = 1 << _LATE - _SITE
-_WHEN = -1 << _INTERVAL
 
 
 class LdsObserver(Recorder):
@@ -107,6 +108,9 @@ class LdsObserver(Recorder):
         self._writer, self._adder, self._reader, self._other = np.zeros((4, granules), np.int64)
         self._suspect = np.zeros(granules, np.int32)
         self._late, self._recent = np.zeros((2, granules), np.int64), {}
+        self._polls = polls_of(insts)
+        flags = self._polls or any(asks(inst) for inst in insts)
+        self._flags = Flags(machine.waves.index, granules) if flags else None
         self._numbers = np.zeros((2, granules), np.int64) if any(inst.to_lds for inst in insts) else None
 
     def block(self, c: Band, block: Block) -> None:
@@ -143,22 +147,33 @@ class LdsObserver(Recorder):
         if width > 1:
             cells = cells + np.arange(width)
             stamps = np.broadcast_to(stamps, cells.shape)
+        if self._flags is not None:
+            self._meet_flags(c, inst, stamps, cells)
+            if not store and inst.pc in self._polls:
+                return
         self._keep(Recent(stamps, cells, self._outstanding.queue(inst), c.waves,
                            self._outstanding.number(inst, c.waves), store), inst)  # fmt: skip
         if self._numbers is not None:
             self._against_own(c, inst, stamps, cells, store)
+        rows = (self._writer, self._adder, self._reader, self._other)
+        kept = self._flags.keep(rows, cells) if self._flags is not None else None
         if store:
             self._write(Store(c, inst, place, size), stamps, cells)
         else:
             self._read(stamps, cells)
+        if self._flags is not None and kept is not None:
+            number = self._number(c, inst, stamps)
+            self._flags.follow(kept, rows, cells, stamps, number)
+            if store and Kind.ATOMIC not in inst.kind:
+                self._flags.announce(wave_of(stamps), cells, number)
 
     def record(self) -> LdsRecord:
         """What happened so far."""
         matters = [c for c in self._clashes.values() if c.kind != "WAW" or c.read]
         unread = len(self._clashes) - len(matters)
         return LdsRecord(
-            tuple(c for c in matters if not _is_collision(c)),
-            tuple(c for c in matters if _is_collision(c)),
+            tuple(c for c in matters if not is_collision(c)),
+            tuple(c for c in matters if is_collision(c)),
             self._harmless + unread,
             self._barriers.divergent(),
             self._barriers.passed_in_all,
@@ -170,6 +185,31 @@ class LdsObserver(Recorder):
 
     # Accesses.
 
+    def _meet_flags(self, c: Cohort, inst: Inst, me: Stamps, cells: Array) -> None:
+        """What an access tells its wave, and what an atomic announces."""
+        assert self._flags is not None
+        poll, wave = inst.pc in self._polls, wave_of(me)
+        if Kind.ATOMIC in inst.kind:
+            number = self._number(c, inst, me)
+            self._flags.take_turns(wave, cells, number, looks=bool(inst.dst), flag=poll)
+        elif poll:
+            self._flags.look(wave, cells, flag=True)
+
+    def _number(self, c: Cohort, inst: Inst, me: Stamps) -> Stamps:
+        """Number of the access in its queue: [lane, granule]; beyond all where it is not that of LDS."""
+        if self._outstanding.queue(inst) != LDS:
+            return np.full(me.shape, 1 << 60)
+        number = np.zeros(self._outstanding.waves, np.int64)
+        number[c.waves] = self._outstanding.number(inst, c.waves)
+        return np.asarray(number[wave_of(me)])
+
+    def _apart(self, row: int, before: Stamps, me: Stamps, cells: Array) -> Array:
+        """Accesses of other waves, with no flag between; the row of stamps: writer, adder, reader, other."""
+        apart = differ(before, me)
+        if self._flags is not None and apart.any():
+            apart &= ~self._flags.told(row, wave_of(before), wave_of(me), cells)
+        return apart
+
     def _stamps(self, c: Cohort, inst: Inst, store: bool) -> Stamps:
         """int64 [wave, lane]: who, and when."""
         site = self._sites.get(inst.pc)
@@ -177,19 +217,19 @@ class LdsObserver(Recorder):
             site = self._sites[inst.pc] = len(self._insts)
             self._insts.append(inst)
             self._kinds["store" if store else "load"] += 1
-            self._complete = len(self._insts) < _SITE_LIMIT
+            self._complete = len(self._insts) < SITE_LIMIT
         atomic = int(Kind.ATOMIC in inst.kind)
-        of_wave = self._interval[c.machine.waves.workgroup[c.waves]] << _INTERVAL
-        of_wave += (c.waves << _WAVE) + (site << _SITE | atomic << _ATOMIC)
+        of_wave = self._interval[c.machine.waves.workgroup[c.waves]] << INTERVAL
+        of_wave += (c.waves << WAVE) + (site << SITE | atomic << ATOMIC)
         if self._split and (between := c.machine.signalled[c.waves]).any():
             self._ahead = True
-            of_wave += between * (1 << _INTERVAL | 1 << _BETWEEN)
+            of_wave += between * (1 << INTERVAL | 1 << BETWEEN)
         return of_wave[:, None] + np.arange(c.size)
 
     def _floor(self, me: Stamps) -> Stamps:
         """The first stamp that an access is not ordered against."""
-        floor = me & _WHEN
-        return floor - ((me >> _BETWEEN & 1) << _INTERVAL) if self._ahead else floor
+        floor = me & WHEN
+        return floor - ((me >> BETWEEN & 1) << INTERVAL) if self._ahead else floor
 
     def _read(self, me: Stamps, cells: Array) -> None:
         floor = self._floor(me)
@@ -197,18 +237,18 @@ class LdsObserver(Recorder):
             for number in np.unique(self._suspect[cells]):
                 if number:
                     self._overwrites[number - 1].read = True
-        for writer in (self._writer[cells], self._adder[cells]):
+        for row, writer in enumerate((self._writer[cells], self._adder[cells])):
             if (writer >= floor).any():
-                self._clash("RAW", (writer >= floor) & _differ(writer, me), writer, me, cells)
+                self._clash("RAW", (writer >= floor) & self._apart(row, writer, me, cells), writer, me, cells)
         before = self._reader[cells]
         other = self._other[cells] if self._ahead else before
         self._reader[cells] = me
         last = self._reader[cells]
         # Any reader of this interval whose wave is not that of `last` will do as the other one.
-        waves = _differ(last, me)
+        waves = differ(last, me)
         if waves.any():
             self._other[cells[waves]] = me[waves]
-        earlier = (before >= floor) & _differ(last, before)
+        earlier = (before >= floor) & differ(last, before)
         if earlier.any():
             self._other[cells[earlier]] = before[earlier]
         if self._ahead:
@@ -216,8 +256,8 @@ class LdsObserver(Recorder):
 
     def _keep_ahead(self, before: Stamps, other: Stamps, me: Stamps, cells: Array) -> None:
         """Readers that count for the next interval stay, whoever reads in this one."""
-        first, second = (_later(stamps, me) for stamps in (before, other))
-        one, two = first | second, first & second & _differ(before, other)
+        first, second = (later(stamps, me) for stamps in (before, other))
+        one, two = first | second, first & second & differ(before, other)
         self._reader[cells[one]] = np.where(first, before, other)[one]
         self._other[cells[one]] = np.where(two, other, me)[one]
 
@@ -227,34 +267,39 @@ class LdsObserver(Recorder):
             self._suspect[cells] = 0
         reader, other, before = self._reader[cells], self._other[cells], self._writer[cells]
         atomic, adder = Kind.ATOMIC in store.inst.kind, self._adder[cells]
-        for readers in (reader, other, self._late[0][cells], self._late[1][cells]):
+        for row, readers in enumerate((reader, other), 2):
             if (readers >= floor).any():
-                self._clash("WAR", (readers >= floor) & _differ(readers, me), readers, me, cells)
+                self._clash(
+                    "WAR", (readers >= floor) & self._apart(row, readers, me, cells), readers, me, cells
+                )
+        for late in (self._late[0][cells], self._late[1][cells]):
+            if (late >= floor).any():
+                self._clash("WAR", (late >= floor) & differ(late, me), late, me, cells)
         if (before >= floor).any():
-            both = (before & me) >> _ATOMIC & 1
-            twice = (before >= floor) & _differ(before, me) & (both == 0)
-            lost = (before >= floor) & ~_differ(before, me) & (reader < floor) & _lanes_differ(before, me)
+            both = (before & me) >> ATOMIC & 1
+            twice = (before >= floor) & self._apart(0, before, me, cells) & (both == 0)
+            lost = (before >= floor) & ~differ(before, me) & (reader < floor) & lanes_differ(before, me)
             if (twice | lost).any():
                 changes = store.changes(cells.shape[-1])
                 self._harmless += int((twice & ~changes).sum())
                 self._clash("WAW", (twice | lost) & changes, before, me, cells)
         if not atomic and (adder >= floor).any():
-            self._clash("WAW", (adder >= floor) & _differ(adder, me), adder, me, cells)
+            self._clash("WAW", (adder >= floor) & self._apart(1, adder, me, cells), adder, me, cells)
         self._writer[cells] = me
         last = self._writer[cells]
         if atomic:
             self._keep_adder(before, me, last, cells)
-        together = _differ(last, me) | _lanes_differ(last, me)
+        together = differ(last, me) | lanes_differ(last, me)
         if not atomic and together.any():
-            changes = store.unlike(((last & _WAVE_MASK) >> _WAVE).astype(np.int64), (last & _LANE_MASK))
-            self._harmless += int((together & _differ(last, me) & ~changes).sum())
+            changes = store.unlike(((last & WAVE_MASK) >> WAVE).astype(np.int64), (last & LANE_MASK))
+            self._harmless += int((together & differ(last, me) & ~changes).sum())
             self._clash("WAW", together & changes, me, last, cells)
-        if self._ahead and (later := _later(before, me)).any():
-            self._writer[cells[later]] = before[later]
+        if self._ahead and (ahead := later(before, me)).any():
+            self._writer[cells[ahead]] = before[ahead]
 
     def _keep_adder(self, before: Stamps, me: Stamps, last: Stamps, cells: Array) -> None:
         """A read or plain store by the wave of the last atomic also races with those of other waves."""
-        beside, earlier = _differ(last, me), _differ(last, before) & (before >> _ATOMIC & 1 == 1)
+        beside, earlier = differ(last, me), differ(last, before) & (before >> ATOMIC & 1 == 1)
         self._adder[cells[beside]] = me[beside]
         self._adder[cells[earlier]] = before[earlier]
 
@@ -283,11 +328,11 @@ class LdsObserver(Recorder):
             self._recent[key] = deque(left, LONGEST)
 
     def _into_next(self, machine: Machine, access: Recent, of_wave: NDArray[np.bool_]) -> None:
-        wave = (access.stamps & _WAVE_MASK) >> _WAVE
+        wave = (access.stamps & WAVE_MASK) >> WAVE
         mine = of_wave[wave]
         before, at = access.stamps[mine], access.cells[mine]
         next_one = self._interval[machine.waves.workgroup[wave[mine]]] + 1
-        now = (before & ~_WHEN) | next_one << _INTERVAL | 1 << _LATE
+        now = (before & ~WHEN) | next_one << INTERVAL | 1 << LATE
         for stamps in (self._writer, self._adder) if access.store else (self._reader, self._other):
             still = stamps[at] == before
             stamps[at[still]] = now[still]
@@ -299,7 +344,7 @@ class LdsObserver(Recorder):
     def _read_late(self, me: Stamps, cells: Array) -> None:
         """Readers of later intervals do not displace these; two waves are enough to clash with any writer."""
         first, second = self._late[0][cells], self._late[1][cells]
-        apart = _differ(first, me) & (first >= (second & _WHEN))
+        apart = differ(first, me) & (first >= (second & WHEN))
         self._late[1][cells[apart]] = first[apart]
         self._late[0][cells] = me
 
@@ -307,13 +352,13 @@ class LdsObserver(Recorder):
         """An access, and a load of the same wave that goes directly to LDS."""
         assert self._numbers is not None
         landing, loading = self._numbers
-        wave = (me & _WAVE_MASK) >> _WAVE
         mine, done = np.zeros((2, self._outstanding.waves), np.int64)
         mine[c.waves] = self._outstanding.number(inst, c.waves)
+        wave = wave_of(me)
         done[c.waves] = self._outstanding.done(inst, LDS if inst.to_lds else MEMORY, c.waves)
         last, number = (self._reader, loading) if inst.to_lds else (self._writer, landing)
         before = last[cells]
-        early = (before != 0) & ~_differ(before, me) & (number[cells] > done[wave])
+        early = (before != 0) & ~differ(before, me) & (number[cells] > done[wave])
         kind: ClashKind = "WAR" if inst.to_lds else "WAW" if store else "RAW"
         for key, found, _ in self._pairs(kind, early, before, me, cells):
             known = self._early.setdefault(key, found)
@@ -342,44 +387,19 @@ class LdsObserver(Recorder):
         if not which.any():
             return
         a, b, at = first[which], np.broadcast_to(second, cells.shape)[which], cells[which]
-        pairs = (a >> _SITE & _SITE_LIMIT - 1) << 20 | (b >> _SITE & _SITE_LIMIT - 1) | (a >> _LATE & 1) << 40
+        pairs = (a >> SITE & SITE_LIMIT - 1) << 20 | (b >> SITE & SITE_LIMIT - 1) | (a >> LATE & 1) << 40
         for pair, place, count in zip(*np.unique(pairs, return_index=True, return_counts=True), strict=True):
-            found = self._describe(kind, int(a[place]), int(b[place]), int(at[place]), int(count))
-            yield (kind, int(pair), _is_collision(found)), found, at[pairs == pair]
+            one, other, cell = int(a[place]), int(b[place]), int(at[place])
+            byte = (cell << self._shift) - self._base(one)
+            late, between = bool(one >> LATE & 1), bool((one | other) >> BETWEEN & 1)
+            found = Clash(kind, self._touch(one), self._touch(other), byte, late, int(count), between)
+            yield (kind, int(pair), is_collision(found)), found, at[pairs == pair]
 
-    def _describe(self, kind: ClashKind, first: int, second: int, cell: int, count: int) -> Clash:
-        machine = self._machine
-        assert machine is not None
+    def _base(self, stamp: int) -> int:
+        assert self._machine is not None
+        return int(self._machine.lds_base[(stamp & WAVE_MASK) >> WAVE, 0])
 
-        def touch(stamp: int) -> Touch:
-            wave = (stamp & _WAVE_MASK) >> _WAVE
-            inst = self._insts[stamp >> _SITE & _SITE_LIMIT - 1]
-            return Touch(inst, who_is(machine, wave, stamp & _LANE_MASK))
-
-        base = int(machine.lds_base[(first & _WAVE_MASK) >> _WAVE, 0])
-        byte = (cell << self._shift) - base
-        between = bool((first | second) >> _BETWEEN & 1)
-        return Clash(kind, touch(first), touch(second), byte, bool(first >> _LATE & 1), count, between)
-
-
-def _differ(a: Stamps, b: Stamps) -> Array:
-    """Different waves. Waves of different workgroups never share a granule."""
-    return (a ^ b) & _WAVE_MASK != 0
-
-
-def _later(a: Stamps, b: Stamps) -> Array:
-    """Those of `a` that count for a later interval than `b`."""
-    return a >> _INTERVAL > b >> _INTERVAL
-
-
-def _lanes_differ(a: Stamps, b: Stamps) -> Array:
-    return (a ^ b) & _LANE_MASK != 0
-
-
-def _is_collision(clash: Clash) -> bool:
-    """Not a matter of order between waves, but of addresses: no barrier would mend it."""
-    same_wave = (clash.first.who.workgroup, clash.first.who.wave) == (
-        clash.second.who.workgroup,
-        clash.second.who.wave,
-    )
-    return clash.kind == "WAW" and (same_wave or clash.first.inst.pc == clash.second.inst.pc)
+    def _touch(self, stamp: int) -> Touch:
+        assert self._machine is not None
+        who = who_is(self._machine, (stamp & WAVE_MASK) >> WAVE, stamp & LANE_MASK)
+        return Touch(self._insts[stamp >> SITE & SITE_LIMIT - 1], who)

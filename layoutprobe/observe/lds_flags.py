@@ -1,0 +1,141 @@
+"""Flags, counters and locks in LDS, by which waves of a workgroup order each other without a barrier.
+
+LDS operations of a wave are done in the order in which they were issued, so a store to a flag announces
+all that its wave did to LDS before (LLVM AMDGPUUsage, "Memory Model": a release of LDS needs no wait for
+LDS). Who looks at the flag has then seen that, and what the announcing wave had itself been told.
+
+Whether a load looks at a flag cannot be told from the load. It does where it stands in a loop that only
+waits: one that changes nothing but registers, and loads from the same address each time. So does its copy
+in front of the loop, and every atomic that returns what it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.registers import Array
+from layoutprobe.observe.counters import parts, writes
+
+Ints = NDArray[np.int64]
+
+MAX_LOOP = 64
+"""Instructions of a loop that waits."""
+MAX_FLAGS = 4
+"""Granules that a wave stores to at once, where that may be flags."""
+_AHEAD = 16
+"""Instructions between a loop that waits and the copy of its load."""
+_ACTS = (Kind.STORE, Kind.MATRIX, Kind.ARRIVE, Kind.AWAIT, Kind.END)
+_PERHAPS_LDS = Kind.LDS | Kind.FLAT
+_NEVER = 1 << 60
+
+
+def polls_of(insts: Sequence[Inst]) -> frozenset[int]:
+    """PCs of the LDS loads and atomics that look whether a flag has come."""
+    place = {inst.pc: i for i, inst in enumerate(insts)}
+    found: set[int] = set()
+    for end, inst in enumerate(insts):
+        if Kind.BRANCH not in inst.kind or inst.encoding != "SOPP":
+            continue
+        start = place.get(inst.branch_target, end + 1)
+        if start <= end < start + MAX_LOOP:
+            found |= _waiting(insts[start : end + 1])
+    looped = [insts[place[pc]] for pc in found]
+    for loop in looped:
+        for ahead in reversed(insts[max(0, place[loop.pc] - _AHEAD) : place[loop.pc]]):
+            if any(kind in ahead.kind for kind in _ACTS):
+                break
+            if (ahead.name, ahead.src, ahead.mods) == (loop.name, loop.src, loop.mods):
+                found.add(ahead.pc)
+    return frozenset(found)
+
+
+def asks(inst: Inst) -> bool:
+    """An atomic, perhaps of LDS, that returns what it found."""
+    return bool(inst.kind & _PERHAPS_LDS) and Kind.ATOMIC in inst.kind and bool(inst.dst)
+
+
+def _waiting(body: Sequence[Inst]) -> set[int]:
+    """The looks at flags in a loop; none where it does anything else."""
+    written: set[int] = set()
+    for inst in body:
+        if any(kind in inst.kind for kind in _ACTS) or (Kind.ATOMIC in inst.kind and not inst.dst):
+            return set()
+        if any(operand.registers() for operand in inst.src):  # a constant is the same each time
+            written |= set(writes(inst))
+    looks = (one for one in body if (one.kind & _PERHAPS_LDS and Kind.LOAD in one.kind) or asks(one))
+    return {inst.pc for inst in looks if not written & set(parts(inst.src[0].registers()))}
+
+
+class Flags:
+    """What waves of a batch have told each other through LDS.
+
+    Operations have the numbers of `Outstanding`, wave by wave.
+    """
+
+    def __init__(self, index: Ints, granules: int) -> None:
+        """`index`: position of each wave in its workgroup."""
+        self._index = index
+        self._known = np.zeros((index.size, int(index.max(initial=0)) + 1), np.int64)
+        self._published: dict[int, Ints] = {}  # granule -> what is announced there: [position]
+        self._asked = np.zeros(granules, np.bool_)
+        self._numbers = np.zeros((4, granules), np.int64)  # [row, granule]
+
+    def told(self, row: int, first: Ints, second: Ints, cells: Array) -> NDArray[np.bool_]:
+        """The access that a row of stamps keeps for a granule lies before what the second wave does now; or the
+        granule is itself a flag."""
+        known = self._known[second, self._index[first]]
+        return np.asarray((known >= self._numbers[row, cells]) | self._asked[cells])
+
+    def look(self, wave: Ints, cells: Array, *, flag: bool) -> None:
+        """Waves look at granules; `flag`: in order to wait."""
+        self._asked[cells] |= flag
+        for one, cell in {*zip(wave.ravel().tolist(), cells.ravel().tolist(), strict=True)}:
+            if cell in self._published:
+                self._known[one] = np.maximum(self._known[one], self._published[cell])
+
+    def announce(self, wave: Ints, cells: Array, number: Ints) -> None:
+        """Waves store to granules."""
+        for one in np.unique(wave).tolist():
+            at = np.unique(cells[wave == one])
+            if at.size <= MAX_FLAGS:
+                self._published.update(
+                    dict.fromkeys(at.tolist(), self._clock(one, number[wave == one].max()))
+                )
+
+    def take_turns(self, wave: Ints, cells: Array, number: Ints, *, looks: bool, flag: bool) -> None:
+        """Waves change granules by atomics, one after the other; `looks`: these return what was there."""
+        for one in np.unique(wave).tolist():
+            mine = wave == one
+            if looks:
+                self.look(wave[mine], cells[mine], flag=flag)
+            at = np.unique(cells[mine])
+            clock = self._clock(one, number[mine].max())
+            for cell in at.tolist() if at.size <= MAX_FLAGS else ():
+                before = self._published.get(cell)
+                self._published[cell] = clock if before is None else np.maximum(before, clock)
+
+    def _clock(self, wave: int, number: int) -> Ints:
+        """What a wave announces: up to its operation of that number, and what it was told itself."""
+        clock = self._known[wave].copy()
+        clock[self._index[wave]] = number
+        return clock
+
+    def keep(self, stamps: Sequence[Ints], cells: Array) -> tuple[list[Ints], Ints]:
+        """What the rows hold, before they are changed."""
+        return [row[cells] for row in stamps], self._numbers[:, cells]
+
+    def follow(
+        self, kept: tuple[list[Ints], Ints], stamps: Sequence[Ints], cells: Array, mine: Ints, number: Ints
+    ) -> None:
+        """Numbers go where the stamps went that they belong to."""
+        for row, now in enumerate(stamps):
+            held = now[cells]
+            found = np.full(cells.shape, _NEVER)
+            for before, numbers in zip(*kept, strict=True):
+                found = np.where(held == before, numbers, found)
+            self._numbers[row, cells] = np.where(held == mine, number, found)

@@ -1,0 +1,57 @@
+"""Flags, counters and locks in LDS: green where they order the waves, and red at the lines that they leave open."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from checks.gemm_lab import KERNELS
+from checks.watched import launch, verdict
+
+from layoutprobe.checks import races
+from layoutprobe.codeobj.elf import load
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.toolchain.compile import compile_hip
+
+RIGHT = ["handed_over", "relayed", "locked", "last_wave"]
+WRONG = {
+    "told_early": ("races/read-after-write", "// takes", "// fills"),
+    "unwaited": ("races/write-after-read", "// fills", "// takes"),
+    "not_relayed": ("races/read-after-write", "// the third loads", "// stores for the third"),
+    "unlocked": ("races/write-after-read", "// adds to the sum", "// adds to the sum"),
+    "last_but_one": ("races/read-after-write", "// adds up", "// leaves its part"),
+}
+"""Rule, line of the culprit, line of the other access."""
+TARGETS = ["gfx1151", "gfx1201"]
+
+
+def at(text: str) -> str:
+    lines = (KERNELS / "lds_flags.hip").read_text().split("\n")
+    (found,) = (i for i, one in enumerate(lines, 1) if text in one)
+    return f"lds_flags.hip:{found}"
+
+
+def result_of(kernel: str, target: str) -> CheckResult:
+    code = load(compile_hip(KERNELS / "lds_flags.hip", target=target).data)
+    return verdict(races.CHECK, launch(code, [np.zeros(128, np.int32)], kernel=kernel, block=96))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", RIGHT)
+def test_waves_that_tell_each_other_through_lds_are_in_order(kernel: str, target: str) -> None:
+    result = result_of(kernel, target)
+    assert result.status == "holds", result
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", WRONG)
+def test_waves_that_are_told_too_early_or_not_at_all(kernel: str, target: str) -> None:
+    rule, culprit, other = WRONG[kernel]
+    result = result_of(kernel, target)
+    assert result.findings[0].rule.id == rule, result
+    assert result.findings[0].place.line == at(culprit)
+    assert at(other) in {related.place.line for related in result.findings[0].related}
+
+
+def test_every_kernel_of_the_file_is_judged() -> None:
+    code = load(compile_hip(KERNELS / "lds_flags.hip", target="gfx1151").data)
+    assert set(code.kernels) == {*RIGHT, *WRONG}
