@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from layoutprobe.engine import outcome
+from layoutprobe.engine.spinning import Spins
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
@@ -23,7 +24,8 @@ class Scheduler:
     """Runs one batch of workgroups.
 
     The runnable cohort with the lowest PC goes first: in structured code every path to a
-    join has lower addresses than the join, so waves that parted meet again there.
+    join has lower addresses than the join, so waves that parted meet again there. Those that spin go
+    last: when no other can, each goes round again until it spins anew.
     """
 
     def __init__(self, machine: Machine, program: Program, budget: int) -> None:
@@ -31,7 +33,9 @@ class Scheduler:
         self.program = program
         self.events = machine.events
         self.budget = budget
+        self.spins = Spins(program)
         self.ready: list[Cohort] = []
+        self.spinning: list[Cohort] = []
         self.waiting: list[Cohort] = []
         self.passed_over = 0
         groups = machine.waves.workgroup
@@ -48,7 +52,9 @@ class Scheduler:
         self.ready = [start]
         blocks = self.program.blocks
         spent = 0
-        while self.ready or self.waiting:
+        while self.ready or self.spinning or self.waiting:
+            if not self.ready:
+                self.ready, self.spinning = self.spinning, []
             if not self.ready:
                 self._release()
                 if not self.ready:
@@ -67,8 +73,8 @@ class Scheduler:
     def _next(self) -> Cohort:
         """Take the cohort with the lowest PC, joined with those that stand at the same one.
 
-        A wave that spins on a flag must not for ever pass over the one that will set it: after
-        PATIENCE turns the highest PC goes first for as many.
+        A wave that waits for a flag, and counts how often, must not for ever pass over the one that will
+        set it: after PATIENCE turns the highest PC goes first for as many.
         """
         if len(self.ready) == 1:
             self.passed_over = 0
@@ -130,7 +136,9 @@ class Scheduler:
         taken = outcome.taken(self.program, cohort, inst)
         if taken.all():
             cohort.pc = inst.branch_target
-            self.ready.append(cohort)
+            others = self.ready or self.spinning
+            waits = others and inst.branch_target <= inst.pc and self.spins.spins(cohort, inst)
+            (self.spinning if waits else self.ready).append(cohort)
         elif not taken.any():
             self.ready.append(cohort)
         else:

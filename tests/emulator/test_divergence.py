@@ -285,3 +285,55 @@ def test_a_wave_that_spins_lets_the_others_run() -> None:
     """
     code = assembled(body, pointers=1)
     assert outputs(code, [np.zeros(1, np.uint32)], block=(64,), budget=100_000)[0].tolist() == [1]
+
+
+TURNS = """
+      v_mov_b32 v3, 0
+      v_lshrrev_b32 v4, 5, v0
+      v_readfirstlane_b32 s16, v4
+      s_add_u32 s18, s16, 1
+      v_mov_b32 v4, s18
+      s_mov_b32 s19, 0
+    .Lspin:
+      s_add_u32 s19, s19, COUNTED
+      global_load_b32 v5, v3, s[4:5] glc
+      s_waitcnt vmcnt(0)
+      v_readfirstlane_b32 s17, v5
+      s_cmp_lg_u32 s17, s16
+      s_cbranch_scc1 .Lspin
+      v_lshlrev_b32 v6, 2, v4
+      global_store_b32 v6, v4, s[4:5]
+      s_nop 0
+      s_branch .Lpass
+    .Lpass:
+      global_store_b32 v3, v4, s[4:5]
+"""
+"""Eight waves take turns: each waits until the first word holds its number, and then stores the next one."""
+
+
+@pytest.mark.parametrize(("counted", "budget"), [(0, 1_000), (1, 1_000_000)])
+def test_waves_that_take_turns_spend_few_instructions_on_waiting(counted: int, budget: int) -> None:
+    """Who waits goes last, and a few rounds a turn are enough; who counts the rounds gets its whole patience."""
+    code = assembled(TURNS.replace("COUNTED", str(counted)), pointers=1)
+    got = outputs(code, [np.zeros(9, np.uint32)], block=(256,), budget=budget)
+    assert got[0].tolist() == [8, *range(1, 9)]
+
+
+def test_two_waves_that_wait_for_each_other_are_an_error() -> None:
+    """Wave 0 waits for the flag that wave 1 sets after its own wait, and so does wave 1 for that of wave 0."""
+    body = """
+      v_lshrrev_b32 v4, 5, v0
+      v_readfirstlane_b32 s16, v4
+      v_lshlrev_b32 v3, 2, v4
+      v_mov_b32 v5, 1
+    .Lspin:
+      global_load_b32 v6, v3, s[4:5] glc
+      s_waitcnt vmcnt(0)
+      v_readfirstlane_b32 s17, v6
+      s_cmp_eq_u32 s17, 0
+      s_cbranch_scc1 .Lspin
+      v_xor_b32 v3, 4, v3
+      global_store_b32 v3, v5, s[4:5]
+    """
+    code = assembled(body, pointers=1)
+    fault(lambda: launch(code, [np.zeros(2, np.uint32)], block=(64,), budget=5000), "did not end within 5000")
