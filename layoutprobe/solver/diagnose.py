@@ -120,8 +120,10 @@ def wrong_slots(suspect: Suspect) -> NDArray[np.bool_]:
 
 
 def beyond_slots(suspect: Suspect) -> NDArray[np.bool_]:
-    """Slots that hold an element where none exists."""
-    return np.asarray(suspect.live & ~_inside(suspect) & (suspect.row != HOLE))
+    """Slots that hold an element, or anything but zero, where no element exists."""
+    held = suspect.row != HOLE if suspect.nonzero is None else suspect.nonzero
+    known = (suspect.need_row >= 0) & (suspect.need_col >= 0)
+    return np.asarray(suspect.live & known & ~_inside(suspect) & held)
 
 
 def diagnose_executions(suspect: Suspect, *, copies_differ: bool) -> Diagnosis:

@@ -31,6 +31,8 @@ class Suspect:
         bits: width of an element.
         nothing: what slots hold that hold no element, in words.
         wave: int64 [wave], number of each wave in its workgroup; empty where that is not known.
+        nonzero: bool, axes of row: slots that hold something else than zero: elements, and values that are none.
+            None: elements alone do.
         extents: names of the problem's extents and their values: ("K", 64).
     """
 
@@ -47,6 +49,7 @@ class Suspect:
     nothing: str = "no element (undefined or unknown)"
     wave: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     extents: tuple[tuple[str, int], ...] = ()
+    nonzero: NDArray[np.bool_] | None = None
 
     __repr__ = brief
 

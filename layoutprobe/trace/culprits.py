@@ -154,8 +154,11 @@ def _first_k(
 
 
 def _once_each(k: NDArray[np.int32], depth: int) -> bool:
-    """No two executions bring the same k, and every one brings some unless all `depth` are there: k is
-    [execution, block, line, k]."""
+    """No k comes twice, within a block of an execution or in two executions, and every execution brings some
+    unless all `depth` are there: k is [execution, block, line, k]."""
+    places = np.sort(k.max(axis=2), axis=2)
+    if ((places[..., 1:] == places[..., :-1]) & (places[..., 1:] >= 0)).any():
+        return False
     brought = [np.unique(one[one >= 0]) for one in k]
     every = np.unique(np.concatenate(brought))
     alone = every.size == sum(one.size for one in brought)
@@ -238,6 +241,7 @@ def _culprit(
         need_row=np.stack([c.need_row for c in suspects]),
         need_col=np.stack([c.need_col for c in suspects]),
         live=np.stack([c.live for c in suspects]),
+        nonzero=np.stack([c.nonzero for c in suspects if c.nonzero is not None]),
         origin=np.stack([c.origin for c in suspects]),
         tile=suspects[0].tile,
         shape=suspects[0].shape,
@@ -311,7 +315,7 @@ def _suspect(matrix: str, view: _View, problem: Problem) -> Suspect:
         axis = "AB".index(matrix)
         line, start = _lines(view, axis)
         depth = _depth(view, matrix)
-        first, need = (start, depth), (line[..., None], depth + np.arange(g.a.shape[2]))
+        first, need = (start, int(depth.min())), (line[..., None], depth[:, None])
         held, slots = ((f.a_row[at], f.a_k[at]), g.a) if axis == 0 else ((f.b_col[at], f.b_k[at]), g.b)
         live = (m.max(axis=2) if axis == 0 else n.max(axis=1))[..., None] != NOWHERE
         if matrix == "B":
@@ -329,8 +333,10 @@ def _suspect(matrix: str, view: _View, problem: Problem) -> Suspect:
     tile, shape = _extents(matrix, g.shape), _extents(matrix, (m_all, n_all, problem.k))
     name = "C" if matrix == "D" else matrix  # as the author knows it
     bits = done.instruction.needed[matrix].field_bits
-    live = spread(live, 0) != 0
-    found = Suspect(name, row, col, need_row, need_col, live, np.array(first), tile, shape, bits)
+    live, nonzero = spread(live, 0) != 0, spread(held[0] != ZERO, 0) != 0
+    found = Suspect(
+        name, row, col, need_row, need_col, live, np.array(first), tile, shape, bits, nonzero=nonzero
+    )
     return within_batch(found, _batch(matrix, view, problem), problem, swapped=done.swapped)
 
 
@@ -360,14 +366,20 @@ def _lines(view: _View, axis: int) -> tuple[Ints, int]:
     return (targets.row() if axis == 0 else targets.col())[view.chain].astype(np.int64), own
 
 
-def _depth(view: _View, matrix: str) -> int:
-    """First k that the operand needs: that of its partner, if the partner can be believed."""
+def _depth(view: _View, matrix: str) -> Ints:
+    """k that the operand needs in each block, those of its partner if that can be believed: int64 [block, k]."""
     mine, other = (0, 1) if matrix == "B" else (1, 0)
     partner = "B" if matrix == "A" else "A"
+    judged = view.judged
+    blocks, _, step = judged.executions.geometry.a.shape
+    named = np.broadcast_to(np.arange(step), (blocks, step))
     if view.follows[partner][other]:
-        return view.origins[partner][other]
-    step = view.judged.executions.geometry.a.shape[2]
-    return view.origins[matrix][mine] // step * step
+        return view.origins[partner][other] + named
+    if partner not in view.blamed():
+        held = (judged.factors.a_k if partner == "A" else judged.factors.b_k)[view.at].max(axis=1)
+        # Where the partner has nothing, it is beyond the last k.
+        return np.where(held >= 0, held, judged.judgement.counted.shape[2]).astype(np.int64)
+    return view.origins[matrix][mine] // step * step + named
 
 
 def _copies_differ(suspect: Suspect, views: list[_View], copies: int) -> bool:

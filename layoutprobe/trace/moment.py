@@ -37,7 +37,7 @@ class Fragment:
         matrix: as the contract names it; `role` as the instruction does.
         first: the operand's first register.
         loaded: what each slot held, of C: the element that it is stored to. HOLE for zeros, computed values, and
-            what is beyond the edge. Rows of a batch are counted through.
+            what is beyond the edge. Of a batch, rows and columns are those of the workgroup's product.
         needed: the element that belongs there, HOLE where none does, and in copies that no output reads.
         mismatch: bool, axes of loaded.row.
         live: bool, same axes: an output that is stored depends on the slot.
@@ -183,14 +183,15 @@ def _seen(judged: JudgedExecutions, at: int, role: str, matrix: str, problem: Pr
     inside = suspect.live & np.logical_and.reduce(
         [(axis >= 0) & (axis < extent) for axis, extent in zip(need, shape, strict=True)]
     )
-    if role == "D":
-        row, col = (suspect.row, suspect.col)
-    else:
-        numbers = (done.a if role == "A" else done.b)[at].reshape(suspect.row.shape)
-        line, depth = (np.maximum(table[numbers], HOLE).astype(np.int64) for table in problem.lines(matrix))
-        row, col = (line, depth) if matrix == "A" else (depth, line)
-        if role != matrix:  # the instruction computes C transposed
-            need, shape = need[::-1], shape[::-1]
+    row, col = suspect.row, suspect.col
+    if done.swapped:  # the instruction computes C transposed
+        row, col, need, shape = col, row, need[::-1], shape[::-1]
+    if role != "D":
+        numbers = (done.a if role == "A" else done.b)[at].reshape(row.shape)
+        line, depth = (table[numbers].astype(np.int64) for table in problem.lines(matrix))
+        line = np.where(line < 0, HOLE, line % (problem.m if matrix == "A" else problem.n))
+        copies = (line, depth) if matrix == "A" else (depth, line)
+        row, col = (np.where(suspect.live, own, copy) for own, copy in zip((row, col), copies, strict=True))
     row, col = (np.where((row < 0) | (col < 0), HOLE, axis) for axis in (row, col))
     need_row, need_col = (np.where(inside, axis, HOLE) for axis in need)
     return _Seen(row, col, need_row, need_col, wrong, suspect.live, shape)
