@@ -156,13 +156,18 @@ def _first_k(
 def _once_each(k: NDArray[np.int32], depth: int) -> bool:
     """No k comes twice, within a block of an execution or in two executions, and every execution brings some
     unless all `depth` are there: k is [execution, block, line, k]."""
-    places = np.sort(k.max(axis=2), axis=2)
-    if ((places[..., 1:] == places[..., :-1]) & (places[..., 1:] >= 0)).any():
+    if _twice(k):
         return False
     brought = [np.unique(one[one >= 0]) for one in k]
     every = np.unique(np.concatenate(brought))
     alone = every.size == sum(one.size for one in brought)
     return alone and (every.size == depth or all(one.size for one in brought))
+
+
+def _twice(k: NDArray[np.int32]) -> bool:
+    """Some block holds a k in two places: k is [..., line, k]."""
+    places = np.sort(k.max(axis=-2), axis=-1)
+    return bool(((places[..., 1:] == places[..., :-1]) & (places[..., 1:] >= 0)).any())
 
 
 def culprits_of(subject: Subject) -> tuple[Culprit, ...]:
@@ -375,8 +380,9 @@ def _depth(view: _View, matrix: str) -> Ints:
     named = np.broadcast_to(np.arange(step), (blocks, step))
     if view.follows[partner][other]:
         return view.origins[partner][other] + named
-    if partner not in view.blamed():
-        held = (judged.factors.a_k if partner == "A" else judged.factors.b_k)[view.at].max(axis=1)
+    of_partner = (judged.factors.a_k if partner == "A" else judged.factors.b_k)[view.at]
+    if partner not in view.blamed() and not _twice(of_partner):
+        held = of_partner.max(axis=1)
         # Where the partner has nothing, it is beyond the last k.
         return np.where(held >= 0, held, judged.judgement.counted.shape[2]).astype(np.int64)
     return view.origins[matrix][mine] // step * step + named
