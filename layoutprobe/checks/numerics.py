@@ -39,8 +39,8 @@ alpha and beta runs also with (0, 1), (-1.5, 0) and (3e-6, -0.7), at sizes whose
 times as large as those of the smallest. A [tolerance] of the manifest replaces these bounds.
 Where A and B are floats that the kernel multiplies as they are, and there is no [tolerance], it also runs
 at these sizes with rows of A and columns of B that are tiny, large and zero (elements of which a sum may
-overflow are not judged), and with a row of A and a column of B of NaN, and single infinities: these must
-arrive, and nowhere else.
+overflow are not judged), and with a row of A and a column of B of NaN, and single infinities, also at the
+last k: these must arrive, and nowhere else.
 Undefined output elements are wrong. A Python reference gets all floats as float64, whatever
 their type in memory, may take limits.seconds, has to name outputs, and is compared with
 absolute + relative * |expected|, by default 1e-5 for f32, 1e-3 for f16, 1e-2 for bf16.

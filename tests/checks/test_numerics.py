@@ -198,6 +198,23 @@ def test_a_foreign_element_times_a_masked_zero_is_found(tmp_path: Path) -> None:
     )  # the row before one with an infinity in its first k
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("in ? A[from_m * a_row + (k0 + k) * a_col] : Element(0)", "A[from_m * a_row + min(k0 + k, K - 1) * a_col]"),
+        ("in ? B[(k0 + k) * b_row + from_n * b_col] : Element(0)", "B[min(k0 + k, K - 1) * b_row + from_n * b_col]"),
+    ],
+    ids=["A", "B"],
+)  # fmt: skip
+def test_an_address_clamped_to_the_last_k_reads_a_foreign_element(
+    tmp_path: Path, edit: tuple[str, str]
+) -> None:
+    """The other operand is zero beyond K: infinity at the last k arrives as NaN."""
+    finding = only(direct(tmp_path, edits=(edit,), sizes=(RAGGED,), checks=(numerics.CHECK,))[NAME])
+    assert finding.rule.id == "numerics/foreign-element"
+    assert finding.observed.startswith("nan")
+
+
 def test_whole_steps_read_no_foreign_element(tmp_path: Path) -> None:
     result = direct(tmp_path, edits=(HALF_MASKED,), sizes=(INTERIOR,), checks=(numerics.CHECK,))[NAME]
     assert result.status == "holds"
