@@ -29,7 +29,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.inputs import coding_of
-from layoutprobe.manifest.model import KernelCase, Sizes, size_title
+from layoutprobe.manifest.model import Gemm, KernelCase, Sizes, Tolerance, size_title
 from layoutprobe.manifest.reservations import reservations
 from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
 from layoutprobe.observe.coverage import Coverage
@@ -37,6 +37,7 @@ from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, KernelVerdict, Status
 from layoutprobe.trace.coverage import code_coverage
+from layoutprobe.trace.rounding import accumulators, widened
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
 
 DEBUG = "LAYOUTPROBE_DEBUG"
@@ -91,6 +92,7 @@ def check_kernel(
             *reservations(case, check_names()),
             *(covered.reservations if covered else ()),
             *(session.unproven() if session else ()),
+            *(session.widened() if session else ()),
         ),
         coverage=covered,
         excerpts=excerpts(case, [finding for result in results for finding in result.findings]),
@@ -153,6 +155,16 @@ class _Session:
     def unproven(self) -> tuple[str, ...]:
         """What nobody has proven of the instructions; nothing where none ran, as they may not even decode."""
         return unproven(self.load_insts().values()) if self.coverage else ()
+
+    def widened(self) -> tuple[str, ...]:
+        """That the output of a product is judged by a type narrower than its own, where the manifest gives no
+        tolerance."""
+        contract, given = self.case.contract, self.case.tolerance
+        if self.coverage is None or not isinstance(contract, Gemm) or given != Tolerance():
+            return ()
+        dtype = bind(self.case, self.case.sizes[0]).buffers[contract.d].dtype
+        says = widened(accumulators(self.coverage.insts), contract.d, dtype)
+        return (says,) if says else ()
 
     def results(self) -> tuple[CheckResult, ...]:
         """One per check, in order, and one on what is accepted. A check that was never reached is undecided."""

@@ -39,6 +39,15 @@ def accumulators(executed: Iterable[Inst]) -> tuple[str, ...]:
     return tuple(sorted(kinds))
 
 
+def widened(kinds: tuple[str, ...], name: str, dtype: str) -> str:
+    """That an output is judged by the tolerance of a narrower type that it is computed in, in words; else ""."""
+    narrow = [kind for kind in kinds if half_ulp(kind) > max(_F32, half_ulp(dtype))]
+    if not narrow:
+        return ""
+    types = " and ".join(narrow)
+    return f"{name} ({dtype}) is computed with arithmetic in {types}: the tolerance is that of {types}"
+
+
 def tolerated(
     product: Product,
     expected: Doubles,

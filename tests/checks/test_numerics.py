@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,9 @@ from checks.gemm_lab import (
 )
 
 from layoutprobe.checks import numerics
+from layoutprobe.gate.session import check_kernel
+from layoutprobe.manifest.model import Tolerance
+from layoutprobe.manifest.read import read_manifest
 from layoutprobe.trace.gemm_faults import Product, explaining, where_wrong
 
 NAME = numerics.NAME
@@ -301,3 +305,24 @@ def test_tiles_are_as_large_as_the_instruction_makes_them() -> None:
     odd = np.zeros((64, 64), np.bool_)
     odd[31::32] = True
     assert where_wrong(odd, 32) == "wrong in every tile of 32 in rows 31"
+
+
+def test_a_headline_says_that_the_tolerance_is_that_of_narrow_sums(tmp_path: Path) -> None:
+    """C is f32: sums in f16 are let pass, and not in silence. A tolerance of the manifest says so itself."""
+
+    def reservations(tolerance: Tolerance = Tolerance()) -> list[str]:  # noqa: B008
+        (case,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
+        verdict = check_kernel(replace(case, tolerance=tolerance), "gfx1151", (numerics.CHECK,))
+        assert verdict.results[0].status == "holds"
+        return [said for said in verdict.reservations if "tolerance" in said]
+
+    plain(tmp_path, "gemm_unusual", "SCALAR", checks=(numerics.CHECK,))
+    assert not reservations()
+    source = tmp_path / "kernel.hip"
+    narrow = (
+        ("float sum = 0", "_Float16 sum = 0"),
+        ("(float)A[row * K + k] * (float)B", "A[row * K + k] * B"),
+    )
+    source.write_text(edited(source.read_text(), narrow))
+    assert reservations() == ["C (f32) is computed with arithmetic in f16: the tolerance is that of f16"]
+    assert not reservations(Tolerance(0.1, 0.01))
