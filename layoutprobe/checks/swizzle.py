@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from layoutprobe.checks.base import Check
+from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.clashes import Clash, LdsRecord
 from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.report.finding import Finding, Related, Rule
@@ -130,10 +131,12 @@ def _disagreements(subject: Subject, analysis: Analysis) -> list[Finding]:
 
 def _of_addresses(culprit: Culprit, found: Blame) -> bool:
     """Whether addresses in LDS are at fault; without a diagnosis, only where the operand is what LDS returned
-    and something was stored there (else lds-safety says so)."""
+    and something was stored there (else lds-safety says so), and no load from global memory is to blame."""
     if found.diagnosis.name in LDS_ADDRESSES:
         return found.read is not None
     if found.diagnosis.name != UNEXPLAINED or culprit.slot.number == UNDEFINED:
+        return False
+    if found.at is not None and Kind.LDS not in found.path[found.at].inst.kind:
         return False
     return found.read is not None and found.path[0].lds_byte is not None
 

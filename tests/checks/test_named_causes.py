@@ -138,7 +138,7 @@ NAMED = {
     "k in an order of its own": Named(
         ("B[(k + e) * N", "B[(k + e * 5 % 16) * N"),
         "operand-provenance/k-order",
-        "B takes k in another order than its partner: 0 5 10 15 4 9 14 3 ... where that has 0 1 2 3 4 5 6 7 ...",
+        "B takes k in another order than its partner: 5 10 15 4 9 14 3 8 ... where that has 1 2 3 4 5 6 7 8 ...",
         LOAD_B,
     ),
     "negative elements lost": Named(
