@@ -70,12 +70,14 @@ class _View:
     Attributes:
         origins: "A" -> (row, k), "B" -> (k, col), "D" -> (row, col) of the tile.
         follows: the same -> whether every slot that holds an element has that origin.
+        extents: rows and columns of one product, in the instruction's roles.
     """
 
     judged: JudgedExecutions
     at: int
     origins: dict[str, tuple[int, int]]
     follows: dict[str, tuple[bool, bool]]
+    extents: tuple[int, int]
 
     @property
     def chain(self) -> int:
@@ -83,7 +85,7 @@ class _View:
         return int(self.judged.factors.chain[self.at])
 
     @classmethod
-    def of(cls, judged: JudgedExecutions, at: int) -> _View:
+    def of(cls, judged: JudgedExecutions, at: int, problem: Problem) -> _View:
         f, g, chain = judged.factors, judged.executions.geometry, int(judged.factors.chain[at])
         m, n = judged.targets.m[chain], judged.targets.n[chain]
         stored = m != NOWHERE
@@ -100,6 +102,7 @@ class _View:
             at,
             {name: (x[0], y[0]) for name, (x, y) in found.items()},
             {name: (x[1], y[1]) for name, (x, y) in found.items()},
+            (problem.n, problem.m) if judged.executions.swapped else (problem.m, problem.n),
         )
 
     def blamed(self) -> tuple[str, ...]:
@@ -133,8 +136,9 @@ class _View:
     def _is_shifted(self, operand: str) -> bool:
         """D begins somewhere inside a tile, and an operand that disagrees with it where tiles do."""
         axis = "AB".index(operand)
-        extent = self.judged.executions.geometry.shape[axis]
-        return bool(self.origins["D"][axis] % extent and not self.origins[operand][axis] % extent)
+        extent, tile = self.extents[axis], self.judged.executions.geometry.shape[axis]
+        stored, held = (self.origins[name][axis] % extent % tile for name in ("D", operand))
+        return bool(stored and not held)
 
     def _out_of_step(self) -> set[str]:
         """The operand that does not bring every k once; both, where neither or both do."""
@@ -199,7 +203,7 @@ def _in_group(subject: Subject, judged: JudgedExecutions, problem: Problem, wave
         step = max(1, events.size // SAMPLE)
         begins = np.unique(judged.factors.chain[events], return_index=True)[1]
         sample = np.unique(np.concatenate([events[::step][:SAMPLE], events[begins][:CHAINS], events[-1:]]))
-        views = [_View.of(judged, int(at)) for at in sample]
+        views = [_View.of(judged, int(at), problem) for at in sample]
         if fault := batch_fault(subject, judged, problem, np.flatnonzero(judged.executions.pc == here)):
             matrix, diagnosis = fault
             yield _culprit(matrix, views, problem, copies, waves, _count(judged, events, matrix), diagnosis)[
@@ -297,7 +301,7 @@ def beside_needed(
 
     A matrix that is not to blame has none: orders of rows, columns and k that all three share are right.
     """
-    view = _View.of(judged, at)
+    view = _View.of(judged, at, problem)
     suspect = _suspect(matrix, view, problem)
     if not judged.judgement.broken[at] or matrix not in view.blamed():
         live = suspect.live & (suspect.row != HOLE)

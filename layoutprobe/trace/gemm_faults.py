@@ -136,6 +136,8 @@ def _factors(p: Product, product: Doubles) -> Named:
         yield "what C held is added, although beta is 0", p.alpha * product + p.c
     values = _monomials(p.alpha, p.beta if p.c is not None else None)
     for of_product, of_c in dict.fromkeys([*_SAID, *product_of(values, values)]):
+        if not p.beta and ("beta" in of_product or of_product == "0"):
+            continue  # a sum that is 0 altogether tells nothing of a beta that is 0, or that there is none of
         if (of_product, of_c) != ("alpha", "beta") and (p.c is not None or of_c == "beta"):
             c = 0.0 if p.c is None else values[of_c] * p.c
             yield _of_factors(of_product, of_c), values[of_product] * product + c

@@ -227,6 +227,7 @@ def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str) -
     cause = verdict.findings[0]
     assert (cause.rule.id, fault.words in cause.what) == (fault.rule, True), cause
     assert len(verdict.findings) == 1, verdict.findings
+    assert "[-" not in cause.expected + cause.observed, "elements of a matrix are counted from 0"
     if fault.at:
         lines = [number for number, text in enumerate(source.split("\n"), 1) if fault.at in text]
         assert cause.place.source is not None

@@ -326,3 +326,11 @@ def test_a_headline_says_that_the_tolerance_is_that_of_narrow_sums(tmp_path: Pat
     source.write_text(edited(source.read_text(), narrow))
     assert reservations() == ["C (f32) is computed with arithmetic in f16: the tolerance is that of f16"]
     assert not reservations(Tolerance(0.1, 0.01))
+
+
+def test_zeros_are_not_blamed_on_a_beta_that_there_is_not() -> None:
+    """With no C, and with beta 0, any product with beta is 0: that explains nothing."""
+    random = np.random.default_rng(5)
+    a, b, c = (random.integers(1, 9, shape).astype(np.float64) for shape in ((16, 24), (24, 16), (16, 16)))
+    for product in (Product(a, b, None, 1.5, 0.0), Product(a, b, c, 1.5, 0.0)):
+        assert not [fault.says for fault in explaining(product, np.zeros((16, 16)), 0.0)]
