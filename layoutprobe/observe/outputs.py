@@ -143,6 +143,8 @@ class Contested:
     between: NDArray[np.bool_]
     within: NDArray[np.bool_]
 
+    __repr__ = brief
+
 
 def contested(stores: Stores, allocation: Allocation) -> Contested:
     """Bytes over which plain stores quarrel. Who stores what is there already, or what it stored itself, does not;

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
@@ -74,6 +75,8 @@ class Recent:
     waves: Ints
     numbers: Ints
     store: bool
+
+    __repr__ = brief
 
 
 class Outstanding:

@@ -141,6 +141,8 @@ class Question:
     waves: int
     slots: Mapping[str, Elements]
 
+    __repr__ = brief
+
 
 @dataclass
 class Bench:

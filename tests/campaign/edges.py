@@ -500,7 +500,7 @@ CONTRACT = (
         "hilbert",
         (READS_C,),
         NUMERICS,
-        ("no element is ever given a defined value",),
+        ("C is read although beta is 0",),
         beta=0.0,
         at="epilogue<BLOCK_M, BLOCK_N>({C, M, N, alpha, beta}, acc, block_m, block_n,",
     ),

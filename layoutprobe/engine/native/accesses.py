@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.engine.native.bound import Bound
 from layoutprobe.engine.native.template import Line
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
@@ -86,6 +87,8 @@ class Rows:
     undefined: dict[int, Array] = field(default_factory=dict)
     after: Array | None = None
     after_undefined: Array | None = None
+
+    __repr__ = brief
 
 
 class Stage:
