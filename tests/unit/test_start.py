@@ -18,7 +18,7 @@ sys.stdout = shown
 print(code, *sys.modules)
 """
 
-COMPILING = {"subprocess", "tempfile", "layoutprobe.toolchain.process"}
+COMPILING = {"subprocess", "layoutprobe.toolchain.process"}
 DECODING = {"tinygrad", "layoutprobe.isa.decode"}
 RECORDING = {"zipfile", "layoutprobe.backends.recorded", "layoutprobe.capture.file"}
 GATE = {f"layoutprobe.{room}" for room in ("checks", "gate", "manifest", "observe", "trace")}
