@@ -166,3 +166,12 @@ def indices(text: str) -> list[int]:
             raise argparse.ArgumentTypeError(f"{part.strip()!r} runs backwards; write {high}-{low}")
         chosen.update(range(low, high + 1))
     return sorted(chosen)
+
+
+def add_slots(group: argparse._ArgumentGroup) -> None:
+    """Which slots of an operand are shown: --wave, --lane and --vgpr."""
+    group.add_argument(
+        "--wave", metavar="N", type=index, help="this wave only (table: the first with a mismatch)"
+    )
+    group.add_argument("--lane", metavar="LIST", type=indices, dest="lanes", help="these lanes only: 0-3,16")
+    group.add_argument("--vgpr", metavar="LIST", type=indices, dest="vgprs", help="these VGPRs only: 0,4-7")

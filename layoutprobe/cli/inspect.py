@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, index, indices, refuse_idle
+from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, add_slots, index, refuse_idle
 from layoutprobe.cli.check import MANIFEST, manifest_path
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit
@@ -51,11 +51,7 @@ def _add_options(command: Parser) -> None:
     )
     shown = command.add_argument_group("output")
     add_output(shown, "layout")
-    shown.add_argument(
-        "--wave", metavar="N", type=index, help="this wave only (table: the first that is wrong)"
-    )
-    shown.add_argument("--lane", metavar="LIST", type=indices, dest="lanes", help="these lanes only: 0-3,16")
-    shown.add_argument("--vgpr", metavar="LIST", type=indices, dest="vgprs", help="these VGPRs only: 0,4-7")
+    add_slots(shown)
 
 
 def run(arguments: argparse.Namespace) -> int:

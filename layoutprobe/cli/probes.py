@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import Parser, add_output, index, indices
+from layoutprobe.cli.arguments import Parser, add_output, add_slots
 from layoutprobe.cli.sources import add_compiler_option, add_source_options, backend_from
 from layoutprobe.cli.terminal import chosen, emit
 
@@ -50,11 +50,7 @@ def add_probe_options(command: Parser, *, coded: bool) -> None:
     add_compiler_option(probe)
     shown = command.add_argument_group("output")
     add_output(shown, "layout")
-    shown.add_argument(
-        "--wave", metavar="N", type=index, help="this wave only (table: the first with a mismatch)"
-    )
-    shown.add_argument("--lane", metavar="LIST", type=indices, dest="lanes", help="these lanes only: 0-3,16")
-    shown.add_argument("--vgpr", metavar="LIST", type=indices, dest="vgprs", help="these VGPRs only: 0,4-7")
+    add_slots(shown)
 
 
 def add_instruction(command: Parser) -> None:

@@ -80,7 +80,7 @@ def check(
         manifest = with_baseline(manifest, baseline)
     work = [
         _Job(case, target, _selected(case, checks), allow_reference)
-        for case in _chosen(manifest, kernels)
+        for case in chosen(manifest, kernels)
         for target in case.arches or ("",)
     ]
     if jobs > 1 and len(work) > 1 and backend is None:
@@ -91,7 +91,12 @@ def check(
     return GateReport(str(manifest.path), verdicts, __version__, base, relaxations, strict)
 
 
-def _chosen(manifest: Manifest, names: Sequence[str]) -> list[KernelCase]:
+def chosen(manifest: Manifest, names: Sequence[str]) -> list[KernelCase]:
+    """The kernels of those names, all where there are none.
+
+    Raises:
+        UsageError: the manifest has no kernel of a name.
+    """
     known = [case.name for case in manifest.kernels]
     for name in names:
         if name not in known:

@@ -14,8 +14,9 @@ from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import epilogue, operand_provenance
 from layoutprobe.checks.registry import RULES, check_names
 from layoutprobe.engine.base import DEFAULT_BUDGET
-from layoutprobe.errors import UsageError, did_you_mean
+from layoutprobe.errors import UsageError
 from layoutprobe.gate.build import build
+from layoutprobe.gate.gate import chosen
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.session import subject_of
 from layoutprobe.isa.store import load_instructions
@@ -64,7 +65,7 @@ class Inspection:
         Raises:
             UsageError: it has none, or cannot be followed.
         """
-        found = self._told(sites_of)
+        found = self._told(lambda subject: subject.once(sites_of))
         return Sites(self._case.name, self._subject.code.target, self._size, found, (self._backend.evidence,))
 
     def operand(
@@ -247,20 +248,10 @@ def look_into(
 
 def _case(path: Path, name: str | None) -> KernelCase:
     manifest = read_manifest(path, checks=check_names(), rules=[rule.id for rule in RULES])
-    known = [case.name for case in manifest.kernels]
-    if name is None and len(known) > 1:
-        raise UsageError(
-            "the manifest has several kernels", where={"file": path}, expected="one of " + ", ".join(known)
-        )
-    for case in manifest.kernels:
-        if name in (None, case.name):
-            return case
-    raise UsageError(
-        f"the manifest has no kernel named {name!r:.80}",
-        where={"file": path},
-        expected="one of " + ", ".join(known),
-        hint=did_you_mean(name or "", known),
-    )
+    if name is None and len(manifest.kernels) > 1:
+        known = ", ".join(case.name for case in manifest.kernels)
+        raise UsageError("the manifest has several kernels", where={"file": path}, expected=f"one of {known}")
+    return chosen(manifest, [] if name is None else [name])[0]
 
 
 def _size(case: KernelCase, given: Sizes | None) -> Sizes:

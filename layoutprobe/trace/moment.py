@@ -95,11 +95,11 @@ def first_wrong(subject: Subject, pc: int | None, matrix: str) -> tuple[int, Gro
     Args:
         subject: the kernel.
         pc: of this instruction only; None for any.
-        matrix: "A", "B" or "C", as the contract names it; "" for any.
+        matrix: "A", "B" or "C", as the contract names it.
     """
     for culprit in culprits_of(subject):
         slot, here = culprit.slot, culprit.slot.inst.pc
-        if pc not in (None, here) or matrix not in ("", _letter(culprit)):
+        if pc not in (None, here) or matrix != _letter(culprit):
             continue
         done = slot.executions
         same = (done.pc == here) & (done.wave == slot.wave)
@@ -115,7 +115,7 @@ def fragment_of(subject: Subject, inst: Inst, matrix: str, group: Group, iterati
     Args:
         subject: the kernel.
         inst: the instruction.
-        matrix: "A", "B" or "C" (also "D"), as the contract names it.
+        matrix: "A", "B" or "C", as the contract names it.
         group: the workgroup.
         iteration: of the executions of each wave, counted from 0.
 
@@ -126,7 +126,6 @@ def fragment_of(subject: Subject, inst: Inst, matrix: str, group: Group, iterati
     analysis = analysis_of(subject)
     if inst.pc in analysis.lost:
         raise UndecidedError(analysis.lost[inst.pc])
-    matrix = "C" if matrix == "D" else matrix
     table = analysis.operands.waves
     members = np.flatnonzero((table.group == group).all(axis=1))
     if not members.size:

@@ -7,7 +7,9 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS, check_names
@@ -17,6 +19,9 @@ from layoutprobe.manifest.read import read_manifest
 from layoutprobe.patterns.expression import parse
 from layoutprobe.report.gate import KernelVerdict
 from layoutprobe.toolchain.compile import compile_hip
+
+if TYPE_CHECKING:
+    import pytest
 
 GEMM = asset_dir("probes") / "gemm"
 HELPERS = "wmma_helpers.h"
@@ -185,3 +190,12 @@ def _expression(text: str) -> Expression:
 def judged(case: KernelCase) -> KernelVerdict:
     """What all checks say of a kernel."""
     return check_kernel(case, case.arches[0], CHECKS)
+
+
+def empty_folder(config: pytest.Config, kind: str, name: str) -> Path:
+    """A folder for a fault, the same in every run and empty."""
+    assert config.cache is not None
+    folder = config.cache.mkdir(kind) / sha256(name.encode()).hexdigest()[:16]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder

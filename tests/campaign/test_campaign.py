@@ -7,14 +7,12 @@ class is planted and the odd size is asked of the correct ones; in CI, and with 
 from __future__ import annotations
 
 import re
-import shutil
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from campaign.fault import BLOCK, ODD, RAGGED, Fault, plant
 from campaign.faults import FAULTS
-from campaign.planting import Edit, judged, kernels, sources
+from campaign.planting import Edit, empty_folder, judged, kernels, sources
 from examples import WHOLE, one_of_each
 
 from layoutprobe.arch import DEFAULT
@@ -31,12 +29,7 @@ SITE = re.compile(r"([\w.]+\.(?:hip|h)):(\d+)")
 @pytest.fixture
 def verdict(fault: Fault, request: pytest.FixtureRequest) -> KernelVerdict:
     """What the gate says of a fault. Its folder is the same in every run, for the compiler's cache."""
-    cache = request.config.cache
-    assert cache is not None
-    folder = cache.mkdir("campaign") / sha256(fault.name.encode()).hexdigest()[:16]
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    return judged(plant(folder, fault))
+    return judged(plant(empty_folder(request.config, "campaign", fault.name), fault))
 
 
 PLANTED, MISSED = (one_of_each(faults, lambda fault: fault.kind) for faults in (SEEN, UNSEEN))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
-from hashlib import sha256
 
 import numpy as np
 import pytest
 from campaign.fault import ODD, Fault, plant
 from campaign.faults import FAULTS
-from campaign.planting import kernels
+from campaign.planting import empty_folder, kernels
 from examples import one_of_each
 
 from layoutprobe.arch import DEFAULT
@@ -32,12 +30,7 @@ _NO_SLOT = ("incomplete-sum", "copies-differ", "not-zero", "not-reset")
 
 @pytest.fixture
 def case(fault: Fault, request: pytest.FixtureRequest) -> KernelCase:
-    cache = request.config.cache
-    assert cache is not None
-    folder = cache.mkdir("campaign-inspect") / sha256(fault.name.encode()).hexdigest()[:16]
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    return plant(folder, fault)
+    return plant(empty_folder(request.config, "campaign-inspect", fault.name), fault)
 
 
 def judged(case: KernelCase) -> KernelVerdict:
