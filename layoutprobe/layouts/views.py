@@ -1,0 +1,111 @@
+"""Three views of an operand that passes transposing loads: what a lane fetched, what it received, and what the matrix
+instruction reads.
+
+A lane names an address, and fetches the bytes there: *raw*. A transposing load hands them to other lanes of its
+group: what a lane has in its registers then is *received*. Moves, permutes and swaps make of that the operand:
+*packed*. All three are tables of the same kind, so that they can be laid side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.brief import brief
+from layoutprobe.layouts.layout import Layout
+from layoutprobe.place import Place
+
+Table = NDArray[np.int32]
+
+RAW, RECEIVED, PACKED = VIEWS = ("raw", "received", "packed")
+
+
+@dataclass(frozen=True)
+class Read:
+    """A transposing load, as each of the waves executes it once.
+
+    Attributes:
+        name: its mnemonic.
+        place: where in the kernel.
+        words: registers that a lane receives.
+    """
+
+    name: str
+    place: Place
+    words: int
+
+
+@dataclass(frozen=True, eq=False)
+class OperandViews:
+    """What some matrix instructions take of A or B, before and after each step of its way.
+
+    Attributes:
+        raw, received: element in each field of each register that the loads fill, load by load; axes of a Layout.
+        packed: element in each field of the operands, matrix instruction by matrix instruction.
+        reads: the loads, in the order of `raw` and `received`.
+        address: int64 [wave, lane, read], first byte of LDS that a lane names, counted in its workgroup's; -1 where
+            it is not known.
+        blocks: matrix instructions of which `packed` has the operand.
+    """
+
+    raw: Layout
+    received: Layout
+    packed: Layout
+    reads: tuple[Read, ...]
+    address: NDArray[np.int64]
+    blocks: int = 1
+
+    def __post_init__(self) -> None:
+        if self.raw.row.shape != self.received.row.shape:
+            raise ValueError("what lanes fetch and what they receive has the same axes")
+        if self.packed.vgprs % self.blocks:
+            raise ValueError("all blocks have as many registers")
+
+    __repr__ = brief
+
+    @property
+    def matrix(self) -> str:
+        """ "A" or "B"."""
+        return self.packed.matrix
+
+    def view(self, name: str) -> Layout:
+        """The table of that name.
+
+        Raises:
+            KeyError: no such view.
+        """
+        return dict(zip(VIEWS, (self.raw, self.received, self.packed), strict=True))[name]
+
+    def block(self, number: int) -> Layout:
+        """The operand of one matrix instruction."""
+        each = self.packed.vgprs // self.blocks
+        return registers(self.packed, slice(number * each, (number + 1) * each))
+
+    def by_read(self, name: str) -> Iterator[Layout]:
+        """A view of the loads, one by one."""
+        table, first = self.view(name), 0
+        per_register = table.vgprs / sum(
+            read.words for read in self.reads
+        )  # an element may fill two registers
+        for read in self.reads:
+            past = first + round(read.words * per_register)
+            yield registers(table, slice(first, past))
+            first = past
+
+
+def registers(layout: Layout, which: slice) -> Layout:
+    """Some registers of an operand."""
+    return replace(layout, row=layout.row[:, :, which], col=layout.col[:, :, which])
+
+
+def k_and_col(layout: Layout) -> tuple[Table, Table]:
+    """k, and the line that is multiplied (a row of A, a column of B), of every element: int32 [wave, lane, slot].
+
+    Slots are the fields of a lane's registers from the lowest bit on: of 8-bit elements, its bytes.
+    """
+    flat = (*layout.row.shape[:2], -1)
+    row, col = layout.row.reshape(flat), layout.col.reshape(flat)
+    return (col, row) if layout.matrix == "A" else (row, col)
