@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import Parser, add_engine_option, add_output
+from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, refuse_idle
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit, save
 from layoutprobe.errors import UsageError
 from layoutprobe.files import check_writable, writing
-from layoutprobe.render.formats import format_of, suffix_of, suffixes
+from layoutprobe.render.formats import Format, format_of, suffix_of, suffixes
 
 if TYPE_CHECKING:
     from layoutprobe.manifest.model import Acceptance
@@ -28,6 +28,7 @@ EXAMPLES = """\
 examples:
   layoutprobe init kernel.hip                 # a manifest to fill in
   layoutprobe check                           # all kernels of ./layoutprobe.toml
+  layoutprobe check --kernel swizzled --watch # again after each change of its files
   layoutprobe check --kernel swizzled --check lds-safety --check races
   layoutprobe check ci/layoutprobe.toml --report layoutprobe.sarif --report junit.xml
   layoutprobe explain races                   # what a check tests, and what it cannot see
@@ -70,6 +71,9 @@ def _add_options(command: Parser) -> None:
         metavar="FILE",
         help="list all findings in this file, to adopt the gate on old code",
     )
+    command.add_argument(
+        "--watch", action="store_true", help="check again when the manifest or a source changes, until Ctrl-C"
+    )
     add_engine_option(command)
     shown = command.add_argument_group("output")
     add_output(shown, SUBJECT)
@@ -106,10 +110,6 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         0 holds, 1 a finding, 2 could not decide.
     """
-    from layoutprobe.gate.gate import check
-    from layoutprobe.manifest.acceptances import read_baseline
-    from layoutprobe.render.steps import steps
-
     format = chosen(arguments, SUBJECT)
     files = [name for name in (arguments.output, *arguments.report) if name not in (None, "-")]
     for name in arguments.report:
@@ -117,9 +117,34 @@ def run(arguments: argparse.Namespace) -> int:
         if files.count(name) > 1:
             raise UsageError("two reports go to one file", where={"file": name}, hint="name each once")
     path = manifest_path(arguments.manifest)
-    baseline = read_baseline(Path(arguments.baseline)) if arguments.baseline else {}
     if arguments.write_baseline:
         check_writable(arguments.write_baseline, "the baseline")
+    if arguments.watch:
+        from layoutprobe.cli.watch import rerun
+
+        refuse_idle("together with --watch", {"--write-baseline": arguments.write_baseline})
+        return rerun(lambda: _check(arguments, path, format), lambda: _files(path, arguments.kernel))
+    return _check(arguments, path, format)
+
+
+def _files(path: Path, kernels: Sequence[str]) -> Iterator[Path]:
+    """What a verdict depends on: the manifest first, as it may not be readable yet."""
+    from layoutprobe.gate.build import files_of
+    from layoutprobe.manifest.read import read_manifest
+
+    yield path
+    for case in read_manifest(path).kernels:
+        if not kernels or case.name in kernels:
+            yield from files_of(case)
+
+
+def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
+    """Check once, and write every report that was asked for."""
+    from layoutprobe.gate.gate import check
+    from layoutprobe.manifest.acceptances import read_baseline
+    from layoutprobe.render.steps import steps
+
+    baseline = read_baseline(Path(arguments.baseline)) if arguments.baseline else {}
     with steps("check", sys.stderr) as progress:
         report = check(
             path,

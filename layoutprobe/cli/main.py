@@ -8,8 +8,6 @@ is in arguments.py.
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -17,12 +15,10 @@ from importlib import import_module
 from layoutprobe import __version__
 from layoutprobe.cli.arguments import Parser, ShowVersion
 from layoutprobe.cli.command import Command
+from layoutprobe.cli.ending import ended
 from layoutprobe.cli.sources import joined
 from layoutprobe.cli.terminal import printing, say
-from layoutprobe.errors import ProbeError, UsageError
-from layoutprobe.text import clipped
 
-DEBUG = "LAYOUTPROBE_DEBUG"
 INTERRUPTED = 130
 
 COMMANDS = (
@@ -67,47 +63,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 holds, 1 a finding, 2 could not decide, 130 interrupted.
     """
+
+    def work() -> int:
+        arguments = parse(sys.argv[1:] if argv is None else argv)
+        command: Callable[[argparse.Namespace], int] = arguments.run
+        return command(arguments)
+
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        return ended(work)
     except KeyboardInterrupt:
         say("layoutprobe: interrupted")
         return INTERRUPTED
-
-
-def _run(argv: Sequence[str]) -> int:
-    try:
-        arguments = parse(argv)
-        command: Callable[[argparse.Namespace], int] = arguments.run
-        return command(arguments)
-    except SystemExit as ended:  # argparse: --help, --version, wrong usage
-        return ended.code if isinstance(ended.code, int) else 2
-    except ProbeError as error:
-        say(f"layoutprobe: {error}")
-        return error.exit_code
-    except Exception as error:
-        if os.environ.get(DEBUG):
-            import traceback
-
-            traceback.print_exc()
-        say(f"layoutprobe: {_unexpected(error)}")
-        return 2
-
-
-def _unexpected(error: Exception) -> str:
-    """What to say about an exception that is no ProbeError."""
-    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        return str(UsageError("the name of a file is too long", where={"file": error.filename}))
-    if isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("layoutprobe"):
-        return (
-            f"the Python package {error.name!r} is missing in {sys.executable}\n"
-            "  next:     install layoutprobe with its dependencies: pip install layoutprobe"
-        )
-    return (
-        f"a bug in layoutprobe, not in your kernel: {type(error).__name__}: {clipped(str(error))}\n"
-        "  next:     please report it, with the command line, what `layoutprobe doctor`\n"
-        f"            prints, and the traceback that {DEBUG}=1 shows.\n"
-        "            Nothing was decided about the kernel."
-    )
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:

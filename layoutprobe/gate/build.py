@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
 
 from layoutprobe import arch
 from layoutprobe.arch import Arch
@@ -12,10 +14,19 @@ from layoutprobe.codeobj.model import Argument as MetadataArgument
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.files import ASSEMBLY, read_code_object
-from layoutprobe.manifest.model import Argument, KernelCase
+from layoutprobe.manifest.model import Argument, KernelCase, Reference
 from layoutprobe.numbers import element_type
 
 POINTER_BYTES = 8
+
+
+class _Options(TypedDict):
+    """What `compile_hip` is told besides the source."""
+
+    target: str
+    defines: Mapping[str, str]
+    include_dirs: Sequence[Path]
+    flags: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +70,35 @@ def _bytes(case: KernelCase, target: str) -> tuple[bytes, Mapping[str, str]]:
         return data, {"code_object": digest}
     from layoutprobe.toolchain.compile import assemble, compile_hip
 
-    source = case.file
-    if source.suffix.lower() in ASSEMBLY:
-        compiled = assemble(source, target=target, flags=case.flags)
+    if case.file.suffix.lower() in ASSEMBLY:
+        compiled = assemble(case.file, target=target, flags=case.flags)
     else:
-        compiled = compile_hip(
-            source, target=target, defines=case.defines, include_dirs=case.include, flags=case.flags
-        )
+        compiled = compile_hip(case.file, **_options(case, target))
     return compiled.data, compiled.toolchain
+
+
+def _options(case: KernelCase, target: str) -> _Options:
+    return {
+        "target": target,
+        "defines": case.defines,
+        "include_dirs": case.include,
+        "flags": case.flags,
+    }
+
+
+def files_of(case: KernelCase) -> list[Path]:
+    """The files that a kernel is made of, as far as is known: what its compiler read last time, and its reference.
+
+    Raises:
+        UsageError, ToolchainError: there is no such source, or no compiler.
+    """
+    from layoutprobe.toolchain.compile import files_read
+
+    own = [case.file, *([case.contract.path] if isinstance(case.contract, Reference) else ())]
+    if case.source is None or case.file.suffix.lower() in ASSEMBLY:
+        return own
+    read = (files_read(case.file, **_options(case, target)) for target in case.arches)
+    return [*own, *(file for files in read for file in files)]
 
 
 def match_arguments(case: KernelCase, kernel: Kernel) -> None:

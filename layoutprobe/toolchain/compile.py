@@ -73,6 +73,35 @@ def compile_hip(
         UsageError: there is no such file, or `target` is no name of a processor.
         ToolchainError: there is no usable compiler, or it refuses the source; the text is clang's.
     """
+    job = _job(source, target, defines, include_dirs, flags, compiler)
+    return job.cached() or job.compile()
+
+
+def files_read(
+    source: Path,
+    *,
+    target: str,
+    defines: Mapping[str, str | int] | None = None,
+    include_dirs: Sequence[Path] = (),
+    flags: Sequence[str] = (),
+    compiler: Compiler | str | None = None,
+) -> list[Path]:
+    """The files that `compile_hip` read when it last compiled this; none where it never did.
+
+    Args, Raises: as for `compile_hip`.
+    """
+    job = _job(source, target, defines, include_dirs, flags, compiler)
+    return [job.source.parent / name for name in job.inputs() or ()]
+
+
+def _job(
+    source: Path,
+    target: str,
+    defines: Mapping[str, str | int] | None,
+    include_dirs: Sequence[Path],
+    flags: Sequence[str],
+    compiler: Compiler | str | None,
+) -> _Job:
     path = _existing(source)
     chosen = _compiler(compiler, target)
     shown = [*_DEFAULTS, *(f"-D{name}={value}" for name, value in (defines or {}).items()), *flags]
@@ -82,8 +111,7 @@ def compile_hip(
         searched += [f"-I{full}", f"-fdebug-prefix-map={full}={full.name}"]
     for folder in headers.include_dirs(chosen):
         searched += ["-isystem", str(folder), f"-fdebug-prefix-map={folder}={folder.name}"]
-    job = _Job(path, target, chosen, tuple(shown), tuple(searched))
-    return job.cached() or job.compile()
+    return _Job(path, target, chosen, tuple(shown), tuple(searched))
 
 
 def assemble(
@@ -145,12 +173,20 @@ class _Job:
 
     def cached(self) -> Compiled | None:
         """The result of the same command on the same contents; starts no process."""
-        known = cache.load(self._command_key())
-        if known is None:
+        inputs = self.inputs()
+        if inputs is None:
             return None
         try:
-            return _load(self._result_key([str(name) for name in json.loads(known)]))
-        except (OSError, ValueError, TypeError):  # an input is gone; the compiler will say which
+            return _load(self._result_key(inputs))
+        except OSError:  # an input is gone; the compiler will say which
+            return None
+
+    def inputs(self) -> list[str] | None:
+        """What the same command read last time, relative to the source's folder; None where it never ran."""
+        known = cache.load(self._command_key())
+        try:
+            return None if known is None else [str(name) for name in json.loads(known)]
+        except (ValueError, TypeError):
             return None
 
     def compile(self) -> Compiled:

@@ -55,8 +55,11 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Runner:
     monkeypatch.setenv("COLUMNS", "200")
     pytester.makefile(".ini", pytest=STRICT)
 
+    # In this process the plugin may be imported already; after `pip install -e` pytest warns of that.
+    known = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
+
     def runner(*arguments: str) -> pytest.RunResult:
-        return pytester.runpytest_inprocess("-p", "layoutprobe.pytest_plugin", *arguments)
+        return pytester.runpytest_inprocess("-W", known, "-p", "layoutprobe.pytest_plugin", *arguments)
 
     return runner
 
