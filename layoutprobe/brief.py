@@ -41,7 +41,7 @@ def brief(record: Any) -> str:
 
 def short(value: object) -> str:
     """A value on one line: of an array its type, its shape and its first elements."""
-    if hasattr(value, "dtype") and hasattr(value, "shape"):
+    if hasattr(value, "dtype") and hasattr(value, "ravel"):
         return _array(value)
     if isinstance(value, Mapping):
         return _listed("{}", (f"{key!r}: {short(each)}" for key, each in _first(value.items())), len(value))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path, PurePath
 
@@ -20,6 +20,8 @@ AROUND = 1
 """Lines shown before and behind the one that is meant."""
 MOST_BYTES = 1 << 20
 """Of a source file that is read."""
+MOST_LINES = 20_000
+"""Of a source file that is kept whole."""
 MOST_CHARACTERS = 400
 """Of a line that is kept."""
 
@@ -44,6 +46,15 @@ def excerpts(case: KernelCase, findings: Sequence[Finding]) -> Excerpts:
     return {file: lines for file, lines in read.items() if lines}
 
 
+def whole_sources(case: KernelCase, places: Iterable[Place]) -> Excerpts:
+    """All lines of the files at some places, as far as `excerpts` may show them."""
+    if case.source is None:
+        return {}
+    files = {place.source.file for place in places if place.source is not None}
+    read = {file: _lines(case, file, range(1, MOST_LINES + 1)) for file in sorted(files)}
+    return {file: lines for file, lines in read.items() if lines}
+
+
 def _places(findings: Sequence[Finding]) -> Iterable[Place]:
     for found in findings:
         yield found.place
@@ -54,7 +65,7 @@ def _around(source: SourceLine) -> range:
     return range(max(source.line - AROUND, 1), source.line + AROUND + 1)
 
 
-def _lines(case: KernelCase, file: str, numbers: set[int]) -> dict[int, str]:
+def _lines(case: KernelCase, file: str, numbers: Collection[int]) -> dict[int, str]:
     own = PurePath(file).name == case.file.name
     path = case.file if own else case.file.parent / file
     roots = (Path.cwd(), case.file.parent, *case.include)

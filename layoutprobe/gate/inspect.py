@@ -17,6 +17,7 @@ from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.build import build
 from layoutprobe.gate.gate import chosen
+from layoutprobe.gate.record import record
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.session import subject_of
 from layoutprobe.isa.store import load_instructions
@@ -25,6 +26,7 @@ from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.read import read_manifest
+from layoutprobe.recording.model import Recording
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.inspection import Site, Sites
 from layoutprobe.report.layout import LayoutReport
@@ -67,6 +69,16 @@ class Inspection:
         """
         found = self._told(lambda subject: subject.once(sites_of))
         return Sites(self._case.name, self._subject.code.target, self._size, found, (self._backend.evidence,))
+
+    def recording(self, *workgroups: Group) -> Recording:
+        """A run of some workgroups, instruction by instruction; by default of workgroup (0, 0, 0).
+
+        `layoutprobe.recording.replay.Replay` gives any state of it.
+
+        Raises:
+            UsageError: the launch has no such workgroup.
+        """
+        return record(self._subject, self._backend, workgroups or ((0, 0, 0),))
 
     def operand(
         self,

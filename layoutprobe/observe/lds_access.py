@@ -42,7 +42,7 @@ def straddles(place: Addresses, shift: int) -> bool:
 
 def stored_dwords(c: Cohort, inst: Inst, place: Addresses, size: int) -> NDArray[np.uint32]:
     """What a store is about to write: uint32 [wave, lane, dword], sub-dword values zero-extended."""
-    first = inst.src[_data_operand(c, inst, place)].index
+    first = data_register(c, inst, place)
     count = (size + 3) // 4
     words = np.stack([c.u[first + j] for j in range(count)], axis=-1)
     if "d16_hi" in inst.name:
@@ -50,6 +50,11 @@ def stored_dwords(c: Cohort, inst: Inst, place: Addresses, size: int) -> NDArray
     if size < 4:
         words &= np.uint32((1 << 8 * size) - 1)
     return words
+
+
+def data_register(c: Cohort, inst: Inst, place: Addresses) -> int:
+    """The first VGPR of what a store is about to write."""
+    return inst.src[_data_operand(c, inst, place)].index
 
 
 def _data_operand(c: Cohort, inst: Inst, place: Addresses) -> int:

@@ -1,0 +1,1 @@
+"""One run of chosen workgroups, kept instruction by instruction, and every state that it went through."""

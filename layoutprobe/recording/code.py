@@ -1,0 +1,85 @@
+"""The kernel's code as a recording keeps it: each instruction in words, with the registers that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layoutprobe.codeobj.inlining import place_of
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, VCC_LO, Inst, Operand
+from layoutprobe.isa.kind import Kind
+from layoutprobe.place import Register
+from layoutprobe.recording.model import Instruction, Span
+
+_KINDS = (
+    (Kind.MATRIX, "matrix"), (Kind.AWAIT, "barrier"), (Kind.ARRIVE, "barrier"), (Kind.WAIT, "wait"),
+    (Kind.ATOMIC, "atomic"), (Kind.LOAD, "load"), (Kind.STORE, "store"), (Kind.BRANCH, "branch"), (Kind.END, "end"),
+    (Kind.HINT, "hint"), (Kind.VALU, "vector"), (Kind.SALU, "scalar"),
+)  # fmt: skip
+"""The first that fits names the kind."""
+_FLOATS = {240: "0.5", 241: "-0.5", 242: "1.0", 243: "-1.0", 244: "2.0", 245: "-2.0", 246: "4.0", 247: "-4.0",
+           248: "0.15915494"}  # fmt: skip
+
+
+def instruction(code: CodeObject, kernel: Kernel, inst: Inst, first_acc: int) -> Instruction:
+    """An instruction whose AccVGPRs are rows from `first_acc` on (-1: there are none)."""
+    kind = next(
+        (name for bit, name in _KINDS if bit in inst.kind), "vector" if Kind.LDS in inst.kind else "scalar"
+    )
+    parts = inst.pair or (inst,)
+    return Instruction(
+        place_of(code, kernel, inst.pc, inst.name),
+        kind,
+        " :: ".join(_text(part, first_acc) for part in parts),
+        tuple(span for part in parts for span in _spans(part.src)),
+        tuple(span for part in parts for span in _spans(part.dst)),
+    )
+
+
+def register_name(kind: str, index: int, first_acc: int) -> str:
+    """ "v12", "a3", "s4", "vcc_lo"; of a row of the vector file, or of a scalar register by encoding."""
+    if kind == "s":
+        return "scc" if index == SCC else str(Register("SGPR", index))
+    if 0 <= first_acc <= index:
+        return str(Register("AccVGPR", index - first_acc))
+    return str(Register("VGPR", index))
+
+
+def _spans(operands: tuple[Operand, ...]) -> Iterator[Span]:
+    for operand in operands:
+        if operand.kind == "const" and operand.index == 253:
+            yield Span("s", SCC, 1)
+        elif operand.registers():
+            half = operand.hi and operand.bits == 16
+            yield Span(operand.kind, operand.index, operand.regs, half, operand.bits)
+
+
+def _text(inst: Inst, first_acc: int) -> str:
+    named = [_operand(operand, first_acc) for operand in (*inst.dst, *inst.src) if operand.kind != "none"]
+    return f"{inst.name} {', '.join(named)}".rstrip()
+
+
+def _operand(operand: Operand, first_acc: int) -> str:
+    if operand.kind == "literal":
+        return f"{operand.value:#x}"
+    if operand.kind == "const":
+        return _constant(operand.index)
+    if operand.kind == "s" and operand.index == NULL:
+        return "null"
+    kind = "v" if operand.kind == "a" else operand.kind
+    first, last = (register_name(kind, operand.index + n, first_acc) for n in (0, operand.regs - 1))
+    text = first
+    if operand.regs > 1:
+        named = {VCC_LO: "vcc", EXEC_LO: "exec"} if kind == "s" else {}
+        text = named.get(operand.index) or f"{first[0]}[{first[1:]}:{last[1:]}]"
+    text += ".h" if operand.hi and operand.bits == 16 else ""
+    text = f"|{text}|" if operand.abs else text
+    return f"-{text}" if operand.neg else text
+
+
+def _constant(code: int) -> str:
+    if 128 <= code <= 192:
+        return str(code - 128)
+    if 193 <= code <= 208:
+        return str(192 - code)
+    return _FLOATS.get(code) or ("scc" if code == 253 else f"const{code}")

@@ -1,0 +1,254 @@
+"""Records a run: an observer that is told of every instruction, and keeps what it changed.
+
+An instruction is finished when the next event comes: until then nothing else has executed, so that what its cohort
+holds is what it left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe import __version__
+from layoutprobe.capture.capture import Evidence
+from layoutprobe.isa.inst import NULL, VGPR0, Inst
+from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.cohort import Band, Cohort
+from layoutprobe.machine.launch import vgpr_count
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.memory import BASE_ADDRESS, Addresses
+from layoutprobe.machine.program import Block, Program
+from layoutprobe.machine.registers import SGPRS
+from layoutprobe.observe.base import Recorder
+from layoutprobe.observe.lds_access import data_register
+from layoutprobe.recording.code import instruction
+from layoutprobe.recording.columns import Columns
+from layoutprobe.recording.model import INACTIVE, NOTHING, SPACES, Buffer, Group, Recording, Tags, Wave
+
+LIMIT = 200 << 20
+"""Bytes that a recording may take; where they are spent it ends, and says so."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Record:
+    """Makes recorders of these workgroups; equal ones make equal recorders.
+
+    Attributes:
+        groups: ids of workgroups.
+        buffers: of the launch; their addresses are filled in.
+        limit: bytes.
+    """
+
+    groups: tuple[Group, ...]
+    buffers: tuple[Buffer, ...] = ()
+    limit: int = LIMIT
+
+    def __call__(self) -> Recorder:
+        """A recorder of one launch."""
+        return RunRecorder(self)
+
+
+@dataclass
+class _Pending:
+    """An instruction that is about to execute, or has: of the cohort's waves those at `which` are watched."""
+
+    c: Cohort
+    inst: Inst
+    which: Ints
+    rows: Ints
+    waves: Ints
+    scalars: NDArray[np.uint32]
+    shadows: NDArray[np.uint32]
+    loads: int = 0
+
+
+class RunRecorder(Recorder):
+    """Records one launch; see `Record`."""
+
+    def __init__(self, wanted: Record) -> None:
+        self._wanted = wanted
+        self._waves: list[Wave] = []
+        self._pending: _Pending | None = None
+        self._columns = Columns()
+        self._rows = 0
+        self._cut = ""
+
+    # What it is told.
+
+    def batch(self, machine: Machine, program: Program) -> None:
+        """See Observer."""
+        self._finish()
+        self._program, self._arena = program, machine.arena
+        self._insts = sorted({inst.pc: inst for inst in program.insts}.items())
+        self._position = {pc: at for at, (pc, _) in enumerate(self._insts)}
+        self._lanes, self._lds_size = machine.wave_size, machine.lds_size
+        self._vgprs = vgpr_count(program.code, program.kernel)
+        ids = machine.waves.group_id
+        wanted = np.isin(_keys(ids), _keys(np.array(self._wanted.groups, np.int64).reshape(-1, 3)))
+        self._number = np.where(wanted, len(self._waves) + np.cumsum(wanted) - 1, -1)
+        for at in np.flatnonzero(wanted):
+            x, y, z = (int(i) for i in ids[at])
+            self._waves.append(Wave((x, y, z), int(machine.waves.index[at])))
+        self._known = np.zeros(len(self._waves), np.bool_)
+
+    def block(self, c: Band, block: Block) -> None:
+        """See Observer."""
+        self._finish()
+
+    def step(self, c: Cohort, inst: Inst) -> None:
+        """See Observer."""
+        self._finish()
+        number = self._number[c.waves]
+        which = np.flatnonzero(number >= 0)
+        if not which.size or self._cut:
+            return
+        waves = number[which]
+        self._begin(c, which, waves)
+        rows = np.arange(self._rows, self._rows + which.size)
+        self._rows += which.size
+        self._columns.steps(np.full(which.size, self._position[inst.pc]), waves)
+        scalars, shadows = c.regs.sgprs[:, which, 0], c.shadow.sgprs[:, which, 0]
+        self._pending = _Pending(c, inst, which, rows, waves, scalars, shadows)
+
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
+        """See Observer."""
+        p = self._pending
+        if p is None or p.inst.pc != inst.pc or p.c.machine is not c.machine:
+            return
+        space, address = _address(c, place)
+        mask = np.broadcast_to(place.mask, address.shape)[p.which]
+        address = np.where(mask, address[p.which], INACTIVE)
+        if address.shape[1] < self._lanes:  # a scalar access: once for the wave
+            none = np.full((p.which.size, self._lanes - address.shape[1]), INACTIVE)
+            address = np.concatenate([address, none], axis=1)
+        plain = Kind.ATOMIC not in inst.kind and not inst.to_lds
+        register = -1
+        if store and plain:
+            register = data_register(c, inst, place)
+        elif not store and inst.dst and inst.dst[0].kind == "v":
+            register = inst.dst[0].index + p.loads * ((size + 3) // 4)
+            p.loads += 1
+        first = self._columns.accesses(p.rows, SPACES.index(space), store, size, register, address)
+        if store and plain:
+            self._stored(p, first, register, size, "d16_hi" in inst.name)
+
+    def barrier(self, machine: Machine, groups: Ints) -> None:
+        """See Observer."""
+        self._finish()
+
+    def ended(self, c: Band) -> None:
+        """See Observer."""
+        self._finish()
+
+    # What it keeps.
+
+    def _begin(self, c: Cohort, which: Ints, waves: Ints) -> None:
+        """What waves start with that are seen for the first time."""
+        new = ~self._known[waves]
+        if not new.any():
+            return
+        at, wave = which[new], waves[new]
+        self._known[wave] = True
+        rows = np.full(at.size, -1)
+        for register in range(c.regs.vgprs.shape[0]):
+            self._vector(c, at, rows, wave, register)
+        values, bits = c.regs.sgprs[:, at, 0], c.shadow.sgprs[:, at, 0]
+        for position in range(at.size):
+            defined = np.flatnonzero(bits[:, position] != 0xFFFFFFFF)
+            self._columns.scalars(-1, wave[position], defined,
+                                  values[defined, position], NOTHING, bits[defined, position])  # fmt: skip
+
+    def _finish(self) -> None:
+        """Keep what the instruction before did."""
+        p, self._pending = self._pending, None
+        if p is None:
+            return
+        for register in _written(p.inst, p.c):
+            self._vector(p.c, p.which, p.rows, p.waves, register)
+        self._scalar(p)
+        if self._columns.nbytes > self._wanted.limit:
+            self._cut = (
+                f"the recording ends after {self._rows} steps: it has reached {self._wanted.limit >> 20} MiB; "
+                "record fewer workgroups, or a smaller size"
+            )
+
+    def _vector(self, c: Cohort, which: Ints, rows: Ints, waves: Ints, register: int) -> None:
+        bits = c.shadow.vgprs[register, which] if c.undef >> VGPR0 + register & 1 else None
+        if rows[0] < 0 and bits is not None and (bits == 0xFFFFFFFF).all():
+            return  # what nobody has written is undefined anyway
+        self._columns.vectors(rows, waves, register, c.regs.vgprs[register, which], self._none(which), bits)
+
+    def _scalar(self, p: _Pending) -> None:
+        """Scalar registers that it names, and those that it changed without naming them (SCC, EXEC)."""
+        values, bits = p.c.regs.sgprs[:, p.which, 0], p.c.shadow.sgprs[:, p.which, 0]
+        changed = (values != p.scalars) | (bits != p.shadows)
+        named = [
+            r for half in p.inst.pair or (p.inst,) for o in half.dst if o.kind == "s" for r in o.registers()
+        ]
+        changed[[r for r in named if r < SGPRS]] = True
+        changed[NULL] = False
+        for position in np.flatnonzero(changed.any(axis=0)):
+            registers = np.flatnonzero(changed[:, position])
+            self._columns.scalars(p.rows[position], p.waves[position], registers,
+                                  values[registers, position], NOTHING, bits[registers, position])  # fmt: skip
+
+    def _stored(self, p: _Pending, first: int, register: int, size: int, high: bool) -> None:
+        for dword in range((size + 3) // 4):
+            value = p.c.regs.vgprs[register + dword, p.which]
+            bits = p.c.shadow.vgprs[register + dword, p.which]
+            shift = np.uint32(16 if high else 0)
+            self._columns.stored(first, dword, value >> shift, self._none(p.which), bits >> shift)
+
+    def _none(self, which: Ints) -> NDArray[np.int32]:
+        return np.full((which.size, self._lanes), NOTHING, np.int32)
+
+    def record(self) -> Recording:
+        """See Recorder. Names, sources and evidence are for the caller to add."""
+        self._finish()
+        code, kernel = self._program.code, self._program.kernel
+        first_acc = code.first_accvgpr(kernel)
+        first_acc = -1 if first_acc is None else first_acc
+        regions = {region.name: region for region in self._arena.regions}
+        buffers = tuple(
+            replace(buffer, address=BASE_ADDRESS + regions[f"buffer {buffer.name}"].start)
+            for buffer in self._wanted.buffers
+        )
+        vectors, scalars, steps, accesses, stored = self._columns.finished(self._lanes)
+        tags = Tags(np.zeros((1, 8), np.int32), np.zeros((0, 0), np.int32), ())
+        return Recording(
+            kernel.name, code.target, {}, self._lanes, self._vgprs, first_acc, self._lds_size,
+            tuple(self._waves), tuple(instruction(code, kernel, inst, first_acc) for _, inst in self._insts),
+            buffers, steps, vectors, scalars, accesses, stored, tags, self._cut, {},
+            Evidence("emulated", f"layoutprobe emulator {__version__}"),
+        )  # fmt: skip
+
+
+def _keys(ids: NDArray[np.int64]) -> Ints:
+    """A number for each id of a workgroup."""
+    return np.asarray(ids[:, 0] | ids[:, 1] << 21 | ids[:, 2] << 42)
+
+
+def _address(c: Cohort, place: Addresses) -> tuple[str, Ints]:
+    """Which memory, and the address of each lane as `Accesses` has it."""
+    machine = c.machine
+    if place.memory is machine.lds:
+        return "LDS", place.offsets - c.lds_base
+    if place.memory is machine.scratch:
+        return "scratch", place.offsets - machine.scratch_base(c.waves)
+    return "global", place.offsets + BASE_ADDRESS
+
+
+def _written(inst: Inst, c: Cohort) -> Iterable[int]:
+    """Rows of the vector file that an instruction may have written."""
+    if inst.name.startswith(("v_movrel", "v_swap", "v_permlane16_swap", "v_permlane32_swap")):
+        if not inst.name.startswith("v_movrel"):
+            named = (*inst.dst, *inst.src)
+            return sorted({r - VGPR0 for o in named if o.kind == "v" for r in o.registers()})
+        return range(c.regs.vgprs.shape[0])
+    halves = inst.pair or (inst,)
+    return sorted({r - VGPR0 for half in halves for o in half.dst if o.kind == "v" for r in o.registers()})
