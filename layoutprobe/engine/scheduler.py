@@ -1,13 +1,15 @@
-"""Runs cohorts to their end: divergence, reconvergence, barriers, and the instruction budget."""
+"""Runs cohorts to their end: divergence, and the instruction budget."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutprobe.engine import outcome
 from layoutprobe.engine.spinning import Spins
+from layoutprobe.engine.turns import Turns
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
@@ -16,17 +18,9 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Executor, Program
 from layoutprobe.place import Place
 
-PATIENCE = 10_000
-"""Blocks that one part of the waves may run while another is ready to."""
-
 
 class Scheduler:
-    """Runs one batch of workgroups.
-
-    The runnable cohort with the lowest PC goes first: in structured code every path to a
-    join has lower addresses than the join, so waves that parted meet again there. Those that spin go
-    last: when no other can, each goes round again until it spins anew.
-    """
+    """Runs one batch of workgroups; `turns` says which cohort goes on."""
 
     def __init__(self, machine: Machine, program: Program, budget: int) -> None:
         self.machine = machine
@@ -34,12 +28,6 @@ class Scheduler:
         self.events = machine.events
         self.budget = budget
         self.spins = Spins(program)
-        self.ready: list[Cohort] = []
-        self.spinning: list[Cohort] = []
-        self.waiting: list[Cohort] = []
-        self.passed_over = 0
-        groups = machine.waves.workgroup
-        self.alive = np.bincount(groups, minlength=int(groups.max()) + 1 if groups.size else 0)
 
     def run(self, start: Cohort) -> int:
         """Run until every wave has ended. Returns the instructions issued.
@@ -49,17 +37,13 @@ class Scheduler:
         """
         for tell in self.events.batch:
             tell(self.machine, self.program)
-        self.ready = [start]
+        turns = self.turns = Turns(start, self.machine.waves.workgroup, Cohort.join, self._passed)
         blocks = self.program.blocks
         spent = 0
-        while self.ready or self.spinning or self.waiting:
-            if not self.ready:
-                self.ready, self.spinning = self.spinning, []
-            if not self.ready:
-                self._release()
-                if not self.ready:
-                    raise self._deadlock()
-            cohort = self._next()
+        while turns.unfinished:
+            cohort = turns.next()
+            if cohort is None:
+                raise self._deadlock()
             block = blocks.get(cohort.pc)
             if block is None:
                 raise outcome.past_end(cohort.pc)
@@ -69,22 +53,6 @@ class Scheduler:
                 raise outcome.endless(self.program, block, self.budget)
             self._leave(cohort, block)
         return spent
-
-    def _next(self) -> Cohort:
-        """Take the cohort with the lowest PC, joined with those that stand at the same one.
-
-        A wave that waits for a flag, and counts how often, must not for ever pass over the one that will
-        set it: after PATIENCE turns the highest PC goes first for as many.
-        """
-        if len(self.ready) == 1:
-            self.passed_over = 0
-            return self.ready.pop()
-        first = max if self.passed_over // PATIENCE % 2 else min
-        self.passed_over += 1
-        chosen = first(c.pc for c in self.ready)
-        here = [c for c in self.ready if c.pc == chosen]
-        self.ready = [c for c in self.ready if c.pc != chosen]
-        return here[0] if len(here) == 1 else Cohort.join(here)
 
     def _execute(self, cohort: Cohort, block: Block) -> None:
         for tell in self.events.block:
@@ -116,64 +84,40 @@ class Scheduler:
         last = block.last
         cohort.pc = block.next_pc
         if last is None:
-            self.ready.append(cohort)
+            self.turns.ready.append(cohort)
         elif Kind.END in last.kind:
             for tell in self.events.ended:
                 tell(cohort)
-            groups = self.machine.waves.workgroup[cohort.waves]
-            self.alive -= np.bincount(groups, minlength=self.alive.size)
-            self._release()
+            self.turns.end(cohort.waves)
         elif Kind.AWAIT in last.kind:
             if Kind.ARRIVE not in last.kind:
                 outcome.check_signalled(self.program, cohort, last)
                 self.machine.signalled[cohort.waves] = False
-            self.waiting.append(cohort)
-            self._release()
+            self.turns.wait(cohort)
         else:
             self._branch(cohort, last)
 
     def _branch(self, cohort: Cohort, inst: Inst) -> None:
-        taken = outcome.taken(self.program, cohort, inst)
+        taken, turns = outcome.taken(self.program, cohort, inst), self.turns
         if taken.all():
             cohort.pc = inst.branch_target
-            others = self.ready or self.spinning
+            others = turns.ready or turns.spinning
             waits = others and inst.branch_target <= inst.pc and self.spins.spins(cohort, inst)
-            (self.spinning if waits else self.ready).append(cohort)
+            (turns.spinning if waits else turns.ready).append(cohort)
         elif not taken.any():
-            self.ready.append(cohort)
+            turns.ready.append(cohort)
         else:
             jump, stay = cohort.select(taken), cohort.select(~taken)
             jump.pc = inst.branch_target
-            self.ready += [stay, jump]
+            turns.ready += [stay, jump]
 
-    def _release(self) -> None:
-        """Let those workgroups go on of which every living wave waits at a barrier."""
-        if not self.waiting:
-            return
-        groups = self.machine.waves.workgroup
-        arrived = np.zeros_like(self.alive)
-        for cohort in self.waiting:
-            arrived += np.bincount(groups[cohort.waves], minlength=self.alive.size)
-        complete = (arrived == self.alive) & (self.alive > 0)
-        if not complete.any():
-            return
+    def _passed(self, groups: NDArray[np.int64]) -> None:
         for tell in self.events.barrier:
-            tell(self.machine, np.flatnonzero(complete))
-        still: list[Cohort] = []
-        for cohort in self.waiting:
-            free = complete[groups[cohort.waves]]
-            if free.all():
-                self.ready.append(cohort)
-            elif free.any():
-                self.ready.append(cohort.select(free))
-                still.append(cohort.select(~free))
-            else:
-                still.append(cohort)
-        self.waiting = still
+            tell(self.machine, groups)
 
     def _deadlock(self) -> ExecutionError:
         return ExecutionError(
             "a barrier can never be passed",
-            place=Place(kernel=self.program.kernel.name, pc=self.waiting[0].pc),
+            place=Place(kernel=self.program.kernel.name, pc=self.turns.waiting[0].pc),
             kind="barrier",
         )

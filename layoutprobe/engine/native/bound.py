@@ -33,8 +33,8 @@ class Bound:
         touched: uint64 [block, 12], registers that a block reads or writes.
         starts: int64 [block], where it begins.
         pcs: int64 [record].
-        parallel: workgroups may run at once: without atomics the order in which they run changes nothing, or the
-            kernel is wrong.
+        parallel: workgroups may run at once: without atomics, and where none waits for another, the order in which
+            they run changes nothing, or the kernel is wrong.
         runtime, offsets: the compiled runtime, and how it lays out a wave.
     """
 
@@ -139,7 +139,7 @@ def bind_native(steps: Steps) -> Bound:
     resume, plain, row = np.array([(r.resume, r.plain, r.row) for r in lowered.records], np.int64).T
     plain = np.where(plain < 0, resume, plain)
     rows = [np.frombuffer(t.to_bytes(8 * UNDEF_WORDS, "little"), np.uint64) for t in lowered.touched]
-    parallel = not any(Kind.ATOMIC in inst.kind for inst in program.insts)
+    parallel = not lowered.waits and not any(Kind.ATOMIC in inst.kind for inst in program.insts)
     touched = np.ascontiguousarray(np.stack(rows))
     between = np.array([_between(record) for record in lowered.records])
     start_of = {block: pc for pc, block in program.blocks.items()}

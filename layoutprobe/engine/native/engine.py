@@ -32,7 +32,7 @@ from layoutprobe.machine.program import Program, build_program
 
 BATCH_WAVES = 128
 """Waves that lie in memory together: few, so that they stay in the cache while a workgroup runs. Observers see
-as many at a time as with the numpy engine."""
+as many at a time as with the numpy engine, and so do waves that wait for each other."""
 MOST_SLOW = 0.5
 """Share of instructions for numpy above which a kernel is left to the numpy engine."""
 
@@ -60,7 +60,8 @@ class NativeEngine:
         bound = None
         if dispatch.arithmetic == "ieee" and not (events.step or events.wait):
             bound = self._bind(dispatch.code, dispatch.kernel)
-        if bound is None:
+        # Observers are told in the order of the numpy engine, which waves that wait for each other had not in C.
+        if bound is None or (bound.lowered.waits and events != _NONE):
             return self._numpy.run(dispatch)
         run = _Run(dispatch, bound, events)
         memories = self._spare.pop(run.shape, None) or run.memories()
@@ -98,7 +99,7 @@ class _Run:
         self.facts = facts_of(self.kernel, dispatch.memory, dispatch.arithmetic)
         self.regions = regions_of(self.arena)
         each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
-        most = BATCH_WAVES if events == _NONE else launch.BATCH_WAVES
+        most = BATCH_WAVES if events == _NONE and not bound.lowered.waits else launch.BATCH_WAVES
         self.batches = list(batches(dispatch.grid, self.per_group, each, most))
         self.groups = len(self.batches[0])  # the first batch is the largest
 

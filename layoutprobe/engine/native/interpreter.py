@@ -28,7 +28,7 @@ from layoutprobe.engine.native.state import (
     aligned,
 )
 from layoutprobe.engine.native.steps import Watched
-from layoutprobe.engine.scheduler import PATIENCE
+from layoutprobe.engine.turns import Patience
 from layoutprobe.isa.inst import VGPR0
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.events import Events
@@ -98,7 +98,7 @@ class Interpreter:
         self._watched = Watched(
             events != Events(), bool(events.access), bool(events.matrix or events.matrix_done)
         )
-        self._passed_over = 0
+        self._patience = Patience()
         self._initial: list[Array] = []
         self._rows: ctypes.Array[CInitial] = (CInitial * 0)()
         self._fragments = [aligned(2048 * bound.lowered.fragments)]
@@ -211,7 +211,7 @@ class Interpreter:
             return spent[:1]
         stand = np.flatnonzero(status == SLOW)
         pcs = self.waves.pc[stand]
-        return stand[pcs == self._next(pcs)]
+        return stand[pcs == self._patience.chosen(pcs.tolist())]
 
     def _slow(self, which: NDArray[np.int64]) -> None:
         """Have numpy execute the instruction at which some waves stand."""
@@ -227,12 +227,6 @@ class Interpreter:
         dirty = (waves.undef[which] & self.bound.touched[self.bound.row[at]]).any(axis=1)
         waves.at[which] = np.where(dirty, self.bound.resume[at], self.bound.plain[at])
         waves.status[which] = READY
-
-    def _next(self, pcs: Array) -> int:
-        """Who goes on: the lowest PC; as in the numpy scheduler the highest after long, as the lowest may spin."""
-        lowest, highest = int(pcs.min()), int(pcs.max())
-        self._passed_over = self._passed_over + 1 if lowest != highest else 0
-        return highest if self._passed_over // PATIENCE % 2 else lowest
 
     def _execute(self, which: NDArray[np.int64], record: Record) -> None:
         inst, execute = record.inst, record.executor

@@ -16,6 +16,7 @@ from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.steps import MOVES, Step, Steps
 from layoutprobe.engine.native.template import Line, Template
 from layoutprobe.engine.native.templates import control_of
+from layoutprobe.engine.spinning import may_wait, waves_wait
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import CONDITIONS, Block, Executor
@@ -79,6 +80,7 @@ class Lowered:
         blocks: the blocks in that order.
         fragments: how many expanded operands of matrix instructions are kept.
         slow: share of a program's instructions that numpy executes.
+        waits: waves may wait for each other through memory.
     """
 
     records: tuple[Record, ...]
@@ -87,6 +89,7 @@ class Lowered:
     blocks: tuple[Block, ...]
     fragments: int
     slow: float
+    waits: bool
 
 
 def lower(steps: Steps) -> Lowered:
@@ -123,7 +126,12 @@ class _Lowering:
             tuple(blocks[pc] for pc in order),
             max(len(self.fragments), 1),
             slow,
+            self.waits,
         )
+
+    @cached_property
+    def waits(self) -> bool:
+        return waves_wait(self.source.program)
 
     def _head(self, pc: int) -> int:
         """The first record of a block, or one that says that there is none."""
@@ -216,7 +224,10 @@ class _Lowering:
             at = self._add(Record("F_jump", block.next_pc, block=block))
             self.targets.append((at, block.next_pc))
             return at
-        at = self._add(Record(control_of(last), last.pc, inst=last, block=block))
+        symbol = control_of(last)
+        if self.waits and may_wait(self.source.program, last):
+            symbol += "_back"
+        at = self._add(Record(symbol, last.pc, inst=last, block=block))
         if last.name in CONDITIONS:
             self.targets.append((at, last.branch_target))
         if Kind.END not in last.kind and last.name != "s_branch":

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from layoutprobe.engine.native.accesses import ACCESS_LINE, Rows, Stage, Told
 from layoutprobe.engine.native.bound import Bound
 from layoutprobe.engine.native.state import ENDED, ENDLESS, FULL, MET, READY, SLOW, WAITS, WaveMemory
-from layoutprobe.engine.scheduler import PATIENCE
+from layoutprobe.engine.turns import Turns
 from layoutprobe.isa.inst import EXEC_LO, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort, mask_words, unpack_mask
@@ -39,6 +39,15 @@ class _Part:
     pc: int
     waves: Waves
 
+    def select(self, which: NDArray[np.bool_]) -> _Part:
+        """Some of the waves."""
+        return _Part(self.pc, self.waves[which])
+
+    @staticmethod
+    def join(parts: list[_Part]) -> _Part:
+        """One part of all the waves."""
+        return _Part(parts[0].pc, np.sort(np.concatenate([part.waves for part in parts])))
+
 
 class Replay:
     """What observers have still to be told of a batch."""
@@ -54,12 +63,10 @@ class Replay:
         groups = machine.waves.workgroup
         self._log = waves.log[: groups.size]
         self._cursor = np.zeros(groups.size, np.int64)
-        self._ready = [_Part(bound.program.kernel.entry, np.arange(groups.size))]
-        self._waiting: list[_Part] = []
+        start = _Part(bound.program.kernel.entry, np.arange(groups.size))
+        self._turns = Turns(start, groups, _Part.join, self._passed)
         self._inside: _Part | None = None
         self._block = bound.lowered.blocks[0]  # that of `_inside`
-        self._alive = np.bincount(groups)
-        self._passed_over = 0
 
     def advance(self) -> Waves | None:
         """Tell as much as C has written down.
@@ -68,7 +75,7 @@ class Replay:
             The waves that stand at an instruction for numpy, whose turn it is; none where C must go on first; None
             when all has been told.
         """
-        while self._inside or self._ready or self._waiting:
+        while self._inside or self._turns.unfinished:
             if self._inside is None:
                 stop = self._begin()
                 if stop is not None:
@@ -81,13 +88,12 @@ class Replay:
 
     def _begin(self) -> Waves | None:
         """Tell of the next block; or who must go on before that can be known."""
-        before = self._passed_over
-        part = self._next()
+        part = self._turns.next()
+        assert part is not None  # C has let everybody through
         waves = part.waves
         silent = waves[self._exhausted(waves)]
         if silent.size:
-            self._ready.append(part)
-            self._passed_over = before
+            self._turns.put_back(part)
             return self._stopped(silent)
         lines = self._read(waves, _LINE)
         self._inside = part
@@ -98,18 +104,6 @@ class Replay:
         for tell in self._events.block:
             tell(told, block)
         return None
-
-    def _next(self) -> _Part:
-        """Who goes on in the numpy engine: see Scheduler._next."""
-        if len(self._ready) == 1:
-            self._passed_over = 0
-            return self._ready.pop()
-        first = max if self._passed_over // PATIENCE % 2 else min
-        self._passed_over += 1
-        chosen = first(part.pc for part in self._ready)
-        here = [part.waves for part in self._ready if part.pc == chosen]
-        self._ready = [part for part in self._ready if part.pc != chosen]
-        return _Part(chosen, here[0] if len(here) == 1 else np.sort(np.concatenate(here)))
 
     def _exhausted(self, waves: Waves) -> NDArray[np.bool_]:
         return np.asarray(self._cursor[waves] == self._waves.logged[waves])
@@ -201,19 +195,18 @@ class Replay:
         if last is not None and Kind.END in last.kind:
             self._end(part)
         elif last is not None and Kind.AWAIT in last.kind:
-            self._waiting.append(_Part(self._block.next_pc, part.waves))
-            self._release()
+            self._turns.wait(_Part(self._block.next_pc, part.waves))
         elif last is None:
-            self._ready.append(_Part(self._block.next_pc, part.waves))
+            self._turns.ready.append(_Part(self._block.next_pc, part.waves))
         else:
             self._branch(part.waves)
 
     def _branch(self, waves: Waves) -> None:
         pcs = self._next_pcs(waves)
         if (pcs == pcs[0]).all():
-            self._ready.append(_Part(int(pcs[0]), waves))
+            self._turns.ready.append(_Part(int(pcs[0]), waves))
         else:
-            self._ready += [_Part(int(pc), waves[pcs == pc]) for pc in np.unique(pcs)]
+            self._turns.ready += [_Part(int(pc), waves[pcs == pc]) for pc in np.unique(pcs)]
 
     def _next_pcs(self, waves: Waves) -> NDArray[np.int64]:
         """The blocks at which waves stand: as their logs say, or the block that they have not begun."""
@@ -228,25 +221,8 @@ class Replay:
         told = Told(self._machine, self._block.next_pc, part.waves, unpack_mask(words))
         for tell in self._events.ended:
             tell(told)
-        self._alive -= np.bincount(self._machine.waves.workgroup[part.waves], minlength=self._alive.size)
-        self._release()
+        self._turns.end(part.waves)
 
-    def _release(self) -> None:
-        """Let those workgroups go on of which every living wave waits: as in Scheduler._release."""
-        if not self._waiting:
-            return
-        groups = self._machine.waves.workgroup
-        arrived = np.bincount(
-            groups[np.concatenate([part.waves for part in self._waiting])], minlength=self._alive.size
-        )
-        complete = (arrived == self._alive) & (self._alive > 0)
-        if not complete.any():
-            return
+    def _passed(self, groups: NDArray[np.int64]) -> None:
         for tell in self._events.barrier:
-            tell(self._machine, np.flatnonzero(complete))
-        waiting, self._waiting = self._waiting, []
-        for part in waiting:
-            free = complete[groups[part.waves]]
-            for parts, which in ((self._ready, free), (self._waiting, ~free)):
-                if which.any():
-                    parts.append(_Part(part.pc, part.waves[which]))
+            tell(self._machine, groups)

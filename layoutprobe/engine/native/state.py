@@ -15,7 +15,7 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.registers import SGPRS, Array, RegisterFile
 
 UNDEF_WORDS = 12
-READY, ENDED, WAITS, SLOW, ENDLESS, SLICED, FRESH, MET, FULL = range(9)
+READY, ENDED, WAITS, SLOW, ENDLESS, SLICED, FRESH, MET, FULL, SPINS = range(10)
 """`Wave.status`, as c/base.h has it."""
 
 

@@ -42,7 +42,9 @@ typedef struct Wave {
   i64 left;                // instructions until the budget is spent
   i64 slice;               // blocks until another wave gets its turn
   u32 at, status, pc, signalled;
-  u32 index, logged, pad[10];  // its number in the batch, and words in its log
+  u32 index, logged;       // its number in the batch, and words in its log
+  u64 seen[2];             // of its registers, where it last closed a loop that may wait; see spun
+  u32 seen_at, pad[5];
   u32 shadow[132];         // undefined bits of s
   u32 pad2[44];
   u32 v[][LANES];          // VGPRs, and behind them their undefined bits
@@ -62,8 +64,8 @@ typedef struct { u64 start, end, writable, undefined; } Region;
 
 // Why a form came back instead of calling the next one; Wave.at says where to go on.
 // READY: it may go on at once. MET: it has stopped for others to catch up. FRESH: its registers have not been set up.
-// FULL: there is no room in its log.
-enum { READY = 0, ENDED = 1, WAITS = 2, SLOW = 3, ENDLESS = 4, SLICED = 5, FRESH = 6, MET = 7, FULL = 8 };
+// FULL: there is no room in its log. SPINS: it goes round a loop that changes none of its registers.
+enum { READY = 0, ENDED = 1, WAITS = 2, SLOW = 3, ENDLESS = 4, SLICED = 5, FRESH = 6, MET = 7, FULL = 8, SPINS = 9 };
 
 // A scalar register that hardware sets up: one value for all waves (step 0), or one for each (step 1).
 typedef struct { u64 number, step; const u32 *values; } Initial;

@@ -66,9 +66,38 @@ FORM(F_meet) {
   STOP(MET);
 }
 FORM(F_end) { STOP(ENDED); }
-FORM(F_jump) { i += (i32)i->k[0]; TAIL i->fn(w, i, c); }
+// Whether a wave that closes a loop has gone a round that changed no register of it: see Spins in engine/spinning.py.
+// A sum of the registers is kept. Should two have one sum, another wave goes first for once.
+typedef u32 words __attribute__((ext_vector_type(32)));
+static u64 sum_of(const u32 *at, u64 rows, u64 sum) {
+  words each = (words)(u32)sum;
+  for (u64 r = 0; r < rows; r++) each = each * 0x9e3779b1u + *(const words *)(at + 32 * r);
+  for (int n = 0; n < 32; n++) sum = (sum ^ each[n]) * 0x100000001b3ull;
+  return sum | 1;  // 0 is none
+}
+static int spun(Wave *w, const Ins *i, const Ctx *c) {
+  u32 here = (u32)(i - c->program);
+  u64 scalars = sum_of(w->s, 4, w->s[SCC]);
+  if (w->seen_at != here || w->seen[0] != scalars) {
+    w->seen_at = here;
+    w->seen[0] = scalars;
+    w->seen[1] = 0;
+    return 0;
+  }
+  u64 vectors = sum_of(&w->v[0][0], c->vgprs * LANES / 32, 0), before = w->seen[1];
+  w->seen[1] = vectors;
+  return before == vectors;
+}
 #define BRANCH(name, taken) \
-  FORM(name) { i += (taken) ? (i32)i->k[0] : 1; TAIL i->fn(w, i, c); }
+  FORM(name) { i += (taken) ? (i32)i->k[0] : 1; TAIL i->fn(w, i, c); } \
+  FORM(name##_back) { \
+    if (!(taken)) NEXT; \
+    int same = spun(w, i, c); \
+    i += (i32)i->k[0]; \
+    if (same) STOP(SPINS); \
+    TAIL i->fn(w, i, c); \
+  }
+BRANCH(F_jump, 1)
 BRANCH(F_scc0, !w->s[SCC])
 BRANCH(F_scc1, w->s[SCC])
 BRANCH(F_vccz, !*(const mask *)&w->s[106])
@@ -125,23 +154,25 @@ static void begin(const Ctx *c, u64 group) {
 }
 
 // The wave that goes on: one that has been let go; else of those that have met the one furthest behind, as the
-// numpy scheduler chooses, or the furthest ahead while one that spins would pass over it. 0 when all wait or
-// have ended.
-static Wave *chosen(const Ctx *c, Wave *first, int ahead, u32 *living) {
+// numpy scheduler chooses, or the furthest ahead while one that counts its rounds would pass over it. 0 when all
+// wait, spin or have ended.
+static Wave *chosen(const Ctx *c, Wave *first, int ahead, u32 *living, u32 *spinning) {
   Wave *best = 0;
-  *living = 0;
+  *living = *spinning = 0;
   for (u64 n = 0; n < c->per_group; n++) {
     Wave *w = (Wave *)((u8 *)first + n * c->wave_bytes);
     if (w->status == ENDED) continue;
     ++*living;
     if (w->status == READY) return w;
-    if (w->status == WAITS) continue;
+    *spinning += w->status == SPINS;
+    if (w->status == WAITS || w->status == SPINS) continue;
     if (!best || (ahead ? w->pc > best->pc : w->pc < best->pc)) best = w;
   }
   return best;
 }
 
-// Runs one workgroup until it has ended (0), must wait for numpy (1), or its waves had a turn (2).
+// Runs one workgroup until it has ended (0), must wait for numpy (1), its waves had a turn (2), or only those are
+// left that spin (3).
 static int run_group(Ctx *c, u64 group) {
   Wave *first = wave_at(c, group * c->per_group);
   c->lds = c->lds_all + group * c->lds_stride;
@@ -149,9 +180,10 @@ static int run_group(Ctx *c, u64 group) {
   if (first->status == FRESH) begin(c, group);
   int ahead = 0;
   for (u64 turns = 0;;) {
-    u32 living;
-    Wave *w = chosen(c, first, ahead, &living);
+    u32 living, spinning;
+    Wave *w = chosen(c, first, ahead, &living, &spinning);
     if (!living) return 0;
+    if (!w && spinning) return 3;
     if (!w) {
       for (u64 n = 0; n < c->per_group; n++) {
         Wave *other = (Wave *)((u8 *)first + n * c->wave_bytes);
@@ -175,20 +207,25 @@ static int run_group(Ctx *c, u64 group) {
   }
 }
 
-// Runs workgroups [from, to) of the batch. 0 when all have ended, 1 when numpy must do something.
+// Runs workgroups [from, to) of the batch. 0 when all have ended, 1 when numpy must do something. Waves that spin go
+// on when no other can.
 int lp_run(Ctx *c, u64 from, u64 to) {
   for (;;) {
-    int stuck = 0, again = 0;
+    int stuck = 0, again = 0, spinning = 0;
     for (u64 g = from; g < to; g++) {
       int why = run_group(c, g);
       stuck |= why == 1;
       again |= why == 2;
+      spinning |= why == 3;
     }
 #ifdef __AVX__
     __builtin_ia32_vzeroupper();
 #endif
     if (stuck) return 1;
-    if (!again) return 0;
+    if (again) continue;
+    if (!spinning) return 0;
+    for (u64 n = from * c->per_group; n < to * c->per_group; n++)
+      if (wave_at(c, n)->status == SPINS) wave_at(c, n)->status = READY;
   }
 }
 

@@ -1,0 +1,142 @@
+"""Whose turn it is: which waves of a batch go on together, where they meet again, and who waits at a barrier.
+
+The same for every engine: for the cohorts that the numpy engine executes, and for what is told afterwards of waves
+that ran in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+PATIENCE = 10_000
+"""Blocks that one part of the waves may run while another is ready to."""
+
+
+class Part(Protocol):
+    """Waves that go on together.
+
+    Attributes:
+        pc: where they stand.
+        waves: indices within the batch, ascending.
+    """
+
+    pc: int
+    waves: NDArray[np.int64]
+
+    def select(self, which: Any) -> Self:
+        """Some of the waves: bool [wave]."""
+        ...
+
+
+P = TypeVar("P", bound=Part)
+
+
+class Patience:
+    """Says at which PC waves go on: the lowest, as every path to a join has lower addresses than the join.
+
+    A wave that waits for a flag, and counts how often, must not for ever pass over the one that will set it:
+    after PATIENCE turns the highest PC goes first for as many.
+    """
+
+    def __init__(self) -> None:
+        self.passed_over = 0
+
+    def chosen(self, pcs: Iterable[int]) -> int:
+        """One of the PCs at which waves could go on."""
+        places = set(pcs)
+        if len(places) == 1:
+            self.passed_over = 0
+            return places.pop()
+        first = max if self.passed_over // PATIENCE % 2 else min
+        self.passed_over += 1
+        return first(places)
+
+
+class Turns(Generic[P]):
+    """The parts of one batch.
+
+    Attributes:
+        ready, spinning, waiting: those that can go on; those that go on when no other can, round a loop that
+            changes none of their registers (see `spinning`); those at a barrier.
+        alive: int64 [workgroup], waves that have not ended.
+    """
+
+    def __init__(
+        self,
+        start: P,
+        groups: NDArray[Any],
+        join: Callable[[list[P]], P],
+        tell: Callable[[NDArray[np.int64]], None],
+    ) -> None:
+        """Of one part that holds all waves.
+
+        Args:
+            start: the part.
+            groups: workgroup of each wave.
+            join: one part of those that stand at one PC.
+            tell: is told which workgroups pass a barrier.
+        """
+        self.ready, self.spinning, self.waiting = [start], list[P](), list[P]()
+        self.alive = np.bincount(groups, minlength=int(groups.max()) + 1 if groups.size else 0)
+        self._groups, self._join, self._tell = groups, join, tell
+        self._patience = Patience()
+
+    @property
+    def unfinished(self) -> bool:
+        """Somebody has not ended."""
+        return bool(self.ready or self.spinning or self.waiting)
+
+    def next(self) -> P | None:
+        """Take the part whose turn it is, joined with those at the same PC; None where all wait for ever."""
+        if not self.ready:
+            self.ready, self.spinning = self.spinning, []
+        if not self.ready:
+            self._release()
+        if len(self.ready) < 2:
+            self._patience.passed_over = 0
+            return self.ready.pop() if self.ready else None
+        chosen = self._patience.chosen(part.pc for part in self.ready)
+        here = [part for part in self.ready if part.pc == chosen]
+        self.ready = [part for part in self.ready if part.pc != chosen]
+        return here[0] if len(here) == 1 else self._join(here)
+
+    def put_back(self, part: P) -> None:
+        """A part cannot take its turn yet."""
+        self.ready.append(part)
+        self._patience.passed_over = max(self._patience.passed_over - 1, 0)
+
+    def wait(self, part: P) -> None:
+        """A part has come to a barrier."""
+        self.waiting.append(part)
+        self._release()
+
+    def end(self, waves: NDArray[np.int64]) -> None:
+        """Some waves have ended."""
+        self.alive -= np.bincount(self._groups[waves], minlength=self.alive.size)
+        self._release()
+
+    def _release(self) -> None:
+        """Let those workgroups go on of which every living wave waits at a barrier."""
+        if not self.waiting:
+            return
+        arrived = np.zeros_like(self.alive)
+        for part in self.waiting:
+            arrived += np.bincount(self._groups[part.waves], minlength=self.alive.size)
+        complete = (arrived == self.alive) & (self.alive > 0)
+        if not complete.any():
+            return
+        self._tell(np.flatnonzero(complete))
+        waiting, self.waiting = self.waiting, []
+        for part in waiting:
+            free = complete[self._groups[part.waves]]
+            if free.all():
+                self.ready.append(part)
+            elif free.any():
+                self.ready.append(part.select(free))
+                self.waiting.append(part.select(~free))
+            else:
+                self.waiting.append(part)
