@@ -32,6 +32,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 # Workers inherit this: threads of BLAS would take the cores from each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+BROWSER_DIR = Path(__file__).parent / "browser"
+BROWSER = "browser"
 ORACLE_DIR = Path(__file__).parent / "oracle_shared"
 
 
@@ -54,6 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: plain `pytest` leaves it out, but in CI and when thorough")
     config.addinivalue_line("markers", "few(count): plain `pytest` takes so many of its cases")
     config.addinivalue_line("markers", "every_case: plain `pytest` takes no sample of its cases")
+    config.addinivalue_line("markers", f"{BROWSER}: needs chromium; collected where -m asks for it")
     if not hasattr(config, "workerinput"):
         plain = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not WHOLE
         os.environ[SAMPLE] = "1" if plain else ""
@@ -65,7 +68,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     if config.getoption("--shared") is None and collection_path.is_relative_to(ORACLE_DIR):
         return True
+    if not _in_browser(config) and collection_path.is_relative_to(BROWSER_DIR):
+        return True
     return None
+
+
+def _in_browser(config: pytest.Config) -> bool:
+    """Tests of pages were asked for: nobody needs a browser for the others."""
+    return BROWSER in config.getoption("markexpr")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -82,7 +92,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if not _in_browser(config):
+        terminalreporter.write_line(
+            f"left out: pages in a browser (pytest -m {BROWSER}; needs chromium and chromium-driver)"
+        )
     if os.environ.get(SAMPLE):
         terminalreporter.write_line(
             "a sample of the tests: CI=true pytest runs every case, see tests/README.md"

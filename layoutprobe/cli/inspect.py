@@ -9,15 +9,17 @@ from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, add
 from layoutprobe.cli.check import MANIFEST, manifest_path
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit
-from layoutprobe.render.formats import find
 
 EXAMPLES = """\
 examples:
   layoutprobe inspect --kernel gemm                     # its matrix instructions, and which are wrong
   layoutprobe inspect --kernel gemm --matrix A          # where A is wrong first, register by register
   layoutprobe inspect --kernel gemm --at 3 --matrix B --iteration 1 --workgroup 1,0,0
-  layoutprobe inspect --kernel gemm --at gemm.hip:76 --matrix C --output owners.html
+  layoutprobe inspect --kernel gemm --at gemm.hip:76 --matrix C --output owners.svg
+  layoutprobe inspect --kernel gemm --output kernel.html   # a page: source, operands in time, wrong elements of C
 """
+PAGE = "html"
+"""Format of the page that shows everything at once."""
 _MOST = 1 << 31
 
 
@@ -67,15 +69,26 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.render.progress import waiting
 
     listing = arguments.matrix is None and arguments.at is None
-    if listing:
+    format = chosen(arguments, "sites" if listing else "fragments")
+    if listing and format.name != PAGE:
         _refuse_for_list(arguments)
-    format = find("sites", arguments.format) if listing and arguments.format else None
-    format = format or chosen(arguments, "sites" if listing else "layout")
+    page = format.name == PAGE
+    if page:
+        _refuse_for_page(arguments)
     with waiting("inspect: compiling and running the kernel", sys.stderr):
         kernel = inspect(
             manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
         )
-        if listing:
+        if page:
+            shown = kernel.view(
+                arguments.matrix,
+                arguments.at,
+                workgroup=arguments.workgroup,
+                iteration=arguments.iteration,
+                wave=arguments.wave,
+            )
+            sites = shown.sites
+        elif listing:
             sites = kernel.sites
         else:
             report = kernel.operand(
@@ -84,10 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
                 workgroup=arguments.workgroup,
                 iteration=arguments.iteration,
             )
-    if listing:
+    if page or listing:
         from layoutprobe.render.sites import verdict
 
-        emit(format, sites, arguments.output, outcome=lambda: str(verdict(sites)))
+        emit(format, shown if page else sites, arguments.output, outcome=lambda: str(verdict(sites)))
         return sites.exit_code
     from layoutprobe.render.layout import words
     from layoutprobe.render.layout.view import select
@@ -106,6 +119,14 @@ def _refuse_for_list(arguments: argparse.Namespace) -> None:
         "--vgpr": arguments.vgprs,
     }
     refuse_idle("on the list of matrix instructions", options, "give --matrix or --at, to see an operand")
+
+
+def _refuse_for_page(arguments: argparse.Namespace) -> None:
+    refuse_idle(
+        "on a page, which shows all of an operand",
+        {"--lane": arguments.lanes, "--vgpr": arguments.vgprs},
+        "leave them out",
+    )
 
 
 def _sizes(text: str) -> dict[str, int]:

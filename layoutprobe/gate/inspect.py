@@ -3,9 +3,9 @@ its run. It runs what the checks run, and reads what they read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from layoutprobe.checks.registry import RULES, check_names
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.build import build
+from layoutprobe.gate.excerpts import whole_sources
 from layoutprobe.gate.gate import chosen
 from layoutprobe.gate.record import record
 from layoutprobe.gate.runner import KernelRunner
@@ -26,11 +27,15 @@ from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.read import read_manifest
+from layoutprobe.place import Place
 from layoutprobe.recording.model import Recording
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.inspection import Site, Sites
+from layoutprobe.report.kernel_view import KernelView, Opened, OutputView
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.trace.moment import Fragment, Group, first_wrong, fragment_of, sites_of
+from layoutprobe.trace.moments import moments_of, output_of
+from layoutprobe.trace.places import where
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.subject import RunStoppedError, Subject, UndecidedError
 
@@ -115,6 +120,60 @@ class Inspection:
         turn = iteration if iteration is not None else first[2] if first and group == first[1] else 0
         fragment = self._told(lambda subject: fragment_of(subject, inst, name, group, turn))
         return self._report(site, fragment, group, turn)
+
+    def view(
+        self,
+        matrix: str | None = None,
+        at: int | str | None = None,
+        *,
+        workgroup: Group | None = None,
+        iteration: int | None = None,
+        wave: int | None = None,
+    ) -> KernelView:
+        """All of it at once: what the page shows. The arguments say what it shows first, as for `operand`.
+
+        Raises:
+            UsageError: as `operand`.
+        """
+        sites = self.sites
+        if any(wanted is not None for wanted in (matrix, at, workgroup, iteration)):
+            self.operand(
+                matrix or "A", at, workgroup=workgroup, iteration=iteration
+            )  # refuses what is not there
+        wrong = [self._told(partial(first_wrong, pc=None, matrix=name)) for name in MATRICES]
+        group = workgroup or next((found[1] for found in wrong if found), (0, 0, 0))
+        opened = Opened(
+            matrix and matrix.upper().replace("D", "C"),
+            None if at is None else self._site(str(at)).number,
+            iteration,
+            workgroup,
+            wave,
+        )
+        output, why = self._output()
+        return KernelView(
+            sites,
+            self._told(lambda subject: moments_of(subject, group)),
+            output,
+            why,
+            tuple(found for check in CHECKS for found in check.run(self._subject).findings),
+            whole_sources(self._case, self._places()),
+            opened,
+            self._toolchain,
+        )
+
+    def _output(self) -> tuple[OutputView | None, str]:
+        """The output on small integers, or why there is none."""
+        try:
+            return output_of(self._subject), ""
+        except (NoProductError, UndecidedError, RunStoppedError) as reason:
+            return None, str(reason)
+
+    def _places(self) -> Iterator[Place]:
+        """Where the kernel's instructions stand, and the calls around them."""
+        for inst in self._subject.insts.values():
+            place = where(self._subject, inst)
+            yield place
+            yield from (replace(place, source=call.source) for call in place.inlined_at)
 
     def _site(self, at: str) -> Site:
         """The matrix instruction that is meant.

@@ -54,6 +54,9 @@ def _json(writer: str) -> Format:
     return Format("json", writer, ("json",))
 
 
+_KERNEL = Format("html", "kernel.html:write", ("html",))
+"""The page of a kernel, which shows its operands and all else."""
+
 _SUBJECTS: dict[str, list[Format]] = {
     "layout": [
         _table("layout.table:write"),
@@ -85,7 +88,14 @@ _SUBJECTS: dict[str, list[Format]] = {
         _json("fidelity.table:write_json"),
         Format("html", "fidelity.html:write", ("html",)),
     ],
-    "sites": [_table("sites:write"), _json("sites:write_json")],
+    "sites": [_table("sites:write"), _json("sites:write_json"), _KERNEL],
+    "fragments": [
+        _table("layout.table:write"),
+        _json("layout.json_:write"),
+        Format("csv", "layout.csv_:write", ("csv",)),
+        Format("svg", "layout.svg:write", ("svg",)),
+        _KERNEL,
+    ],
     "fragment": [_table("fragment:write"), _json("fragment:write_json")],
     "claims": [_table("claims:write_claims"), _json("claims:write_claims_json")],
     "difference": [_table("claims:write_differences"), _json("claims:write_differences_json")],

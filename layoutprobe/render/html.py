@@ -1,16 +1,28 @@
-"""The one page that every HTML report is: no script, nothing from elsewhere, light and dark.
+"""The one page that every HTML report is: nothing from elsewhere, light and dark.
 
-A report is a <section> that brings its own style, so that it can stand in a notebook's cell too.
+A report is a <section> that brings its own style, so that it can stand in a notebook's cell too. A page may carry
+one script (`page.js`), which draws what is in its data; the page's policy lets no other run, and nothing be fetched.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
+from functools import cache
 from html import escape
-from typing import TextIO
+from pathlib import Path
+from typing import Any, TextIO
 
-from layoutprobe.render.look import MONO, PALETTE, SANS, TONES, UNICODE
+from layoutprobe.render.look import MONO, PALETTE, SANS, TINTS, TONES, UNICODE
 from layoutprobe.text import printable
+
+SCRIPT = Path(__file__).with_name("page.js")
+"""Built from page/ at the top of the checkout: see ARCHITECTURE.md."""
+DATA = "layoutprobe-data"
+"""Id of the element that holds the script's data."""
+_IN_MARKUP = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
 
 
 def safe(text: str) -> str:
@@ -19,7 +31,9 @@ def safe(text: str) -> str:
 
 
 def _colours(theme: str) -> str:
-    return " ".join(f"--{name}: {colour};" for name, colour in PALETTE[theme].items())
+    (even, odd), saturation = TINTS[theme]
+    tints = f"--tint-even: {even}%; --tint-odd: {odd}%; --tint-strong: {saturation}%;"
+    return " ".join(f"--{name}: {colour};" for name, colour in PALETTE[theme].items()) + " " + tints
 
 
 def _tones() -> str:
@@ -97,7 +111,13 @@ STYLE = f"""
 
 
 def write_page(
-    title: str, body: Iterable[str], stream: TextIO, *, style: str = "", theme: str = "auto"
+    title: str,
+    body: Iterable[str],
+    stream: TextIO,
+    *,
+    style: str = "",
+    theme: str = "auto",
+    data: object = None,
 ) -> None:
     """Write a whole document around a report.
 
@@ -107,14 +127,36 @@ def write_page(
         stream: where it goes.
         style: further rules of this kind of report.
         theme: "light", "dark", or "auto": as the reader's.
+        data: what the page's script draws, as JSON's types; None for a page without script.
     """
+    script = "" if data is None else _script()
+    tail = "" if data is None else f"{embedded(data)}<script>{script}</script>\n"
     stream.write(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="color-scheme" content="{"light dark" if theme == "auto" else theme}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">\n'
         f"<title>{safe(title)}</title>\n<style>body {{ margin: 0; background: Canvas; }}</style>\n"
-        f"</head>\n<body>\n{section(title, body, style=style, theme=theme)}</body>\n</html>\n"
+        f"</head>\n<body>\n{section(title, body, style=style, theme=theme)}{tail}</body>\n</html>\n"
     )
+
+
+@cache
+def _script() -> str:
+    return SCRIPT.read_text("utf-8")
+
+
+def _policy(script: str) -> str:
+    """Nothing is fetched, nothing sent, and no script runs but this one."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    runs = f"'sha256-{digest}'" if script else "'none'"
+    return f"default-src 'none'; script-src {runs}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def embedded(data: Any) -> str:
+    """Data of the page's script: JSON in which no name, whatever it is, can end the element that holds it."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).translate(_IN_MARKUP)
+    return f'<script type="application/json" id="{DATA}">{text}</script>\n'
 
 
 def section(title: str, body: Iterable[str], *, style: str = "", theme: str = "auto") -> str:

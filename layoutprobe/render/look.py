@@ -49,6 +49,9 @@ PALETTE = {
 }
 """Theme -> name -> colour. wrong and right are text upon a coloured slot."""
 
+TINTS = {"light": ((76, 86), 65), "dark": ((21, 28), 50)}
+"""Theme -> lightness of even and odd colours behind text, and their saturation, in percent."""
+
 TONES = {"holds": "good", "finding": "bad", "undecided": "unsure", "skipped": "off"}
 """Outcome, or status of a check -> its colour in PALETTE."""
 
@@ -66,8 +69,8 @@ WORDS = ("holds", "finding", "undecided")
 
 def tint(index: int, of: int, theme: str = "light") -> str:
     """A colour behind text, for index `index` of `of`; neighbours differ in hue and in lightness."""
-    lightness, saturation = ((0.21, 0.28), 0.5) if theme == "dark" else ((0.76, 0.86), 0.65)
-    rgb = colorsys.hls_to_rgb((index % max(of, 1)) / max(of, 1), lightness[index % 2], saturation)
+    lightness, saturation = TINTS[theme]
+    rgb = colorsys.hls_to_rgb((index % max(of, 1)) / max(of, 1), lightness[index % 2] / 100, saturation / 100)
     return "#" + "".join(f"{round(part * 255):02x}" for part in rgb)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.place import Register
@@ -21,7 +21,7 @@ from layoutprobe.report.inspection import Site
 from layoutprobe.trace.analysis import Analysis, JudgedExecutions, analysis_of
 from layoutprobe.trace.culprits import Culprit, beside_needed, culprits_of
 from layoutprobe.trace.places import vector, where
-from layoutprobe.trace.problem import Problem
+from layoutprobe.trace.problem import Numbers, Problem
 from layoutprobe.trace.subject import Subject, UndecidedError
 
 Ints = NDArray[np.int64]
@@ -134,11 +134,11 @@ def fragment_of(subject: Subject, inst: Inst, matrix: str, group: Group, iterati
     for judged in analysis.judged:
         if at := dict(_executed(judged, inst.pc, members, iteration)):
             role = _role(judged, matrix)
-            seen = {wave: _seen(judged, one, role, matrix, analysis.problem) for wave, one in at.items()}
-            bound = judged.executions.insts[inst.pc]
-            operand = {"A": bound.src[0], "B": bound.src[1], "D": bound.dst[0]}[role]
+            lines = lines_of(analysis.problem)
+            seen = {wave: seen_of(judged, one, role, analysis.problem, lines) for wave, one in at.items()}
+            register = vector(subject, operand_of(judged, inst.pc, role).index)
             bits = judged.executions.instruction.needed[role].field_bits
-            return _fragment(matrix, role, vector(subject, operand.index), bits, seen, members.size)
+            return _fragment(matrix, role, register, bits, seen, members.size)
     if not analysis.operands.kept[members].all():
         raise UndecidedError(
             "the operands of this workgroup were not kept: there are too many; check a smaller size"
@@ -162,10 +162,26 @@ def _role(judged: JudgedExecutions, matrix: str) -> str:
     return next(role for role in "ABD" if judged.executions.letter(role) == matrix)
 
 
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """One execution; coordinates are the contract's, axes [lane, vgpr, field]."""
+def operand_of(judged: JudgedExecutions, pc: int, role: str) -> Operand:
+    """The operand of an executed instruction, by its role in it: "A", "B" or "D"."""
+    bound = judged.executions.insts[pc]
+    return {"A": bound.src[0], "B": bound.src[1], "D": bound.dst[0]}[role]
 
+
+Lines = Mapping[str, tuple[Numbers, Numbers]]
+"""Matrix -> line and k of every coded number, as `Problem.lines` gives them."""
+
+
+def lines_of(problem: Problem) -> Lines:
+    """Both matrices' lines, to be worked out once."""
+    return {matrix: problem.lines(matrix) for matrix in "AB"}
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """One operand in one execution; coordinates are the contract's, axes [lane, vgpr, field]."""
+
+    matrix: str
     row: Ints
     col: Ints
     need_row: Ints
@@ -175,7 +191,9 @@ class _Seen:
     shape: tuple[int, int]
 
 
-def _seen(judged: JudgedExecutions, at: int, role: str, matrix: str, problem: Problem) -> _Seen:
+def seen_of(judged: JudgedExecutions, at: int, role: str, problem: Problem, lines: Lines) -> Seen:
+    """What an operand held and needed in one execution; `role` is the instruction's name of it."""
+    matrix = judged.executions.letter(role)
     suspect, wrong = beside_needed(judged, at, role, problem)
     done = judged.executions
     need, shape = (suspect.need_row, suspect.need_col), suspect.shape
@@ -187,17 +205,17 @@ def _seen(judged: JudgedExecutions, at: int, role: str, matrix: str, problem: Pr
         row, col, need, shape = col, row, need[::-1], shape[::-1]
     if role != "D":
         numbers = (done.a if role == "A" else done.b)[at].reshape(row.shape)
-        line, depth = (table[numbers].astype(np.int64) for table in problem.lines(matrix))
+        line, depth = (table[numbers].astype(np.int64) for table in lines[matrix])
         line = np.where(line < 0, HOLE, line % (problem.m if matrix == "A" else problem.n))
         copies = (line, depth) if matrix == "A" else (depth, line)
         row, col = (np.where(suspect.live, own, copy) for own, copy in zip((row, col), copies, strict=True))
     row, col = (np.where((row < 0) | (col < 0), HOLE, axis) for axis in (row, col))
     need_row, need_col = (np.where(inside, axis, HOLE) for axis in need)
-    return _Seen(row, col, need_row, need_col, wrong, suspect.live, shape)
+    return Seen(matrix, row, col, need_row, need_col, wrong, suspect.live, shape)
 
 
 def _fragment(
-    matrix: str, role: str, register: Register, bits: int, seen: Mapping[int, _Seen], waves: int
+    matrix: str, role: str, register: Register, bits: int, seen: Mapping[int, Seen], waves: int
 ) -> Fragment:
     """All waves of a workgroup together, of which these were seen."""
     first = next(iter(seen.values()))

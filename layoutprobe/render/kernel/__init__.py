@@ -1,0 +1,1 @@
+"""A KernelView: the page on which a kernel is looked into."""

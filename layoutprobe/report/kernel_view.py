@@ -1,0 +1,129 @@
+"""A whole kernel to look into, as plain data: what its page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.brief import brief
+from layoutprobe.place import Register
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.inspection import Sites
+
+Group = tuple[int, int, int]
+"""Id of a workgroup in x, y, z."""
+COLUMNS = (
+    "group",
+    "wave",
+    "site",
+    "iteration",
+    "turn",
+    "matrix",
+    "product",
+    "held",
+    "held_row",
+    "held_col",
+    "needed",
+    "needed_row",
+    "needed_col",
+    "wrong",
+    "live",
+)
+"""Of `Moments.rows`: workgroup by its place in `groups`, wave in it, number of the matrix instruction, how often the
+wave executed it before, and how many matrix instructions; 0, 1 or 2 for A, B or C; which product of a batch; then
+layouts by their place in `layouts`, each with the row and column where it begins, and masks by their place in
+`masks`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What the operands of matrix instructions held in every execution by the waves of some workgroups.
+
+    Attributes:
+        groups: the workgroups.
+        left_out: workgroups of the launch that are not among them.
+        shapes: matrix -> rows and columns of one product.
+        layouts: int32 [2, lane, vgpr, field]: row and column of the element of each slot, counted from where the
+            layout begins; HOLE where there is none. Many executions share one.
+        masks: bool [lane, vgpr, field].
+        bits: width of a field, for each layout.
+        rows: int32 [operand of an execution, COLUMNS].
+        registers: (number of the matrix instruction, matrix) -> its first register, and how many.
+    """
+
+    groups: tuple[Group, ...]
+    left_out: int
+    shapes: Mapping[str, tuple[int, int]]
+    layouts: tuple[NDArray[np.int32], ...]
+    masks: tuple[NDArray[np.bool_], ...]
+    bits: tuple[int, ...]
+    rows: NDArray[np.int32]
+    registers: Mapping[tuple[int, str], tuple[Register, int]]
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
+class OutputView:
+    """An output of the run on small integers, beside what it should be.
+
+    Attributes:
+        name: of the output.
+        observed, expected: float32 [row, col]; of a batch, the products below each other.
+        wrong, undefined: bool, same axes: off by more than rounding explains; never given a value.
+        rows: of one product.
+    """
+
+    name: str
+    observed: NDArray[np.float32]
+    expected: NDArray[np.float32]
+    wrong: NDArray[np.bool_]
+    undefined: NDArray[np.bool_]
+    rows: int
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a page shows first; None: it chooses, what is wrong first."""
+
+    matrix: str | None = None
+    site: int | None = None
+    iteration: int | None = None
+    group: Group | None = None
+    wave: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class KernelView:
+    """A kernel at one size.
+
+    Attributes:
+        sites: its matrix instructions.
+        moments: what their operands held.
+        output: what came out of it; None where `no_output` says why.
+        findings: what `check` finds about its operands and accumulators.
+        sources: file as places name it -> line, counted from 1 -> its text.
+        opened: what is shown first.
+        toolchain: compiler version, flags, code-object digest.
+    """
+
+    sites: Sites
+    moments: Moments
+    output: OutputView | None
+    no_output: str
+    findings: tuple[Finding, ...]
+    sources: Mapping[str, Mapping[int, str]]
+    opened: Opened = field(default_factory=Opened)
+    toolchain: Mapping[str, str] = field(default_factory=dict)
+
+    __repr__ = brief
+
+    @property
+    def exit_code(self) -> int:
+        """That of its matrix instructions."""
+        return self.sites.exit_code

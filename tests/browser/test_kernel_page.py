@@ -1,0 +1,367 @@
+"""The page of `inspect` in a browser: what it draws beside formulas typed from the kernel's source, every control,
+nothing in the console, and nothing that leaves the page."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser.browsing import complaints_of, requests_of, resize, started
+from numpy.typing import NDArray
+from selenium.webdriver import Chrome, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+
+from layoutprobe.assets import asset_dir
+from layoutprobe.gate.inspect import Inspection, inspect
+from layoutprobe.render import formats
+from layoutprobe.report.kernel_view import KernelView
+
+pytestmark = pytest.mark.browser
+SEEDS = Path(asset_dir("probes")) / "gemm" / "seeds"
+SIZE = {"M": 128, "N": 128, "K": 32}
+NASTY = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202e"
+
+
+@pytest.fixture(scope="module")
+def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    with started(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Inspection:
+    return inspect(SEEDS / "buggy.toml", "asmOpt-column", size=SIZE)
+
+
+@pytest.fixture(scope="module")
+def view(kernel: Inspection) -> KernelView:
+    return kernel.view()
+
+
+@pytest.fixture(scope="module")
+def page(view: KernelView, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return written(view, tmp_path_factory.mktemp("page"))
+
+
+@pytest.fixture
+def opened(chrome: Chrome, page: str) -> Iterator[Chrome]:
+    """The page, just opened; at the end nothing was asked of anybody, and nothing was complained of."""
+    resize(chrome, 1500, 1000)
+    complaints_of(chrome), requests_of(chrome)
+    chrome.get(page)
+    yield chrome
+    assert complaints_of(chrome) == []
+    assert requests_of(chrome) == [page]
+
+
+def written(view: KernelView, folder: Path) -> str:
+    """Address of the page of a view."""
+    stream = io.StringIO()
+    formats.find("sites", "html").write(view, stream)
+    (folder / "kernel.html").write_text(stream.getvalue(), encoding="utf-8")
+    return (folder / "kernel.html").as_uri()
+
+
+def settled(chrome: Chrome) -> None:
+    """All views are drawn."""
+    chrome.execute_async_script(
+        "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
+    )
+
+
+def click(chrome: Chrome, element: WebElement) -> None:
+    chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()
+    settled(chrome)
+
+
+def button(chrome: Chrome, text: str, within: str = "") -> WebElement:
+    path = f"//*[contains(@class, '{within}')]" if within else ""
+    return chrome.find_element(By.XPATH, f"{path}//button[normalize-space()='{text}']")
+
+
+def slots(chrome: Chrome) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """What the operand's grid shows: held [lane, slot, 2], wrong [lane, slot], needed where wrong, else -1."""
+    read = chrome.execute_script(
+        "return [...document.querySelectorAll('.fragment tbody tr')].map(row =>"
+        " [...row.querySelectorAll('td')].map(cell => [cell.firstChild.textContent,"
+        " cell.classList.contains('wrong'), cell.querySelector('small')?.textContent ?? '-1,-1']))"
+    )
+    held = np.array([[[int(i) for i in cell[0].split(",")] for cell in row] for row in read])
+    need = np.array([[[int(i) for i in cell[2].split(",")] for cell in row] for row in read])
+    return held, np.array([[cell[1] for cell in row] for row in read]), need
+
+
+@pytest.mark.parametrize("wave", [0, 3, 6])
+def test_a_wrong_operand_is_red_where_it_is_wrong(opened: Chrome, wave: int) -> None:
+    """asmOpt.hip with COLUMN_LOAD: A[k][row] of a tile where A[row][k] belongs. Wave w has rows 32*(w/2)..., the
+    second instruction of four the next 16 of B; lane l row (column) l % 16; a half a k (RDNA3 ISA guide, 7.9)."""
+    click(opened, opened.find_element(By.CSS_SELECTOR, f".moment .choices button:nth-child({wave + 1})"))
+    lane, k = np.indices((32, 16))
+    for step in range(8):
+        held, wrong, need = slots(opened)
+        row0 = 32 * (wave // 2) + 16 * (step % 4 // 2)
+        k0 = 16 * (step // 4)
+        assert np.array_equal(held[..., 0], row0 + k), step
+        assert np.array_equal(held[..., 1], k0 + lane % 16), step
+        # No output reads the copies of odd rows in the lower half-wave, and of even ones in the upper.
+        live = lane % 2 == lane // 16
+        assert np.array_equal(wrong, live & (k != lane % 16)), step
+        assert np.array_equal(need[..., 0], np.where(wrong, row0 + lane % 16, -1)), step
+        assert np.array_equal(need[..., 1], np.where(wrong, k0 + k, -1)), step
+        opened.find_element(By.TAG_NAME, "body").send_keys(".")
+        settled(opened)
+
+
+def test_a_right_operand_has_no_red_slot(opened: Chrome) -> None:
+    for matrix in "BC":
+        click(opened, button(opened, matrix, "operand"))
+        held, wrong, _ = slots(opened)
+        assert not wrong.any()
+        lane, slot = np.indices(wrong.shape)
+        if matrix == "B":
+            assert np.array_equal(held, np.stack([slot, lane % 16], axis=-1))
+        else:
+            assert np.array_equal(held, np.stack([2 * slot + lane // 16, lane % 16], axis=-1))
+
+
+def transposed_tiles(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Every 16 x 16 tile transposed in place, which is what the source says of the bug."""
+    rows, cols = matrix.shape
+    tiles = matrix.reshape(rows // 16, 16, cols // 16, 16)
+    return tiles.transpose(0, 3, 2, 1).reshape(rows, cols)
+
+
+def choose(chrome: Chrome, row: int, col: int) -> None:
+    """Click an element of the map."""
+    canvas = chrome.find_element(By.TAG_NAME, "canvas")
+    chrome.execute_script(
+        "const [canvas, row, col] = arguments, box = canvas.getBoundingClientRect();"
+        "canvas.dispatchEvent(new MouseEvent('click', {clientX: box.left + (col + .5) / 128 * box.width,"
+        " clientY: box.top + (row + .5) / 128 * box.height}))",
+        canvas,
+        row,
+        col,
+    )
+    settled(chrome)
+
+
+def red_elements(chrome: Chrome) -> NDArray[np.bool_]:
+    """Elements of the map of 128 x 128 whose middle is more red than green."""
+    red = chrome.execute_script(
+        "const canvas = document.querySelector('canvas'), n = canvas.width / 128;"
+        "const copy = new OffscreenCanvas(canvas.width, canvas.height);"
+        "const context = copy.getContext('2d', {willReadFrequently: true}); context.drawImage(canvas, 0, 0);"
+        "const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data;"
+        "return Array.from({length: 128}, (_, r) => Array.from({length: 128}, (_, c) => {"
+        " const at = 4 * (Math.floor((r + .5) * n) * canvas.width + Math.floor((c + .5) * n));"
+        " return pixels[at] > pixels[at + 1]; }))"
+    )
+    return np.array(red)
+
+
+def test_the_map_of_c_is_red_where_numpy_says(opened: Chrome, kernel: Inspection) -> None:
+    run = kernel._subject.plain()
+    a, b = (run.inputs[name].astype(np.float64) for name in "AB")
+    assert a.shape == (128, 32)
+    expected = (a @ b) != (transposed_tiles(a) @ b)
+    for chosen in ((0, 1), (100, 100)):  # whose frame hides its neighbours
+        choose(opened, *chosen)
+        seen = np.maximum(*np.abs(np.indices(expected.shape) - np.reshape(chosen, (2, 1, 1)))) > 1
+        assert np.array_equal(red_elements(opened)[seen], expected[seen])
+    assert f"{expected.sum()} of 16384" in opened.find_element(By.CSS_SELECTOR, ".output").text
+
+
+@pytest.mark.parametrize(("row", "col"), [(0, 1), (37, 90), (127, 126)])
+def test_an_element_shows_its_products_and_the_lane_that_made_it(opened: Chrome, row: int, col: int) -> None:
+    choose(opened, row, col)
+    panel = opened.find_element(By.CSS_SELECTOR, ".element")
+    assert panel.find_element(By.TAG_NAME, "h3").text == f"C[{row}][{col}]"
+    # A tile of 128 x 64 a workgroup, 32 x 32 a wave, whose lanes hold a column and every second row.
+    group, wave = col // 64, row // 32 * 2 + col % 64 // 32
+    lane = col % 16 + 16 * (row % 2)
+    made = panel.find_element(By.CSS_SELECTOR, "button.link").text
+    assert made.startswith(f"workgroup ({group}, 0, 0), wave {wave}, lane {lane}, v")
+    shown = [box.get_attribute("title") for box in panel.find_elements(By.CSS_SELECTOR, ".strip button")]
+    wanted = [
+        f"k {k}: A[{row // 16 * 16 + k % 16}][{k // 16 * 16 + row % 16}] * B[{k}][{col}]" for k in range(32)
+    ]
+    assert shown == wanted
+    wrong = [
+        box.get_attribute("class") == "wrong" for box in panel.find_elements(By.CSS_SELECTOR, ".strip button")
+    ]
+    assert wrong == [k % 16 != row % 16 for k in range(32)]
+
+
+def test_a_product_leads_to_its_slot(opened: Chrome) -> None:
+    click(opened, opened.find_elements(By.CSS_SELECTOR, ".strip button")[17])
+    chosen = opened.find_element(By.CSS_SELECTOR, "td.chosen")
+    assert "A[1][16]" in (chosen.get_attribute("title") or "")
+    assert "execution 1" in opened.find_element(By.CSS_SELECTOR, ".moment .says").text
+
+
+def test_the_source_is_marked_at_the_finding(opened: Chrome, view: KernelView) -> None:
+    (found,) = view.findings
+    assert found.place.source is not None
+    line = opened.find_element(By.CSS_SELECTOR, ".line.finding")
+    assert line.get_attribute("data-line") == str(found.place.source.line)
+    text = (SEEDS / found.place.source.file).read_text().splitlines()[found.place.source.line - 1]
+    assert line.find_element(By.TAG_NAME, "code").text == text.rstrip()
+    code = opened.find_element(By.CSS_SELECTOR, ".code")
+    assert 0 <= line.location["y"] - code.location["y"] < code.size["height"], "it is in sight"
+
+
+def test_every_control_does_its_work_without_complaint(opened: Chrome) -> None:
+    """Each button, list, slider and fold, once; `opened` looks at the console and at the network."""
+    kinds = "button:not(:disabled), summary, select, input"
+    total = len(opened.find_elements(By.CSS_SELECTOR, kinds))
+    assert total > 40
+    for at in range(total):
+        every = opened.find_elements(By.CSS_SELECTOR, kinds)
+        if at >= len(every):
+            break
+        one = every[at]
+        if one.tag_name == "select":
+            for value in [o.get_attribute("value") for o in one.find_elements(By.TAG_NAME, "option")]:
+                opened.execute_script(
+                    "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))",
+                    one,
+                    value,
+                )
+                settled(opened)
+        elif one.tag_name == "input":
+            one.send_keys(Keys.ARROW_UP)
+            settled(opened)
+        elif one.is_displayed():
+            click(opened, one)
+    assert opened.find_elements(By.CSS_SELECTOR, ".fragment td")
+
+
+def test_keys_move_in_time_and_between_slots(opened: Chrome) -> None:
+    body = opened.find_element(By.TAG_NAME, "body")
+
+    def says() -> str:
+        settled(opened)
+        return opened.find_element(By.CSS_SELECTOR, ".moment .says").text
+
+    assert says().startswith("step 1 of 8")
+    body.send_keys("..")
+    assert says().startswith("step 3 of 8")
+    body.send_keys(",")
+    assert says().startswith("step 2 of 8")
+    body.send_keys("b")
+    settled(opened)
+    assert opened.find_element(By.CSS_SELECTOR, ".operand h2").text.startswith("Operand B in v")
+    opened.find_element(By.CSS_SELECTOR, ".fragment td[tabindex='0']").send_keys(Keys.ARROW_DOWN)
+    settled(opened)
+    opened.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    settled(opened)
+    chosen = opened.switch_to.active_element
+    assert chosen.get_attribute("data-slot") == "17"
+    assert "lane 1, " in opened.find_element(By.CSS_SELECTOR, ".operand .says").text
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [360, 1500])
+def test_it_fits_its_window_and_can_be_read(opened: Chrome, width: int, dark: bool) -> None:
+    """Nothing sticks out sideways; text has at least 4.5 times its ground's luminance, as WCAG 2 asks."""
+    resize(opened, width, 900, dark=dark)
+    opened.refresh()
+    settled(opened)
+    assert opened.execute_script("return document.documentElement.scrollWidth") <= width
+    for css in ("td.wrong", "td.even:not(.wrong, .dead)", ".says", ".line code", ".strip .wrong"):
+        found = opened.find_elements(By.CSS_SELECTOR, css)
+        assert found, css
+        assert contrast(opened, found[0]) >= 4.5, css
+    requests_of(opened)
+    opened.refresh()
+
+
+def contrast(chrome: Chrome, element: WebElement) -> float:
+    """Luminance of an element's text against its ground, as the browser has them (WCAG 2.2, 1.4.3)."""
+    ink, ground = chrome.execute_script(
+        "const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});"
+        "const paint = colour => { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); };"
+        "const seen = () => [...canvas.getImageData(0, 0, 1, 1).data];"
+        "const up = []; for (let e = arguments[0]; e; e = e.parentElement) up.unshift(e);"
+        "paint('white'); for (const e of up) paint(getComputedStyle(e).backgroundColor);"
+        "const ground = seen(); paint(getComputedStyle(arguments[0]).color); return [seen(), ground];",
+        element,
+    )
+
+    def luminance(colour: list[int]) -> float:
+        parts = [c / 255 for c in colour[:3]]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+    one, other = sorted((luminance(ink), luminance(ground)))
+    return (other + 0.05) / (one + 0.05)
+
+
+def test_controls_have_names_and_pictures_have_tables(opened: Chrome) -> None:
+    nameless = opened.execute_script(
+        "return [...document.querySelectorAll('button, select, input, canvas, section, [role=grid]')]"
+        ".filter(e => !(e.textContent.trim() && e.tagName === 'BUTTON') && !e.getAttribute('aria-label')"
+        " && !e.labels?.length && !e.className.includes('layoutprobe')).map(e => e.outerHTML.slice(0, 90))"
+    )
+    assert nameless == []
+    for summary in opened.find_elements(By.CSS_SELECTOR, "details.behind > summary"):
+        click(opened, summary)
+    tables = opened.find_elements(By.CSS_SELECTOR, "details.behind table")
+    assert len(tables) >= 2
+    rows = [len(table.find_elements(By.CSS_SELECTOR, "tbody tr")) for table in tables]
+    assert 32 in rows, "the products of an element"
+    heads = opened.execute_script(
+        "return [...document.querySelectorAll('th')].every(head => head.hasAttribute('scope'))"
+    )
+    assert heads
+
+
+def test_names_are_text_and_nothing_else(chrome: Chrome, view: KernelView, tmp_path: Path) -> None:
+    """Of the manifest, of debug information, of sources and findings."""
+    found = replace(view.findings[0], what=NASTY)
+    sources = {NASTY: {1: NASTY}, **view.sources}
+    bad = replace(
+        view,
+        sites=replace(view.sites, kernel=NASTY, size=NASTY),
+        findings=(found,),
+        sources=sources,
+        no_output=NASTY,
+        output=None,
+        toolchain={NASTY: NASTY},
+    )
+    address = written(bad, tmp_path)
+    complaints_of(chrome), requests_of(chrome)
+    chrome.get(address)
+    settled(chrome)
+    assert chrome.title != "owned"
+    assert "</script>" in chrome.find_element(By.CSS_SELECTOR, ".card p").text
+    assert "</script>" in chrome.find_element(By.CSS_SELECTOR, ".output").text
+    assert chrome.find_elements(By.TAG_NAME, "img") == []
+    assert "\u202e" not in chrome.page_source
+    assert requests_of(chrome) == [address]
+    assert complaints_of(chrome) == []
+
+
+def test_the_policy_lets_nothing_out_and_nothing_else_run(chrome: Chrome, page: str) -> None:
+    chrome.get(page)
+    policy = chrome.find_element(By.CSS_SELECTOR, "meta[http-equiv]").get_attribute("content") or ""
+    assert re.fullmatch(
+        r"default-src 'none'; script-src 'sha256-[\w+/=]{44}'; style-src 'unsafe-inline'; base-uri 'none'; "
+        r"form-action 'none'",
+        policy,
+    )
+    requests_of(chrome)
+    refused = chrome.execute_async_script(
+        "const done = arguments[0]; const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
+        "document.body.append(s); const i = new Image(); i.src = 'http://127.0.0.1:9/x'; document.body.append(i);"
+        "fetch('http://127.0.0.1:9/').then(() => done(false), () => done(window.ran === undefined))"
+    )
+    assert refused is True
+    assert len(complaints_of(chrome)) >= 3, "script, image and fetch are each refused"
