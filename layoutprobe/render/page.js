@@ -158,6 +158,7 @@
   align-items: start;
 }
 .layoutprobe .panel {
+  scroll-margin-top: 6rem;
   border: 1px solid var(--line);
   border-radius: 8px;
   padding: 0.8rem 0.9rem;
@@ -189,7 +190,7 @@
   border-collapse: separate;
   border-spacing: 2px;
   table-layout: fixed;
-  min-width: 40rem;
+  min-width: 44rem;
   font-variant-numeric: tabular-nums;
 }
 .layoutprobe .fragment th {
@@ -215,7 +216,7 @@
   border-radius: 3px;
   padding: 0;
   height: 1.35rem;
-  font-size: 0.72rem;
+  font-size: 0.7rem;
   line-height: 1.15;
   white-space: nowrap;
   cursor: pointer;
