@@ -8,8 +8,8 @@ and column l % 16 of B, k ascending with bit position; D[2 * v + l / 16][l % 16]
 lane l. An output lane reads A and B of its own half-wave, so even rows depend on lanes 0-15 and
 odd rows on lanes 16-31. EXEC is ignored for reads and for writes.
 
-Arithmetic ("ieee"): products exact, sums in f32 for f32 results and in f64 otherwise, one
-rounding to the type of D at the end. The order of the sum is not specified.
+Arithmetic ("ieee"): products exact, summed in f32 from k = 0 up, then C added and rounded to the type of D. The
+order on a card is not specified; here it is the same on every machine and for every engine.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
+from layoutprobe.numbers.fused import EXACT_SUMS, from_zero, largest_integer
 from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.packed_ops import fields
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_group
@@ -83,11 +84,13 @@ class Form:
             signedness stands in the instruction.
         int_bits: element width of the integer forms.
         result: "f32", "f16", "bf16" or "i32".
+        kind: type of A and B.
     """
 
     expand: Expand | None
     int_bits: int
     result: str
+    kind: str
 
 
 _EXPAND: dict[str, tuple[Expand | None, int]] = {
@@ -122,7 +125,7 @@ def replicated_16x16x16(form: MatrixForm) -> Form | None:
         and (d.lane == 16 * (row % 2) + col).all()
         and (d.bit == row // 2 * 32).all()
     )
-    return Form(*_EXPAND[form.a], form.result) if fits else None
+    return Form(*_EXPAND[form.a], form.result, form.a) if fits else None
 
 
 def rows_of_a(words: Array, expand: Expand) -> Array:
@@ -152,14 +155,18 @@ def _columns(words: Array, expand: Expand) -> Array:
     return out
 
 
-def multiply(a: Array, b: list[Array]) -> Array:
+def multiply(kind: str, a: Array, b: list[Array], *, exact: bool) -> Array:
     """A * B as D registers: [vgpr, wave, lane]."""
+
+    def product_of(rows: Array, columns: Array) -> Array:
+        return np.matmul(rows, columns) if exact else from_zero((kind, kind), rows, columns)
+
     if len(b) == 1:
-        product = np.matmul(a, b[0])
+        product = product_of(a, b[0])
     else:
         product = np.empty((len(a), 16, 16), a.dtype)
         for half, columns in enumerate(b):
-            product[:, half::2] = np.matmul(a[:, half::2], columns)
+            product[:, half::2] = product_of(a[:, half::2], columns)
     # Rows 2v and 2v+1 are neighbours, and so are the half-waves that hold them.
     return np.asarray(product.reshape(len(a), 8, 32).transpose(1, 0, 2))
 
@@ -233,11 +240,15 @@ def _bind(form: Form, inst: Inst, earlier: Sequence[Inst]) -> Executor:
     def multiply_add(c: Cohort) -> None:
         held = c.fragments
         if not reuse_a:
-            held[keep_a] = rows_of_a(c.regs.vgprs[a.index : a.index + a.regs], expand_a)
+            rows = rows_of_a(c.regs.vgprs[a.index : a.index + a.regs], expand_a)
+            held[keep_a] = rows, largest_integer(rows)
         if not reuse_b:
-            held[keep_b] = columns_of_b(c.regs.vgprs[b.index : b.index + b.regs], expand_b)
+            columns = columns_of_b(c.regs.vgprs[b.index : b.index + b.regs], expand_b)
+            held[keep_b] = columns, max(map(largest_integer, columns))
         undefined = _undefined(c, a, b, c_operand, form, upper) if c.undef & touched else None
-        accumulate(c, multiply(held[keep_a], held[keep_b]))
+        (rows, most_a), (columns, most_b) = held[keep_a], held[keep_b]
+        exact = most_a * most_b * rows.shape[2] <= EXACT_SUMS  # in any order, and BLAS has one of its own
+        accumulate(c, multiply(form.kind, rows, columns, exact=exact))
         if c.undef & touched:
             _record(c, d, form, upper, undefined)
 

@@ -22,6 +22,7 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
+from layoutprobe.numbers.fused import from_zero
 from layoutprobe.semantics import mai, silicon
 from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError
@@ -331,7 +332,7 @@ def result_bits(form: MatrixForm, a: Array, b: Array, c: Array, clamp: bool, mod
     if form.result == "f32":
         if mode == "silicon":
             return silicon.multiply_add(silicon.Step(form.a), a, b, c)
-        single: Array = np.matmul(a, b) + np.ascontiguousarray(c).view(np.float32)
+        single = from_zero((form.a, form.b), a, b) + np.ascontiguousarray(c).view(np.float32)
         return single.view(np.uint32)
     if form.result == "f64":
         double: Array = np.matmul(a, b) + np.ascontiguousarray(c).view(np.float64)
