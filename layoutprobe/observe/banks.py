@@ -9,6 +9,7 @@ repeats a handful of patterns, however large the problem is.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -125,18 +126,23 @@ class BankObserver(Recorder):
         active = local >= 0
         lowest = np.where(active, local, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
         rows = np.where(active, local - lowest // SWEEP * SWEEP, INACTIVE).astype(np.int32)
-        unique, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
+        first: dict[bytes, int] = {}
+        times = Counter[bytes]()
+        for at, row in enumerate(rows):
+            key = row.tobytes()
+            first.setdefault(key, at)
+            times[key] += 1
         numbered = []
-        for row, at, count in zip(unique, first, times, strict=True):
+        for key, at in sorted(first.items(), key=lambda pattern: rows[pattern[1]].tolist()):
+            row = rows[at].copy()
             if (row == INACTIVE).all():
                 continue
-            key = row.tobytes()
             if key not in site.numbers:
                 site.numbers[key] = len(site.rows)
                 site.rows.append(row)
                 site.counts.append(0)
                 site.who.append(who_is(c.machine, int(c.waves[at])))
                 self._kept += 1
-            numbered.append((site.numbers[key], int(count)))
+            numbered.append((site.numbers[key], times[key]))
         self._kept += 1
         return tuple(numbered)

@@ -14,6 +14,7 @@ somebody does.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.memory import Addresses
+from layoutprobe.machine.memory import Addresses, Region
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.clashes import Handover, HandoverKind, Handovers, Ordering
@@ -141,18 +142,20 @@ class HandoverObserver(WaveCounter):
         assert self._order is not None
         wave = self.number(c)
         stamps = self._stamps(wave, self._order.load(wave), inst)
-        region = place.region or c.machine.arena.region_at(int(place.offsets[place.mask][0]))
-        if region is None or not region.writable:
-            return
-        mask = None if place.mask.all() else place.mask.copy()
-        if place.region is not None and region.start not in self._stored:
-            self._aside.setdefault(region.start, []).append((place.offsets, stamps, mask, size))
-            self._aside_bytes += place.offsets.nbytes
+        for region, mask in _parts(c.machine, place):
+            if region.writable:
+                self._load(region, place.offsets, stamps, mask, size)
+
+    def _load(self, region: Region, offsets: Array, stamps: Stamps, mask: Array | None, size: int) -> None:
+        """Lanes load from one allocation; `mask`: which, None for all."""
+        if region.start not in self._stored:
+            self._aside.setdefault(region.start, []).append((offsets, stamps, mask, size))
+            self._aside_bytes += offsets.nbytes
             if self._aside_bytes > MAX_ASIDE:
                 for start in list(self._aside):
                     self._fetch(start)
             return
-        mine, cells = self._cells(place.offsets, stamps, mask, size)
+        mine, cells = self._cells(offsets, stamps, mask, size)
         self._meet("load", self._plain, mine, cells, KNOWN)
         for adders in self._adders if self._atomics else ():
             self._meet("load", adders, mine, cells, KNOWN)
@@ -276,6 +279,8 @@ class HandoverObserver(WaveCounter):
         now = last[cells]
         group = self._order.group
         for stamps in (before, mine):
+            if not stamps.any() or np.array_equal(stamps, now):
+                continue  # nobody was here before; nobody else is here now
             apart = _foreign(stamps, now)
             if not apart.any():
                 continue
@@ -347,6 +352,19 @@ class HandoverObserver(WaveCounter):
         table = self.waves()
         x, y, z = (int(i) for i in table.group[wave])
         return Who((x, y, z), int(table.index[wave]))
+
+
+def _parts(machine: Machine, place: Addresses) -> Iterator[tuple[Region, Array | None]]:
+    """The allocations that lanes hit, and which lanes hit each; None: all."""
+    mask = np.broadcast_to(place.mask, place.offsets.shape)
+    if place.region is not None:
+        yield place.region, None if mask.all() else mask.copy()
+        return
+    regions = machine.arena.regions
+    which = np.searchsorted([region.start for region in regions], place.offsets, side="right") - 1
+    for number in np.unique(which[mask]).tolist():
+        if number >= 0:
+            yield regions[number], mask & (which == number)
 
 
 def _foreign(before: Stamps, me: Stamps) -> Array:

@@ -44,16 +44,24 @@ from layoutprobe.observe.counters import LONGEST
 from layoutprobe.observe.lds_access import Store, granule_shift, straddles
 from layoutprobe.observe.lds_flags import Flags, asks, polls_of
 from layoutprobe.observe.lds_stamps import (
+    ADDER,
     ATOMIC,
     BETWEEN,
     INTERVAL,
     LANE_MASK,
     LATE,
+    LATE_OTHER,
+    LATE_READER,
+    OTHER,
+    READER,
     SITE,
     SITE_LIMIT,
     WAVE,
     WAVE_MASK,
     WHEN,
+    WRITER,
+    Granules,
+    Kept,
     Stamps,
     differ,
     is_collision,
@@ -83,9 +91,7 @@ class LdsObserver(Recorder):
         self._shift = 2
         self._machine: Machine | None = None
         self._interval: Stamps = np.zeros(0, np.int64)  # [workgroup]
-        self._writer = self._adder = np.zeros(0, np.int64)  # [granule]; see _write
-        self._reader = self._other = np.zeros(0, np.int64)  # [granule]
-        self._late = np.zeros((2, 0), np.int64)  # [which, granule]; readers that had not waited at a barrier
+        self._kept = Kept(0)
         self._recent: dict[tuple[int, int], deque[Recent]] = {}  # PC, first wave -> last accesses
         self._early: dict[tuple[object, ...], Clash] = {}
         self._numbers: Stamps | None = (
@@ -105,9 +111,8 @@ class LdsObserver(Recorder):
         groups = int(machine.waves.workgroup.max(initial=-1)) + 1
         self._interval = np.ones(groups, np.int64)
         granules = machine.lds.data.bytes.size >> self._shift
-        self._writer, self._adder, self._reader, self._other = np.zeros((4, granules), np.int64)
+        self._kept, self._recent = Kept(granules), {}
         self._suspect = np.zeros(granules, np.int32)
-        self._late, self._recent = np.zeros((2, granules), np.int64), {}
         self._polls = polls_of(insts)
         flags = self._polls or any(asks(inst) for inst in insts)
         self._flags = Flags(machine.waves.index, granules) if flags else None
@@ -139,33 +144,32 @@ class LdsObserver(Recorder):
         if straddles(place, self._shift):
             self._complete = False
             return
-        stamps, cells = self._stamps(c, inst, store), place.offsets >> self._shift
-        width = size >> self._shift
+        stamps, first = self._stamps(c, inst, store), place.offsets >> self._shift
         if not (c.full and place.mask is c.exec):
-            stamps, cells = stamps[place.mask], cells[place.mask]
-        stamps, cells = stamps.reshape(-1, 1), cells.reshape(-1, 1)
-        if width > 1:
-            cells = cells + np.arange(width)
-            stamps = np.broadcast_to(stamps, cells.shape)
+            stamps, first = stamps[place.mask], first[place.mask]
+        aligned = size in (2, 4, 8, 16) and not place.low_bits & size - 1
+        at = Granules(first.reshape(-1), max(1, size >> self._shift), aligned=aligned)
+        stamps = stamps.reshape(-1, 1)
         if self._flags is not None:
-            self._meet_flags(c, inst, stamps, cells)
+            stamps = np.broadcast_to(stamps, at.cells.shape)
+            self._meet_flags(c, inst, stamps, at.cells)
             if not store and inst.pc in self._polls:
                 return
-        self._keep(Recent(stamps, cells, self._outstanding.queue(inst), c.waves,
+        self._keep(Recent(stamps, at, self._outstanding.queue(inst), c.waves,
                            self._outstanding.number(inst, c.waves), store), inst)  # fmt: skip
         if self._numbers is not None:
-            self._against_own(c, inst, stamps, cells, store)
-        rows = (self._writer, self._adder, self._reader, self._other)
-        kept = self._flags.keep(rows, cells) if self._flags is not None else None
+            self._against_own(c, inst, stamps, at.cells, store)
+        rows = list(self._kept.rows[: OTHER + 1])
+        before = self._flags.keep(rows, at.cells) if self._flags is not None else None
         if store:
-            self._write(Store(c, inst, place, size), stamps, cells)
+            self._write(Store(c, inst, place, size), stamps, at)
         else:
-            self._read(stamps, cells)
-        if self._flags is not None and kept is not None:
+            self._read(stamps, at)
+        if self._flags is not None and before is not None:
             number = self._number(c, inst, stamps)
-            self._flags.follow(kept, rows, cells, stamps, number)
+            self._flags.follow(before, rows, at.cells, stamps, number)
             if store and Kind.ATOMIC not in inst.kind:
-                self._flags.announce(wave_of(stamps), cells, number)
+                self._flags.announce(wave_of(stamps), at.cells, number)
 
     def record(self) -> LdsRecord:
         """What happened so far."""
@@ -231,77 +235,90 @@ class LdsObserver(Recorder):
         floor = me & WHEN
         return floor - ((me >> BETWEEN & 1) << INTERVAL) if self._ahead else floor
 
-    def _read(self, me: Stamps, cells: Array) -> None:
-        floor = self._floor(me)
+    def _read(self, me: Stamps, at: Granules) -> None:
+        kept, floor = self._kept, self._floor(me)
         if self._overwrites:
-            for number in np.unique(self._suspect[cells]):
+            for number in np.unique(self._suspect[at.cells]):
                 if number:
                     self._overwrites[number - 1].read = True
-        for row, writer in enumerate((self._writer[cells], self._adder[cells])):
-            if (writer >= floor).any():
-                self._clash("RAW", (writer >= floor) & self._apart(row, writer, me, cells), writer, me, cells)
-        before = self._reader[cells]
-        other = self._other[cells] if self._ahead else before
-        self._reader[cells] = me
-        last = self._reader[cells]
+        for row in (WRITER, ADDER):
+            if (writer := kept.since(row, at, floor)) is not None:
+                apart = (writer >= floor) & self._apart(row, writer, me, at.cells)
+                self._clash("RAW", apart, writer, me, at.cells)
+        both = [at.held(kept.rows[row]) for row in (READER, OTHER)] if self._ahead else []
+        before = kept.since(READER, at, floor)
+        kept.note(READER, at, me)
+        last = at.last(kept.rows[READER])
         # Any reader of this interval whose wave is not that of `last` will do as the other one.
         waves = differ(last, me)
         if waves.any():
-            self._other[cells[waves]] = me[waves]
-        earlier = (before >= floor) & differ(last, before)
-        if earlier.any():
-            self._other[cells[earlier]] = before[earlier]
+            if waves.shape[1] == 1:
+                kept.note(OTHER, at, me[waves[:, 0]], waves[:, 0])
+            else:
+                kept.change(OTHER, at.cells[waves], np.broadcast_to(me, waves.shape)[waves])
+        if before is not None:
+            earlier = (before >= floor) & differ(last, before)
+            kept.change(OTHER, at.cells[earlier], before[earlier])
         if self._ahead:
-            self._keep_ahead(before, other, me, cells)
+            self._keep_ahead(both, me, at.cells)
 
-    def _keep_ahead(self, before: Stamps, other: Stamps, me: Stamps, cells: Array) -> None:
+    def _keep_ahead(self, both: list[Stamps], me: Stamps, cells: Array) -> None:
         """Readers that count for the next interval stay, whoever reads in this one."""
+        before, other = both
         first, second = (later(stamps, me) for stamps in (before, other))
         one, two = first | second, first & second & differ(before, other)
-        self._reader[cells[one]] = np.where(first, before, other)[one]
-        self._other[cells[one]] = np.where(two, other, me)[one]
+        self._kept.change(READER, cells[one], np.where(first, before, other)[one])
+        self._kept.change(OTHER, cells[one], np.where(two, other, me)[one])
 
-    def _write(self, store: Store, me: Stamps, cells: Array) -> None:
-        floor = self._floor(me)
+    def _write(self, store: Store, me: Stamps, at: Granules) -> None:
+        kept, floor, atomic = self._kept, self._floor(me), Kind.ATOMIC in store.inst.kind
         if self._overwrites:
-            self._suspect[cells] = 0
-        reader, other, before = self._reader[cells], self._other[cells], self._writer[cells]
-        atomic, adder = Kind.ATOMIC in store.inst.kind, self._adder[cells]
-        for row, readers in enumerate((reader, other), 2):
-            if (readers >= floor).any():
-                self._clash(
-                    "WAR", (readers >= floor) & self._apart(row, readers, me, cells), readers, me, cells
-                )
-        for late in (self._late[0][cells], self._late[1][cells]):
-            if (late >= floor).any():
-                self._clash("WAR", (late >= floor) & differ(late, me), late, me, cells)
-        if (before >= floor).any():
-            both = (before & me) >> ATOMIC & 1
-            twice = (before >= floor) & self._apart(0, before, me, cells) & (both == 0)
-            lost = (before >= floor) & ~differ(before, me) & (reader < floor) & lanes_differ(before, me)
-            if (twice | lost).any():
-                changes = store.changes(cells.shape[-1])
-                self._harmless += int((twice & ~changes).sum())
-                self._clash("WAW", (twice | lost) & changes, before, me, cells)
-        if not atomic and (adder >= floor).any():
-            self._clash("WAW", (adder >= floor) & self._apart(1, adder, me, cells), adder, me, cells)
-        self._writer[cells] = me
-        last = self._writer[cells]
+            self._suspect[at.cells] = 0
+        for row in (READER, OTHER, LATE_READER, LATE_OTHER):
+            if (reader := kept.since(row, at, floor)) is not None:
+                late = row in (LATE_READER, LATE_OTHER)
+                apart = differ(reader, me) if late else self._apart(row, reader, me, at.cells)
+                self._clash("WAR", (reader >= floor) & apart, reader, me, at.cells)
+        if (before := kept.since(WRITER, at, floor)) is not None:
+            self._write_again(store, before, me, at)
+        if not atomic and (adder := kept.since(ADDER, at, floor)) is not None:
+            apart = (adder >= floor) & self._apart(ADDER, adder, me, at.cells)
+            self._clash("WAW", apart, adder, me, at.cells)
+        was = at.held(kept.rows[WRITER]) if atomic or self._ahead else np.zeros((0, 0), np.int64)
+        kept.note(WRITER, at, me)
+        last = at.last(kept.rows[WRITER])
         if atomic:
-            self._keep_adder(before, me, last, cells)
+            self._keep_adder(was, me, last, at.cells)
+        elif (differ(last, me) | lanes_differ(last, me)).any():
+            self._write_together(store, me, at)
+        if self._ahead and (ahead := later(was, me)).any():
+            kept.change(WRITER, at.cells[ahead], was[ahead])
+
+    def _write_again(self, store: Store, before: Stamps, me: Stamps, at: Granules) -> None:
+        """A store to where somebody stored before in this interval."""
+        floor, reader = self._floor(me), at.held(self._kept.rows[READER])
+        both = (before & me) >> ATOMIC & 1
+        twice = (before >= floor) & self._apart(WRITER, before, me, at.cells) & (both == 0)
+        lost = (before >= floor) & ~differ(before, me) & (reader < floor) & lanes_differ(before, me)
+        if (twice | lost).any():
+            changes = store.changes(at.cells.shape[-1])
+            self._harmless += int((twice & ~changes).sum())
+            self._clash("WAW", (twice | lost) & changes, before, me, at.cells)
+
+    def _write_together(self, store: Store, me: Stamps, at: Granules) -> None:
+        """Lanes of one store that meet."""
+        last = at.held(self._kept.rows[WRITER])
         together = differ(last, me) | lanes_differ(last, me)
-        if not atomic and together.any():
-            changes = store.unlike(((last & WAVE_MASK) >> WAVE).astype(np.int64), (last & LANE_MASK))
-            self._harmless += int((together & differ(last, me) & ~changes).sum())
-            self._clash("WAW", together & changes, me, last, cells)
-        if self._ahead and (ahead := later(before, me)).any():
-            self._writer[cells[ahead]] = before[ahead]
+        changes = store.unlike(((last & WAVE_MASK) >> WAVE).astype(np.int64), (last & LANE_MASK))
+        self._harmless += int((together & differ(last, me) & ~changes).sum())
+        self._clash("WAW", together & changes, me, last, at.cells)
 
     def _keep_adder(self, before: Stamps, me: Stamps, last: Stamps, cells: Array) -> None:
         """A read or plain store by the wave of the last atomic also races with those of other waves."""
-        beside, earlier = differ(last, me), differ(last, before) & (before >> ATOMIC & 1 == 1)
-        self._adder[cells[beside]] = me[beside]
-        self._adder[cells[earlier]] = before[earlier]
+        earlier = differ(last, before) & (before >> ATOMIC & 1 == 1)
+        beside = np.broadcast_to(differ(last, me), cells.shape)
+        self._kept.change(ADDER, cells[beside], np.broadcast_to(me, cells.shape)[beside])
+        self._kept.change(ADDER, cells[earlier], before[earlier])
 
     # What a wave has not waited for.
 
@@ -328,25 +345,27 @@ class LdsObserver(Recorder):
             self._recent[key] = deque(left, LONGEST)
 
     def _into_next(self, machine: Machine, access: Recent, of_wave: NDArray[np.bool_]) -> None:
-        wave = (access.stamps & WAVE_MASK) >> WAVE
+        cells = access.at.cells
+        stamps = np.broadcast_to(access.stamps, cells.shape)
+        wave = wave_of(stamps)
         mine = of_wave[wave]
-        before, at = access.stamps[mine], access.cells[mine]
+        before, at = stamps[mine], cells[mine]
         next_one = self._interval[machine.waves.workgroup[wave[mine]]] + 1
         now = (before & ~WHEN) | next_one << INTERVAL | 1 << LATE
-        for stamps in (self._writer, self._adder) if access.store else (self._reader, self._other):
-            still = stamps[at] == before
-            stamps[at[still]] = now[still]
+        for row in (WRITER, ADDER) if access.store else (READER, OTHER):
+            still = self._kept.rows[row][at] == before
+            self._kept.change(row, at[still], now[still])
         if not access.store:
             self._read_late(now, at)
-        access.stamps = access.stamps.copy()
+        access.stamps = stamps.copy()
         access.stamps[mine] = now
 
     def _read_late(self, me: Stamps, cells: Array) -> None:
         """Readers of later intervals do not displace these; two waves are enough to clash with any writer."""
-        first, second = self._late[0][cells], self._late[1][cells]
+        first, second = (self._kept.rows[row][cells] for row in (LATE_READER, LATE_OTHER))
         apart = differ(first, me) & (first >= (second & WHEN))
-        self._late[1][cells[apart]] = first[apart]
-        self._late[0][cells] = me
+        self._kept.change(LATE_OTHER, cells[apart], first[apart])
+        self._kept.change(LATE_READER, cells, me)
 
     def _against_own(self, c: Cohort, inst: Inst, me: Stamps, cells: Array, store: bool) -> None:
         """An access, and a load of the same wave that goes directly to LDS."""
@@ -356,8 +375,8 @@ class LdsObserver(Recorder):
         mine[c.waves] = self._outstanding.number(inst, c.waves)
         wave = wave_of(me)
         done[c.waves] = self._outstanding.done(inst, LDS if inst.to_lds else MEMORY, c.waves)
-        last, number = (self._reader, loading) if inst.to_lds else (self._writer, landing)
-        before = last[cells]
+        row, number = (READER, loading) if inst.to_lds else (WRITER, landing)
+        before = self._kept.rows[row][cells]
         early = (before != 0) & ~differ(before, me) & (number[cells] > done[wave])
         kind: ClashKind = "WAR" if inst.to_lds else "WAW" if store else "RAW"
         for key, found, _ in self._pairs(kind, early, before, me, cells):
@@ -386,7 +405,8 @@ class LdsObserver(Recorder):
         """The marked pairs: by what they are one, one of them, and the granules of all."""
         if not which.any():
             return
-        a, b, at = first[which], np.broadcast_to(second, cells.shape)[which], cells[which]
+        a, b = (np.broadcast_to(stamps, cells.shape)[which] for stamps in (first, second))
+        at = cells[which]
         pairs = (a >> SITE & SITE_LIMIT - 1) << 20 | (b >> SITE & SITE_LIMIT - 1) | (a >> LATE & 1) << 40
         for pair, place, count in zip(*np.unique(pairs, return_index=True, return_counts=True), strict=True):
             one, other, cell = int(a[place]), int(b[place]), int(at[place])

@@ -20,8 +20,8 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
-from layoutprobe.machine.registers import Array
 from layoutprobe.observe.counters import operation, waits
+from layoutprobe.observe.lds_stamps import Granules
 
 Ints = NDArray[np.int64]
 
@@ -64,13 +64,13 @@ class Recent:
     """An access whose waves may not have waited for it.
 
     Attributes:
-        stamps, cells: [lane, granule].
+        stamps: int64 [lane, 1 or granule]; at: the granules.
         queue, waves, numbers: see Outstanding.
         store: or a load.
     """
 
     stamps: Ints
-    cells: Array
+    at: Granules
     queue: int
     waves: Ints
     numbers: Ints
