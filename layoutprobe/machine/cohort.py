@@ -124,6 +124,8 @@ class Cohort:
 
     def select(self, which: Array) -> Cohort:
         """A new cohort with some of the waves (positions or bool mask)."""
+        if which.dtype == np.bool_:
+            which = np.flatnonzero(which)
         return Cohort(
             self.machine,
             self.pc,

@@ -16,6 +16,15 @@ SGPRS = 129
 POISON = 0x7FA57FA5
 """What an undefined register holds: a NaN both as f32 and as two f16, and a wild address."""
 
+_VIEWS = {
+    "i": ("vgprs", np.int32),
+    "f": ("vgprs", np.float32),
+    "h": ("vgprs", np.uint16),
+    "si": ("sgprs", np.int32),
+    "sf": ("sgprs", np.float32),
+}
+"""View of a RegisterFile -> its array and type."""
+
 
 class RegisterFile:
     """VGPRs [register, wave, lane] and scalar registers [register, wave, 1].
@@ -28,16 +37,26 @@ class RegisterFile:
 
     __slots__ = ("f", "h", "i", "sf", "sgprs", "si", "su", "u", "vgprs")
 
+    i: list[Array]
+    f: list[Array]
+    h: list[Array]
+    si: list[Array]
+    sf: list[Array]
+
     def __init__(self, vgprs: U32, sgprs: U32) -> None:
         self.vgprs = vgprs
         self.sgprs = sgprs
         self.u: list[Array] = list(vgprs)
-        self.i: list[Array] = list(vgprs.view(np.int32))
-        self.f: list[Array] = list(vgprs.view(np.float32))
-        self.h: list[Array] = list(vgprs.view(np.uint16))
         self.su: list[Array] = list(sgprs)
-        self.si: list[Array] = list(sgprs.view(np.int32))
-        self.sf: list[Array] = list(sgprs.view(np.float32))
+
+    def __getattr__(self, name: str) -> list[Array]:
+        """The other views, made when first asked for: cohorts come and go, and masks need hardly any."""
+        if name not in _VIEWS:
+            raise AttributeError(name)
+        array, dtype = _VIEWS[name]
+        setattr(self, name, list(getattr(self, array).view(dtype)))
+        made: list[Array] = getattr(self, name)
+        return made
 
     @classmethod
     def filled(cls, vgprs: int, waves: int, lanes: int, value: int) -> RegisterFile:
@@ -52,10 +71,9 @@ class RegisterFile:
         return int(self.vgprs.shape[2])
 
     def select(self, waves: Array) -> RegisterFile:
-        """A copy with these waves only."""
-        return RegisterFile(
-            np.ascontiguousarray(self.vgprs[:, waves]), np.ascontiguousarray(self.sgprs[:, waves])
-        )
+        """A copy with these waves only, by their positions."""
+        # `take` copies whole rows of lanes: several times as fast as a mask as an index.
+        return RegisterFile(self.vgprs.take(waves, axis=1), self.sgprs.take(waves, axis=1))
 
     @staticmethod
     def join(files: list[RegisterFile], places: list[Array]) -> RegisterFile:

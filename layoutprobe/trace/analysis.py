@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.accumulators import FROM_OTHER
-from layoutprobe.observe.matrix import OperandRecorder, Operands
+from layoutprobe.observe.matrix import Operands
 from layoutprobe.solver.product import NOWHERE, Factors, Judgement, Targets, judge
 from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of
 from layoutprobe.trace.operands import MOSTLY, Executions, by_roles, executions_of
 from layoutprobe.trace.problem import NoProductError, Problem
-from layoutprobe.trace.subject import RunSpec, Subject
+from layoutprobe.trace.subject import Subject
 
 Ints = NDArray[np.int64]
 
@@ -87,12 +87,7 @@ def _analyse(subject: Subject) -> Analysis:
     problem = Problem.of(subject)
     if not any(Kind.MATRIX in inst.kind for inst in subject.insts.values()):
         raise NoProductError("the kernel has no matrix instruction")
-    # A factor folded into an operand, or C into the accumulator, would change the codes.
-    specs = [
-        RunSpec(f"code{digit}", (OperandRecorder,), alpha=1.0, beta=0.0)
-        for digit in range(problem.coding.code.digits)
-    ]
-    kinds, operands = executions_of([subject.run(spec) for spec in specs], problem.coding)
+    kinds, operands = executions_of(subject.coded(), problem.coding)
     if not kinds:
         raise NoProductError("no matrix instruction is executed at this size")
     arrivals = arrivals_of(subject, problem)

@@ -21,7 +21,6 @@ from layoutprobe.layouts.explain import explain_places
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.observe.load_path import Step
-from layoutprobe.observe.tiles import TileObserver
 from layoutprobe.solver.diagnose import (
     BEYOND,
     LDS_ADDRESSES,
@@ -106,7 +105,7 @@ def tiles_of(subject: Subject) -> tuple[TileMap, ...]:
 
 def _tiles(subject: Subject) -> tuple[TileMap, ...]:
     try:
-        return tuple(tile_maps(subject, subject.coded(TileObserver)))
+        return tuple(tile_maps(subject, subject.coded()))
     except RunStoppedError:
         return ()
 

@@ -20,6 +20,8 @@ from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Contract, KernelCase, Sizes
 from layoutprobe.observe.base import Recorder
+from layoutprobe.observe.matrix import OperandRecorder
+from layoutprobe.observe.tiles import TileObserver
 
 Record = TypeVar("Record")
 Made = TypeVar("Made")
@@ -182,10 +184,14 @@ class Subject:
         """The run on small integers, watched by the observers of all selected checks."""
         return self.run(RunSpec("integers", self.observers), partial=partial)
 
-    def coded(self, *observers: RecorderFactory, partial: bool = False) -> tuple[Recorded, ...]:
-        """One run per digit of `coding`, low digit first."""
-        specs = [RunSpec(f"code{digit}", observers) for digit in range(self.coding.code.digits)]
-        return tuple(self.run(spec, partial=partial) for spec in specs)
+    def coded(self) -> tuple[Recorded, ...]:
+        """One run per digit of `coding`, low digit first, watched for matrix operands and tiles in LDS.
+
+        A factor folded into an operand, or C into the accumulator, would change the codes: alpha is 1, beta 0.
+        """
+        watched = (OperandRecorder, TileObserver)
+        digits = range(self.coding.code.digits)
+        return tuple(self.run(RunSpec(f"code{digit}", watched, alpha=1.0, beta=0.0)) for digit in digits)
 
     def epilogue(self, *observers: RecorderFactory, partial: bool = False) -> Recorded:
         """A run on zeros with alpha 1 and beta 0, for an observer that replaces accumulators."""
