@@ -1,6 +1,8 @@
-"""The real command line in a process of its own, on reports that need no compiler and no emulator.
+"""The real command line on reports that need no compiler and no emulator: in a process of its own, by
 
     python stub_layoutprobe.py REPORT ARGUMENTS...
+
+or in that of the tests, by `run`.
 
 REPORT is a name in fake_reports.ALL, or what goes wrong: "error", "bug", "missing", "interrupt".
 """
@@ -9,18 +11,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2])]
 
 
-def command(**options: Any) -> Any:
+COMMANDS = ("dump", "roundtrip", "epilogue")
+
+
+def command(name: str, **options: Any) -> Any:
     import fake_reports
 
     from layoutprobe.errors import ExecutionError
 
-    name = sys.argv[1]
     if "STUB_OPTIONS" in os.environ:
         Path(os.environ["STUB_OPTIONS"]).write_text(repr(sorted(options.items())), encoding="utf-8")
     if name == "error":
@@ -40,11 +46,16 @@ def command(**options: Any) -> Any:
     return fake_reports.ALL[name]()
 
 
-if __name__ == "__main__":
+def run(report: str, arguments: list[str], put: Callable[[object, str, object], None] = setattr) -> int:
+    """The exit code of a command whose report is prepared; `put` replaces an attribute."""
     import layoutprobe
 
-    for each in ("dump", "roundtrip", "epilogue"):
-        setattr(layoutprobe, each, command)
+    for each in COMMANDS:
+        put(layoutprobe, each, partial(command, report))
     from layoutprobe.cli.main import main
 
-    sys.exit(main(sys.argv[2:]))
+    return main(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1], sys.argv[2:]))

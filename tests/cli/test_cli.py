@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import pty
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from cli import stub_layoutprobe
 
 import layoutprobe.cli.main as cli_main
 from layoutprobe import __version__
@@ -33,19 +34,46 @@ def environment(**extra: str) -> dict[str, str]:
     return {**clean, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", **extra}
 
 
-def stub(
-    report: str, *arguments: str, env: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run `layoutprobe ARGUMENTS` on a prepared report."""
+def process(report: str, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """`layoutprobe ARGUMENTS` on a prepared report, as a process."""
     return subprocess.run(
         [sys.executable, str(STUB), report, *arguments],
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env=environment(**(env or {})),
+        env=environment(**env),
         stdin=subprocess.DEVNULL,
         timeout=60,
     )
+
+
+def stub(report: str, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """The same in this process, which saves its start: with streams as pipes are, and an environment."""
+    streams = {name: io.TextIOWrapper(io.BytesIO(), "utf-8") for name in ("stdout", "stderr")}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ.keys() - environment().keys():
+            patch.delenv(name)
+        for name, value in env.items():
+            patch.setenv(name, value)
+        for name, stream in streams.items():
+            patch.setattr(sys, name, stream)
+        code = stub_layoutprobe.run(report, [*arguments], patch.setattr)
+    written = {}
+    for name, stream in streams.items():
+        stream.flush()
+        assert isinstance(stream.buffer, io.BytesIO)
+        written[name] = stream.buffer.getvalue().decode()
+    return subprocess.CompletedProcess(arguments, code, **written)
+
+
+def test_a_process_says_the_same() -> None:
+    for report, arguments in (
+        ("transposed", ("dump",)),
+        ("error", ("dump",)),
+        ("right", ("dump", "--wave", "4")),
+    ):
+        alone, here = (run(report, *arguments, COLUMNS="70") for run in (process, stub))
+        assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
 
 
 @pytest.mark.parametrize(("report", "code"), [("right", 0), ("transposed", 1), ("undecided", 2)])
@@ -66,14 +94,14 @@ def test_each_command_runs(command: str) -> None:
 
 def test_only_given_options_reach_the_command(tmp_path: Path) -> None:
     seen = tmp_path / "options"
-    stub("right", "dump", env={"STUB_OPTIONS": str(seen)})
+    stub("right", "dump", STUB_OPTIONS=str(seen))
     assert seen.read_text("utf-8") == "[('matrix', 'A')]"
     stub(
         "right",
         *("dump", "--matrix", "b", "--lds", "xor", "--pattern", "rowcol", "--pattern", "row*16 + col"),
         *("--dtype", "f16", "--arch", "here", "--compiler", "/x/clang", "--backend", "emulator"),
         *("--carrier", "raw16", "--pattern=-row"),
-        env={"STUB_OPTIONS": str(seen)},
+        STUB_OPTIONS=str(seen),
     )
     assert seen.read_text("utf-8") == repr(
         [
@@ -87,9 +115,9 @@ def test_only_given_options_reach_the_command(tmp_path: Path) -> None:
             ("pattern", ["rowcol", "row*16 + col", "-row"]),
         ]
     )
-    stub("right", "roundtrip", "--matrix", "b", "--lds", "", env={"STUB_OPTIONS": str(seen)})
+    stub("right", "roundtrip", "--matrix", "b", "--lds", "", STUB_OPTIONS=str(seen))
     assert seen.read_text("utf-8") == "[('lds', ''), ('matrix', 'B')]", "an empty name is one that is given"
-    stub("right", "epilogue", env={"STUB_OPTIONS": str(seen)})
+    stub("right", "epilogue", STUB_OPTIONS=str(seen))
     assert seen.read_text("utf-8") == "[]"
 
 
@@ -201,7 +229,7 @@ def test_a_bug_is_said_to_be_ours() -> None:
     assert "Nothing was decided" in done.stderr
     assert max(map(len, done.stderr.splitlines()[1:])) <= 80
     assert "Traceback" not in done.stderr
-    assert "Traceback" in stub("bug", "dump", env={"LAYOUTPROBE_DEBUG": "1"}).stderr
+    assert "Traceback" in stub("bug", "dump", LAYOUTPROBE_DEBUG="1").stderr
 
 
 def test_a_missing_dependency_is_no_bug() -> None:
@@ -343,12 +371,12 @@ def test_closed_stdout_does_not_matter_to_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", ["0", "-1", "wide", ""])
 def test_columns_that_are_no_width_count_as_unset(columns: str) -> None:
-    assert stub("right", "dump", env={"COLUMNS": columns}).stdout == stub("right", "dump").stdout
+    assert stub("right", "dump", COLUMNS=columns).stdout == stub("right", "dump").stdout
 
 
 @pytest.mark.parametrize("format", ["table", "json", "csv", "svg", "html"])
 def test_an_ascii_locale(format: str) -> None:
-    done = stub("transposed", "dump", "--format", format, env={"PYTHONIOENCODING": "ascii"})
+    done = process("transposed", "dump", "--format", format, PYTHONIOENCODING="ascii")
     assert done.returncode == 1
     assert done.stderr == ""
     if format in ("table", "json", "csv"):
@@ -357,7 +385,7 @@ def test_an_ascii_locale(format: str) -> None:
 
 @pytest.mark.parametrize("columns", [40, 80])
 def test_a_pipe_has_the_width_that_is_asked_for_and_no_colour(columns: int) -> None:
-    done = stub("transposed", "dump", env={"COLUMNS": str(columns)})
+    done = stub("transposed", "dump", COLUMNS=str(columns))
     assert max(map(len, done.stdout.splitlines())) <= columns
     assert "\x1b" not in done.stdout
 

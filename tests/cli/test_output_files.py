@@ -56,7 +56,7 @@ def test_an_explicit_format_wins(tmp_path: Path) -> None:
 
 
 def test_a_table_in_a_file_has_no_escapes(tmp_path: Path) -> None:
-    stub("transposed", "dump", "--output", str(tmp_path / "a.txt"), env={"FORCE_COLOR": ""})
+    stub("transposed", "dump", "--output", str(tmp_path / "a.txt"), FORCE_COLOR="")
     text = (tmp_path / "a.txt").read_text("utf-8")
     assert "\x1b" not in text
     assert "│" in text, "a file is UTF-8, whatever the locale is"
