@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from layoutprobe.arch.isa import Isa
-from layoutprobe.arch.lds import LdsModel
+from layoutprobe.arch.lds import PLAIN_READS, LdsModel, LdsRead
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.registers import Resources
 from layoutprobe.errors import UsageError, did_you_mean
@@ -32,6 +32,7 @@ class Arch:
         isa: how its code is read, and what the code must obey; None where it is not known here.
         resources: what its waves share; None where it is not known here.
         lds: its banks, and which lanes of an access are served together.
+        reads: instructions that read LDS, those first in which lanes exchange elements.
         emulated: the emulator executes its code.
         probes: where its probes lie below probes/, for those who execute them: "", "cdna/", "nvidia/".
         macros: for libraries that do not know the target, but another one with the same matrix instructions.
@@ -48,6 +49,7 @@ class Arch:
     probed: tuple[MatrixForm, ...] = ()
     isa: Isa | None = None
     resources: Resources | None = None
+    reads: tuple[LdsRead, ...] = PLAIN_READS
     emulated: bool = True
     probes: str = ""
     facts_only: bool = False
@@ -71,6 +73,22 @@ class Arch:
             f"{self.name} has no matrix instruction {name[:80]!r}",
             expected="one of: " + ", ".join(self.matrix),
             hint=did_you_mean(name, self.matrix),
+        )
+
+    def lds_read(self, name: str) -> LdsRead:
+        """The read of LDS of that mnemonic.
+
+        Raises:
+            UsageError: the target has none of that name.
+        """
+        for read in self.reads:
+            if read.name == name:
+                return read
+        names = [read.name for read in self.reads]
+        raise UsageError(
+            f"{self.name} has no read of LDS called {name[:60]!r}",
+            expected="one of: " + ", ".join(names),
+            hint=did_you_mean(name, names),
         )
 
     @cached_property

@@ -54,3 +54,42 @@ def lanes(*spans: tuple[int, int]) -> tuple[int, ...]:
 def runs(wave: int, length: int) -> Phases:
     """Phases of so many consecutive lanes."""
     return tuple(lanes((first, first + length - 1)) for first in range(0, wave, length))
+
+
+@dataclass(frozen=True)
+class LdsRead:
+    """An instruction that reads LDS into the registers of a lane.
+
+    Attributes:
+        name: mnemonic.
+        bytes: that a lane gets.
+        bits: of the elements that lanes exchange; 0: a lane gets what its address names.
+        builtin: the compiler's function for it; "" for an ordinary load.
+        element: type of the elements of the vector that the function returns.
+        align: what the address must be a multiple of.
+    """
+
+    name: str
+    bytes: int
+    bits: int = 0
+    builtin: str = ""
+    element: str = "int"
+    align: int = 4
+
+    @property
+    def words(self) -> int:
+        """Registers that a lane gets."""
+        return self.bytes // 4
+
+    @property
+    def count(self) -> int:
+        """Elements of the vector that the function returns."""
+        return self.bytes // (2 if self.element == "short" else 4)
+
+
+PLAIN_READS = (
+    LdsRead("ds_read_b128", 16, align=16),
+    LdsRead("ds_read_b64", 8, align=8),
+    LdsRead("ds_read_b32", 4),
+)
+"""Reads without an exchange, as every target has them."""

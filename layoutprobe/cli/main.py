@@ -32,6 +32,8 @@ COMMANDS = (
     "layout",
     "fragment",
     "claim",
+    "solve-swizzle",
+    "pack",
     "diff",
     "capture",
     "fidelity",
@@ -96,7 +98,7 @@ def _help(arguments: argparse.Namespace) -> int:
 
 def named(name: str) -> Command:
     """A command of COMMANDS."""
-    command: Command = import_module(f"layoutprobe.cli.{name}").COMMAND
+    command: Command = import_module(f"layoutprobe.cli.{name.replace('-', '_')}").COMMAND
     return command
 
 

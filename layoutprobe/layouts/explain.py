@@ -151,6 +151,18 @@ def explain_places(
     return f"index = {text}" if text else ""
 
 
+def closed_form(names: tuple[str, ...], extents: tuple[int, ...], values: NDArray[np.int64]) -> str:
+    """A formula for a table over some coordinates, in the pattern language; "" where no simple one gives it.
+
+    Args:
+        names: of the axes.
+        extents: of the axes.
+        values: one for each point, shaped as `extents`.
+    """
+    where = np.ones(extents, np.bool_)
+    return _formula(_named_bits(names, extents), bit_matrix(extents, where), values[where].astype(np.int64))
+
+
 def _formula(bits: list[_Bit], matrix: NDArray[np.int64], value: NDArray[np.int64]) -> str:
     """The value as a sum, or, where that subtracts or is none, as an XOR if this is no longer."""
     summed = fit_sum(matrix, value)

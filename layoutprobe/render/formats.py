@@ -97,6 +97,8 @@ _SUBJECTS: dict[str, list[Format]] = {
         _KERNEL,
     ],
     "fragment": [_table("fragment:write"), _json("fragment:write_json")],
+    "swizzle": [_table("lds_code:write_swizzle"), _json("lds_code:write_swizzle_json")],
+    "pack": [_table("lds_code:write_pack"), _json("lds_code:write_pack_json")],
     "claims": [_table("claims:write_claims"), _json("claims:write_claims_json")],
     "difference": [_table("claims:write_differences"), _json("claims:write_differences_json")],
     "captures": [_table("captures:write"), _json("captures:write_json")],
@@ -109,7 +111,7 @@ def register(subject: str, format: Format) -> None:
 
     Args:
         subject: "layout" (of `dump`, `roundtrip`, `epilogue`, `inspect`), "instruction" (of `layout`),
-            "fragment", "sites" (of `inspect`), "gate"
+            "fragment", "sites" (of `inspect`), "swizzle" (of `solve-swizzle`), "pack", "gate"
             (of `check`), "fidelity", "claims", "difference" and "captures" (of `diff`), "occupancy".
         format: the row.
     """

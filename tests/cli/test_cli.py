@@ -206,7 +206,7 @@ def test_every_command_has_one_file_and_one_name() -> None:
     assert len(set(cli_main.COMMANDS)) == len(cli_main.COMMANDS)
     for name in cli_main.COMMANDS:
         assert cli_main.named(name).name == name
-        assert "COMMAND = Command(" in (folder / f"{name}.py").read_text("utf-8")
+        assert "COMMAND = Command(" in (folder / f"{name.replace('-', '_')}.py").read_text("utf-8")
 
 
 def test_a_probe_error_says_what_where_expected_observed_next() -> None:
