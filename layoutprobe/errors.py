@@ -75,10 +75,10 @@ class ExecutionError(ProbeError):
         place: where it did so; `where` says the same in words.
         kind: which of its errors it is: "lds-bounds", "lds-alignment", "global-load" and
             "global-store" (outside every allocation), "read-only" (a store into code or
-            arguments), "scratch-bounds", "alignment", "undefined-address", "undefined-control" (a
-            branch, or the set of active lanes), "barrier", "trap"; or the limit that ended the
-            launch: "budget", "time". "" where the emulator cannot execute something: that is no
-            error of the kernel.
+            arguments), "scratch-bounds", "alignment", "transpose-exec" and "transpose-register" (what a
+            transposing load needs), "undefined-address", "undefined-control" (a branch, or the set of
+            active lanes), "barrier", "trap"; or the limit that ended the launch: "budget", "time".
+            "" where the emulator cannot execute something: that is no error of the kernel.
     """
 
     def __init__(

@@ -21,6 +21,20 @@ FAULT_RULES: Mapping[str, Rule] = {
         "Loads and stores may take any address, these may not: on a card they trap or use another address.",
         "align the array, and check the offset in bytes",
     ),
+    "transpose-exec": Rule(
+        "lds-safety/transposing-lanes-off",
+        "a transposing load is executed while lanes are off",
+        "Lanes hand each other what they fetch: of one that is off, nobody knows what the others get. AMD's guide of "
+        "CDNA4 asks for EXEC all ones.",
+        "move the load out of the divergent code, and let lanes without work name an address that exists",
+    ),
+    "transpose-register": Rule(
+        "lds-safety/transposing-odd-register",
+        "a transposing load fills a pair of registers that begins with an odd one",
+        "Its destination must be aligned: compilers keep to it, and in assembly nobody checks. What a card does is "
+        "not documented.",
+        "choose an even first register",
+    ),
     "barrier": Rule(
         "races/stuck-barrier",
         "a barrier can never be passed",

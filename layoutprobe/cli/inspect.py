@@ -15,6 +15,7 @@ examples:
   layoutprobe inspect --kernel gemm                     # its matrix instructions, and which are wrong
   layoutprobe inspect --kernel gemm --matrix A          # where A is wrong first, register by register
   layoutprobe inspect --kernel gemm --at 3 --matrix B --iteration 1 --workgroup 1,0,0
+  layoutprobe inspect --kernel gemm --matrix B --view raw   # behind transposing loads: what lanes fetch
   layoutprobe inspect --kernel gemm --at gemm.hip:76 --matrix C --output owners.svg
   layoutprobe inspect --kernel gemm --output kernel.html   # a page: source, operands in time, wrong elements of C
 """
@@ -50,6 +51,12 @@ def _add_options(command: Parser) -> None:
     )
     moment.add_argument(
         "--workgroup", metavar="X,Y,Z", type=_group, help="which workgroup (default: the first wrong)"
+    )
+    moment.add_argument(
+        "--view",
+        metavar="raw|received|packed",
+        help="of an operand behind transposing loads: what lanes fetch, what they receive, or what the instruction "
+        "reads (default packed)",
     )
     shown = command.add_argument_group("output")
     add_output(shown, "layout")
@@ -96,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments.at,
                 workgroup=arguments.workgroup,
                 iteration=arguments.iteration,
+                view=arguments.view or "packed",
             )
     if page or listing:
         from layoutprobe.render.sites import verdict
@@ -114,6 +122,7 @@ def _refuse_for_list(arguments: argparse.Namespace) -> None:
     options = {
         "--iteration": arguments.iteration,
         "--workgroup": arguments.workgroup,
+        "--view": arguments.view,
         "--wave": arguments.wave,
         "--lane": arguments.lanes,
         "--vgpr": arguments.vgprs,
@@ -124,7 +133,7 @@ def _refuse_for_list(arguments: argparse.Namespace) -> None:
 def _refuse_for_page(arguments: argparse.Namespace) -> None:
     refuse_idle(
         "on a page, which shows all of an operand",
-        {"--lane": arguments.lanes, "--vgpr": arguments.vgprs},
+        {"--view": arguments.view, "--lane": arguments.lanes, "--vgpr": arguments.vgprs},
         "leave them out",
     )
 

@@ -21,8 +21,10 @@ from layoutprobe.gate.gate import chosen
 from layoutprobe.gate.record import record
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.session import subject_of
+from layoutprobe.gate.viewing import shown_as
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.layouts.explain import explain
+from layoutprobe.layouts.views import PACKED, VIEWS, OperandViews
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
@@ -38,6 +40,7 @@ from layoutprobe.trace.moments import moments_of, output_of
 from layoutprobe.trace.places import where
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.subject import RunStoppedError, Subject, UndecidedError
+from layoutprobe.trace.views import views_of
 
 CHECKS = (operand_provenance.CHECK, epilogue.CHECK)
 """Whose findings an operand can show."""
@@ -92,6 +95,7 @@ class Inspection:
         *,
         workgroup: Group | None = None,
         iteration: int | None = None,
+        view: str = PACKED,
     ) -> LayoutReport:
         """What an operand of a matrix instruction holds in every wave of a workgroup, beside what it needs.
 
@@ -101,9 +105,11 @@ class Inspection:
                 the first at which the operand is wrong, else the first of all.
             workgroup: x, y, z; by default the first in which the operand is wrong there, else (0, 0, 0).
             iteration: of the executions by each wave, from 0; by default the first wrong one, else 0.
+            view: "packed": what the instruction reads. Of an operand that comes through transposing loads also
+                "raw", what the lanes fetch, and "received", what they get of it.
 
         Raises:
-            UsageError: there is no such matrix, instruction, workgroup or execution, or it cannot be followed.
+            UsageError: there is no such matrix, instruction, workgroup, execution or view, or it cannot be followed.
         """
         name = matrix.upper().replace("D", "C")
         if name not in MATRICES:
@@ -118,8 +124,27 @@ class Inspection:
         inst = self._subject.insts[site.place.pc]
         group = workgroup or (first[1] if first else (0, 0, 0))
         turn = iteration if iteration is not None else first[2] if first and group == first[1] else 0
-        fragment = self._told(lambda subject: fragment_of(subject, inst, name, group, turn))
-        return self._report(site, fragment, group, turn)
+        if view not in VIEWS:
+            raise UsageError(f"no view {view!r:.40}", expected="one of: " + ", ".join(VIEWS))
+        if view == PACKED:
+            fragment = self._told(lambda subject: fragment_of(subject, inst, name, group, turn))
+            return self._report(site, fragment, group, turn)
+        seen = self._told(lambda subject: views_of(subject, inst, name, group, turn))
+        return shown_as(view, seen, self._report(site, seen.fragment, group, turn))
+
+    def views(
+        self, matrix: str, at: int | str, *, workgroup: Group = (0, 0, 0), iteration: int = 0
+    ) -> OperandViews:
+        """The three views of an operand that comes through transposing loads; arguments as of `operand`.
+
+        Raises:
+            UsageError: as `operand`; or it does not come through such loads.
+        """
+        inst = self._subject.insts[self._site(str(at)).place.pc or 0]
+        name = matrix.upper()
+        if name not in "AB":
+            raise UsageError(f"no operand {matrix!r:.40}", expected="A or B")
+        return self._told(lambda subject: views_of(subject, inst, name, workgroup, iteration)).views
 
     def view(
         self,

@@ -14,12 +14,13 @@ load: exact for moves and packing, a guess where lanes diverge or values are com
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import VGPR0, Inst
+from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
@@ -50,14 +51,14 @@ class Target:
         wave: number of the wave in the launch (see observe.matrix).
         turn: which of the wave's matrix instructions.
         vgpr, lane: the register and lane.
-        half: 0 low, 1 high; None: the whole register.
+        bit: the slot's lowest bit of the register; None: the whole register.
     """
 
     wave: int
     turn: int
     vgpr: int
     lane: int
-    half: int | None = None
+    bit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,7 @@ class LoadPathObserver(WaveCounter):
             for target in self._wanted.get((int(wave[position]), int(turn[position])), ()):
                 here = int(c.waves[position])
                 start = _Position(int(self._node[here]), inst.pc, here, target.lane)
-                self._paths[target] = tuple(self._follow(start, VGPR0 + target.vgpr, target.half))
+                self._paths[target] = tuple(self._follow(start, VGPR0 + target.vgpr, target.bit))
 
     def record(self) -> LoadPaths:
         """The paths found so far."""
@@ -195,15 +196,17 @@ class LoadPathObserver(WaveCounter):
 
     # Backwards.
 
-    def _follow(self, at: _Position, register: int, half: int | None) -> Iterator[Step]:
+    def _follow(self, at: _Position, register: int, bit: int | None) -> Iterator[Step]:
         for _ in range(4):  # through LDS at most so often
-            stretch = self._to_load(at, register, half, _DEPTH, [_FANOUT])
+            stretch = self._to_load(at, register, None if bit is None else bit // 16, _DEPTH, [_FANOUT])
             if stretch is None:
                 return
             *passed, (node, load, target) = stretch
             yield from (Step(inst, self._who(at)) for _, inst, _ in passed)
-            read = self._what_was_read(at, node, load, target, 0 if passed else half or 0)
-            yield Step(load, self._who(at), read[0] if read else None)
+            lane, byte = self._named(at, load, target, 0 if passed else bit or 0)
+            named = replace(at, lane=lane)
+            read = self._what_was_read(named, node, load, target, byte)
+            yield Step(load, self._who(named), read[0] if read else None)
             if read is None or read[1] < 0:
                 return
             store = self._stores[read[1] >> _STORE]
@@ -212,7 +215,7 @@ class LoadPathObserver(WaveCounter):
             yield Step(store.inst, self._who(at), int(store.local[position, lane]))
             offset = read[0] - int(store.local[position, lane])
             data = store.inst.src[1]
-            register, half = VGPR0 + data.index + max(offset, 0) // 4, None
+            register, bit = VGPR0 + data.index + max(offset, 0) // 4, None
 
     def _who(self, at: _Position) -> Who:
         return who_is(self._machine, at.wave, at.lane)
@@ -251,18 +254,26 @@ class LoadPathObserver(WaveCounter):
             node, limit = self._parents[node], None
         return None
 
+    def _named(self, at: _Position, load: Inst, register: int, bit: int) -> tuple[int, int]:
+        """The lane whose address names what a lane got in a register from some bit on, and the byte behind it."""
+        word = register - VGPR0 - load.dst[0].index if load.dst else 0
+        exchange = exchange_of(load.name, self._machine.wave_size)
+        if exchange is not None:
+            lane, source = exchange.source(at.lane, 32 * word + bit)
+            return lane, source // 8
+        narrow = any(part in load.name for part in ("16", "u8", "i8"))  # fills a part of its register
+        return at.lane, 4 * word + (0 if narrow else bit // 8)
+
     def _what_was_read(
-        self, at: _Position, node: int, load: Inst, register: int, half: int
+        self, at: _Position, node: int, load: Inst, register: int, byte: int
     ) -> tuple[int, int] | None:
-        """LDS byte that a load took half a register from, and the stamp of its store (-1: none)."""
+        """LDS byte that a load took part of a register from, and the stamp of its store (-1: none)."""
         reads = self._loads.get((node, load.pc))
         if not reads or load.encoding != "DS":
             return None
-        first = register - VGPR0 - load.dst[0].index
-        each = load.dst[0].regs // len(reads) if len(reads) > 1 else load.dst[0].regs
-        read = reads[min(first // max(each, 1), len(reads) - 1)]
-        dword = first % max(each, 1)
-        byte = 4 * dword + (0 if "16" in load.name else 2 * half)  # a 16-bit load fills one half
+        each = 4 * (load.dst[0].regs // len(reads) if len(reads) > 1 else load.dst[0].regs)
+        read = reads[min(byte // max(each, 1), len(reads) - 1)]
+        byte %= max(each, 1)
         granule = min(byte >> self._shift, read.stamps.shape[1] - 1)
         return int(read.local[at.lane]) + byte, int(read.stamps[at.lane, granule])
 

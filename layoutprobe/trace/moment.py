@@ -42,6 +42,7 @@ class Fragment:
         mismatch: bool, axes of loaded.row.
         live: bool, same axes: an output that is stored depends on the slot.
         waves: which waves of the workgroup executed it so often; of others all slots are holes.
+        turns: of each of them, its number in the launch, and which of its matrix instructions this is.
     """
 
     matrix: str
@@ -52,6 +53,7 @@ class Fragment:
     mismatch: NDArray[np.bool_]
     live: NDArray[np.bool_]
     waves: tuple[int, ...]
+    turns: tuple[tuple[int, int], ...]
 
     __repr__ = brief
 
@@ -138,7 +140,9 @@ def fragment_of(subject: Subject, inst: Inst, matrix: str, group: Group, iterati
             seen = {wave: seen_of(judged, one, role, analysis.problem, lines) for wave, one in at.items()}
             register = vector(subject, operand_of(judged, inst.pc, role).index)
             bits = judged.executions.instruction.needed[role].field_bits
-            return _fragment(matrix, role, register, bits, seen, members.size)
+            done = judged.executions
+            turns = tuple((int(done.wave[one]), int(done.turn[one])) for one in at.values())
+            return _fragment(matrix, role, register, bits, seen, members.size, turns)
     if not analysis.operands.kept[members].all():
         raise UndecidedError(
             "the operands of this workgroup were not kept: there are too many; check a smaller size"
@@ -215,7 +219,13 @@ def seen_of(judged: JudgedExecutions, at: int, role: str, problem: Problem, line
 
 
 def _fragment(
-    matrix: str, role: str, register: Register, bits: int, seen: Mapping[int, Seen], waves: int
+    matrix: str,
+    role: str,
+    register: Register,
+    bits: int,
+    seen: Mapping[int, Seen],
+    waves: int,
+    turns: tuple[tuple[int, int], ...],
 ) -> Fragment:
     """All waves of a workgroup together, of which these were seen."""
     first = next(iter(seen.values()))
@@ -237,4 +247,5 @@ def _fragment(
         spread("mismatch", 0) != 0,
         spread("live", 0) != 0,
         tuple(seen),
+        turns,
     )

@@ -138,8 +138,8 @@ class Slot:
     @property
     def target(self) -> Target:
         """The slot, for the observer that follows it back to its load."""
-        half = self.field * self.bits // 16 if self.bits <= 16 else None
-        return Target(self.wave, int(self.executions.turn[self.at]), self.register, self.lane, half)
+        bit = self.field * self.bits if self.bits <= 16 else None
+        return Target(self.wave, int(self.executions.turn[self.at]), self.register, self.lane, bit)
 
 
 def executions_of(runs: Sequence[Recorded], coding: Coding) -> tuple[list[Executions], Operands]:
@@ -187,12 +187,12 @@ def _executions(runs: list[list[Execution]], coding: Coding) -> Executions:
     inst = runs[0][0].inst
     instruction = interaction_of(inst, runs[0][0].a.shape[-1])
     a, b = (
-        _numbers(
+        numbers_of(
             [[_operand(e, which) for e in run] for run in runs],
-            orders,
             dtype,
             instruction.needed[which.upper()].field_bits,
             coding,
+            orders,
         )
         for which, dtype in zip("ab", element_types(inst), strict=True)
     )
@@ -212,8 +212,19 @@ def _operand(e: Execution, which: str) -> Raw:
     return (e.a, e.a_undefined) if which == "a" else (e.b, e.b_undefined)
 
 
-def _numbers(runs: list[list[Raw]], orders: list[Ints], dtype: str, bits: int, coding: Coding) -> Numbers:
-    """Number of the element in every slot: int32 [execution, slot]."""
+def numbers_of(
+    runs: list[list[Raw]], dtype: str, bits: int, coding: Coding, orders: list[Ints] | None = None
+) -> Numbers:
+    """Number of the element in every slot: int32 [execution, slot].
+
+    Args:
+        runs: of each coded run, registers and their undefined bits, uint32 [register, execution, lane]; joined along
+            the executions.
+        dtype, bits: of the elements.
+        coding: what the runs carry.
+        orders: of each run, the executions in the order of the result; as they come where None.
+    """
+    orders = orders or [np.arange(sum(raw.shape[1] for raw, _ in run)) for run in runs]
     digits, undefined = [], None
     for run, order in zip(runs, orders, strict=True):
         words = np.concatenate([raw for raw, _ in run], axis=1)

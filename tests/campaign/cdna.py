@@ -111,7 +111,7 @@ FAULTS = (
         "fp8-fnuz: beyond the last k are elements",
         "bounds",
         "fp8-fnuz",
-        (Edit("if (line < count && k + i < depth) values", "if (line < count) values"),),
+        (Edit("if (line < count && at + i < depth) values", "if (line < count) values", MFMA_HELPERS),),
         PROVENANCE,
         ("slots of A beyond the edge",),
         also=("memory", "epilogue"),

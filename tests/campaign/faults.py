@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaign import cdna, edges, operands, synchronisation
+from campaign import cdna, edges, operands, synchronisation, transposing
 from campaign.fault import Fault
 
 FAULTS: tuple[Fault, ...] = (
@@ -10,4 +10,5 @@ FAULTS: tuple[Fault, ...] = (
     *synchronisation.FAULTS,
     *edges.FAULTS,
     *cdna.FAULTS,
+    *transposing.FAULTS,
 )

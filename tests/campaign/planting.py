@@ -27,6 +27,7 @@ GEMM = asset_dir("probes") / "gemm"
 HELPERS = "wmma_helpers.h"
 MFMA_HELPERS = "cdna/mfma_helpers.h"
 MANIFESTS = ("seeds", "cdna")
+INCLUDES = re.compile(r'^#include "(.*)"$', re.MULTILINE)
 Size = tuple[int, int, int]
 """M, N, K."""
 
@@ -113,9 +114,13 @@ def kernels() -> Mapping[str, KernelCase]:
 
 
 def sources(case: KernelCase) -> dict[str, Path]:
-    """Where a kernel's own source, "", and the helpers lie, by where they lie below a planted folder."""
-    helpers = HELPERS if case.file.parent.name == "seeds" else MFMA_HELPERS
-    return {f"{case.file.parent.name}/{case.file.name}": case.file, helpers: GEMM / helpers}
+    """Where a kernel's own source, the first, and what it includes lie, by their places below a planted folder."""
+    found: dict[str, Path] = {}
+    wanted = [case.file]
+    for file in wanted:
+        found[file.resolve().relative_to(GEMM.resolve()).as_posix()] = file
+        wanted += [file.parent / name for name in INCLUDES.findall(file.read_text())]
+    return found
 
 
 def planted(

@@ -50,13 +50,18 @@ MATRIX = {
     "f64": ("v_mfma_f64_16x16x4_f64",) * 2,
     "acc": ("v_mfma_f32_32x32x8_f16",) * 2,
     "direct": ("v_mfma_f32_32x32x8_f16", "v_mfma_f32_32x32x16_f16"),
+    "tr16": ("v_mfma_f32_32x32x16_f16",),
+    "tr8": ("v_mfma_f32_32x32x64_f8f6f4",),
+    "pv": ("v_mfma_f32_32x32x64_f8f6f4",),
 }
+TRANSPOSING = {"tr16": "ds_read_b64_tr_b16", "tr8": "ds_read_b64_tr_b8", "pv": "ds_read_b64_tr_b8"}
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", MATRIX)
 def test_they_are_what_their_names_say(name: str) -> None:
-    """Each executes its matrix instruction; acc sums in AccVGPRs; direct loads to LDS, 4 and 16 bytes a lane."""
+    """Each executes its matrix instruction; acc sums in AccVGPRs; direct loads to LDS, 4 and 16 bytes a
+    lane; the others transpose nothing."""
     case = kernels()[name]
     for target, matrix in zip(case.arches, MATRIX[name], strict=True):
         code = load(compile_hip(case.file, target=target, defines=dict(case.defines)).data)
@@ -67,5 +72,7 @@ def test_they_are_what_their_names_say(name: str) -> None:
         files = {operand.kind for inst in found for operand in (inst.dst[0], inst.src[2])}
         assert ("a" in files) == (name == "acc")
         to_lds = {inst.name for inst in insts if inst.to_lds}
+        transposing = {inst.name for inst in insts if Kind.TRANSPOSE in inst.kind}
+        assert transposing == ({TRANSPOSING[name]} if name in TRANSPOSING else set())
         wide = "dword" if target == "gfx942" else "dwordx4"
         assert to_lds == ({f"global_load_lds_{wide}"} if name == "direct" else set())

@@ -168,7 +168,7 @@ def test_all_wrong_slots_are_followed_in_one_launch(tmp_path: Path, monkeypatch:
 
 
 def test_equal_targets_are_one_run() -> None:
-    target = Target(wave=0, turn=1, vgpr=2, lane=3, half=1)
+    target = Target(wave=0, turn=1, vgpr=2, lane=3, bit=16)
     assert FollowBack((target,)) == FollowBack((replace(target),))
     assert hash(FollowBack((target,))) == hash(FollowBack((replace(target),)))
     assert FollowBack((target,)) != FollowBack((replace(target, lane=4),))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe import semantics
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import EXEC_LO, M0, Inst
+from layoutprobe.isa.transposing import by_columns
 from layoutprobe.machine.machine import Machine
 from layoutprobe.semantics import lds_transpose
 from oracle.encode import encodings
@@ -157,7 +158,7 @@ def test_undefined_bits_go_where_the_data_goes(name: str) -> None:
 def test_elements_of_another_width_are_caught(name: str, wrong: int) -> None:
     image, machine = start(name)
     inst = read_of(name)
-    executor = lds_transpose._bind(bytes_of(name), wrong, inst)
+    executor = lds_transpose._bind(by_columns(bytes_of(name), wrong, 64), inst)
     with pytest.raises(MismatchError):
         check_transposed(inst, image, machine, execute(inst, image, machine=machine, executor=executor))
 
@@ -181,11 +182,14 @@ def test_what_a_transposing_read_needs(name: str) -> None:
     with pytest.raises(ExecutionError, match="misaligned transposing read") as caught:
         execute(read_of(name), image, machine=machine)
     assert caught.value.place.lane == 40
+    image.v[ADDRESS, 1, 40] -= stride_of(name) // 2
+    odd = read_of(name, vdst=TARGET + 1)
     if name == "ds_read_b96_tr_b6":
-        semantics.bind(read_of(name, vdst=TARGET + 1))
+        execute(odd, image, machine=machine)
     else:
-        with pytest.raises(semantics.UnsupportedFormError, match="odd register"):
-            semantics.bind(read_of(name, vdst=TARGET + 1))
+        with pytest.raises(ExecutionError, match="from v13 on, an odd one") as caught:
+            execute(odd, image, machine=machine)
+        assert caught.value.kind == "transpose-register"
 
 
 # From global memory to LDS, and past the registers.

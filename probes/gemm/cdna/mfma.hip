@@ -21,19 +21,6 @@ constexpr int CHUNKS = ROW_BYTES / CHUNK_BYTES;  // of a line
 constexpr int TILES = TILE / 2 / I::DIM;         // of a wave, in each direction
 typedef Vector<Element, PER_CHUNK> Chunk;
 
-// PER_CHUNK neighbours along k, with zeros for those that do not exist.
-__device__ inline Chunk load_chunk(const Element* lines, int count, int depth, int line, int k) {
-  Chunk values = {};
-  if (depth % PER_CHUNK == 0) {  // lines are aligned, and a chunk exists as a whole or not at all
-    if (line < count && k < depth) values = *(const Chunk*)&lines[(size_t)line * depth + k];
-    return values;
-  }
-#pragma unroll
-  for (int i = 0; i < PER_CHUNK; ++i)
-    if (line < count && k + i < depth) values[i] = lines[(size_t)line * depth + k + i];
-  return values;
-}
-
 __device__ inline void stage(char* lds, const Element* lines, int count, int depth, int line0, int k0) {
 #pragma unroll
   for (int step = 0; step < TILE * CHUNKS / THREADS; ++step) {

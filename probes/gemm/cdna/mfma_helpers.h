@@ -114,6 +114,23 @@ struct F64_16x16 : Instruction<16, 4, double, double> {
   }
 };
 
+// What 16 bytes hold of a line, from element `at` on, with zeros for those that do not exist.
+template <typename Element>
+__device__ inline Vector<Element, CHUNK_BYTES / (int)sizeof(Element)> load_chunk(const Element* lines, int count,
+                                                                                 int depth, int line, int at) {
+  constexpr int PER_CHUNK = CHUNK_BYTES / (int)sizeof(Element);
+  typedef Vector<Element, PER_CHUNK> Chunk;
+  Chunk values = {};
+  if (depth % PER_CHUNK == 0) {  // lines are aligned, and a chunk exists as a whole or not at all
+    if (line < count && at < depth) values = *(const Chunk*)&lines[(size_t)line * depth + at];
+    return values;
+  }
+#pragma unroll
+  for (int i = 0; i < PER_CHUNK; ++i)
+    if (line < count && at + i < depth) values[i] = lines[(size_t)line * depth + at + i];
+  return values;
+}
+
 // A lane's part of A, or of B by its columns: line lane % DIM of those at `lines`, and its group's k.
 template <class I>
 __device__ inline typename I::Operand load_operand(const char* lines, int line_bytes, int first, int k) {
