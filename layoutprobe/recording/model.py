@@ -207,7 +207,8 @@ class Tags:
     `starts` (low nibble of a byte first); or -n < 0: computed from what row n - 1 of `origins` says.
 
     Attributes:
-        words: int32 [word, 8], the nibble tags of a 32-bit register, low first. Word 0 has NOTHING.
+        words: int32 [word, 8], the nibble tags of a 32-bit register, low first. Word 0 has NOTHING. A negative
+            number of a word is no row: it is the tag of all eight nibbles.
         origins: int32 [origin, column], see `tags.py`.
         starts: buffer, in the order of `Recording.buffers` -> number of its first nibble.
     """
@@ -217,6 +218,19 @@ class Tags:
     starts: tuple[int, ...]
 
     __repr__ = brief
+
+    def nibbles(self, words: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Nibble tags of words [...]: int32 [..., 8]."""
+        return nibbles_of(self.words, words)
+
+
+def nibbles_of(rows: NDArray[np.int32], words: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Nibble tags [..., 8] of numbers of words [...]: rows, or a tag that all nibbles have."""
+    found: NDArray[np.int32] = rows[np.maximum(words, 0)]
+    uniform = words < 0
+    if uniform.any():
+        found[uniform] = words[uniform][:, None]
+    return found
 
 
 @dataclass(frozen=True, eq=False)

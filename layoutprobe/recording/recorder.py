@@ -7,7 +7,7 @@ holds is what it left.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,8 @@ from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.lds_access import data_register
 from layoutprobe.recording.code import instruction
 from layoutprobe.recording.columns import Columns
-from layoutprobe.recording.model import INACTIVE, NOTHING, SPACES, Buffer, Group, Recording, Tags, Wave
+from layoutprobe.recording.flow import Begun, Flow
+from layoutprobe.recording.model import INACTIVE, NOTHING, SPACES, Buffer, Group, Recording, Wave
 
 LIMIT = 200 << 20
 """Bytes that a recording may take; where they are spent it ends, and says so."""
@@ -53,6 +54,16 @@ class Record:
         return RunRecorder(self)
 
 
+@dataclass(frozen=True, eq=False)
+class _Late:
+    """A store whose data are in no register: memory tells them afterwards."""
+
+    first: int
+    place: Addresses
+    size: int
+    words: NDArray[np.int32]
+
+
 @dataclass
 class _Pending:
     """An instruction that is about to execute, or has: of the cohort's waves those at `which` are watched."""
@@ -64,7 +75,9 @@ class _Pending:
     waves: Ints
     scalars: NDArray[np.uint32]
     shadows: NDArray[np.uint32]
+    begun: Begun
     loads: int = 0
+    late: list[_Late] = field(default_factory=list)
 
 
 class RunRecorder(Recorder):
@@ -75,6 +88,7 @@ class RunRecorder(Recorder):
         self._waves: list[Wave] = []
         self._pending: _Pending | None = None
         self._columns = Columns()
+        self._flow = Flow(wanted.buffers)
         self._rows = 0
         self._cut = ""
 
@@ -95,6 +109,7 @@ class RunRecorder(Recorder):
             x, y, z = (int(i) for i in ids[at])
             self._waves.append(Wave((x, y, z), int(machine.waves.index[at])))
         self._known = np.zeros(len(self._waves), np.bool_)
+        self._flow.begin_batch(machine, np.flatnonzero(wanted), self._vgprs)
 
     def block(self, c: Band, block: Block) -> None:
         """See Observer."""
@@ -113,7 +128,8 @@ class RunRecorder(Recorder):
         self._rows += which.size
         self._columns.steps(np.full(which.size, self._position[inst.pc]), waves)
         scalars, shadows = c.regs.sgprs[:, which, 0], c.shadow.sgprs[:, which, 0]
-        self._pending = _Pending(c, inst, which, rows, waves, scalars, shadows)
+        begun = self._flow.begin(c, inst, which, waves)
+        self._pending = _Pending(c, inst, which, rows, waves, scalars, shadows, begun)
 
     def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
@@ -122,10 +138,7 @@ class RunRecorder(Recorder):
             return
         space, address = _address(c, place)
         mask = np.broadcast_to(place.mask, address.shape)[p.which]
-        address = np.where(mask, address[p.which], INACTIVE)
-        if address.shape[1] < self._lanes:  # a scalar access: once for the wave
-            none = np.full((p.which.size, self._lanes - address.shape[1]), INACTIVE)
-            address = np.concatenate([address, none], axis=1)
+        address = address[p.which]
         plain = Kind.ATOMIC not in inst.kind and not inst.to_lds
         register = -1
         if store and plain:
@@ -133,9 +146,25 @@ class RunRecorder(Recorder):
         elif not store and inst.dst and inst.dst[0].kind == "v":
             register = inst.dst[0].index + p.loads * ((size + 3) // 4)
             p.loads += 1
-        first = self._columns.accesses(p.rows, SPACES.index(space), store, size, register, address)
-        if store and plain:
-            self._stored(p, first, register, size, "d16_hi" in inst.name)
+        words = self._flow.access(p.begun, space, address, mask, size, store=store, register=register)
+        shown = np.where(mask, address + (BASE_ADDRESS if space == "global" else 0), INACTIVE)
+        if shown.shape[1] < self._lanes:  # a scalar access: once for the wave
+            shown = np.concatenate(
+                [shown, np.full((p.which.size, self._lanes - shown.shape[1]), INACTIVE)], axis=1
+            )
+        first = self._columns.accesses(p.rows, SPACES.index(space), store, size, register, shown)
+        if words is None:
+            return
+        if plain:
+            self._stored(p, first, register, size, words, "d16_hi" in inst.name)
+        else:
+            p.late.append(_Late(first, place, size, words))
+
+    def indexed(self, c: Cohort, inst: Inst, waves: Ints, read: int, written: int) -> None:
+        """See Observer."""
+        p = self._pending
+        if p is not None and p.inst.pc == inst.pc and c.machine is p.c.machine:
+            p.begun.picked.append((np.flatnonzero(np.isin(c.waves[p.which], waves)), read, written))
 
     def barrier(self, machine: Machine, groups: Ints) -> None:
         """See Observer."""
@@ -168,10 +197,19 @@ class RunRecorder(Recorder):
         p, self._pending = self._pending, None
         if p is None:
             return
+        self._flow.finish(p.begun)
+        for late in p.late:
+            memory, at = late.place.memory, late.place.offsets[p.which]
+            low = late.place.low_bits
+            data, bits = memory.data.gather(at, late.size, low), memory.shadow.gather(at, late.size, low)
+            for dword in range(data.shape[-1]):
+                self._columns.stored(
+                    late.first, dword, data[..., dword], late.words[..., dword], bits[..., dword]
+                )
         for register in _written(p.inst, p.c):
             self._vector(p.c, p.which, p.rows, p.waves, register)
         self._scalar(p)
-        if self._columns.nbytes > self._wanted.limit:
+        if self._columns.nbytes + self._flow.table.nbytes > self._wanted.limit:
             self._cut = (
                 f"the recording ends after {self._rows} steps: it has reached {self._wanted.limit >> 20} MiB; "
                 "record fewer workgroups, or a smaller size"
@@ -181,7 +219,8 @@ class RunRecorder(Recorder):
         bits = c.shadow.vgprs[register, which] if c.undef >> VGPR0 + register & 1 else None
         if rows[0] < 0 and bits is not None and (bits == 0xFFFFFFFF).all():
             return  # what nobody has written is undefined anyway
-        self._columns.vectors(rows, waves, register, c.regs.vgprs[register, which], self._none(which), bits)
+        self._columns.vectors(rows, waves, register, c.regs.vgprs[register, which],
+                              self._flow.vectors[waves, register], bits)  # fmt: skip
 
     def _scalar(self, p: _Pending) -> None:
         """Scalar registers that it names, and those that it changed without naming them (SCC, EXEC)."""
@@ -192,20 +231,20 @@ class RunRecorder(Recorder):
         ]
         changed[[r for r in named if r < SGPRS]] = True
         changed[NULL] = False
-        for position in np.flatnonzero(changed.any(axis=0)):
-            registers = np.flatnonzero(changed[:, position])
-            self._columns.scalars(p.rows[position], p.waves[position], registers,
-                                  values[registers, position], NOTHING, bits[registers, position])  # fmt: skip
+        position, register = np.nonzero(changed.T)
+        if register.size:
+            waves = p.waves[position]
+            self._columns.scalars(p.rows[position], waves, register, values[register, position],
+                                  self._flow.scalars[waves, register], bits[register, position])  # fmt: skip
 
-    def _stored(self, p: _Pending, first: int, register: int, size: int, high: bool) -> None:
+    def _stored(
+        self, p: _Pending, first: int, register: int, size: int, words: NDArray[np.int32], high: bool
+    ) -> None:
         for dword in range((size + 3) // 4):
             value = p.c.regs.vgprs[register + dword, p.which]
             bits = p.c.shadow.vgprs[register + dword, p.which]
             shift = np.uint32(16 if high else 0)
-            self._columns.stored(first, dword, value >> shift, self._none(p.which), bits >> shift)
-
-    def _none(self, which: Ints) -> NDArray[np.int32]:
-        return np.full((which.size, self._lanes), NOTHING, np.int32)
+            self._columns.stored(first, dword, value >> shift, words[..., dword], bits >> shift)
 
     def record(self) -> Recording:
         """See Recorder. Names, sources and evidence are for the caller to add."""
@@ -219,7 +258,7 @@ class RunRecorder(Recorder):
             for buffer in self._wanted.buffers
         )
         vectors, scalars, steps, accesses, stored = self._columns.finished(self._lanes)
-        tags = Tags(np.zeros((1, 8), np.int32), np.zeros((0, 0), np.int32), ())
+        tags = self._flow.table.tags()
         return Recording(
             kernel.name, code.target, {}, self._lanes, self._vgprs, first_acc, self._lds_size,
             tuple(self._waves), tuple(instruction(code, kernel, inst, first_acc) for _, inst in self._insts),
@@ -234,13 +273,13 @@ def _keys(ids: NDArray[np.int64]) -> Ints:
 
 
 def _address(c: Cohort, place: Addresses) -> tuple[str, Ints]:
-    """Which memory, and the address of each lane as `Accesses` has it."""
+    """Which memory, and the address of each lane as `Accesses` has it; of global memory less BASE_ADDRESS."""
     machine = c.machine
     if place.memory is machine.lds:
         return "LDS", place.offsets - c.lds_base
     if place.memory is machine.scratch:
         return "scratch", place.offsets - machine.scratch_base(c.waves)
-    return "global", place.offsets + BASE_ADDRESS
+    return "global", place.offsets
 
 
 def _written(inst: Inst, c: Cohort) -> Iterable[int]:

@@ -231,7 +231,7 @@ class _LdsHistory:
         where = (start[..., None] + byte)[kept]
         for target, source in ((image.data, r.stored.value), (image.undefined, r.stored.undefined)):
             target[where] = np.ascontiguousarray(source[at]).view(np.uint8).reshape(*kept.shape)[kept]
-        image.tags[where] = r.tags.words[r.stored.tag[at]].reshape(*kept.shape, 2)[kept]
+        image.tags[where] = r.tags.nibbles(r.stored.tag[at]).reshape(*kept.shape, 2)[kept]
         rows = np.broadcast_to(r.accesses.row[access][:, None, None], kept.shape)
         image.writer[where] = rows[kept]
         image.lane[where] = np.broadcast_to(np.arange(r.lanes)[:, None], kept.shape)[kept]

@@ -31,7 +31,7 @@ class Taken:
 class Photographer(Recorder):
     """Copies the state of the first workgroup before every `every`-th instruction of a wave."""
 
-    every = 23
+    every = 61
 
     def __init__(self) -> None:
         self.done: dict[int, int] = {}

@@ -1,0 +1,462 @@
+"""Follows where bits come from, instruction by instruction, while a run is recorded.
+
+A register's tag says of each nibble whether it is a moved copy of a nibble of a buffer, was computed (from which
+elements), or depends on no buffer at all. Addresses and conditions are no sources: what a load brings comes from
+where it was loaded, whoever computed the address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import ProbeError
+from layoutprobe.isa.inst import NULL, Inst
+from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import UnboundError
+from layoutprobe.machine.registers import SGPRS
+from layoutprobe.recording.memory import Flat, Global
+from layoutprobe.recording.model import NOTHING, Buffer
+from layoutprobe.recording.planes import BITS, Bound, Marked, Marks, Source, bound, marks
+from layoutprobe.recording.products import product, shape_of
+from layoutprobe.recording.tags import TagTable
+
+Ints = NDArray[np.int32]
+Words = NDArray[np.uint32]
+Where = NDArray[np.int64]
+_NIBBLES = np.arange(8)
+_SIGNED = ("_i8", "_i16", "sbyte", "sshort")
+
+
+@dataclass
+class Begun:
+    """An instruction that is about to execute, with what it reads as it is now.
+
+    Attributes:
+        c, inst, which: the cohort, the instruction, positions of the watched waves in the cohort.
+        waves: their numbers in the recording.
+        active: bool [wave, lane].
+        one: the instruction by itself; None where it is followed in another way.
+        marked: sources with tags, and their nibble tags [wave, lane or 1, 8].
+        vectors, scalars: what it reads, as `marks` takes it.
+        loads: nibble tags that loads bring: (int32 [wave, lane, nibble], bool [wave, lane]), in their order.
+        picked: of a move whose registers M0 picks: positions in `which`, row that is read, row that is written.
+    """
+
+    c: Cohort
+    inst: Inst
+    which: Where
+    waves: Where
+    active: NDArray[np.bool_]
+    one: Bound | None = None
+    marked: list[tuple[Source, Ints]] = field(default_factory=list)
+    vectors: Words | None = None
+    scalars: Words | None = None
+    loads: list[tuple[Ints, NDArray[np.bool_]]] = field(default_factory=list)
+    picked: list[tuple[Where, int, int]] = field(default_factory=list)
+
+
+class Flow:
+    """Tags of the recorded waves of a launch.
+
+    Attributes:
+        table: numbers tags.
+        vectors: int32 [wave, vgpr, lane], rows of `Tags.words`.
+        scalars: int32 [wave, register].
+    """
+
+    def __init__(self, buffers: Sequence[Buffer]) -> None:
+        self.table = TagTable(buffers)
+        self.vectors = np.zeros((0, 0, 0), np.int32)
+        self.scalars = np.zeros((0, SGPRS), np.int32)
+
+    def begin_batch(self, machine: Machine, watched: Where, vgprs: int) -> None:
+        """A batch begins, whose waves `watched` (positions in the batch) are recorded from now on."""
+        new = watched.size
+        self._lanes = machine.wave_size
+        lanes = np.zeros((new, vgprs, machine.wave_size), np.int32)
+        self.vectors = lanes if not self.vectors.size else np.concatenate([self.vectors, lanes])
+        self.scalars = np.concatenate([self.scalars, np.zeros((new, SGPRS), np.int32)])
+        groups = np.unique(machine.waves.workgroup[watched])
+        self._lds_at = np.full(int(machine.waves.workgroup.max(initial=0)) + 1, -1, np.int64)
+        self._lds_at[groups] = np.arange(groups.size) * machine.lds_size
+        self._lds = Flat(groups.size * machine.lds_size)
+        self._scratch_at = np.full(machine.waves.workgroup.size, -1, np.int64)
+        self._scratch_at[watched] = np.arange(new) * machine.wave_size * machine.scratch_size
+        self._scratch = Flat(new * machine.wave_size * machine.scratch_size)
+        self._global = Global(machine.arena.regions, self.table.elements)
+
+    def begin(self, c: Cohort, inst: Inst, which: Where, waves: Where) -> Begun:
+        """An instruction is about to execute."""
+        begun = Begun(c, inst, which, waves, c.exec[which])
+        if Kind.MATRIX in inst.kind or inst.kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC):
+            return begun
+        if not (inst.dst or inst.pair):
+            return begun
+        one = bound(inst)
+        if one is None:
+            return begun
+        begun.one = one
+        for source in one.sources:
+            words = self._words(source, waves)
+            if words.any():
+                begun.marked.append((source, self.table.nibbles(words)))
+        if begun.marked:
+            begun.vectors = np.zeros((one.size, waves.size, self._lanes), np.uint32)
+            for source in one.sources:
+                if not source.scalar:
+                    begun.vectors[source.place] = c.regs.vgprs[source.register, which]
+            begun.scalars = c.regs.sgprs[:, which, 0]
+        return begun
+
+    def access(
+        self,
+        b: Begun,
+        space: str,
+        address: Where,
+        mask: NDArray[np.bool_],
+        size: int,
+        *,
+        store: bool,
+        register: int,
+    ) -> Ints | None:
+        """Lanes load or store; of a store, the words [wave, lane, dword] that are stored.
+
+        Args:
+            b: the instruction.
+            space: "LDS", "global" or "scratch".
+            address: int64 [wave, lane], bytes in LDS or scratch, offsets in the arena.
+            mask: lanes that access.
+            size: bytes.
+            store: as observers are told.
+            register: first VGPR of the data; -1: it is in none.
+        """
+        memory, base = self._memory(b, space)
+        at = np.where(mask, address + base, 0)
+        if not store:
+            held = memory.load(at, size)
+            b.loads.append((np.where(mask[..., None], held, NOTHING), mask))
+            return None
+        nibbles = self._data(b, at, mask, size, register, memory)
+        memory.store(at[mask], nibbles[mask])
+        padded = np.zeros((*mask.shape, -(-size // 4) * 8), np.int32)
+        padded[..., : 2 * size] = nibbles
+        return self.table.words(padded.reshape(*mask.shape, -1, 8))
+
+    def _memory(self, b: Begun, space: str) -> tuple[Flat | Global, Where]:
+        batch = b.c.waves[b.which]
+        if space == "LDS":
+            return self._lds, self._lds_at[b.c.machine.waves.workgroup[batch]][:, None]
+        if space == "scratch":
+            lanes = np.arange(self._lanes) * b.c.machine.scratch_size
+            return self._scratch, self._scratch_at[batch][:, None] + lanes
+        return self._global, np.zeros((1, 1), np.int64)
+
+    def _data(
+        self, b: Begun, at: Where, mask: NDArray[np.bool_], size: int, register: int, memory: Flat | Global
+    ) -> Ints:
+        """Nibble tags that a store stores: int32 [wave, lane, nibble]."""
+        if b.inst.to_lds:
+            held = b.loads[-1][0] if b.loads else np.zeros((*mask.shape, 2 * size), np.int32)
+            out = np.zeros((*mask.shape, 2 * size), np.int32)
+            out[..., : held.shape[-1]] = held
+            return out
+        if register < 0:
+            before = memory.load(at, size)
+            both = [self.table.elements.normal(before)]
+            for operand in b.inst.src[1:]:
+                if operand.kind == "v":
+                    rows = self.vectors[b.waves][:, operand.index : operand.index + operand.regs]
+                    nibbles = self.table.nibbles(rows).transpose(0, 2, 1, 3).reshape(*mask.shape, -1)
+                    both.append(self.table.elements.normal(nibbles))
+            if b.inst.dst:
+                b.loads.append((before, mask))
+            made = self.table.computed(self.table.unite_all(np.concatenate(both, axis=-1)))
+            return np.broadcast_to(made[..., None], (*mask.shape, 2 * size)).copy()
+        words = self.vectors[b.waves][:, register : register + -(-size // 4)]
+        nibbles = self.table.nibbles(words).transpose(0, 2, 1, 3).reshape(*mask.shape, -1)
+        first = 4 if "d16_hi" in b.inst.name else 0
+        return nibbles[..., first : first + 2 * size]
+
+    def finish(self, b: Begun) -> None:
+        """The instruction has executed: its results have tags now."""
+        inst = b.inst
+        if Kind.MATRIX in inst.kind:
+            self._product(b)
+        elif b.loads and inst.dst:
+            self._loaded(b)
+        elif b.picked:
+            self._picked(b)
+        elif inst.kind & (Kind.LOAD | Kind.ATOMIC):
+            self._clear(b, self.table.opaque if Kind.ATOMIC not in inst.kind and b.active.any() else NOTHING)
+        elif b.marked:
+            self._marked(b)
+        elif b.one is None and inst.dst and self._tagged(b):
+            self._clear(b, self.table.opaque)
+        else:
+            self._clear(b, NOTHING)
+
+    # Results.
+
+    def _tagged(self, b: Begun) -> bool:
+        """Any source has tags."""
+        for half in b.inst.pair or (b.inst,):
+            for operand in half.src:
+                for register in operand.registers():
+                    source = Source(
+                        operand.kind == "s", register if operand.kind == "s" else operand.index, 0
+                    )
+                    if self._words(source, b.waves).any():
+                        return True
+        return False
+
+    def _words(self, source: Source, waves: Where) -> Ints:
+        """Word numbers of a register: int32 [wave, lane], of a scalar one [wave, 1]."""
+        if source.scalar:
+            return self.scalars[waves, source.register][:, None]
+        return self.vectors[waves, source.register]
+
+    def _clear(self, b: Begun, tag: int) -> None:
+        """All results have one nibble tag."""
+        word = self.table.words(np.full((1, 8), tag, np.int32))[0]
+        for half in b.inst.pair or (b.inst,):
+            for operand in half.dst:
+                if operand.kind == "s":
+                    for register in operand.registers():
+                        self.scalars[b.waves, register] = word
+                elif operand.kind == "v":
+                    self._write(b, operand.index, operand.regs, half, word)
+
+    def _write(self, b: Begun, first: int, count: int, inst: Inst, word: int) -> None:
+        part = inst.dst[0].bits == 16 and count == 1
+        for register in range(first, first + count):
+            old = self.vectors[b.waves, register]
+            new: Ints = np.full_like(old, word)
+            if part and old.any():
+                nibbles = self.table.nibbles(old)
+                half = slice(4, 8) if inst.dst[0].hi else slice(0, 4)
+                nibbles[..., half] = self.table.nibbles(new)[..., half]
+                new = self.table.words(nibbles)
+            self.vectors[b.waves, register] = np.where(b.active, new, old)
+
+    def _loaded(self, b: Begun) -> None:
+        inst, target = b.inst, b.inst.dst[0]
+        register = target.index
+        if Kind.TRANSPOSE in inst.kind:
+            b.loads = [(np.where(mask[..., None], self.table.opaque, held), mask) for held, mask in b.loads]
+        for held, mask in b.loads:
+            signed = any(mark in inst.name for mark in _SIGNED)
+            count = -(-held.shape[-1] // 8)
+            nibbles = np.zeros((*mask.shape, 8 * count), np.int32)
+            nibbles[..., : held.shape[-1]] = held
+            if signed:
+                origin = self.table.computed(self.table.unite_all(self.table.elements.normal(held)))
+                nibbles[..., held.shape[-1] :] = origin[..., None]
+            words = nibbles.reshape(*mask.shape, count, 8)
+            for j in range(count):
+                if target.kind == "s":
+                    self.scalars[b.waves, register + j] = self.table.words(words[:, 0, j])
+                    continue
+                old = self.vectors[b.waves, register + j]
+                new = words[..., j, :]
+                if "d16" in inst.name:
+                    kept = self.table.nibbles(old)
+                    kept[..., slice(4, 8) if "d16_hi" in inst.name else slice(0, 4)] = new[..., :4]
+                    new = kept
+                self.vectors[b.waves, register + j] = np.where(mask, self.table.words(new), old)
+            register += count
+
+    def _picked(self, b: Begun) -> None:
+        """A move whose registers M0 picks."""
+        for at, read, written in b.picked:
+            source = b.inst.src[0]
+            waves = b.waves[at]
+            if read < 0 and source.kind != "v":
+                scalar = source.kind == "s" and source.index != NULL
+                words = (
+                    self.scalars[waves, source.index][:, None]
+                    if scalar
+                    else np.zeros((waves.size, 1), np.int32)
+                )
+            else:
+                words = self.vectors[waves, read if read >= 0 else source.index]
+            to = written if written >= 0 else b.inst.dst[0].index
+            self.vectors[waves, to] = np.where(b.active[at], words, self.vectors[waves, to])
+
+    def _product(self, b: Begun) -> None:
+        target = b.inst.dst[0]
+        rows = slice(target.index, target.index + target.regs)
+        try:
+            shape = shape_of(b.inst, self._lanes)
+        except (UnboundError, ProbeError):
+            self.vectors[b.waves, rows] = self.table.words(np.full((1, 8), self.table.opaque, np.int32))[0]
+            return
+        nibbles = {
+            name: self.table.nibbles(self.vectors[b.waves, operand.index : operand.index + operand.regs])
+            .transpose(1, 0, 2, 3)
+            for name, operand in shape.operands.items()
+            if operand.kind == "v"
+        }  # fmt: skip
+        made = product(shape, self.table, nibbles)
+        self.vectors[b.waves, rows] = self.table.words(made).transpose(1, 0, 2)
+
+    def _marked(self, b: Begun) -> None:
+        """Results of an instruction that reads tagged registers."""
+        one = b.one
+        assert one is not None
+        assert b.vectors is not None
+        assert b.scalars is not None
+        marked = [Marked(source, _bits(tags), _planes(tags)) for source, tags in b.marked]
+        seen = marks(one, b.vectors, b.scalars, marked, self._lanes)
+        if seen is None:
+            self._clear(b, self.table.opaque)
+            return
+        sources = [
+            _Brought(
+                tags,
+                _nibbles_of(b.scalars[s.register][:, None] if s.scalar else b.vectors[s.place]),
+                each.planes,
+            )
+            for (s, tags), each in zip(b.marked, marked, strict=True)
+        ]
+        for result, found in zip(one.results, seen.vector, strict=True):
+            value = b.c.regs.vgprs[result.register, b.which]
+            tags = self._results(one, found, sources, _nibbles_of(value))
+            self.vectors[b.waves, result.register] = self.table.words(tags)
+        self._scalar_results(b, seen, sources)
+
+    def _scalar_results(self, b: Begun, seen: Marks, sources: list[_Brought]) -> None:
+        one = b.one
+        assert one is not None
+        named = {
+            r for half in b.inst.pair or (b.inst,) for o in half.dst if o.kind == "s" for r in o.registers()
+        }
+        touched = named | set(np.flatnonzero(seen.scalar.any(axis=(1, 2))).tolist())
+        for register in sorted(touched - {NULL}):
+            if register >= SGPRS:
+                continue
+            found = seen.scalar[register][..., None]
+            value = b.c.regs.sgprs[register, b.which]
+            wide = any(brought.tags.shape[1] > 1 for brought in sources)
+            if wide and not one.crosses:
+                tags = self._gathered(found, sources)
+            else:
+                tags = self._results(one, found, sources, _nibbles_of(value))
+            self.scalars[b.waves, register] = self.table.words(tags)[:, 0]
+
+    def _gathered(self, found: Words, sources: list[_Brought]) -> Ints:
+        """A mask of lanes: what any lane compared."""
+        parts, first = [], 0
+        for brought in sources:
+            took = np.asarray(found[first : first + brought.planes, :, 0].any(axis=0))
+            first += brought.planes
+            every = brought.tags.reshape(len(brought.tags), -1)
+            parts.append(np.where(took[:, None], self.table.elements.normal(every), NOTHING))
+        made = self.table.computed(self.table.unite_all(np.concatenate(parts, axis=1)))
+        return np.broadcast_to(made[:, None, None], (*made.shape, 1, 8)).copy()
+
+    def _results(self, one: Bound, found: Words, sources: list[_Brought], value: NDArray[np.uint8]) -> Ints:
+        """Nibble tags of one result: int32 [wave, lane, 8], from its marks [plane, wave, lane]."""
+        own = sum(source.planes for source in sources)
+        fields = (found[: own + BITS, ..., None] >> (4 * _NIBBLES).astype(np.uint32) & np.uint32(15)).astype(
+            np.uint8
+        )
+        comes = fields[:own] != 0
+        if not comes.any():
+            return np.zeros(comes.shape[1:], np.int32)
+        if one.crosses:
+            reach = found[own + BITS :] != 0
+            each = len(reach) // len(sources)
+            sources = [
+                _from_lanes(self.table, source, reach[at * each : (at + 1) * each])
+                for at, source in enumerate(sources)
+            ]
+        tags, values = (
+            np.stack([plane for source in sources for plane in source.by_plane(part, comes.shape[1:3])])
+            for part in ("tags", "value")
+        )
+        out: Ints = np.zeros(comes.shape[1:], np.int32)
+        if own > len(sources):
+            plane = comes.argmax(axis=0)
+            wave, lane, _ = np.indices(plane.shape, sparse=True)
+            picked = tags[plane, wave, lane]
+            whole = np.array([source.planes == 8 for source in sources for _ in range(source.planes)])[plane]
+            whole &= (fields[:own].max(axis=0) == 15) & (comes.sum(axis=0) == 1)
+            for bit in range(BITS):
+                whole &= fields[own + bit] == 1 << bit
+            moved = whole & (values[plane, wave, lane] == value)
+            out = np.where(moved, picked, NOTHING)
+            comes &= ~moved
+        rest = np.asarray(comes.any(axis=0))
+        if rest.any():
+            np.copyto(out, self._computed(comes, tags), where=rest)
+        return np.asarray(out)
+
+    def _computed(self, comes: NDArray[np.bool_], tags: Ints) -> Ints:
+        """Tags of computed nibbles: [wave, lane, 8], from the planes [plane, wave, lane, 8] that reach each."""
+        columns = next(c for c in ([0], [0, 4], list(range(8))) if _repeats(comes, c))
+        comes = comes[..., columns]
+        normal = self.table.elements.normal(tags)
+        out: Ints = np.zeros(comes.shape[1:], np.int32)
+        for plane in np.flatnonzero(comes.any(axis=(1, 2, 3))).tolist():
+            out = self.table.unite(out, np.where(comes[plane], normal[plane, ..., None], NOTHING))
+        return np.repeat(self.table.computed(out), 8 // len(columns), axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Brought:
+    """A tagged source: its nibble tags, and the nibbles themselves: [wave, lane or 1, 8]; and its planes."""
+
+    tags: Ints
+    value: NDArray[np.uint8]
+    planes: int
+
+    def by_plane(self, part: str, shape: tuple[int, ...]) -> Iterator[NDArray[Any]]:
+        """Tags or values as each plane marks them: [wave, lane]."""
+        for plane in range(self.planes):
+            yield np.broadcast_to(getattr(self, part)[..., plane], shape)
+
+
+def _planes(tags: Ints) -> int:
+    """One plane where every register has one tag, which is of computed values; else eight."""
+    return 1 if (tags <= NOTHING).all() and (tags == tags[..., :1]).all() else 8
+
+
+def _bits(tags: Ints) -> Words:
+    """The bits of a register whose nibbles have tags."""
+    return np.asarray(((tags != NOTHING).astype(np.uint32) * np.uint32(15) << (4 * _NIBBLES).astype(np.uint32))
+                      .sum(axis=-1, dtype=np.uint32))  # fmt: skip
+
+
+def _nibbles_of(words: Words) -> NDArray[np.uint8]:
+    return np.asarray((words[..., None] >> (4 * _NIBBLES).astype(np.uint32) & np.uint32(15)).astype(np.uint8))
+
+
+def _repeats(comes: NDArray[np.bool_], columns: list[int]) -> bool:
+    """All nibbles of a result come from the same as those of the columns do."""
+    each = 8 // len(columns)
+    return bool((comes == np.repeat(comes[..., columns], each, axis=-1)).all())
+
+
+def _from_lanes(table: TagTable, source: _Brought, reach: NDArray[np.bool_]) -> _Brought:
+    """A source as each lane of the result sees it: that of the lane it was brought from, as the planes of its lanes
+    [bit of the lane and its value, wave, lane] tell."""
+    if source.tags.shape[1] == 1:
+        return source
+    reach = reach.reshape(-1, 2, *reach.shape[1:])
+    weights = (1 << np.arange(len(reach)))[:, None, None]
+    lane = (reach[:, 1] * weights).sum(axis=0)
+    both = np.asarray((reach[:, 0] & reach[:, 1]).any(axis=0))
+    wave = np.arange(len(lane))[:, None]
+    tags, value = source.tags[wave, lane], source.value[wave, lane]
+    if both.any():  # from several lanes: any of the wave
+        every = table.elements.normal(source.tags).reshape(len(source.tags), -1)
+        united = table.computed(table.unite_all(every), hull=True)
+        tags = np.where(both[..., None], united[:, None, None], tags)
+    return _Brought(tags, value, source.planes)

@@ -1,0 +1,219 @@
+"""Which nibble of its sources each nibble of a result comes from, found by executing the instruction.
+
+Semantics track undefined bits, and track them as the instruction moves bits. So the instruction is executed once
+more, by itself, with planes of copies of the wave: in each one nibble of the sources is marked. What is marked in
+the result comes from there. Four planes more mark one bit of every nibble, which tells a nibble that moved as it
+is from one that was computed; where lanes exchange values, planes for the bits of the lane's number tell which one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe import semantics
+from layoutprobe.brief import brief
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import NULL, SCC, VGPR0, Inst, Operand
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine, Waves
+from layoutprobe.machine.memory import Arena
+from layoutprobe.machine.program import Executor, UnboundError
+from layoutprobe.machine.registers import SGPRS, RegisterFile
+
+Words = NDArray[np.uint32]
+BITS = 4
+"""Planes that mark one bit of every nibble."""
+
+_CROSSES = ("v_readlane", "v_readfirstlane", "v_writelane", "v_permlane", "ds_bpermute", "ds_permute", "ds_swizzle",
+            "v_mov_b32_dpp")  # fmt: skip
+_SWAPS = ("v_swap", "v_permlane16_swap", "v_permlane32_swap")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A 32-bit register that an instruction reads, once for every operand that names it.
+
+    Attributes:
+        scalar: it is a scalar register.
+        register: row of the vector file, or the scalar's encoding.
+        place: where the instruction below finds it.
+    """
+
+    scalar: bool
+    register: int
+    place: int
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """An instruction whose operands have registers of their own.
+
+    Attributes:
+        run: executes it.
+        sources: of its operands, and the old content of its destinations.
+        results: vector results, `place` is where they appear.
+        size: vector registers in all.
+        crosses: lanes exchange values.
+    """
+
+    run: Executor
+    sources: tuple[Source, ...]
+    results: tuple[Source, ...]
+    size: int
+    crosses: bool
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """A source with tags.
+
+    Attributes:
+        source: the register.
+        bits: uint32 [wave, lane], of a scalar [wave, 1]: those that have tags.
+        planes: 8, one for each nibble, or 1 for all of them.
+    """
+
+    source: Source
+    bits: Words
+    planes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """What was marked in the results.
+
+    Attributes:
+        vector: uint32 [result, plane, wave, lane].
+        scalar: uint32 [register, plane, wave], by encoding.
+    """
+
+    vector: Words
+    scalar: Words
+
+
+@lru_cache(maxsize=4096)
+def _cached(key: _Key) -> Bound | None:
+    return _bound(key.inst)
+
+
+class _Key:
+    """An instruction as a key: by its address and itself."""
+
+    def __init__(self, inst: Inst) -> None:
+        self.inst = inst
+
+    def __hash__(self) -> int:
+        return hash((self.inst.pc, self.inst.name))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.inst == other.inst
+
+
+def bound(inst: Inst) -> Bound | None:
+    """An instruction for `marks`; None where it cannot be executed by itself."""
+    return _cached(_Key(inst))
+
+
+def _bound(inst: Inst) -> Bound | None:
+    if inst.name.startswith("v_movrel"):
+        return None  # M0 picks registers, which are others here
+    places: list[Source] = []
+    sources: list[Source] = []
+    size = 0
+
+    def own(operand: Operand) -> Operand:
+        nonlocal size
+        if operand.kind != "v":
+            return operand
+        first, size = size, size + operand.regs
+        places.extend(Source(False, operand.index + n, first + n) for n in range(operand.regs))
+        return replace(operand, index=first)
+
+    def remade(one: Inst) -> Inst:
+        nonlocal places
+        dst = tuple(own(operand) for operand in one.dst)
+        results.extend(places)
+        sources.extend(places)
+        places = []
+        src = tuple(own(operand) for operand in one.src)
+        if one.name.startswith(_SWAPS):
+            results.extend(places)
+        sources.extend(places)
+        places = []
+        sources.extend(_scalars(one))
+        return replace(one, dst=dst, src=src)
+
+    results: list[Source] = []
+    parts = tuple(remade(half) for half in inst.pair)
+    whole = replace(inst, pair=parts) if parts else remade(inst)
+    try:
+        run = semantics.bind(whole)
+    except UnboundError:
+        return None
+    crosses = inst.name.startswith(_CROSSES) or bool({"dpp_ctrl", "dpp8"} & inst.mods.keys())
+    unique = tuple(dict.fromkeys(sources))
+    return None if run is None else Bound(run, unique, tuple(results), size, crosses)
+
+
+def _scalars(inst: Inst) -> Iterator[Source]:
+    for operand in inst.src:
+        if operand.kind == "s":
+            yield from (Source(True, r, r) for r in operand.registers() if r != NULL)
+        elif operand.kind == "const" and operand.index == 253:
+            yield Source(True, SCC, SCC)
+
+
+def marks(one: Bound, vectors: Words, scalars: Words, marked: Sequence[Marked], lanes: int) -> Marks | None:
+    """Execute with planes; None where the instruction refuses marked sources.
+
+    Args:
+        one: the instruction.
+        vectors: uint32 [place, wave, lane], what its vector registers hold.
+        scalars: uint32 [register, wave].
+        marked: sources whose bits planes mark.
+        lanes: of a wave.
+
+    Returns:
+        Planes: those of each of `marked`; BITS; and where lanes cross, for each of `marked` twice as many as a
+        lane's number has bits: those lanes in which the bit is 0, those in which it is 1.
+    """
+    waves = scalars.shape[1]
+    per_lane = 2 * (lanes.bit_length() - 1) if one.crosses else 0
+    own = sum(each.planes for each in marked)
+    count = own + BITS + len(marked) * per_lane
+    regs = RegisterFile(np.repeat(vectors[:, None], count, axis=1).reshape(one.size, count * waves, lanes),
+                        np.tile(scalars, count)[..., None])  # fmt: skip
+    shadow = RegisterFile(np.zeros_like(regs.vgprs), np.zeros_like(regs.sgprs))
+    undef, first = 0, 0
+    number = np.arange(lanes)
+    for at, each in enumerate(marked):
+        source, bits = each.source, each.bits
+        file = shadow.sgprs if source.scalar else shadow.vgprs
+        view = file[source.place].reshape(count, waves, 1 if source.scalar else lanes)
+        undef |= 1 << (source.place if source.scalar else VGPR0 + source.place)
+        for plane in range(each.planes):
+            view[first + plane] = bits & np.uint32(0xFFFFFFFF if each.planes == 1 else 0xF << 4 * plane)
+        first += each.planes
+        for bit in range(BITS):
+            view[own + bit] = bits & np.uint32(0x11111111 << bit)
+        for plane in range(per_lane):
+            mine = number >> plane // 2 & 1 == plane % 2
+            view[own + BITS + at * per_lane + plane] = np.where(mine, bits, 0)[:, : view.shape[-1]]
+    index = np.arange(count * waves)
+    machine = Machine(Arena(16, []), Waves(index, index * 0, np.zeros((index.size, 3), np.int64)), lanes)
+    cohort = Cohort(machine, 0, index, regs, shadow, undef)
+    try:
+        with np.errstate(all="ignore"):
+            one.run(cohort)
+    except (ExecutionError, ArithmeticError, LookupError, ValueError):
+        return None
+    vector = [shadow.vgprs[result.place].reshape(count, waves, lanes) for result in one.results]
+    empty = np.zeros((0, count, waves, lanes), np.uint32)
+    return Marks(np.stack(vector) if vector else empty, shadow.sgprs[..., 0].reshape(SGPRS, count, waves))

@@ -1,0 +1,201 @@
+"""Where bits come from, beside two things that know nothing of tags: the bits of the inputs, and a run in which one
+element of them is another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import Program
+from layoutprobe.observe.base import Recorder
+from layoutprobe.place import Element
+from layoutprobe.recording.model import Recording
+from layoutprobe.recording.names import Names
+from layoutprobe.recording.recorder import Record
+from layoutprobe.recording.replay import Registers, Replay
+from layoutprobe.recording.tags import TagTable
+from layoutprobe.trace.subject import RunSpec
+from recording.kernels import KERNELS, opened
+
+NIBBLES = 4 * np.arange(8, dtype=np.uint32)
+
+
+def states(recording: Recording, count: int) -> Iterator[tuple[int, int, Registers]]:
+    """Wave, row and registers at about so many steps, other ones in each wave."""
+    replay = Replay(recording)
+    every = max(1, recording.steps.inst.size // count)
+    for wave in range(len(recording.waves)):
+        for row in replay.steps(wave)[wave % every :: every].tolist():
+            yield wave, row, replay.registers(wave, row)
+
+
+def nibbles(words: np.ndarray) -> np.ndarray:
+    return (words[..., None] >> NIBBLES) & np.uint32(15)
+
+
+def inputs(name: str, recording: Recording) -> np.ndarray:
+    """The nibbles of all buffers before the run, as tags number them."""
+    subject = opened(name)._subject
+    given = subject.run(RunSpec("integers", ()), partial=True).inputs
+    parts: list[np.ndarray] = []
+    for buffer, start in zip(recording.buffers, recording.tags.starts, strict=True):
+        assert start == sum(part.size for part in parts)
+        bound = subject.binding.buffers[buffer.name]
+        raw = (
+            bound.store(given[buffer.name])
+            if buffer.name in given
+            else np.zeros(bound.size, bound.element.storage)
+        )
+        each = np.ascontiguousarray(raw).view(np.uint8).ravel()
+        parts.append(np.stack([each & 15, each >> 4], axis=-1).ravel())
+    return np.concatenate(parts)
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", KERNELS)
+def test_moved_copies_hold_the_bits_of_their_elements(name: str) -> None:
+    recording = opened(name).recording()
+    memory, checked, elements = inputs(name, recording), 0, set()
+    for _, _, held in states(recording, 90):
+        tags = recording.tags.nibbles(held.tags)
+        copied = (tags > 0) & (nibbles(held.undefined) == 0)
+        assert np.array_equal(nibbles(held.vgprs)[copied], memory[tags[copied] - 1])
+        checked += int(copied.sum())
+        elements.update(np.unique(tags[copied]).tolist())
+    assert checked > 1000
+    assert len({int(memory[at - 1]) for at in elements}) > 3, "the inputs tell elements apart"
+
+
+@dataclass(frozen=True)
+class Change:
+    """Makes an observer that changes one element before the kernel starts."""
+
+    element: Element
+    bits: int
+
+    def __call__(self) -> Recorder:
+        return _Changer(self)
+
+
+class _Changer(Recorder):
+    def __init__(self, wanted: Change) -> None:
+        self.wanted = wanted
+
+    def batch(self, machine: Machine, program: Program) -> None:
+        buffer = opened_buffers()[self.wanted.element.matrix]
+        region = next(r for r in machine.arena.regions if r.name == f"buffer {self.wanted.element.matrix}")
+        flat = sum(i * s for i, s in zip(self.wanted.element.index, buffer[0], strict=True))
+        machine.arena.data.bytes[region.start + flat * buffer[1]] ^= self.wanted.bits
+
+    def record(self) -> object:
+        return None
+
+
+_CURRENT: list[str] = []
+
+
+def opened_buffers() -> dict[str, tuple[tuple[int, ...], int]]:
+    """Strides and bytes of an element of the buffers of the kernel that is looked at."""
+    return {
+        name: (b.strides, b.itemsize) for name, b in opened(_CURRENT[-1])._subject.binding.buffers.items()
+    }
+
+
+@cache
+def changed(name: str, element: Element, bits: int) -> Recording:
+    """The recording of a run in which an element's lowest byte has some bits flipped."""
+    _CURRENT.append(name)
+    subject = opened(name)._subject
+    buffers = opened(name).recording().buffers
+    run = subject.run(
+        RunSpec("integers", (Change(element, bits), Record(((0, 0, 0),), buffers))), partial=True
+    )
+    return run.record(Recording)
+
+
+def unexplained(recording: Recording, other: Recording, element: Element) -> tuple[int, int]:
+    """Nibbles of registers that the change of an element changed, and those whose tags say nothing of it."""
+    own, origins = Names(recording).finds(element)
+    seen = missed = 0
+    rows = {(w, r): held for w, r, held in states(other, 120)}
+    assert np.array_equal(recording.steps.inst, other.steps.inst), (
+        "the change must not change the control flow"
+    )
+    for wave, row, held in states(recording, 120):
+        tags = recording.tags.nibbles(held.tags)
+        defined = nibbles(held.undefined) == 0
+        differ = (nibbles(held.vgprs) != nibbles(rows[wave, row].vgprs)) & defined
+        from_it = (tags >= own.start) & (tags < own.stop)
+        computed = tags < 0
+        from_it[computed] = origins[-1 - tags[computed]]
+        seen += int(differ.sum())
+        missed += int((differ & ~from_it).sum())
+    return seen, missed
+
+
+CHANGED = {
+    "asmOpt": (Element("A", (40, 21)), 0xFF),
+    "xor": (Element("B", (9, 33)), 0xFF),
+    "int4": (Element("w", (3, 7)), 0x30),
+    "int8": (Element("B", (17, 5)), 0x01),
+    "attention": (Element("k", (0, 37, 11)), 0xFF),
+    "triton-attention": (Element("q", (0, 19, 5)), 0xFF),
+    "triton-fp8": (Element("A", (33, 40)), 0x01),
+    "indexed": (Element("A", (17, 4)), 0xFF),
+}
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_an_element_changes_is_named_after_it(name: str) -> None:
+    element, bits = CHANGED[name]
+    seen, missed = unexplained(opened(name).recording(), changed(name, element, bits), element)
+    assert seen > 100
+    assert missed == 0
+
+
+def test_a_forgotten_source_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was computed from two is said to come from the first: the run with another element must see it."""
+    kernel = opened("int4")
+    buffers = kernel.recording().buffers
+    monkeypatch.setattr(TagTable, "unite", lambda self, one, other: np.where(one == 0, other, one))
+    wrong = kernel._subject.run(RunSpec("integers", (Record(((0, 0, 0),), buffers, limit=1 << 29),))).record(
+        Recording
+    )
+    monkeypatch.undo()
+    elements = (Element("scale", (3, 0)), Element("w", (3, 0)))
+    runs = [(changed("int4", element, 0x40), element) for element in elements]
+    assert [unexplained(kernel.recording(), *run)[1] for run in runs] == [0, 0]
+    assert sum(unexplained(wrong, *run)[1] for run in runs) > 0
+
+
+@pytest.mark.parametrize("name", ["asmOpt", "xor", "column", "triton-mfma"])
+def test_operands_are_named_as_the_coded_runs_name_them(name: str) -> None:
+    """`operand` decodes digits out of coded runs; tags follow one run. Every live slot agrees."""
+    kernel = opened(name)
+    recording = kernel.recording()
+    replay, names, compared = Replay(recording), Names(recording), 0
+    for site in kernel.sites.sites[::5]:
+        for matrix in "AB":
+            report = kernel.operand(matrix, site.number, workgroup=(0, 0, 0), iteration=0)
+            layout = report.loaded
+            register = int(dict(report.about)["registers"].partition(" ")[0][1:])
+            for wave in range(0, len(recording.waves), 3):
+                rows = replay.steps(wave)
+                row = rows[[recording.code[i].place.pc == site.place.pc for i in recording.steps.inst[rows]]][
+                    0
+                ]
+                held = replay.registers(wave, int(row))
+                for _, lane, vgpr, field in np.ndindex(1, *layout.row.shape[1:]):
+                    if lane % 7:
+                        continue
+                    parts = names.word(int(held.tags[register + vgpr, lane]))
+                    index = int(layout.row[wave, lane, vgpr, field]), int(layout.col[wave, lane, vgpr, field])
+                    assert parts[field].element == Element(matrix, index)
+                    compared += 1
+    assert compared > 200
