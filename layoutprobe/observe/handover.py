@@ -29,6 +29,7 @@ from layoutprobe.machine.memory import Addresses, Region
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.clashes import Handover, HandoverKind, Handovers, Ordering
+from layoutprobe.observe.granules import Granules
 from layoutprobe.observe.happens_before import KNOWN, SEEN, Order, coherent, effects
 from layoutprobe.observe.lds_access import Store, granule_shift
 from layoutprobe.observe.matrix import WaveCounter
@@ -70,8 +71,7 @@ class HandoverObserver(WaveCounter):
         self._effects: dict[Block, tuple[Inst, ...]] = {}
         self._waves_now: NDArray[np.int64] = np.zeros(0, np.int64)
         self._coming: tuple[Inst, ...] = ()  # waits and fences of the block that runs
-        self._shift = 2
-        self._machine: Machine | None = None
+        self._granules = Granules((), 2)
 
     # The protocol.
 
@@ -79,15 +79,14 @@ class HandoverObserver(WaveCounter):
         """See Observer."""
         self._catch_up()
         super().batch(machine, program)
-        self._machine = machine
         if self._order is None:
             insts, isa = list(program.insts), isa_of(program.code, program.kernel)
             self._counting = isa.counting
             two_caches = program.kernel.descriptor.wgp_mode and isa.counting.loads != isa.counting.stores
             self._order = Order(isa.counting, one_cache=not two_caches)
-            self._shift = granule_shift(insts, _GLOBAL)
+            self._granules = Granules(machine.arena.regions, granule_shift(insts, _GLOBAL))
             self._signals = any(_acquires(inst) for inst in insts)
-            granules = (machine.arena.data.bytes.size >> self._shift) + 1
+            granules = self._granules.count
             self._plain = np.zeros(granules, np.int64)
             self._adders, self._readers = np.zeros((2, _KEPT, granules), np.int64)
             self._published = np.zeros(granules, np.int32)
@@ -253,7 +252,7 @@ class HandoverObserver(WaveCounter):
         """Stamps and granules: [lane, granule]."""
         of_lane = np.broadcast_to(stamps[:, None], offsets.shape)
         at, of_lane = (x.ravel() if mask is None else x[mask] for x in (offsets, of_lane))
-        cells = (at >> self._shift)[:, None] + np.arange(max(1, size >> self._shift))
+        cells = self._granules.of(at)[:, None] + np.arange(max(1, size >> self._granules.shift))
         return np.broadcast_to(of_lane[:, None], cells.shape), cells
 
     def _regions(self, machine: Machine, offsets: Array) -> set[int]:
@@ -339,10 +338,9 @@ class HandoverObserver(WaveCounter):
             early = "too early" if order.heard(giver, taker) else "unordered"
             how: Ordering = "ordered" if fine[i] else "stale" if seen[i] else early  # type: ignore[assignment]
             first, second = (self._insts[int(x[i]) >> _SITE & _SITE_MASK] for x in (a, b))
-            region = self._machine and self._machine.arena.region_at(int(at[i]) << self._shift)
             new = Handover(
                 kind, first, second, self._who(giver), self._who(taker), how, int(count),
-                region.name if region else "",
+                self._granules.allocation(int(at[i])),
             )  # fmt: skip
             key = (kind, first.pc, second.pc, new.within, how)
             known = self._found.get(key)
