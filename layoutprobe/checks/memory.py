@@ -56,7 +56,8 @@ def run(subject: Subject) -> CheckResult:
             )
         )
     count = len(subject.binding.buffers)
-    return CHECK.found(findings, "" if findings else f"{count} buffers with guards around them")
+    covered = f"{count} buffers with guards around them" if count else "every allocation has guards around it"
+    return CHECK.found(findings, "" if findings else covered)
 
 
 CHECK = Check(NAME, LAW, EXPLAIN, run, rules=(CHANGED, *fault_rules(NAME)))

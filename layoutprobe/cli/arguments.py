@@ -11,7 +11,8 @@ from layoutprobe.cli.help import Help
 from layoutprobe.cli.terminal import printing
 from layoutprobe.engine import choice
 from layoutprobe.errors import UsageError
-from layoutprobe.render.formats import names, suffixes
+from layoutprobe.files import check_writable
+from layoutprobe.render.formats import names, suffix_of, suffixes
 from layoutprobe.text import clipped, printable
 
 LARGEST_INDEX = 4095
@@ -107,6 +108,37 @@ def add_output(group: argparse.ArgumentParser | argparse._ArgumentGroup, subject
     group.add_argument(
         "--output", metavar="FILE", help=f"write to FILE, at once or not at all; suffixes: {known}"
     )
+
+
+def add_reports(group: argparse._ActionsContainer, subject: str) -> None:
+    """--report, as often as there are files."""
+
+    def named(text: str) -> str:
+        if suffix_of(text) not in suffixes(subject):
+            known = ", ".join(suffixes(subject))
+            raise argparse.ArgumentTypeError(f"{text[:200]!r} has no suffix that names a format: {known}")
+        return text
+
+    group.add_argument(
+        "--report",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=named,
+        help=f"write one more report; its suffix says in which format: {', '.join(suffixes(subject))}",
+    )
+
+
+def check_reports(files: Sequence[str], output: str | None = None) -> None:
+    """Before anything is run: every report can be written, and into a file of its own.
+
+    Raises:
+        UsageError: not so.
+    """
+    for name in files:
+        check_writable(name)
+        if [*files, output].count(name) > 1:
+            raise UsageError("two reports go to one file", where={"file": name}, hint="name each once")
 
 
 class _UseEngine(argparse.Action):

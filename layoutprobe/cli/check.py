@@ -10,12 +10,19 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, refuse_idle
+from layoutprobe.cli.arguments import (
+    Parser,
+    add_engine_option,
+    add_output,
+    add_reports,
+    check_reports,
+    refuse_idle,
+)
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit, save
 from layoutprobe.errors import UsageError
 from layoutprobe.files import check_writable, writing
-from layoutprobe.render.formats import Format, format_of, suffix_of, suffixes
+from layoutprobe.render.formats import Format, format_of
 
 if TYPE_CHECKING:
     from layoutprobe.manifest.model import Acceptance
@@ -94,14 +101,7 @@ def _add_options(command: Parser) -> None:
         const="quiet",
         help="only the verdict, and what is wrong or open: --format quiet",
     )
-    shown.add_argument(
-        "--report",
-        metavar="FILE",
-        action="append",
-        default=[],
-        type=_report_file,
-        help=f"write one more report; its suffix says in which format: {', '.join(suffixes(SUBJECT))}",
-    )
+    add_reports(shown, SUBJECT)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -111,11 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         0 holds, 1 a finding, 2 could not decide.
     """
     format = chosen(arguments, SUBJECT)
-    files = [name for name in (arguments.output, *arguments.report) if name not in (None, "-")]
-    for name in arguments.report:
-        check_writable(name)
-        if files.count(name) > 1:
-            raise UsageError("two reports go to one file", where={"file": name}, hint="name each once")
+    check_reports(arguments.report, arguments.output)
     path = manifest_path(arguments.manifest)
     if arguments.write_baseline:
         check_writable(arguments.write_baseline, "the baseline")
@@ -208,14 +204,6 @@ def manifest_path(given: str) -> Path:
             hint="`layoutprobe init KERNEL` writes one for a HIP source, assembly or code object",
         )
     return path
-
-
-def _report_file(text: str) -> str:
-    if suffix_of(text) not in suffixes(SUBJECT):
-        raise argparse.ArgumentTypeError(
-            f"{text[:200]!r} has no suffix that names a format: {', '.join(suffixes(SUBJECT))}"
-        )
-    return text
 
 
 def _jobs(text: str) -> int:

@@ -6,24 +6,30 @@ import argparse
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import Parser, add_engine_option
+from layoutprobe.cli.arguments import Parser, add_engine_option, add_reports, check_reports, refuse_idle
 from layoutprobe.cli.command import Command
-from layoutprobe.cli.terminal import say
+from layoutprobe.cli.terminal import save, say
 from layoutprobe.errors import UsageError
+from layoutprobe.render.formats import find, format_of
 
 if TYPE_CHECKING:
+    from layoutprobe.extras.hiphost.checking import LaunchChecks
     from layoutprobe.extras.hiphost.server import Server
 
 EXAMPLES = """\
 examples:
   layoutprobe run -- ./my_hip_test --size 64
   layoutprobe run --arch TARGET -- python test_my_kernels.py
+  layoutprobe run --check races,waits --report run.sarif -- ./my_hip_test
 """
+SUBJECT = "gate"
+"""What the findings of launches are written as."""
 _PATIENCE = 5.0
 """Seconds that an interrupted program has to end by itself."""
 _NOT_STARTED = 127
@@ -31,9 +37,22 @@ _NOT_STARTED = 127
 
 
 def _add_options(command: Parser) -> None:
-    command.usage = "layoutprobe run [-h] [--arch TARGET] [--engine NAME] -- PROGRAM [ARGUMENT ...]"
+    command.usage = "layoutprobe run [OPTION ...] -- PROGRAM [ARGUMENT ...]"
     command.add_argument("--arch", metavar="TARGET", help="what the device is (default: as for `dump`)")
+    which = command.add_mutually_exclusive_group()
+    which.add_argument(
+        "--check",
+        metavar="NAME[,NAME]",
+        action="append",
+        default=[],
+        help="hold every launch against these laws: memory, init, races, barriers (default: these), waits, "
+        "wait-states, bank-conflicts",
+    )
+    which.add_argument(
+        "--no-check", action="store_true", help="run only: an access outside of memory ends the kernel"
+    )
     add_engine_option(command)
+    add_reports(command, SUBJECT)
     command.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="PROGRAM ...", help="the program and its arguments"
     )
@@ -43,8 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the program; it has our standard streams.
 
     Returns:
-        The program's own exit code, 128 + N after signal N; 2 where it ended well although a kernel
-        failed, or although none ran.
+        1 where a check has found something, whatever the program says; else the program's own exit code,
+        128 + N after signal N; 2 where it ended well although a kernel failed, a launch was refused, a
+        check could not decide, or none ran.
 
     Raises:
         ProbeError: there is no such program, or the device cannot be made.
@@ -56,10 +76,38 @@ def run(arguments: argparse.Namespace) -> int:
     words = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
     program = _found(words)
     pretence = Pretence.parse(os.environ.get(ENVIRONMENT, ""))
-    with Server(arguments.arch or DEFAULT, say=_said, pretence=pretence) as server:
+    check_reports(arguments.report)
+    if arguments.no_check:
+        refuse_idle("together with --no-check", {"--report": arguments.report})
+    checks = None if arguments.no_check else _checks(arguments.check)
+    runner = checks.runner if checks else None
+    with Server(arguments.arch or DEFAULT, say=_said, pretence=pretence, runner=runner) as server:
         _warn(program)
         code = _run([program, *words[1:]], server)
-        return _judged(code, server)
+        found = _report(checks, program, arguments.report) if checks else 0
+        judged = _judged(code, server)
+        return found if found == 1 else judged or found
+
+
+def _checks(asked: Sequence[str]) -> LaunchChecks:
+    from layoutprobe.extras.hiphost.checking import LaunchChecks, checks_named
+
+    return LaunchChecks(checks_named([name for names in asked for name in names.split(",")]))
+
+
+def _report(checks: LaunchChecks, program: str, files: Sequence[str]) -> int:
+    """Write what the checks found; to stderr only where it is not all well, as the program speaks there too.
+
+    Returns:
+        0, 1 a finding, 2 something undecided.
+    """
+    report = checks.report(program)
+    for name in files:
+        save(format_of(SUBJECT, name), report, name)
+    if report.verdicts and report.exit_code:
+        with suppress(OSError, ValueError):
+            find(SUBJECT, "quiet").write(report, sys.stderr)
+    return report.exit_code if report.verdicts else 0
 
 
 def _found(words: Sequence[str]) -> str:
@@ -118,7 +166,7 @@ def _judged(code: int, server: Server) -> int:
     say(f"layoutprobe: {_summary(server)}; emulated, not measured")
     if code == _NOT_STARTED:
         say("layoutprobe: exit code 127: the program may miss a function; see what the loader wrote")
-    return 2 if code == 0 and (server.faults or not server.launches) else code
+    return 2 if code == 0 and (server.faults or server.refused or not server.launches) else code
 
 
 def _summary(server: Server) -> str:

@@ -191,7 +191,7 @@ class _Session:
             subject, _ = self._subject(self.case.sizes[0])
             for check in static:
                 self.step(check.name)
-                self.collected[check.name].append(((), self._apply(check, subject)))
+                self.collected[check.name].append(((), apply(check, subject)))
         dynamic = [check for check in self.active if check.per_size]
         if dynamic and self.built.arch is None:
             for check in dynamic:
@@ -220,7 +220,7 @@ class _Session:
         self.ran = True
         for check in checks:
             self.step(f"{title}: {check.name}" if title else check.name)
-            results[check.name] = self._apply(check, subject)
+            results[check.name] = apply(check, subject)
         self._choose(runner)
         if runner.endless is not None:
             self.endless.append((_bytes(subject.binding), runner.endless))
@@ -236,34 +236,40 @@ class _Session:
         found = runner(RunSpec("integers", (ChoiceRecorder,))).record(Choices)
         self.choices = found if self.choices is None else self.choices | found
 
-    def _apply(self, check: Check, subject: Subject) -> CheckResult:
-        asked: list[Recorded] = []
 
-        def remember(spec: RunSpec) -> Recorded:
-            asked.append(subject.runner(spec))
-            return asked[-1]
+def apply(check: Check, subject: Subject) -> CheckResult:
+    """What a check says of a kernel at one size; whatever stops it is why it is undecided.
 
-        try:
-            result = check.run(replace(subject, runner=remember))
-        except RunStoppedError as stopped:
-            return check.undecided(_stopped(stopped.fault))
-        except (UsageError, CodeObjectError, MemoryError):
+    Raises:
+        UsageError, CodeObjectError: the kernel cannot be launched so.
+    """
+    asked: list[Recorded] = []
+
+    def remember(spec: RunSpec) -> Recorded:
+        asked.append(subject.runner(spec))
+        return asked[-1]
+
+    try:
+        result = check.run(replace(subject, runner=remember))
+    except RunStoppedError as stopped:
+        return check.undecided(_stopped(stopped.fault))
+    except (UsageError, CodeObjectError, MemoryError):
+        raise
+    except (ProbeError, UndecidedError) as error:
+        return check.undecided(str(error))
+    except Exception as error:
+        # One broken check must not take the verdict of the others away.
+        if os.environ.get(DEBUG):
             raise
-        except (ProbeError, UndecidedError) as error:
-            return check.undecided(str(error))
-        except Exception as error:
-            # One broken check must not take the verdict of the others away.
-            if os.environ.get(DEBUG):
-                raise
-            problem = f"{type(error).__name__}: {error}"
-            return check.undecided(
-                f"a bug in layoutprobe, not in your kernel: {problem}; {DEBUG}=1 shows the traceback"
-            )
-        faults = [recorded.fault for recorded in asked if recorded.fault is not None]
-        if result.status == "holds" and faults:
-            # It saw a part of the run only, and silence is never green.
-            return replace(result, status="undecided", reason=_stopped(faults[-1]))
-        return result
+        problem = f"{type(error).__name__}: {error}"
+        return check.undecided(
+            f"a bug in layoutprobe, not in your kernel: {problem}; {DEBUG}=1 shows the traceback"
+        )
+    faults = [recorded.fault for recorded in asked if recorded.fault is not None]
+    if result.status == "holds" and faults:
+        # It saw a part of the run only, and silence is never green.
+        return replace(result, status="undecided", reason=_stopped(faults[-1]))
+    return result
 
 
 def _bytes(binding: Binding) -> int:

@@ -10,28 +10,10 @@ from pathlib import Path
 
 import pytest
 from hiphost.compiling import HOST, PROGRAMS, build_c, build_hip, bundle_of, device_code, zig
+from hiphost.running import layoutprobe_run
 
 from layoutprobe.extras.hiphost.needs import missing_functions
 from layoutprobe.extras.hiphost.shim_build import NAMES, library
-
-Done = subprocess.CompletedProcess[str]
-
-
-def layoutprobe_run(
-    *words: str | Path,
-    options: tuple[str, ...] = (),
-    stdin: str = "",
-    environment: dict[str, str] | None = None,
-) -> Done:
-    command = [sys.executable, "-m", "layoutprobe", "run", *options, "--", *map(str, words)]
-    return subprocess.run(
-        command,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, **(environment or {})},
-    )
 
 
 def test_a_program_of_the_module_interface(built: Path) -> None:
@@ -83,7 +65,7 @@ def test_what_is_no_program_is_told_so(tmp_path: Path) -> None:
 def test_a_fault_is_told_in_full_and_is_no_success(built: Path) -> None:
     done = layoutprobe_run(built / "driver", built / "kernels.co", environment={"FAULT": "1"})
     assert done.stdout == "all as expected\n"
-    assert done.returncode == 2, "the program itself ended with 0"
+    assert done.returncode == 1, "the program itself ended with 0"
     assert "line kernels.hip:31" in done.stderr
     assert "lane 16" in done.stderr
     assert "1 failed" in done.stderr
@@ -114,7 +96,8 @@ def test_code_for_another_device_is_refused(built: Path, tmp_path: Path) -> None
 def test_another_device_runs_its_own_code(built: Path, tmp_path: Path) -> None:
     (tmp_path / "k.co").write_bytes(device_code("kernels.hip", "gfx1200"))
     done = layoutprobe_run(built / "driver", tmp_path / "k.co", options=("--arch", "gfx1200"))
-    assert (done.stdout, done.returncode) == ("all as expected\n", 0), done.stderr
+    # One launch is refused, on purpose: that is never green, though the program expects it.
+    assert (done.stdout, done.returncode) == ("all as expected\n", 2), done.stderr
 
 
 @pytest.fixture(scope="session")

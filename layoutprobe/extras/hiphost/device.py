@@ -16,7 +16,7 @@ from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.identify import refuse_foreign
 from layoutprobe.codeobj.kernarg import Extent, pack_kernarg
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.engine.base import Dispatch, Engine
+from layoutprobe.engine.base import Dispatch
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
 from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, Allocation, Heap, NoRoomError
@@ -72,13 +72,13 @@ class EmulatedDevice:
     Attributes:
         target: processor whose code it executes.
         memory: bytes that may be allocated.
-        engine: executes.
+        run: executes a kernel; raises what the engine raises.
         broken: the status of everything from a fault on, until the device is reset.
     """
 
     target: str
     memory: int = DEVICE_MEMORY
-    engine: Engine = field(default_factory=make_engine)
+    run: Callable[[Dispatch], object] = field(default_factory=lambda: make_engine().run)
     broken: Error = Error.SUCCESS
 
     def __post_init__(self) -> None:
@@ -264,7 +264,7 @@ class EmulatedDevice:
         except UsageError as refused:
             raise HipError(Error.INVALID_CONFIGURATION, str(refused)) from refused
         try:
-            self.engine.run(Dispatch(module.code, kernel, memory, grid, block, lds_size))
+            self.run(Dispatch(module.code, kernel, memory, grid, block, lds_size))
         except UsageError as refused:
             raise HipError(Error.INVALID_CONFIGURATION, str(refused)) from refused
         except ProbeError as fault:

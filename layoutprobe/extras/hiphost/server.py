@@ -13,6 +13,8 @@ from types import TracebackType
 
 from layoutprobe import arch
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.engine.base import Dispatch
+from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import UsageError
 from layoutprobe.extras.hiphost.pretence import Pretence
 from layoutprobe.extras.hiphost.protocol import SOCKET
@@ -30,13 +32,21 @@ class Server:
         sessions: one per program, in the order in which they came.
     """
 
-    def __init__(self, target: str, *, say: Callable[[str], None], pretence: Pretence | None = None) -> None:
+    def __init__(
+        self,
+        target: str,
+        *,
+        say: Callable[[str], None],
+        pretence: Pretence | None = None,
+        runner: Callable[[], Callable[[Dispatch], object]] | None = None,
+    ) -> None:
         """Make a server; it starts with the `with` block.
 
         Args:
             target: processor whose code the devices execute.
             say: prints what the emulator has to say to a person; called from any thread.
             pretence: what the devices pretend.
+            runner: makes what executes the kernels of one program; an engine of the default kind, unless given.
 
         Raises:
             UsageError: the emulator does not execute code for the target.
@@ -47,6 +57,7 @@ class Server:
         self.sessions: list[Session] = []
         self._say = say
         self._pretence = pretence or Pretence()
+        self._runner = runner or (lambda: make_engine().run)
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Server:
@@ -118,7 +129,7 @@ class Server:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
-            session = Session(connection, self.target, self._pretence, self._say)
+            session = Session(connection, self.target, self._pretence, self._say, self._runner())
             self.sessions.append(session)
             thread = threading.Thread(target=session.serve, daemon=True)
             self._threads.append(thread)

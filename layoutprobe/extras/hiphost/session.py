@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from layoutprobe import arch
 from layoutprobe.arch.processors import hip_version
 from layoutprobe.backends.hip import EMULATED
+from layoutprobe.engine.base import Dispatch
 from layoutprobe.errors import ProbeError
 from layoutprobe.extras.hiphost import protocol
 from layoutprobe.extras.hiphost.device import EmulatedDevice, HipError
@@ -50,6 +51,7 @@ class Session:
         target: what the device executes.
         pretence: what the device pretends.
         say: prints a message of the emulator for a person.
+        run: executes a kernel, see `EmulatedDevice.run`.
         launches, faults: kernels that ran, and that failed, so far.
         refused: launches and code that were refused, so far.
         stop: set when nobody waits any more.
@@ -59,6 +61,7 @@ class Session:
     target: str
     pretence: Pretence
     say: Callable[[str], None]
+    run: Callable[[Dispatch], object]
     launches: int = 0
     faults: int = 0
     refused: int = 0
@@ -66,7 +69,7 @@ class Session:
 
     def __post_init__(self) -> None:
         memory = DEVICE_MEMORY if self.pretence.memory is None else self.pretence.memory
-        self.device = EmulatedDevice(self.target, memory)
+        self.device = EmulatedDevice(self.target, memory, self.run)
         self._calls: Counter[Op] = Counter()
         self._hanging = False
 

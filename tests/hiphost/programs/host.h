@@ -14,6 +14,7 @@ char *getenv(const char *);
 long read(int, void *, size_t);
 void *memcpy(void *, const void *, size_t);
 void *memset(void *, int, size_t);
+int strcmp(const char *, const char *);
 #ifndef __cplusplus
 #define NULL ((void *)0)
 #endif
