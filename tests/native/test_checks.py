@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from campaign.fault import Fault, plant
 from campaign.faults import FAULTS
-from campaign.planting import judged, kernels
+from campaign.planting import empty_folder, judged, kernels
 
 from layoutprobe.engine.choice import ENVIRONMENT, NAMES
 from layoutprobe.manifest.model import KernelCase
@@ -32,6 +31,7 @@ def _told(verdict: KernelVerdict) -> Any:
     return document(GateReport("kernels", (replace(verdict, seconds=0.0),), ""))["kernels"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", kernels())
 def test_correct(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = kernels()[name]
@@ -40,8 +40,10 @@ def test_correct(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _told(ours) == _told(numpys)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("fault", SAMPLE, ids=lambda fault: fault.name)
-def test_faults(fault: Fault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    numpys, ours = _verdicts(monkeypatch, plant(tmp_path, fault))
+def test_faults(fault: Fault, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = empty_folder(request.config, "campaign-native", fault.name)
+    numpys, ours = _verdicts(monkeypatch, plant(folder, fault))
     assert fault.unseen or numpys.every
     assert _told(ours) == _told(numpys)
