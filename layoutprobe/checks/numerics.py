@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check
+from layoutprobe.checks.selecting import SELECTION_RULES, asked, with_selection
 from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Element, Place
@@ -41,6 +42,8 @@ Where A and B are floats that the kernel multiplies as they are, and there is no
 at these sizes with rows of A and columns of B that are tiny, large and zero (elements of which a sum may
 overflow are not judged), and with a row of A and a column of B of NaN, and single infinities, also at the
 last k: these must arrive, and nowhere else.
+A contract may ask for runs in which the output is a copy of B (identity), zero (zeros), or a copy in some rows and
+zero in all others (ranges): they name the row and the column of B that stand in a wrong place.
 Undefined output elements are wrong. A Python reference gets all floats as float64, whatever
 their type in memory, may take limits.seconds, has to name outputs, and is compared with
 absolute + relative * |expected|, by default 1e-5 for f32, 1e-3 for f16, 1e-2 for bf16.
@@ -125,10 +128,12 @@ def run(subject: Subject) -> CheckResult:
     else:
         return CHECK.skipped("the contract says nothing about values")
     metrics = _metrics(compared)
-    findings = _findings(subject, compared)
+    findings = with_selection(subject, compared, _findings(subject, compared), WRONG_VALUES)
     kinds = " and ".join(dict.fromkeys(c.spec.inputs for c in compared))
     if more := list(dict.fromkeys(filter(None, map(_with, (c.spec for c in compared))))):
         kinds += ", also with " + ", ".join(more)
+    if selected := asked(subject):
+        kinds += f", and with {selected}"
     judged = {contract.d} if isinstance(contract, Gemm) else {c.name for c in compared}
     if not findings and (left := [name for name in _outputs(subject) if name not in judged]):
         return CHECK.undecided(
@@ -312,5 +317,5 @@ CHECK = Check(
     LAW,
     EXPLAIN,
     run,
-    rules=(WRONG_VALUES, WRONG_FACTOR, NEVER_DEFINED, FOREIGN, LOST, *_CAUSES.values()),
+    rules=(WRONG_VALUES, WRONG_FACTOR, NEVER_DEFINED, FOREIGN, LOST, *_CAUSES.values(), *SELECTION_RULES),
 )

@@ -30,6 +30,7 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_.]{0,63}"
 _MAX_RANK = 6
 _MAX_BYTES = 4096
 _LARGEST_FACTOR = 1e30
+_LARGEST_RANGE = 1 << 20
 
 
 def read_arguments(kernel: Section, sizes: tuple[str, ...]) -> tuple[Argument, ...]:
@@ -132,17 +133,30 @@ def read_contract(kernel: Section, arguments: tuple[Argument, ...], folder: Path
     if kind == "gemm":
         contract = _gemm(table, arguments)
     elif kind == "reference":
-        contract = _reference(table, folder)
+        contract = _reference(table, folder, arguments)
     else:
         contract = NoContract()
     table.finish()
     return contract
 
 
-def _reference(table: Section, folder: Path) -> Reference:
+def _reference(table: Section, folder: Path, arguments: tuple[Argument, ...]) -> Reference:
     text = table.text("function", '"FILE.py:FUNCTION"', r"[^\0:]+\.py:[A-Za-z_]\w*")
     path, _, function = text.rpartition(":")
-    return Reference(folder / path, function)
+    return Reference(folder / path, function, _zeros(table.table("zeros"), arguments))
+
+
+def _zeros(table: Section, arguments: tuple[Argument, ...]) -> tuple[tuple[str, str], ...]:
+    """Inputs, each with the output that is zero where the input is."""
+
+    def of(*roles: str) -> list[str]:
+        return [one.name for one in arguments if one.role in roles and one.values is None]
+
+    inputs, outputs = of("in"), of("out", "inout")
+    for name in table:
+        if name not in inputs:
+            table.fail(name, f"inputs without `values`: {', '.join(inputs) or 'there is none'}")
+    return tuple((name, table.choice(name, outputs)) for name in table)
 
 
 def _gemm(table: Section, arguments: tuple[Argument, ...]) -> Gemm:
@@ -161,5 +175,10 @@ def _gemm(table: Section, arguments: tuple[Argument, ...]) -> Gemm:
     beta = table.number("beta", -_LARGEST_FACTOR, _LARGEST_FACTOR)
     if beta and not c:
         table.fail("beta", "an argument of role in or inout with matrix = C, which beta multiplies")
-    split_k = table.boolean("split_k", False)
-    return Gemm(a, b, c, d, 1.0 if alpha is None else alpha, beta or 0.0, split_k)
+    identity, zeros = table.boolean("identity", False), table.boolean("zeros", False)
+    ranges = table.maybe_integer("ranges", 1, _LARGEST_RANGE) or 0
+    chosen = [key for key, given in (("identity", identity), ("zeros", zeros), ("ranges", ranges)) if given]
+    if chosen and any(one.values is not None for one in arguments if one.name in (a, b)):
+        table.fail(chosen[0], "A and B without `values`: their contents are chosen in these runs")
+    factor, split_k = 1.0 if alpha is None else alpha, table.boolean("split_k", False)
+    return Gemm(a, b, c, d, factor, beta or 0.0, split_k, identity, ranges, zeros)

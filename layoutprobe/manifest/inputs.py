@@ -15,6 +15,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding, is_small_float
 from layoutprobe.manifest.model import Gemm
+from layoutprobe.manifest.selection import SELECT, ZERO, Select, selecting
 from layoutprobe.patterns.expression import evaluate
 
 LARGEST_INTEGER = 9
@@ -129,7 +130,7 @@ def make_inputs(
 
     Args:
         binding: the kernel at one size.
-        kind: see KINDS and ALONE.
+        kind: see KINDS and ALONE, and `manifest.selection`.
         beta: factor of the contract's C in this run: where it is 0, a C that is both read and
             written is undefined unless the manifest says what it holds. In a run whose values are
             judged that holds of the contract's own beta only: a kernel that multiplies by 0, too, is right.
@@ -141,6 +142,10 @@ def make_inputs(
     fill = _digit(kind, coding) if coding is not None and kind.startswith("code") else KINDS.get(kind)
     if kind.startswith(ALONE):
         fill = partial(_alone, kind.removeprefix(ALONE))
+    if kind.startswith(ZERO):
+        fill = partial(_without, kind.removeprefix(ZERO), binding)
+    if kind.startswith(SELECT):
+        fill = partial(_selecting, Select.of(kind), binding)
     if fill is None:
         raise UsageError(f"no kind of inputs named {kind!r}", expected="one of: " + ", ".join(KINDS))
     result: dict[str, NDArray[Any] | None] = {}
@@ -187,6 +192,17 @@ def _alone(name: str, buffer: BoundBuffer, _: np.random.Generator) -> NDArray[An
     if buffer.name != name:
         return np.zeros(buffer.shape)
     return 1 + np.arange(prod(buffer.shape)).reshape(buffer.shape)
+
+
+def _without(name: str, binding: Binding, buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    """Small integers in all but one buffer, and in what is added to a product."""
+    contract = binding.case.contract
+    idle = isinstance(contract, Gemm) and buffer.name == contract.c
+    return np.zeros(buffer.shape) if buffer.name == name or idle else _integers(buffer, random)
+
+
+def _selecting(select: Select, binding: Binding, buffer: BoundBuffer, _: np.random.Generator) -> NDArray[Any]:
+    return selecting(select, binding, buffer)
 
 
 def _given(buffer: BoundBuffer, binding: Binding) -> NDArray[Any]:

@@ -76,6 +76,9 @@ class Gemm:
         d: name of the output.
         alpha, beta: factors of the plain run.
         split_k: D has a leading axis of partial products, whose sum is the product.
+        identity: it is also run with an identity as A, and B coded by rows and columns.
+        ranges: it is also run with an identity as A, and all of B but so many rows zero; 0: it is not.
+        zeros: it is also run with A, and with B, all zeros.
     """
 
     a: str
@@ -85,6 +88,9 @@ class Gemm:
     alpha: float = 1.0
     beta: float = 0.0
     split_k: bool = False
+    identity: bool = False
+    ranges: int = 0
+    zeros: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,10 +103,12 @@ class Reference:
     Attributes:
         path: the Python file.
         function: its name there.
+        zeros: (input, output): where the input is all zeros, so must the output be.
     """
 
     path: Path
     function: str
+    zeros: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

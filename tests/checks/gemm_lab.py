@@ -115,6 +115,7 @@ def direct(
     edits: Sequence[Edit] = (),
     sizes: Sequence[str] = (INTERIOR, RAGGED),
     checks: Sequence[Check] = CHECKS,
+    contract: str = 'kind = "gemm"',
 ) -> Results:
     """The GEMM without LDS.
 
@@ -128,6 +129,7 @@ def direct(
         edits: as for `tiled`.
         sizes: to run.
         checks: to apply.
+        contract: its keys.
     """
     leads = {"row": ("K", "N"), "col": ("M", "K")}
     matrices, strides = "", []
@@ -154,6 +156,7 @@ order = "{order}", ld = "{lead}" }},"""
         sizes=sizes,
         defines=f"FORM = {form}" + (", TRANSPOSED = 1" if transposed else ""),
         checks=checks,
+        contract=contract,
     )
 
 
