@@ -12,6 +12,6 @@ await build({
   loader: { ".css": "text" },
   minify: !tests,
   platform: tests ? "node" : "browser",
-  target: tests ? "node20" : "es2022",
+  target: tests ? "node20" : "es2023",
   banner: tests ? {} : { js: "/* Built from page/ by `npm run build`: do not edit. */" },
 });

@@ -9,6 +9,7 @@ from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, add
 from layoutprobe.cli.check import MANIFEST, manifest_path
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit
+from layoutprobe.render.formats import Format
 
 EXAMPLES = """\
 examples:
@@ -22,6 +23,7 @@ examples:
 PAGE = "html"
 """Format of the page that shows everything at once."""
 _MOST = 1 << 31
+_WAITING = "inspect: compiling and running the kernel"
 
 
 def _add_options(command: Parser) -> None:
@@ -79,23 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
     format = chosen(arguments, "sites" if listing else "fragments")
     if listing and format.name != PAGE:
         _refuse_for_list(arguments)
-    page = format.name == PAGE
-    if page:
-        _refuse_for_page(arguments)
-    with waiting("inspect: compiling and running the kernel", sys.stderr):
+    if format.name == PAGE:
+        return _page(arguments, format)
+    with waiting(_WAITING, sys.stderr):
         kernel = inspect(
             manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
         )
-        if page:
-            shown = kernel.view(
-                arguments.matrix,
-                arguments.at,
-                workgroup=arguments.workgroup,
-                iteration=arguments.iteration,
-                wave=arguments.wave,
-            )
-            sites = shown.sites
-        elif listing:
+        if listing:
             sites = kernel.sites
         else:
             report = kernel.operand(
@@ -105,10 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
                 iteration=arguments.iteration,
                 view=arguments.view or "packed",
             )
-    if page or listing:
+    if listing:
         from layoutprobe.render.sites import verdict
 
-        emit(format, shown if page else sites, arguments.output, outcome=lambda: str(verdict(sites)))
+        emit(format, sites, arguments.output, outcome=lambda: str(verdict(sites)))
         return sites.exit_code
     from layoutprobe.render.layout import words
     from layoutprobe.render.layout.view import select
@@ -116,6 +108,28 @@ def run(arguments: argparse.Namespace) -> int:
     view = select(report, wave=arguments.wave, lanes=arguments.lanes, vgprs=arguments.vgprs)
     emit(format, view, arguments.output, outcome=lambda: str(words.verdict(report)))
     return report.exit_code
+
+
+def _page(arguments: argparse.Namespace, format: Format) -> int:
+    """Everything at once, on a page."""
+    from layoutprobe.gate.inspect import inspect
+    from layoutprobe.render.kernel.html import outcome_of
+    from layoutprobe.render.progress import waiting
+
+    _refuse_for_page(arguments)
+    with waiting(_WAITING, sys.stderr):
+        kernel = inspect(
+            manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
+        )
+        view = kernel.view(
+            arguments.matrix,
+            arguments.at,
+            workgroup=arguments.workgroup,
+            iteration=arguments.iteration,
+            wave=arguments.wave,
+        )
+    emit(format, view, arguments.output, outcome=lambda: str(outcome_of(view)))
+    return view.exit_code
 
 
 def _refuse_for_list(arguments: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import epilogue, operand_provenance
+from layoutprobe.checks.registry import CHECKS as CHECKED
 from layoutprobe.checks.registry import RULES, check_names
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import UsageError
@@ -20,7 +21,8 @@ from layoutprobe.gate.excerpts import whole_sources
 from layoutprobe.gate.gate import chosen
 from layoutprobe.gate.record import record
 from layoutprobe.gate.runner import KernelRunner
-from layoutprobe.gate.session import subject_of
+from layoutprobe.gate.session import check_kernel, subject_of
+from layoutprobe.gate.timeline import timeline_of
 from layoutprobe.gate.viewing import shown_as
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.layouts.explain import explain
@@ -33,7 +35,7 @@ from layoutprobe.place import Place
 from layoutprobe.recording.model import Recording
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.inspection import Site, Sites
-from layoutprobe.report.kernel_view import KernelView, Opened, OutputView
+from layoutprobe.report.kernel_view import KernelView, Opened, OutputView, Timeline
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.trace.moment import Fragment, Group, first_wrong, fragment_of, sites_of
 from layoutprobe.trace.moments import moments_of, output_of
@@ -180,11 +182,23 @@ class Inspection:
             self._told(lambda subject: moments_of(subject, group)),
             output,
             why,
-            tuple(found for check in CHECKS for found in check.run(self._subject).findings),
+            self._every_finding(),
             whole_sources(self._case, self._places()),
+            self._timeline(group),
             opened,
             self._toolchain,
         )
+
+    def _every_finding(self) -> tuple[Finding, ...]:
+        """What `check` finds at this size, each cause once."""
+        case = replace(self._case, sizes=(self._subject.sizes,))
+        checks = [check for check in CHECKED if check.per_size]
+        return check_kernel(case, self._subject.code.target, checks, backend=self._backend).findings
+
+    def _timeline(self, group: Group) -> Timeline | None:
+        """What the waves of a workgroup did when."""
+        arch = self._subject.arch
+        return timeline_of(self.recording(group), arch.lds.banks if arch else 0)
 
     def _output(self) -> tuple[OutputView | None, str]:
         """The output on small integers, or why there is none."""

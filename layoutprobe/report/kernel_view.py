@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.place import Register
+from layoutprobe.place import Place, Register
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.inspection import Sites
 
@@ -88,6 +88,58 @@ class OutputView:
 
 
 @dataclass(frozen=True)
+class Event:
+    """An instruction that a timeline shows: what it is ("load", "barrier"...), its text, and where it stands."""
+
+    kind: str
+    text: str
+    place: Place
+
+
+@dataclass(frozen=True, eq=False)
+class LdsAccesses:
+    """Loads and stores of LDS by a workgroup.
+
+    Attributes:
+        size: bytes of LDS.
+        banks: each a dword wide.
+        table: int32 [4, access]: row, 1 for a store, bytes of a lane, place in `patterns`.
+        patterns: int32 [pattern, lane], byte of each lane, -1 where it does not access.
+    """
+
+    size: int
+    banks: int
+    table: NDArray[np.int32]
+    patterns: NDArray[np.int32]
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """What the waves of one workgroup did, in the order in which the emulator executed it, which is no cycle count.
+
+    Attributes:
+        group: the workgroup.
+        code: the instructions that are events.
+        events: int32 [3, event]: row, wave in the workgroup, place in `code`. A row is an instruction of a wave;
+            they are numbered through all waves.
+        rows: of the whole run, also of instructions that are no events.
+        cut: why it does not go on to the end; "" where it does.
+        lds: None without LDS.
+    """
+
+    group: Group
+    code: tuple[Event, ...]
+    events: NDArray[np.int32]
+    rows: int
+    cut: str
+    lds: LdsAccesses | None
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True)
 class Opened:
     """What a page shows first; None: it chooses, what is wrong first."""
 
@@ -106,7 +158,8 @@ class KernelView:
         sites: its matrix instructions.
         moments: what their operands held.
         output: what came out of it; None where `no_output` says why.
-        findings: what `check` finds about its operands and accumulators.
+        findings: what `check` finds at this size: causes, not what follows from them.
+        timeline: of the first workgroup; None where it was not recorded, or is too long.
         sources: file as places name it -> line, counted from 1 -> its text.
         opened: what is shown first.
         toolchain: compiler version, flags, code-object digest.
@@ -118,6 +171,7 @@ class KernelView:
     no_output: str
     findings: tuple[Finding, ...]
     sources: Mapping[str, Mapping[int, str]]
+    timeline: Timeline | None = None
     opened: Opened = field(default_factory=Opened)
     toolchain: Mapping[str, str] = field(default_factory=dict)
 
@@ -125,5 +179,5 @@ class KernelView:
 
     @property
     def exit_code(self) -> int:
-        """That of its matrix instructions."""
-        return self.sites.exit_code
+        """1 where anything is found, else that of its matrix instructions."""
+        return 1 if self.findings else self.sites.exit_code

@@ -98,6 +98,37 @@ export interface SourceFile {
   readonly lines: readonly (readonly [number, string])[];
 }
 
+/** An instruction that the timeline shows. */
+export interface Code {
+  readonly kind: string;
+  readonly text: string;
+  readonly title: string;
+  readonly place: Place;
+}
+
+/** Accesses of LDS: row, 1 for a store, bytes of a lane, and a pattern: the byte of each lane, -1 for none. */
+export interface LdsData {
+  readonly size: number;
+  readonly banks: number;
+  readonly row: readonly number[];
+  readonly store: readonly number[];
+  readonly bytes: readonly number[];
+  readonly pattern: readonly number[];
+  readonly patterns: readonly (readonly number[])[];
+}
+
+/** Events of one workgroup: row in the order of execution, wave, and place in `code`. */
+export interface TimelineData {
+  readonly group: Group;
+  readonly code: readonly Code[];
+  readonly row: readonly number[];
+  readonly wave: readonly number[];
+  readonly inst: readonly number[];
+  readonly rows: number;
+  readonly cut: string;
+  readonly lds: LdsData | null;
+}
+
 export interface Opened {
   readonly matrix: Matrix | null;
   readonly site: number | null;
@@ -118,6 +149,7 @@ export interface KernelData {
   readonly noOutput: string;
   readonly findings: readonly Finding[];
   readonly sources: readonly SourceFile[];
+  readonly timeline: TimelineData | null;
   readonly opened: Opened;
 }
 

@@ -42,7 +42,7 @@ export function findingsView(store: Store): HTMLElement {
               "show its line",
             ),
         ),
-        el("details", {}, el("summary", {}, "in full"), el("dl", {}, ...rows)),
+        el("details", { class: "behind" }, el("summary", {}, "in full"), el("dl", {}, ...rows)),
       );
     }),
   );

@@ -44,5 +44,5 @@ export function keysHelp(): HTMLElement {
     el("dt", {}, el("kbd", {}, "arrows")),
     el("dd", {}, "slots of an operand, elements of the map"),
   ];
-  return el("details", { class: "keys" }, el("summary", {}, "Keys"), el("dl", {}, ...rows, ...arrows));
+  return el("details", { class: "behind" }, el("summary", {}, "Keys"), el("dl", {}, ...rows, ...arrows));
 }

@@ -5,12 +5,14 @@ import { el } from "./dom";
 import { findingsView } from "./findings";
 import { operandView } from "./fragment";
 import { keyboard, keysHelp } from "./keys";
+import { ldsView } from "./lds";
 import { Model } from "./model";
 import { momentBar } from "./moment";
 import { outputView } from "./output";
 import css from "./page.css";
 import { sourceView } from "./source";
 import { firstState, Store } from "./store";
+import { timelineView } from "./waves";
 
 function main(): void {
   const place = document.getElementById("kernel");
@@ -27,8 +29,10 @@ function main(): void {
     el("style", {}, css),
     findingsView(store),
     momentBar(store),
+    timelineView(store),
     el("div", { class: "columns" }, operandView(store), sourceView(store)),
     outputView(store),
+    ldsView(store),
     keysHelp(),
   );
   store.start();

@@ -88,9 +88,12 @@ function marksOf(store: Store): Map<string, Marks> {
   for (const site of store.model.data.sites)
     for (const source of placesOf(site.place)) at(source).sites.push(site.number);
   for (const finding of store.model.data.findings) {
-    if (finding.place.file !== undefined) at(finding.place).findings.push(finding.what);
-    for (const { title, place } of finding.related)
-      if (place.file !== undefined && !place.near) at(place).related.push(title);
+    const own = shownLine(store, finding.place);
+    if (own !== null) at(own).findings.push(finding.what);
+    for (const { title, place } of finding.related) {
+      const line = shownLine(store, place);
+      if (line !== null) at(line).related.push(title);
+    }
   }
   return found;
 }
@@ -135,12 +138,18 @@ function sign(store: Store, mark: Marks | undefined, file: string, line: number)
   return el("button", { ...attributes, "aria-label": `line ${line}: ${title.join("; ")}` }, text);
 }
 
+/** The innermost of an instruction's lines, its own or those of calls around it, whose file is on the page. */
+function shownLine(store: Store, place: Place): { file: string; line: number } | null {
+  const known = new Set(store.model.data.sources.map(({ file }) => file));
+  for (const { file, line } of placesOf(place))
+    if (file !== undefined && line !== undefined && known.has(file)) return { file, line };
+  return null;
+}
+
 /** The line of the first finding, which is what one looks for first. */
 function lineOfFinding(store: Store): { file: string; line: number } | null {
-  for (const { place } of store.model.data.findings)
-    if (place.file !== undefined && place.line !== undefined && !place.near)
-      return { file: place.file, line: place.line };
-  return null;
+  const lines = store.model.data.findings.map(({ place }) => shownLine(store, place));
+  return lines.find((line) => line !== null) ?? null;
 }
 
 function lineOfStep(store: Store): { file: string; line: number } | null {

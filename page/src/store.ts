@@ -2,6 +2,7 @@
 
 import type { Matrix } from "./data";
 import type { Element, Model, Slot, Step } from "./model";
+import { type Event, Timeline } from "./timeline";
 
 export type Shown = "both" | "held" | "needed";
 
@@ -9,6 +10,8 @@ export interface State {
   readonly group: number;
   readonly wave: number;
   readonly step: number;
+  /** Row of the recorded run; null: that of the step. */
+  readonly row: number | null;
   readonly matrix: Matrix;
   readonly shown: Shown;
   readonly slot: Slot | null;
@@ -19,11 +22,15 @@ export interface State {
 export class Store {
   private readonly views: (() => void)[] = [];
   private waiting = true;
+  readonly timeline: Timeline | null;
 
   constructor(
     readonly model: Model,
     private now: State,
-  ) {}
+  ) {
+    const { timeline } = model.data;
+    this.timeline = timeline && new Timeline(timeline, model.groupNumber(timeline.group));
+  }
 
   get state(): State {
     return this.now;
@@ -48,8 +55,10 @@ export class Store {
   }
 
   set(change: Partial<State>): void {
-    const next = { ...this.now, ...change };
+    const next: { -readonly [name in keyof State]: State[name] } = { ...this.now, ...change };
     const steps = this.model.steps(next.group, next.wave);
+    if (change.step !== undefined || change.wave !== undefined || change.group !== undefined)
+      next.row = change.row ?? null;
     this.now = { ...next, step: Math.max(0, Math.min(next.step, steps.length - 1)) };
     if (this.waiting) return;
     this.waiting = true;
@@ -57,6 +66,21 @@ export class Store {
       this.waiting = false;
       for (const draw of this.views) draw();
     });
+  }
+
+  /** The moment in the recorded run; null where its workgroup was not recorded. */
+  get row(): number | null {
+    const { timeline } = this;
+    if (timeline === null || !timeline.shows(this.now.group)) return null;
+    return this.now.row ?? timeline.rowOf(this.now.wave, this.step?.turn ?? 0);
+  }
+
+  /** Goes to an event of the recorded run; the operand shown is that of the last matrix instruction until then. */
+  at(event: Event): void {
+    const steps = this.model.steps(this.now.group, event.wave);
+    const turn = this.timeline?.turnAt(event.wave, event.row) ?? 0;
+    const step = steps.findLastIndex((one) => one.turn <= turn);
+    this.set({ wave: event.wave, step: Math.max(step, 0), row: event.row, slot: null });
   }
 
   /** Goes to an execution; `more` is changed with it. */
@@ -93,6 +117,7 @@ export function firstState(model: Model): State {
     group: step?.group ?? 0,
     wave: step?.wave ?? 0,
     step: at,
+    row: null,
     matrix: opened.matrix ?? wrong ?? "A",
     shown: "both",
     slot: null,

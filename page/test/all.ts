@@ -1,1 +1,2 @@
 import "./model.test";
+import "./timeline.test";

@@ -64,6 +64,7 @@ function small(): KernelData {
     noOutput: "",
     findings: [],
     sources: [],
+    timeline: null,
     opened: { matrix: null, site: null, iteration: null, group: null, wave: null },
   };
 }

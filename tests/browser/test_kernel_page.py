@@ -12,13 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser.browsing import complaints_of, requests_of, resize, started
+from campaign.fault import plant
+from campaign.synchronisation import BARRIERS
 from numpy.typing import NDArray
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 from layoutprobe.assets import asset_dir
-from layoutprobe.gate.inspect import Inspection, inspect
+from layoutprobe.gate.inspect import Inspection, inspect, look_into
 from layoutprobe.render import formats
 from layoutprobe.report.kernel_view import KernelView
 
@@ -140,7 +142,7 @@ def transposed_tiles(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def choose(chrome: Chrome, row: int, col: int) -> None:
     """Click an element of the map."""
-    canvas = chrome.find_element(By.TAG_NAME, "canvas")
+    canvas = chrome.find_element(By.CSS_SELECTOR, ".output canvas")
     chrome.execute_script(
         "const [canvas, row, col] = arguments, box = canvas.getBoundingClientRect();"
         "canvas.dispatchEvent(new MouseEvent('click', {clientX: box.left + (col + .5) / 128 * box.width,"
@@ -155,7 +157,7 @@ def choose(chrome: Chrome, row: int, col: int) -> None:
 def red_elements(chrome: Chrome) -> NDArray[np.bool_]:
     """Elements of the map of 128 x 128 whose middle is more red than green."""
     red = chrome.execute_script(
-        "const canvas = document.querySelector('canvas'), n = canvas.width / 128;"
+        "const canvas = document.querySelector('.output canvas'), n = canvas.width / 128;"
         "const copy = new OffscreenCanvas(canvas.width, canvas.height);"
         "const context = copy.getContext('2d', {willReadFrequently: true}); context.drawImage(canvas, 0, 0);"
         "const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data;"
@@ -215,6 +217,89 @@ def test_the_source_is_marked_at_the_finding(opened: Chrome, view: KernelView) -
     assert line.find_element(By.TAG_NAME, "code").text == text.rstrip()
     code = opened.find_element(By.CSS_SELECTOR, ".code")
     assert 0 <= line.location["y"] - code.location["y"] < code.size["height"], "it is in sight"
+
+
+def lds_says(chrome: Chrome, byte: int) -> str:
+    """What the page says of a byte of LDS, of 32 banks and 18432 bytes, after a click on it."""
+    row, bank = divmod(byte // 4, 32)
+    chrome.execute_script(
+        "const [row, bank] = arguments, canvas = document.querySelector('.lds canvas');"
+        "const box = canvas.getBoundingClientRect();"
+        "canvas.dispatchEvent(new MouseEvent('click', {clientX: box.left + (bank + .5) / 32 * box.width,"
+        " clientY: box.top + (row + .5) / 144 * box.height}))",
+        row,
+        bank,
+    )
+    settled(chrome)
+    return chrome.find_elements(By.CSS_SELECTOR, ".lds .says")[1].text
+
+
+@pytest.mark.parametrize(("row", "col"), [(0, 0), (1, 8), (37, 6), (127, 14)])
+def test_lds_tells_who_stored_what_lies_there(opened: Chrome, row: int, col: int) -> None:
+    """asmOpt.hip: thread t stores A's row t / 2, eight halves from t % 2 * 8 on, in rows of 24 halves."""
+    byte, thread = 2 * (24 * row + col), 2 * row + col // 8
+    says = lds_says(opened, byte)
+    assert says.startswith(
+        f"byte {byte // 4 * 4}, bank {byte // 4 % 32}: stored by wave {thread // 32}, lane "
+    )
+    assert f"lane {thread % 32}, with ds_store_b128 at asmOpt.hip:48" in says
+    assert "nothing was stored" in lds_says(opened, 2 * (24 * row + 16)), "padding"
+
+
+def test_lds_is_empty_before_the_first_store(opened: Chrome) -> None:
+    opened.execute_script(
+        "const canvas = document.querySelector('.timeline canvas'), box = canvas.getBoundingClientRect();"
+        "canvas.dispatchEvent(new MouseEvent('click', {clientX: box.left + 36, clientY: box.top + 5}))"
+    )
+    settled(opened)
+    assert "nothing was stored" in lds_says(opened, 0)
+    assert "has not accessed LDS yet" in opened.find_element(By.CSS_SELECTOR, ".lds").text
+
+
+def test_the_timeline_has_every_event_and_leads_to_its_moment(opened: Chrome) -> None:
+    """asmOpt.hip with K = 32: two steps of four matrix instructions, one barrier a step."""
+    click(opened, opened.find_element(By.CSS_SELECTOR, ".timeline summary"))
+    rows = [row.text.split() for row in opened.find_elements(By.CSS_SELECTOR, ".timeline tbody tr")]
+    kinds = [row[1] for row in rows]
+    assert kinds.count("matrix") == 8
+    assert kinds.count("barrier") == 2
+    assert kinds[-1] == "end"
+    order = [int(row[0]) for row in rows]
+    assert order == sorted(order)
+    canvas = opened.find_element(By.CSS_SELECTOR, ".timeline canvas")
+    says = opened.find_element(By.CSS_SELECTOR, ".timeline .says").text
+    here = order.index(int(says.split("row ")[1].split()[0]))
+    assert kinds[here] == "matrix"
+    canvas.send_keys(Keys.ARROW_RIGHT)
+    settled(opened)
+    assert f"row {order[here + 1]} of" in opened.find_element(By.CSS_SELECTOR, ".timeline .says").text
+    canvas.send_keys(Keys.ARROW_DOWN)
+    settled(opened)
+    assert opened.find_element(By.CSS_SELECTOR, ".moment [aria-pressed=true]").text == "1"
+
+
+def test_a_race_is_drawn_between_its_accesses(chrome: Chrome, tmp_path: Path) -> None:
+    """The barrier at the end of a step is missing: a wave loads from the tile that another one stores."""
+    fault = next(fault for fault in BARRIERS if fault.name == "standard: no barrier at the end of the step")
+    (tmp_path / "kernel").mkdir()
+    case = plant(tmp_path / "kernel", fault)
+    kernel = look_into(case, size={"M": 200, "N": 137, "K": 75})
+    view = kernel.view()
+    assert any(found.rule.check == "races" for found in view.findings)
+    complaints_of(chrome)
+    chrome.get(written(view, tmp_path))
+    settled(chrome)
+    race = chrome.find_element(By.CSS_SELECTOR, ".race")
+    ends = [button.text for button in race.find_elements(By.TAG_NAME, "button")]
+    assert sum("ds_load" in end for end in ends) == 1
+    assert sum("ds_store" in end for end in ends) == 1
+    waves = [end.split("wave ")[1].rstrip(")") for end in ends]
+    assert waves[0] != waves[1]
+    for wave, end in zip(waves, race.find_elements(By.TAG_NAME, "button"), strict=True):
+        click(chrome, end)
+        assert chrome.find_element(By.CSS_SELECTOR, ".moment [aria-pressed=true]").text == wave
+        assert "ds_" in chrome.find_element(By.CSS_SELECTOR, ".timeline .says").text
+    assert complaints_of(chrome) == []
 
 
 def test_every_control_does_its_work_without_complaint(opened: Chrome) -> None:

@@ -12,7 +12,7 @@ from layoutprobe.render import data
 from layoutprobe.render.layout import words
 from layoutprobe.render.sites import verdict
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.kernel_view import COLUMNS, KernelView, Moments, OutputView
+from layoutprobe.report.kernel_view import COLUMNS, KernelView, LdsAccesses, Moments, OutputView, Timeline
 from layoutprobe.text import printable
 
 SCHEMA = "layoutprobe.kernel/1"
@@ -46,6 +46,7 @@ def document(view: KernelView) -> dict[str, Any]:
             {"file": file, "lines": [[number, text.expandtabs(4)] for number, text in sorted(lines.items())]}
             for file, lines in view.sources.items()
         ],
+        "timeline": view.timeline and _timeline(view.timeline),
         "opened": {
             "matrix": opened.matrix,
             "site": opened.site,
@@ -99,6 +100,36 @@ def _output(output: OutputView) -> dict[str, Any]:
         "expected": _packed(output.expected.astype("<f4")),
         "wrong": _packed(np.packbits(output.wrong.ravel(), bitorder="little")),
         "undefined": _packed(np.packbits(output.undefined.ravel(), bitorder="little")),
+    }
+
+
+def _timeline(timeline: Timeline) -> dict[str, Any]:
+    row, wave, code = timeline.events
+    return {
+        "group": list(timeline.group),
+        "code": [
+            {"kind": event.kind, "text": event.text, "title": event.place.site, "place": event.place.json()}
+            for event in timeline.code
+        ],
+        "row": row.tolist(),
+        "wave": wave.tolist(),
+        "inst": code.tolist(),
+        "rows": timeline.rows,
+        "cut": timeline.cut,
+        "lds": timeline.lds and _lds(timeline.lds),
+    }
+
+
+def _lds(lds: LdsAccesses) -> dict[str, Any]:
+    row, store, size, pattern = (column.tolist() for column in lds.table)
+    return {
+        "size": lds.size,
+        "banks": lds.banks,
+        "row": row,
+        "store": store,
+        "bytes": size,
+        "pattern": pattern,
+        "patterns": lds.patterns.tolist(),
     }
 
 

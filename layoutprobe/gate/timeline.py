@@ -1,0 +1,48 @@
+"""A recorded workgroup as its page shows it: who loaded, stored, waited and met when, and what was stored in LDS."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layoutprobe.recording.model import SPACES, Recording
+from layoutprobe.report.kernel_view import Event, LdsAccesses, Timeline
+
+KINDS = ("matrix", "load", "store", "atomic", "barrier", "wait", "end")
+"""Instructions that are events."""
+MOST_EVENTS = 60_000
+"""Above which a page leaves them out."""
+
+
+def timeline_of(recording: Recording, banks: int) -> Timeline | None:
+    """The events of a recording of one workgroup; None where there are none, or too many.
+
+    Args:
+        recording: of one workgroup.
+        banks: of the target's LDS, each a dword wide; 0: not known.
+    """
+    kinds = np.array([one.kind in KINDS for one in recording.code], np.bool_)
+    inst, wave = recording.steps.inst, recording.steps.wave
+    rows = np.flatnonzero(kinds[inst]) if inst.size else np.zeros(0, np.int64)
+    if not 0 < rows.size <= MOST_EVENTS:
+        return None
+    used = np.unique(inst[rows])
+    index = np.array([one.index for one in recording.waves], np.int32)
+    return Timeline(
+        recording.waves[0].group,
+        tuple(Event(recording.code[i].kind, recording.code[i].text, recording.code[i].place) for i in used),
+        np.stack([rows, index[wave[rows]], np.searchsorted(used, inst[rows])]).astype(np.int32),
+        int(inst.size),
+        recording.cut,
+        _lds(recording, banks) if banks else None,
+    )
+
+
+def _lds(recording: Recording, banks: int) -> LdsAccesses | None:
+    """All accesses of LDS; None where there is none."""
+    a = recording.accesses
+    here = np.flatnonzero(a.space == SPACES.index("LDS"))
+    if not here.size:
+        return None
+    patterns, which = np.unique(a.address[here], axis=0, return_inverse=True)
+    table = np.stack([a.row[here], a.store[here], a.size[here], which.ravel()])
+    return LdsAccesses(recording.lds_size, banks, table.astype(np.int32), patterns.astype(np.int32))
