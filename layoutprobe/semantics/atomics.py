@@ -79,6 +79,31 @@ _AT_ONCE: dict[str, np.ufunc] = {"add": np.add, "min": np.minimum, "max": np.max
                                  "or": np.bitwise_or, "xor": np.bitwise_xor}  # fmt: skip
 """Operations whose turns commute: without a returned value they need no turns."""
 _BITS = {4: np.uint32, 8: np.uint64}
+_NAMED: dict[str, tuple[str, str]] = {}
+"""Mnemonic -> operation and type."""
+
+
+def update_of(name: str) -> tuple[str, Update, str] | None:
+    """Operation of a mnemonic, what it makes of memory, and the type of its numbers; None of what is no atomic."""
+    if name not in _NAMED:
+        return None
+    verb, kind = _NAMED[name]
+    return verb, _UPDATES[verb], kind
+
+
+def compares_first(name: str) -> bool:
+    """The first data operand is what an LDS atomic compares with, and the second the new value (CDNA)."""
+    return name.startswith("ds_cmpst_")
+
+
+def _bind_as(name: str, bind: Callable[[str, str, Inst], Executor], verb: str, kind: str) -> None:
+    _NAMED[name] = verb, kind
+    register_binder(name, partial(bind, verb, kind))
+
+
+def _alias(name: str, known: str) -> None:
+    _NAMED[name] = _NAMED[known]
+    register_alias(name, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +196,7 @@ def _bind_lds(verb: str, kind: str, inst: Inst) -> Executor:
     size = np.dtype(DTYPES[kind]).itemsize
     target = inst.dst[0] if inst.dst else None
     guard = undefined_guard(inst, (inst.src[0],), "an LDS address")
-    compared_first = inst.name.startswith("ds_cmpst_")
+    compared_first = compares_first(inst.name)
 
     def execute(c: Cohort) -> None:
         guard(c)
@@ -232,12 +257,10 @@ def _register() -> None:
             spoken = {"fmin": "min", "fmax": "max"}.get(verb, verb)
             local = {"swap": "storexchg", "cmpswap": "cmpstore"}.get(spoken, spoken)
             if verb != "swap":
-                register_binder(f"ds_{local}_{kind}", partial(_bind_lds, verb, kind))
-            register_binder(f"ds_{local}_rtn_{kind}", partial(_bind_lds, verb, kind))
+                _bind_as(f"ds_{local}_{kind}", _bind_lds, verb, kind)
+            _bind_as(f"ds_{local}_rtn_{kind}", _bind_lds, verb, kind)
             if verb != "rsub":
-                register_binder(
-                    f"global_atomic_{spoken}_{kind}", partial(_bind_vector, global_places, verb, kind)
-                )
+                _bind_as(f"global_atomic_{spoken}_{kind}", partial(_bind_vector, global_places), verb, kind)
     for verb, kind, suffix in (
         ("min_num", "f32", "min_num{}_f32"),
         ("max_num", "f32", "max_num{}_f32"),
@@ -246,11 +269,9 @@ def _register() -> None:
         ("pk_add_f16", "u32", "pk_add{}_f16"),
         ("pk_add_bf16", "u32", "pk_add{}_bf16"),
     ):
-        register_binder(f"ds_{suffix.format('')}", partial(_bind_lds, verb, kind))
-        register_binder(f"ds_{suffix.format('_rtn')}", partial(_bind_lds, verb, kind))
-        register_binder(
-            f"global_atomic_{suffix.format('')}", partial(_bind_vector, global_places, verb, kind)
-        )
+        _bind_as(f"ds_{suffix.format('')}", _bind_lds, verb, kind)
+        _bind_as(f"ds_{suffix.format('_rtn')}", _bind_lds, verb, kind)
+        _bind_as(f"global_atomic_{suffix.format('')}", partial(_bind_vector, global_places), verb, kind)
 
 
 def _register_older() -> None:
@@ -268,16 +289,16 @@ def _register_older() -> None:
     for space, find in spaces.items():
         for name, verb, kind in forms:
             if not supported(f"{space}_atomic_{name}"):
-                register_binder(f"{space}_atomic_{name}", partial(_bind_vector, find, verb, kind))
+                _bind_as(f"{space}_atomic_{name}", partial(_bind_vector, find), verb, kind)
     for kind in ("b32", "b64"):
-        register_alias(f"ds_wrxchg_rtn_{kind}", f"ds_storexchg_rtn_{kind}")
+        _alias(f"ds_wrxchg_rtn_{kind}", f"ds_storexchg_rtn_{kind}")
         for form in ("", "_rtn"):
-            register_alias(f"ds_cmpst{form}_{kind}", f"ds_cmpstore{form}_{kind}")
-            register_binder(f"ds_mskor{form}_{kind}", partial(_bind_lds, "mskor", kind))
-    register_binder("ds_wrap_rtn_b32", partial(_bind_lds, "wrap", "u32"))
+            _alias(f"ds_cmpst{form}_{kind}", f"ds_cmpstore{form}_{kind}")
+            _bind_as(f"ds_mskor{form}_{kind}", _bind_lds, "mskor", kind)
+    _bind_as("ds_wrap_rtn_b32", _bind_lds, "wrap", "u32")
     for name, verb in (("add", "add"), ("min", "fmin"), ("max", "fmax")):
         for form in ("", "_rtn"):
-            register_binder(f"ds_{name}{form}_f64", partial(_bind_lds, verb, "f64"))
+            _bind_as(f"ds_{name}{form}_f64", _bind_lds, verb, "f64")
 
 
 _register()

@@ -1,4 +1,4 @@
-"""Forms of loads, stores and moves between lanes against numpy: registers, undefined bits, memories and faults.
+"""Loads, stores, atomics and moves between lanes against numpy: registers, undefined bits, memories and faults.
 
 EXEC is partly off; runs with undefined registers and bytes, and with addresses that lie anywhere, follow.
 """
@@ -20,7 +20,6 @@ from oracle.memory_forms import (
     BASE,
     RESOURCE,
     WAVES,
-    is_atomic,
     memory_forms,
     random_machine,
     size_of,
@@ -41,7 +40,7 @@ D16 = ("_d16", "_d16_hi")
 
 
 def _cases(names: Sequence[str]) -> list[Case]:
-    moves = [n for n in names if not is_atomic(n) and "addtid" not in n and "_tr_" not in n]
+    moves = [n for n in names if "addtid" not in n and "_tr_" not in n]
     return [case for n in moves for case in memory_forms(n, generator(n, 5), EACH)]
 
 

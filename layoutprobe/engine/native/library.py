@@ -111,7 +111,7 @@ def compiled_forms(forms: Iterable[Form], lanes: int) -> Mapping[str, int]:
     missing = [wanted[s] for s in sorted(wanted) if (s, lanes) not in _addresses]
     if missing:
         text = "\n".join(f"FORM({form.symbol}) {{\n  {form.text}\n  NEXT;\n}}" for form in missing)
-        library = _loaded(('#include "numbers.h"\n' + text,), lanes)
+        library = _loaded(('#include "numbers.h"\n#include "memory.h"\n' + text,), lanes)
         for form in missing:
             _addresses[form.symbol, lanes] = address_of(library, form.symbol)
     return {symbol: _addresses[symbol, lanes] for symbol in wanted}

@@ -211,6 +211,13 @@ _SCALAR = {
 }
 
 
+def addressed(inst: Inst, size: int, layout: Layout) -> Template | None:
+    """As a store of so many bytes to where an instruction points, which is no store; None where numpy executes it."""
+    space = inst.name.partition("_")[0]
+    builder = _lds if space == "ds" else _SPACES[space]
+    return builder(inst, Access(False, Width(size)), layout)
+
+
 def memory_template(inst: Inst, layout: Layout) -> Template | None:
     """The template of a load or store, None where numpy executes it."""
     if inst.name in _SCALAR:

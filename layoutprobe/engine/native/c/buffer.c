@@ -1,23 +1,6 @@
 // Loads and stores through buffer resources, and of scratch (a lane's private memory).
 #include "memory.h"
 
-// Buffers: o0 a VGPR that is added (where k3 & 1), o1 number of the first data register, o2 the resource, o3 the
-// scalar offset (k3 & 2) or k4. k0, k1: see OFFSET; k2 the instruction's offset. The scalar offset counts for the
-// address and not for the range. Structured buffers and accesses partly in range are numpy's.
-typedef struct { v_u64 at; mask inside; int plain; } Reach;
-AI Reach reach(Wave *w, const Ins *i, u32 size, mask ex) {
-  const u32 *resource = (const u32 *)(W8 + i->o[2]);
-  Reach r = {0};
-  if (unlikely(resource[1] >> 16 & 0x3fff)) return r;
-  v_i64 at = (v_i64)(i64)(i32)i->k[2];
-  if (i->k[3] & 1) at += CV(RV(0), v_i64);
-  v_i64 room = (i64)resource[2] - at;
-  r.plain = size <= 4 || !(MASK(room >= 4) & MASK(room < (i64)size) & ex);
-  r.inside = MASK(room >= (i64)size) & ex;
-  u64 base = ((u64)resource[0] | (u64)(resource[1] & 0xffff) << 32) + (i->k[3] & 2 ? RS(3) : i->k[4]);
-  r.at = AS(v_u64, at) + (base + OFFSET);
-  return r;
-}
 AI int buffer_load(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
   mask ex = EX;
   Reach r = reach(w, i, size, ex);

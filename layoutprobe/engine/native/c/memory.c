@@ -1,17 +1,7 @@
 // Loads and stores of LDS and global memory, and scalar loads.
 #include "memory.h"
 
-// LDS: o0 address, o1 number of the first data register; k0 offset, k1 second offset of the 2addr forms.
-// Addresses and offsets add up modulo 2**32, so that a base may count down from the offset.
-AI int lds_at(Wave *w, const Ins *i, Ctx *c, u32 offset, u32 size, mask ex, u64 *at) {
-  v_u32 a = RV(0) + offset;
-  if (size > c->lds_size) return 0;
-  if (unlikely(MASK(a > (u32)(c->lds_size - size)) & ex)) return 0;
-  if (ex != ~(mask)0) a = bools(ex) ? a : (v_u32)(a[__builtin_ctzll(ex)]);
-  v_u64 wide = CV(a, v_u64);
-  memcpy(at, &wide, sizeof wide);
-  return 1;
-}
+// LDS: o1 number of the first data register; k0 offset, k1 second offset of the 2addr forms. See lds_at.
 // Nobody takes part; observers are told of the others of the cohort.
 AI int idle(Wave *w, const Ins *i, Ctx *c, u32 count, u32 dwords) {
   for (u32 n = 0; n < count; n++) tell_access(w, i, c, n, 0, 0, LANES, 0, dwords);
@@ -45,10 +35,6 @@ AI int lds_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
 }
 
 // Global memory.
-AI v_u64 address_vv(Wave *w, const Ins *i) { return (CV(RV(0), v_u64) | CV(RVH(0), v_u64) << 32) + OFFSET; }
-AI v_u64 address_sv(Wave *w, const Ins *i) {
-  return CV(RV(0), v_u64) + (((u64)RS(2) | (u64)RSH(2) << 32) + OFFSET);
-}
 AI int global_load(Wave *w, const Ins *i, Ctx *c, v_u64 a, u32 size, u32 how) {
   mask ex = EX;
   if (!ex) return idle(w, i, c, 1, 0);

@@ -161,6 +161,45 @@ AI void zero_lanes(Wave *w, u32 dst, u32 size, u32 how, mask lanes) {
   v_u32 keep = (v_u32)(how & LOW ? 0xffff0000u : how & HIGH ? 0xffffu : 0u);
   for (u32 j = 0; j < (size + 3) / 4; j++) put(w, dst + j, *(v_u32 *)vgpr(w, dst + j) & keep, lanes);
 }
+// LDS: o0 address. Addresses and offsets add up modulo 2**32, so that a base may count down from the offset.
+AI int lds_at(Wave *w, const Ins *i, Ctx *c, u32 offset, u32 size, mask ex, u64 *at) {
+  v_u32 a = RV(0) + offset;
+  if (size > c->lds_size) return 0;
+  if (unlikely(MASK(a > (u32)(c->lds_size - size)) & ex)) return 0;
+  if (ex != ~(mask)0) a = bools(ex) ? a : (v_u32)(a[__builtin_ctzll(ex)]);
+  v_u64 wide = CV(a, v_u64);
+  memcpy(at, &wide, sizeof wide);
+  return 1;
+}
+// Addresses in o0, and o2 where a scalar register is added.
+AI v_u64 address_vv(Wave *w, const Ins *i) { return (CV(RV(0), v_u64) | CV(RVH(0), v_u64) << 32) + OFFSET; }
+AI v_u64 address_sv(Wave *w, const Ins *i) {
+  return CV(RV(0), v_u64) + (((u64)RS(2) | (u64)RSH(2) << 32) + OFFSET);
+}
+// Buffers: o0 a VGPR that is added (where k3 & 1), o1 number of the first data register, o2 the resource, o3 the
+// scalar offset (k3 & 2) or k4. k0, k1: see OFFSET; k2 the instruction's offset. The scalar offset counts for the
+// address and not for the range. Structured buffers and accesses partly in range are numpy's.
+typedef struct { v_u64 at; mask inside; int plain; } Reach;
+AI Reach reach(Wave *w, const Ins *i, u32 size, mask ex) {
+  const u32 *resource = (const u32 *)(W8 + i->o[2]);
+  Reach r = {0};
+  if (unlikely(resource[1] >> 16 & 0x3fff)) return r;
+  v_i64 at = (v_i64)(i64)(i32)i->k[2];
+  if (i->k[3] & 1) at += CV(RV(0), v_i64);
+  v_i64 room = (i64)resource[2] - at;
+  r.plain = size <= 4 || !(MASK(room >= 4) & MASK(room < (i64)size) & ex);
+  r.inside = MASK(room >= (i64)size) & ex;
+  u64 base = ((u64)resource[0] | (u64)(resource[1] & 0xffff) << 32) + (i->k[3] & 2 ? RS(3) : i->k[4]);
+  r.at = AS(v_u64, at) + (base + OFFSET);
+  return r;
+}
+// Whether lanes point between numbers of that size, which atomics may not.
+AI int crooked(const u64 *at, u32 size) {
+  u64 met = 0;
+  for (int l = 0; l < LANES; l++) met |= at[l];
+  return (met & (size - 1)) != 0;
+}
+AI u64 pair_of(Wave *w, u32 n, u32 l) { return (u64)vgpr(w, n)[l] | (u64)vgpr(w, n + 1)[l] << 32; }
 // The widths in which memory is accessed, for macros LOADS and STORES.
 #define EVERY_LOAD \
   LOADS(4, 4, PLAIN) LOADS(8, 8, PLAIN) LOADS(12, 12, PLAIN) LOADS(16, 16, PLAIN) \
