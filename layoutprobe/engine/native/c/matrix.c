@@ -26,19 +26,27 @@ AI void expand_bf16(f32 *out, const u32 *registers) {
     memcpy((*f)[2 * r + 1], &high, sizeof high);
   }
 }
+// Rows that are summed at once: as many as the processor's vector registers hold.
+#ifdef __AVX512F__
+enum { ROWS = 8 };
+#else
+enum { ROWS = 4 };
+#endif
 // One half-wave's rows: 2v from lane 2v of its own copy of A, 2v + 1 from lane 17 + 2v.
-#define HALF(h, row) { \
-  f16x sum[8]; \
-  for (int v = 0; v < 8; v++) sum[v] = (f16x)(0.f); \
-  for (int k = 0; k < 16; k++) { \
-    f16x b; memcpy(&b, &(*B)[k][16 * h], 64); \
+#define HALF(h, row) \
+  for (int first = 0; first < 8; first += ROWS) { \
+    f16x sum[ROWS]; \
+    for (int n = 0; n < ROWS; n++) sum[n] = (f16x)(0.f); \
+    for (int k = 0; k < 16; k++) { \
+      f16x b; memcpy(&b, &(*B)[k][16 * h], 64); \
+      _Pragma("clang loop unroll(full)") \
+      for (int n = 0, v = first; n < ROWS; n++, v++) \
+        sum[n] = __builtin_elementwise_fma((f16x)((*A)[k][row]), b, sum[n]); \
+    } \
     _Pragma("clang loop unroll(full)") \
-    for (int v = 0; v < 8; v++) sum[v] = __builtin_elementwise_fma((f16x)((*A)[k][row]), b, sum[v]); \
-  } \
-  _Pragma("clang loop unroll(full)") \
-  for (int v = 0; v < 8; v++) { \
-    f16x x; memcpy(&x, from + 32 * v + 16 * h, 64); \
-    x = sum[v] + x; memcpy(to + 32 * v + 16 * h, &x, 64); } }
+    for (int n = 0, v = first; n < ROWS; n++, v++) { \
+      f16x x; memcpy(&x, from + 32 * v + 16 * h, 64); \
+      x = sum[n] + x; memcpy(to + 32 * v + 16 * h, &x, 64); } }
 AI void multiply_f32(const f32 *a, const f32 *b, const u32 *from, u32 *to) {
   const Fragment *A = (const Fragment *)a, *B = (const Fragment *)b;
   HALF(0, 2 * v) HALF(1, 17 + 2 * v)
