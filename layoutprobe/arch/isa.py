@@ -116,8 +116,8 @@ class UserSgpr:
     Attributes:
         bit: of kernel_code_properties, which asks for it.
         dwords: how many registers.
-        holds: "kernarg" (address of the arguments), "null" (an address that must not be used), "scratch"
-            (bytes of scratch of a lane), or "" where a wave finds nothing defined.
+        holds: "kernarg" (address of the arguments), "packet" (of the dispatch packet), "null" (an address that must
+            not be used), "scratch" (bytes of scratch of a lane), or "" where a wave finds nothing defined.
     """
 
     bit: int
@@ -127,7 +127,7 @@ class UserSgpr:
 
 USER_SGPRS = (
     UserSgpr(0, 4),
-    UserSgpr(1, 2, "null"),  # the packet
+    UserSgpr(1, 2, "packet"),
     UserSgpr(2, 2, "null"),  # the queue
     UserSgpr(3, 2, "kernarg"),
     UserSgpr(4, 2),

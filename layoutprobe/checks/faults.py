@@ -84,6 +84,13 @@ FAULT_RULES: Mapping[str, Rule] = {
         "Which code is executed depends on what a register or LDS held before.",
         "initialise the value on every path that leads here",
     ),
+    "wild-jump": Rule(
+        "memory/wild-jump",
+        "a call or return goes to where no code is",
+        "A function pointer, or the return address on the stack, holds something else: on a card the kernel stops "
+        "with a page fault, or executes data.",
+        "look for what the pointer was read from, and for stores beyond an array on the stack",
+    ),
     "trap": Rule(
         "memory/trap",
         "the kernel traps",

@@ -1,10 +1,12 @@
-"""The kernarg segment: explicit arguments, and the hidden ones that a runtime would fill in.
+"""What a runtime writes for a launch: the kernarg segment, with explicit and hidden arguments, and the packet.
 
-Source: LLVM AMDGPUUsage, "Code Object V5 Metadata", value kinds of .args.
+Source: LLVM AMDGPUUsage, "Code Object V5 Metadata", value kinds of .args; of the packet HSA Runtime Programmer's
+Reference Manual 1.2, 2.8.3.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from math import prod
 
@@ -12,6 +14,45 @@ from layoutprobe.codeobj.model import Argument, Kernel
 from layoutprobe.errors import UsageError
 
 Extent = tuple[int, int, int]
+
+_PACKET = struct.Struct("<6H5I4Q")
+PACKET_BYTES = _PACKET.size
+_KERNEL_DISPATCH = 2
+"""Type of the packet, in bits 7:0 of its header."""
+
+
+def segment_bytes(arguments: int) -> int:
+    """Room for a kernarg segment and the packet behind it.
+
+    Compilers widen scalar loads past the last argument, up to the segment's alignment of 64.
+    """
+    return (arguments + 63) // 64 * 64 + 64 + PACKET_BYTES
+
+
+def dispatch_packet(kernel: Kernel, grid: Extent, block: Extent, lds_size: int, kernarg: int) -> bytes:
+    """The packet of a launch; there is no queue, and no signal when it is done.
+
+    Args:
+        kernel: that is launched.
+        grid: workgroups in x, y, z; the packet counts work-items.
+        block: work-items of a workgroup in x, y, z.
+        lds_size: bytes of LDS of a workgroup.
+        kernarg: address of the arguments.
+    """
+    items = (count * size for count, size in zip(grid, block, strict=True))
+    return _PACKET.pack(
+        _KERNEL_DISPATCH,
+        _dimensions(grid, block),
+        *block,
+        0,
+        *(count & 0xFFFFFFFF for count in items),
+        kernel.scratch_size,
+        lds_size,
+        0,
+        kernarg,
+        0,
+        0,
+    )
 
 
 def pack_kernarg(

@@ -122,6 +122,11 @@ class KernelMetadata:
     kernarg_size: int = 0
 
 
+DYNAMIC_STACK = 1024
+"""Bytes of a lane's stack, at least, where the compiler could not bound it: hipLimitStackSize as ROCm sets it
+(llvm-project, pull request 74080, which follows HIP)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Kernel(KernelMetadata):
     """One kernel of a code object.
@@ -135,6 +140,12 @@ class Kernel(KernelMetadata):
     entry: int
     size: int
     descriptor: KernelDescriptor
+
+    @property
+    def scratch_size(self) -> int:
+        """Bytes of scratch that a lane has."""
+        least = DYNAMIC_STACK if self.uses_dynamic_stack else 0
+        return max(self.descriptor.private_segment_size, least)
 
     @property
     def explicit_args(self) -> tuple[Argument, ...]:

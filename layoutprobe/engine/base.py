@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from layoutprobe.codeobj.kernarg import Extent
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.machine.launch import Extent, GlobalMemory
+from layoutprobe.machine.launch import GlobalMemory
 from layoutprobe.machine.observer import Observer
 
 DEFAULT_BUDGET = 3_000_000

@@ -12,7 +12,15 @@ from layoutprobe.engine.base import Dispatch, Finished
 from layoutprobe.engine.scheduler import Scheduler
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.float_mode import guarded, refuse_float_mode
-from layoutprobe.machine.launch import batches, facts_of, make_waves, start_cohort, vgpr_count, wave_bytes
+from layoutprobe.machine.launch import (
+    batches,
+    facts_of,
+    make_waves,
+    start_cohort,
+    vgpr_count,
+    wave_bytes,
+    write_packet,
+)
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import events_of
 from layoutprobe.machine.program import Program, build_program
@@ -31,6 +39,7 @@ class NumpyEngine:
         code, kernel, memory = dispatch.code, dispatch.kernel, dispatch.memory
         program = self._program(code, kernel)
         waves_per_group = -(-prod(dispatch.block) // kernel.wavefront_size)
+        write_packet(memory, kernel, dispatch.grid, dispatch.block, dispatch.lds_size)
         facts = facts_of(kernel, memory, dispatch.arithmetic)
         events = events_of(dispatch.observers)
         each = wave_bytes(code, kernel, dispatch.lds_size)
@@ -42,7 +51,7 @@ class NumpyEngine:
                     make_waves(group_ids, waves_per_group),
                     kernel.wavefront_size,
                     lds_size=dispatch.lds_size,
-                    scratch_size=kernel.descriptor.private_segment_size,
+                    scratch_size=kernel.scratch_size,
                     facts=facts,
                     events=events,
                 )

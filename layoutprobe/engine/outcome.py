@@ -11,6 +11,7 @@ from layoutprobe.machine.faults import fault
 from layoutprobe.machine.program import CONDITIONS, Block, Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.place import Place
+from layoutprobe.semantics.operands import define, reader, register_mask, writer
 
 FAILURES = (ExecutionError, ArithmeticError, LookupError, TypeError, ValueError)
 """What an executor raises: faults of the kernel, and bugs of ours."""
@@ -49,6 +50,58 @@ def taken(program: Program, c: Cohort, inst: Inst) -> Array:
         raise program.located(error, inst)
     value: Array = np.logical_or.reduce(mask_words(c.regs, register, words), axis=1)
     return value if jumps else ~value
+
+
+def jumped(program: Program, c: Cohort, inst: Inst) -> Array:
+    """Executes a call or a return but for going there: int64 [wave], the addresses where waves go on.
+
+    Raises:
+        ExecutionError: an address is undefined, or there is neither a function nor a place behind a call.
+    """
+    source = inst.src[0]
+    if c.undef & register_mask(source):
+        undefined = np.broadcast_to(reader(source, "u64", shadow=True)(c.shadow) != 0, c.exec.shape)
+        if undefined.any():
+            error = fault(c, inst, "a call or return to an undefined address", undefined,
+                          hint="initialise the function pointer on every path that leads here",
+                          kind="undefined-control")  # fmt: skip
+            raise program.located(error, inst)
+    addresses = np.broadcast_to(reader(source, "u64")(c.regs), (len(c.waves), 1))
+    targets = (addresses - np.uint64(c.machine.code_address(0)))[:, 0].astype(np.int64)
+    lost = np.isin(targets, [to for to in np.unique(targets).tolist() if to not in program.blocks])
+    if lost.any():
+        raise program.located(_lost(program, c, inst, addresses, targets, lost), inst)
+    for operand in inst.dst:
+        behind = np.full((len(c.waves), 1), c.machine.code_address(inst.next_pc), np.uint64)
+        writer(operand, "u64")(c, behind)
+        define(c, operand)
+    return targets
+
+
+def _lost(
+    program: Program, c: Cohort, inst: Inst, addresses: Array, targets: Array, lost: Array
+) -> ExecutionError:
+    """Waves go to an address at which no function begins; within the code it may be one that is not known here."""
+    code = [s for s in program.code.segments if s.executable]
+    wild = [
+        to for to in targets[lost].tolist() if not any(s.address <= to < s.address + s.size for s in code)
+    ]
+    bad = np.isin(targets, wild) if wild else lost
+    what = "a call or return to where no code is" if wild else "a call or return into the middle of code"
+    why = program.left_out.get(int(targets[bad][0]))
+    if why:
+        what = f"a call of a function that the kernel cannot execute: {why}"
+    return fault(
+        c,
+        inst,
+        what,
+        np.broadcast_to(bad[:, None], c.exec.shape),
+        address=addresses,
+        expected="a function whose address this code object makes, or the instruction behind a call",
+        hint="look for a function pointer that was never set, that comes from another code object, or that was "
+        "overwritten on the stack",
+        kind="wild-jump" if wild else "",
+    )
 
 
 def check_signalled(program: Program, c: Cohort, inst: Inst) -> None:

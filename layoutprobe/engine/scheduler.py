@@ -94,8 +94,22 @@ class Scheduler:
                 outcome.check_signalled(self.program, cohort, last)
                 self.machine.signalled[cohort.waves] = False
             self.turns.wait(cohort)
+        elif Kind.JUMP in last.kind:
+            self._jump(cohort, last)
         else:
             self._branch(cohort, last)
+
+    def _jump(self, cohort: Cohort, inst: Inst) -> None:
+        """A call or a return: waves part where they go to different places."""
+        targets = outcome.jumped(self.program, cohort, inst)
+        if (targets == targets[0]).all():
+            cohort.pc = int(targets[0])
+            self.turns.ready.append(cohort)
+            return
+        for target in np.unique(targets).tolist():
+            part = cohort.select(targets == target)
+            part.pc = target
+            self.turns.ready.append(part)
 
     def _branch(self, cohort: Cohort, inst: Inst) -> None:
         taken, turns = outcome.taken(self.program, cohort, inst), self.turns

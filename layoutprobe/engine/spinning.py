@@ -15,7 +15,7 @@ from layoutprobe.machine.flow import flow_of
 from layoutprobe.machine.program import CONDITIONS, Program
 from layoutprobe.machine.registers import U32
 
-_READS = (Kind.LOAD, Kind.ATOMIC)
+_READS = (Kind.LOAD, Kind.ATOMIC, Kind.JUMP)  # a function that is called may read
 _WORKS = (Kind.MATRIX, Kind.AWAIT)
 """No loop that waits for memory does these; in others, registers need not be compared."""
 

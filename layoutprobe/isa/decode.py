@@ -1,4 +1,4 @@
-"""Code bytes -> instructions, following the control flow from a kernel's entry.
+"""Code bytes -> instructions, following the control flow from a kernel's entry, through its calls.
 
 The encodings come from the `tinygrad` package, which generates them from AMD's machine-readable
 ISA. What it leaves to us: buffer instructions, the 16-bit halves of VOP1/VOP2/VOPC (bit 7 of the
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from layoutprobe.arch.isa import Encodings
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError
 from layoutprobe.isa import alu, mai, memory
+from layoutprobe.isa.calls import functions
 from layoutprobe.isa.dialect import Dialect, dialect_of
 from layoutprobe.isa.fields import RESERVED, Fields
 from layoutprobe.isa.inst import Inst
@@ -34,6 +36,8 @@ _ASSEMBLE = alu.ASSEMBLE | memory.ASSEMBLE | mai.ASSEMBLE
 def decode_kernel(code: CodeObject, kernel: Kernel) -> dict[int, Inst]:
     """Every instruction that control flow can reach from the kernel's entry, by address.
 
+    Of functions whose addresses lie in memory, which may not be the kernel's, what can be decoded.
+
     Raises:
         CodeObjectError: no table for the target, unknown encoding, or control flow that leaves the
             code; names the PC and the words found there.
@@ -42,6 +46,22 @@ def decode_kernel(code: CodeObject, kernel: Kernel) -> dict[int, Inst]:
     text = _executable_bytes(code, kernel.entry)
     found: dict[int, Inst] = {}
     pending = [kernel.entry]
+    while pending:
+        _follow(text, dialect, kernel, found, pending)
+        pending = [pc for pc in functions(code, found, relocated=False) if pc not in found]
+    tried: set[int] = set()
+    while others := [pc for pc in functions(code, found) if pc not in found and pc not in tried]:
+        tried.update(others)
+        for pc in others:
+            with suppress(CodeObjectError):
+                _follow(text, dialect, kernel, found, [pc])
+    return dict(sorted(found.items()))
+
+
+def _follow(
+    text: Callable[[int], bytes], dialect: Dialect, kernel: Kernel, found: dict[int, Inst], pending: list[int]
+) -> None:
+    """Decodes what is reached from some addresses by branches, or by coming back from a call."""
     while pending:
         pc = pending.pop()
         while pc not in found:
@@ -56,7 +76,6 @@ def decode_kernel(code: CodeObject, kernel: Kernel) -> dict[int, Inst]:
             if Kind.FINAL in inst.kind:
                 break
             pc = inst.next_pc
-    return dict(sorted(found.items()))
 
 
 def _executable_bytes(code: CodeObject, entry: int) -> Callable[[int], bytes]:

@@ -47,6 +47,8 @@ class Kind(Flag):
     """Waits for a counter."""
     BRANCH = auto()
     """May jump to the address in its operand."""
+    JUMP = auto()
+    """Goes to the address in its scalar registers: a call, or the return from one."""
     END = auto()
     """Ends the wave."""
     FINAL = auto()
@@ -97,7 +99,8 @@ _NAMES: dict[str, Kind] = {
     "s_branch": _K.BRANCH | _K.FINAL,
     "s_endpgm": _K.END | _K.FINAL,
     "s_endpgm_saved": _K.END | _K.FINAL,
-    "s_setpc_b64": _K.FINAL,
+    "s_swappc_b64": _K.SALU | _K.JUMP,
+    "s_setpc_b64": _K.SALU | _K.JUMP | _K.FINAL,
     "s_trap": _K.FINAL,  # behind one that ends the function, compilers put nothing, or an s_endpgm
     "ds_nop": _K.LDS | _K.HINT,
 }

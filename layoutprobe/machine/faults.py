@@ -45,9 +45,7 @@ def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -
     hint = "check the index computation and the bounds test on the path to this line"
     if 0 <= at < _NULL_PAGE:
         hint = _null_hint(c.machine.facts) or hint
-    kind = "global-store"
-    if Kind.LOAD in inst.kind:  # no error of the kernel where it reads the packet that hardware gives it
-        kind = "" if 0 <= at < c.machine.facts.packet else "global-load"
+    kind = "global-load" if Kind.LOAD in inst.kind else "global-store"
     return ExecutionError(
         f"global access of {size} bytes outside every allocation",
         place=_place(c, inst, bad),
@@ -78,7 +76,7 @@ def _null_hint(facts: LaunchFacts) -> str:
         return ""
     return (
         f"this may be {', '.join(facts.null)}, which the emulator does not make: printf, assert "
-        "and malloc need a host; block sizes come as hidden arguments since code object version 5"
+        "and malloc need a host"
     )
 
 

@@ -1,6 +1,7 @@
 """Where control of a kernel can go: which block follows which, and the loops.
 
 A loop is natural: a header, and all blocks from which a branch back to it is reached without passing it.
+Behind a call comes the instruction after it: functions have a flow of their own, which their return ends.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ def _loops(entry: int, nexts: Mapping[int, tuple[int, ...]]) -> dict[int, frozen
         for other in following:
             before[other].append(pc)
     loops: dict[int, set[int]] = {}
-    for tail, header in _back_edges(entry, nexts):
+    seen: set[int] = set()
+    # What is not reached from the kernel's entry are functions; compilers place their entries first.
+    edges = [edge for first in (entry, *nexts) for edge in _back_edges(first, nexts, seen)]
+    for tail, header in edges:
         body = loops.setdefault(header, {header})
         pending = [tail]
         while pending:
@@ -71,9 +75,14 @@ def _loops(entry: int, nexts: Mapping[int, tuple[int, ...]]) -> dict[int, frozen
     return {header: frozenset(body) for header, body in sorted(loops.items())}
 
 
-def _back_edges(entry: int, nexts: Mapping[int, tuple[int, ...]]) -> Iterator[tuple[int, int]]:
-    """Edges that lead back to a block on the way from the entry, found depth first."""
-    seen, on_the_way = {entry}, {entry}
+def _back_edges(
+    entry: int, nexts: Mapping[int, tuple[int, ...]], seen: set[int]
+) -> Iterator[tuple[int, int]]:
+    """Edges that lead back to a block on the way from the entry, depth first; not through blocks seen before."""
+    if entry in seen:
+        return
+    seen.add(entry)
+    on_the_way = {entry}
     path = [(entry, iter(nexts[entry]))]
     while path:
         pc, rest = path[-1]

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from layoutprobe.arch import MAX_WORKGROUP, resources
 from layoutprobe.arch.isa import LaunchAbi
 from layoutprobe.brief import brief
+from layoutprobe.codeobj.kernarg import PACKET_BYTES, Extent, dispatch_packet, segment_bytes
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.errors import ExecutionError, UsageError
+from layoutprobe.errors import UsageError
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, VGPR0
 from layoutprobe.machine.cohort import Cohort, pack_mask
 from layoutprobe.machine.machine import LaunchFacts, Machine, Waves
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, ArenaPlan, Region, address
 from layoutprobe.machine.registers import POISON, RegisterFile
-from layoutprobe.place import Place
 
 MAX_MEMORY = 8 << 30
 """Bytes that buffers may take; a launch that wants more is refused."""
@@ -36,12 +36,9 @@ BATCH_WAVES = 512
 
 _HOST_SERVICES = ("hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_heap_v1")
 """Arguments that are null pointers here. Kernels compiled without optimisation have them and never
-use them, so that having them is no reason to refuse a kernel. The same holds for the packets."""
-_PACKET_BYTES = 64
-_PACKETS = {1: "the dispatch packet", 2: "the queue"}
-"""Bit of the kernel code properties -> what its pointer leads to."""
-
-Extent = tuple[int, int, int]
+use them, so that having them is no reason to refuse a kernel. The same holds for the queue."""
+_QUEUE = 2
+"""Bit of the kernel code properties that asks for a pointer to the queue, of which there is none."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class GlobalMemory:
     Attributes:
         arena: global memory.
         buffers: one region per buffer.
-        kernarg: the kernel's arguments.
+        kernarg: the kernel's arguments, and at its end the dispatch packet; see `codeobj.kernarg.segment_bytes`.
         image: arena offset of code address 0.
     """
 
@@ -87,8 +84,7 @@ def place_memory(code: CodeObject, buffers: list[GlobalBuffer], kernarg_size: in
         raise UsageError(f"the code object's image spans {span} bytes", expected=f"at most {MAX_IMAGE}")
     plan = ArenaPlan()
     regions = tuple(plan.add(b.name, b.size, writable=True) for b in buffers)
-    # Compilers widen scalar loads past the last argument, up to the segment's alignment of 64.
-    kernarg = plan.add("the kernel arguments", (kernarg_size + 63) // 64 * 64 + 64, writable=False)
+    kernarg = plan.add("the kernel arguments", segment_bytes(kernarg_size), writable=False)
     parts = [(f"the code object at {s.address:#x}", s.address, s.size, s.writable) for s in code.segments]
     placed = plan.add_image(parts)
     arena = plan.build()
@@ -113,15 +109,24 @@ def facts_of(kernel: Kernel, memory: GlobalMemory, arithmetic: str) -> LaunchFac
     """The facts of a launch that instructions can tell."""
     properties = kernel.descriptor.properties
     services = [a.kind for a in kernel.args if a.kind in _HOST_SERVICES]
-    packets = [name for bit, name in _PACKETS.items() if properties >> bit & 1]
-    packet = _PACKET_BYTES if properties >> 1 & 1 else 0
-    return LaunchFacts(memory.image, arithmetic, (*services, *packets), packet)
+    queue = ["the queue"] if properties >> _QUEUE & 1 else []
+    return LaunchFacts(memory.image, arithmetic, (*services, *queue), kernel.uses_dynamic_stack)
+
+
+def write_packet(memory: GlobalMemory, kernel: Kernel, grid: Extent, block: Extent, lds_size: int) -> None:
+    """Put the dispatch packet where waves will find it."""
+    packet = dispatch_packet(kernel, grid, block, lds_size, address(memory.kernarg))
+    memory.arena.fill(_packet(memory.kernarg), packet)
+
+
+def _packet(kernarg: Region) -> Region:
+    return Region("the dispatch packet", kernarg.end - PACKET_BYTES, kernarg.end, False)
 
 
 def wave_bytes(code: CodeObject, kernel: Kernel, lds_size: int) -> int:
     """Memory that one wave takes while it runs, at most: registers, scratch and LDS, with shadows."""
     vgprs = vgpr_count(code, kernel) * kernel.wavefront_size * 4
-    scratch = kernel.descriptor.private_segment_size * kernel.wavefront_size
+    scratch = kernel.scratch_size * kernel.wavefront_size
     return 2 * (vgprs + scratch + lds_size)
 
 
@@ -180,12 +185,8 @@ def check_launchable(kernel: Kernel, block: Extent, lds_size: int, lds_limit: in
     """Refuse in words what the emulator or the hardware cannot launch.
 
     Raises:
-        ExecutionError: dynamic stack.
         UsageError: too much LDS, an empty or too large workgroup.
     """
-    if kernel.uses_dynamic_stack:
-        raise ExecutionError("the kernel needs a stack of unknown size", place=Place(kernel=kernel.name),
-                             hint="avoid recursion, calls through pointers, and alloca")  # fmt: skip
     if lds_size > lds_limit:
         raise UsageError(f"the workgroup needs {lds_size} bytes of LDS", where={"kernel": kernel.name},
                          expected=f"at most {lds_limit}")  # fmt: skip
@@ -218,7 +219,7 @@ def initial_values(
     """The registers that hardware sets up, and their values: uint32 [wave, 1] or one for all, of v0 [wave, lane]."""
     waves, lanes = machine.waves, kernel.wavefront_size
     abi = isa_of(code, kernel).launch
-    yield from _user_sgprs(abi, kernel, address(kernarg))
+    yield from _user_sgprs(abi, kernel, kernarg)
     for register, ids in _workgroup_ids(abi, waves, kernel):
         yield register, ids[:, None].astype(np.uint32)
     items = waves.index[:, None] * lanes + np.arange(lanes)
@@ -244,12 +245,13 @@ def _workgroup_ids(abi: LaunchAbi, waves: Waves, kernel: Kernel) -> Iterator[tup
         behind += row.register is None
 
 
-def _user_sgprs(abi: LaunchAbi, kernel: Kernel, kernarg: int) -> Iterator[tuple[int, int]]:
+def _user_sgprs(abi: LaunchAbi, kernel: Kernel, kernarg: Region) -> Iterator[tuple[int, int]]:
     """Values of the user SGPRs, in the order in which the descriptor enables them."""
     held = {
-        "kernarg": (kernarg & 0xFFFFFFFF, kernarg >> 32),
+        "kernarg": _halves(address(kernarg)),
+        "packet": _halves(address(_packet(kernarg))),
         "null": (0, 0),  # see facts_of
-        "scratch": (kernel.descriptor.private_segment_size,),
+        "scratch": (kernel.scratch_size,),
         "": (),
     }
     at = 0
@@ -257,6 +259,10 @@ def _user_sgprs(abi: LaunchAbi, kernel: Kernel, kernarg: int) -> Iterator[tuple[
         if kernel.descriptor.properties >> row.bit & 1:
             yield from enumerate(held[row.holds], at)
             at += row.dwords
+
+
+def _halves(pointer: int) -> tuple[int, int]:
+    return pointer & 0xFFFFFFFF, pointer >> 32
 
 
 def _work_item_ids(

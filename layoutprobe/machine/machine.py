@@ -43,13 +43,13 @@ class LaunchFacts:
         image: arena offset at which code address 0 lies.
         arithmetic: of matrix instructions and DOT2: "ieee", or "silicon" (as a card rounds).
         null: what a null pointer may stand for, in words: things of a host that are not made here.
-        packet: bytes from address 0 on that stand for the dispatch packet, which is not made either.
+        dynamic_stack: scratch is a stack of which the compiler did not know how large it gets.
     """
 
     image: int = 0
     arithmetic: str = "ieee"
     null: tuple[str, ...] = ()
-    packet: int = 0
+    dynamic_stack: bool = False
 
 
 class Machine:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError
+from layoutprobe.isa.calls import functions, reached
 from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
@@ -40,7 +41,7 @@ class Block:
     Attributes:
         body: executors in order.
         insts: the instruction of each executor.
-        last: the branch, barrier or end after the body; None where the next block follows.
+        last: the branch, call, return, barrier or end after the body; None where the next block follows.
         next_pc: address after the block.
         length: instructions, no-ops included, for the budget.
         listing: every instruction in order, no-ops and `last` included, for observers.
@@ -61,11 +62,13 @@ class Program:
     Attributes:
         code, kernel: where it comes from.
         blocks: by the address of their first instruction.
+        left_out: functions that the kernel cannot call, and why.
     """
 
     code: CodeObject
     kernel: Kernel
     blocks: Mapping[int, Block]
+    left_out: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def insts(self) -> Iterator[Inst]:
@@ -103,10 +106,23 @@ def build_program(
         ExecutionError: instructions without semantics; lists every one with PC and source line.
     """
     first_acc = code.first_accvgpr(kernel)
+
+    def unfit(inst: Inst) -> str:
+        try:
+            _check_registers(kernel, inst, vgprs, first_acc)
+            if not _is_control(inst):
+                bind(in_rows(inst, first_acc or 0), ())
+        except CodeObjectError as error:
+            return error.what
+        except UnboundError as reason:
+            return f"the emulator does not know {inst.name} ({reason})"
+        return ""
+
+    insts, left_out = _callable(code, kernel, insts, unfit)
     for inst in insts.values():
         _check_registers(kernel, inst, vgprs, first_acc)
     insts = {pc: in_rows(inst, first_acc or 0) for pc, inst in insts.items()}
-    leaders = _leaders(kernel, insts)
+    leaders = _leaders(code, kernel, insts)
     missing: dict[int, str] = {}
 
     def bind_or_note(inst: Inst, earlier: Sequence[Inst]) -> Executor | None:
@@ -128,7 +144,34 @@ def build_program(
             place=Place(kernel=kernel.name),
             hint="run on a card, or report the instructions",
         )
-    return Program(code, kernel, blocks)
+    return Program(code, kernel, blocks, left_out)
+
+
+def _callable(
+    code: CodeObject, kernel: Kernel, insts: Mapping[int, Inst], unfit: Callable[[Inst], str]
+) -> tuple[Mapping[int, Inst], dict[int, str]]:
+    """The kernel's instructions, without functions that only memory knows and whose instructions are `unfit` for it.
+
+    The kernels of a code object may differ in registers, and in the functions that they call through pointers.
+    """
+    kept = reached(insts, kernel.entry)
+    known = set(kept)
+    left_out: dict[int, str] = {}
+    bad: dict[int, str] = {}
+    for entry in functions(code, insts):
+        its = reached(insts, entry, known) - kept
+        reasons = (
+            bad.get(pc) or (unfit(insts[pc]) if pc in insts else "bytes that are no known instruction")
+            for pc in sorted(its)
+        )
+        why = next(filter(None, reasons), "")
+        known |= its
+        if why:
+            left_out[entry] = why
+            bad.update(dict.fromkeys(its, why))
+        else:
+            kept |= its
+    return {pc: inst for pc, inst in insts.items() if pc in kept}, left_out
 
 
 def _check_registers(kernel: Kernel, inst: Inst, vgprs: int, first_acc: int | None) -> None:
@@ -160,12 +203,12 @@ def in_rows(inst: Inst, first_acc: int) -> Inst:
     return replace(inst, dst=tuple(map(row, inst.dst)), src=tuple(map(row, inst.src)))
 
 
-def _leaders(kernel: Kernel, insts: Mapping[int, Inst]) -> set[int]:
-    leaders = {kernel.entry}
+def _leaders(code: CodeObject, kernel: Kernel, insts: Mapping[int, Inst]) -> set[int]:
+    leaders = {kernel.entry, *functions(code, insts)}
     for inst in insts.values():
         if inst.name in CONDITIONS:
             leaders.add(inst.branch_target)
-        if inst.name in CONDITIONS or Kind.AWAIT in inst.kind:
+        if inst.name in CONDITIONS or Kind.AWAIT in inst.kind or Kind.JUMP in inst.kind:
             leaders.add(inst.next_pc)
     return {pc for pc in leaders if pc in insts}
 
@@ -174,7 +217,7 @@ def _is_control(inst: Inst) -> bool:
     """The scheduler executes it. Branches and barriers that it does not know are for `bind` to refuse."""
     if Kind.AWAIT in inst.kind:  # of S_BARRIER_WAIT the operand names the barrier, -1 the workgroup's
         return Kind.ARRIVE in inst.kind or inst.mods["simm16"] == 0xFFFF
-    return Kind.END in inst.kind or inst.name in CONDITIONS
+    return Kind.END in inst.kind or Kind.JUMP in inst.kind or inst.name in CONDITIONS
 
 
 def _block(start: int, insts: Mapping[int, Inst], leaders: set[int], bind: Bind) -> Block:

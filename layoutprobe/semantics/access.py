@@ -343,6 +343,12 @@ def refuse_readonly(c: Cohort, inst: Inst, place: Addresses) -> None:
                                   kind="read-only")  # fmt: skip
 
 
+_STACK_FULL = (
+    "the stack is full: with recursion or calls through pointers the compiler does not know its size, and a lane "
+    "has what ROCm gives it by default (hipLimitStackSize)"
+)
+
+
 def scratch_place(
     c: Cohort, inst: Inst, addresses: Array, size: int, mask: Array | None = None
 ) -> Addresses | None:
@@ -351,9 +357,10 @@ def scratch_place(
     offsets = np.where(mask, np.broadcast_to(addresses, c.exec.shape), 0)
     beyond = ((offsets < 0) | (offsets + size > machine.scratch_size)) & mask
     if beyond.any():
+        hint = _STACK_FULL if machine.facts.dynamic_stack else None
         raise fault(c, inst, f"scratch access of {size} bytes beyond the allocation", beyond,
                             address=offsets, expected=f"offsets below {machine.scratch_size}",
-                            kind="scratch-bounds")  # fmt: skip
+                            hint=hint, kind="scratch-bounds")  # fmt: skip
     if not mask.any():
         return None
     at = offsets + machine.scratch_base(c.waves)

@@ -18,6 +18,7 @@ from layoutprobe.backends.base import Buffer, Launch, RunResult
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import ExecutionError
 from layoutprobe.toolchain.compile import compile_hip
 
@@ -123,10 +124,11 @@ def launch(
     block: tuple[int, ...] = (LANES,),
     dynamic_lds: int = 0,
     budget: int = 1_000_000,
+    engine: str | None = None,
 ) -> RunResult:
     """Run a kernel; plain arrays become buffers, extents may be shorter than three."""
     wrapped = [Buffer(a) if isinstance(a, np.ndarray) else a for a in args]
-    return EmulatorBackend(budget).run(
+    return EmulatorBackend(budget, engine=make_engine(engine)).run(
         Launch(code, kernel, _extent(grid), _extent(block), wrapped, dynamic_lds)
     )
 

@@ -182,18 +182,11 @@ def test_unknown_instructions_are_listed_before_anything_runs() -> None:
         "s_denorm_mode 0x0",
         "buffer_load_b32 v2, v0, s[4:7], 0 idxen",
         "ds_load_b32 v2, v1 gds",
-        "s_setpc_b64 s[6:7]",
     ],
 )
 def test_forms_without_semantics_are_refused_by_name(body: str) -> None:
     error = fault(lambda: launch(assembled(body, pointers=1), [fresh(4)]), "does not know these instructions")
     assert body.split()[0] in error.what
-
-
-def test_the_packet_is_named_where_it_is_read() -> None:
-    error = fault(lambda: run("packet", fresh(64)), "outside every allocation")
-    assert "address 0x4:" in (error.observed or "")
-    assert "the dispatch packet" in (error.hint or "")
 
 
 def test_printf_and_hostcalls_are_named_where_they_fault() -> None:

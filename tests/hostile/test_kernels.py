@@ -28,9 +28,7 @@ UNDECIDED = {
     "jumps_to_itself": ENDLESS,
     "barrier_never_reached": ENDLESS,
     "barrier_for_ever": ENDLESS,
-    "jumps_away": "s_setpc_b64",
-    "jumps_into_data": "s_setpc_b64",
-    "reads_packet": "outside every allocation",  # not the kernel's fault: the emulator makes no packet
+    "jumps_into_data": "into the middle of code",  # or of a function that the emulator does not know
 }
 """Symbol -> why its checks cannot decide."""
 FOUND = {
@@ -38,6 +36,7 @@ FOUND = {
     "wild_load": "outside every allocation",
     "wild_store": "outside every allocation",
     "own_code": "which is read-only",
+    "jumps_away": "to where no code is",
 }
 """Symbol -> what `memory` finds."""
 REFUSED = {

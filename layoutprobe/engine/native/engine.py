@@ -24,7 +24,15 @@ from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine import launch
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.float_mode import guarded, refuse_float_mode
-from layoutprobe.machine.launch import batches, facts_of, initial_values, make_waves, vgpr_count, wave_bytes
+from layoutprobe.machine.launch import (
+    batches,
+    facts_of,
+    initial_values,
+    make_waves,
+    vgpr_count,
+    wave_bytes,
+    write_packet,
+)
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Memory, Store
 from layoutprobe.machine.observer import events_of
@@ -121,6 +129,7 @@ class _Run:
     def result(self, memories: _Memories) -> Finished:
         """Run all batches."""
         dispatch, issued = self.dispatch, 0
+        write_packet(dispatch.memory, self.kernel, dispatch.grid, dispatch.block, dispatch.lds_size)
         with np.errstate(all="ignore"):
             for group_ids in self.batches:
                 issued += self._batch(group_ids, *memories, dispatch.budget - issued)
@@ -133,7 +142,7 @@ class _Run:
             make_waves(group_ids, self.per_group),
             self.lanes,
             lds_size=self.dispatch.lds_size,
-            scratch_size=self.kernel.descriptor.private_segment_size,
+            scratch_size=self.kernel.scratch_size,
             facts=self.facts,
             events=self.events,
             lds=lds

@@ -29,7 +29,7 @@ from layoutprobe.engine.native.state import (
 )
 from layoutprobe.engine.native.steps import Watched
 from layoutprobe.engine.turns import Patience
-from layoutprobe.isa.inst import VGPR0
+from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine, lds_stride
@@ -221,6 +221,9 @@ class Interpreter:
         if waves.status[which[0]] == ENDLESS:
             assert record.block is not None
             raise outcome.endless(self.bound.program, record.block, self.budget)
+        if record.inst is not None and Kind.JUMP in record.inst.kind:
+            self._jump(which, record, record.inst)
+            return
         if record.executor is None:
             raise self._ended_badly(which, record)
         self._execute(which, record)
@@ -244,6 +247,15 @@ class Interpreter:
             for region in self.regions:  # undefined bits may have been stored anywhere
                 region.undefined = 1
         self.waves.keep(c, which, before, record.registers)
+
+    def _jump(self, which: NDArray[np.int64], record: Record, inst: Inst) -> None:
+        """Have waves go where a call or a return leads."""
+        c = self.waves.cohort(self.machine, record.pc, which)
+        before = c.undef
+        targets = outcome.jumped(self.bound.program, c, inst)
+        self.waves.keep(c, which, before, record.registers)
+        self.waves.at[which] = [self.bound.lowered.heads[target] for target in targets.tolist()]
+        self.waves.status[which] = READY
 
     def _ended_badly(self, which: NDArray[np.int64], record: Record) -> Exception:
         """What ends a block gives up where the numpy scheduler raises."""

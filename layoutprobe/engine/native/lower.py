@@ -8,7 +8,7 @@ back from numpy in the middle of a block goes on in the tracking copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -36,7 +36,8 @@ class Record:
 
     Attributes:
         symbol, pc, offsets, immediates: see c/base.h.
-        inst, executor: what numpy executes when the form gives up; no executor at the end of a block.
+        inst, executor: what numpy executes when the form gives up; no executor at the end of a block, where calls
+            and returns always give up.
         block: the block, which begins at `start`; `row` is its place in `Lowered.touched`.
         resume: the record where a wave goes on after that, and `plain` where everything that the block touches is
             defined (-1: there as well).
@@ -78,6 +79,7 @@ class Lowered:
         forms: the traced forms that they use, by symbol.
         touched: per block, a bit per register that it reads or writes.
         blocks: the blocks in that order.
+        heads: the first record of each block, by its address.
         fragments: how many expanded operands of matrix instructions are kept.
         slow: share of a program's instructions that numpy executes.
         waits: waves may wait for each other through memory.
@@ -87,6 +89,7 @@ class Lowered:
     forms: dict[str, Form]
     touched: tuple[int, ...]
     blocks: tuple[Block, ...]
+    heads: Mapping[int, int]
     fragments: int
     slow: float
     waits: bool
@@ -124,6 +127,7 @@ class _Lowering:
             self._forms(every),
             tuple(self.touched),
             tuple(blocks[pc] for pc in order),
+            {pc: self.heads[pc] for pc in order},
             max(len(self.fragments), 1),
             slow,
             self.waits,
@@ -224,6 +228,8 @@ class _Lowering:
             at = self._add(Record("F_jump", block.next_pc, block=block))
             self.targets.append((at, block.next_pc))
             return at
+        if Kind.JUMP in last.kind:
+            return self._add(Record("F_slow", last.pc, inst=last, block=block))
         symbol = control_of(last)
         if self.waits and may_wait(self.source.program, last):
             symbol += "_back"

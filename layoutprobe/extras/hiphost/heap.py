@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from layoutprobe.codeobj.kernarg import segment_bytes
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.machine.launch import load_image
 from layoutprobe.machine.memory import BASE_ADDRESS, GUARD, Arena, Region, Store
@@ -173,11 +174,8 @@ class Heap:
         return None
 
     def arguments(self, size: int) -> Region:
-        """Where the next kernel finds its arguments, zeroed.
-
-        Compilers widen scalar loads past the last argument, up to the segment's alignment of 64.
-        """
-        room = min((size + 63) // 64 * 64 + 64, MAX_ARGUMENTS)
+        """Where the next kernel finds its arguments, zeroed."""
+        room = min(segment_bytes(size), MAX_ARGUMENTS)
         region = Region("the kernel arguments", _ARGUMENTS, _ARGUMENTS + room, False)
         self._arguments = (region,)
         self._use()

@@ -28,9 +28,6 @@ KERNEL trap(const u32 *in, u32 *out) {
   if (in[X] == 3) __builtin_trap();
   out[X] = in[X];
 }
-KERNEL packet(u32 *out) {
-  out[X] = ((const __attribute__((address_space(4))) unsigned short *)__builtin_amdgcn_dispatch_ptr())[2];
-}
 KERNEL hostcall(u32 *out) {
   u32 *buffer = *(u32 *const __attribute__((address_space(4))) *)((const __attribute__((address_space(4))) char *)__builtin_amdgcn_implicitarg_ptr() + 80);
   buffer[X] = 1;
