@@ -56,8 +56,13 @@ def encodings(absent: frozenset[str], *, fnuz: bool) -> Encodings:
         cleared=_CLEARED,
         absent=absent,
         renamed=RENAMED,
+        hardware=_HARDWARE,
     )
 
+
+_HARDWARE = {1: "MODE", 2: "STATUS", 3: "TRAPSTS", 4: "HW_ID", 5: "GPR_ALLOC", 6: "LDS_ALLOC", 7: "IB_STS",
+             15: "SH_MEM_BASES", 20: "XCC_ID"}  # fmt: skip
+"""LLVM 22, SIDefines.h (ID_...)."""
 
 RENAMED = {
     "v_accvgpr_read": "v_accvgpr_read_b32",

@@ -11,6 +11,11 @@ from layoutprobe.arch.matrix import MatrixForm
 
 _HEXADECIMAL = "0123456789abcdef"
 
+MODE = "MODE"
+HARDWARE = (MODE, "SHADER_CYCLES", "SHADER_CYCLES_LO", "SHADER_CYCLES_HI", "STATUS", "TRAPSTS", "HW_ID", "HW_ID1",
+            "HW_ID2", "GPR_ALLOC", "LDS_ALLOC", "IB_STS", "SH_MEM_BASES", "XCC_ID")  # fmt: skip
+"""Hardware registers, as LLVM names them; families number them differently."""
+
 SignedField = tuple[str, int]
 """A field's name, and its width where it is two's complement; 0 where it is unsigned."""
 
@@ -44,6 +49,7 @@ class Encodings:
         cleared: 16-bit results of these mnemonics clear the upper half of their register; others keep it.
         absent: mnemonics that the package's table has and the target has not.
         renamed: mnemonic of the package's table -> as assemblers spell it.
+        hardware: number of a hardware register in S_GETREG and S_SETREG -> its name, one of HARDWARE.
     """
 
     table: str
@@ -67,6 +73,7 @@ class Encodings:
     cleared: frozenset[str] = frozenset()
     absent: frozenset[str] = frozenset()
     renamed: Mapping[str, str] = field(default_factory=dict)
+    hardware: Mapping[int, str] = field(default_factory=dict)
 
 
 Piece = tuple[int, int]

@@ -103,7 +103,9 @@ ENCODINGS = Encodings(
     old_value="glc",
     compared_width=True,
     wave_wide_permute=False,
-)
+    hardware={1: "MODE", 2: "STATUS", 3: "TRAPSTS", 5: "GPR_ALLOC", 6: "LDS_ALLOC", 7: "IB_STS", 15: "SH_MEM_BASES",
+              23: "HW_ID1", 24: "HW_ID2", 29: "SHADER_CYCLES"},
+)  # fmt: skip
 """RDNA3 ISA guide. "DPP": 250 for DPP16, 233 and 234 for DPP8 without and with fetch-inactive."""
 
 COUNTING = Counting(

@@ -229,6 +229,18 @@ ENCODINGS = replace(
     old_value="th",
     compared_width=False,
     wave_wide_permute=True,
+    hardware={
+        1: "MODE",
+        2: "STATUS",
+        5: "GPR_ALLOC",
+        6: "LDS_ALLOC",
+        7: "IB_STS",
+        15: "SH_MEM_BASES",
+        23: "HW_ID1",
+        24: "HW_ID2",
+        29: "SHADER_CYCLES_LO",
+        30: "SHADER_CYCLES_HI",
+    },
 )
 """RDNA4 says in TH, whose lowest bit is that of atomics (ISA guide, "Temporal hints"), what RDNA3 says in GLC."""
 

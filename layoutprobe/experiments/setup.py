@@ -33,15 +33,17 @@ def bench_of(
     probes: str | Path | None,
     instruction: str | None = None,
     acc: bool = False,
+    *,
+    stored: bool = False,
 ) -> Bench:
-    """What all runs of a command share.
+    """What all runs of a command share; `stored` where it is the epilogue probe alone.
 
     Raises:
         UsageError: an argument of the wrong type, an unknown name, or probes that execute another
             instruction than the target has.
     """
     target = find(DEFAULT if arch is None else _text("arch", arch))
-    form = _form(target, dtype, instruction)
+    form = _form(target, dtype, instruction, stored)
     if acc and not (target.resources and target.resources.accvgpr_granule):
         raise UsageError(f"{target.name} has no AccVGPRs", hint="choose another arch")
     if _text("lds", lds) not in SCHEMES:
@@ -52,11 +54,12 @@ def bench_of(
     return Bench(target.name, form, lds, chosen(backend, target.name), named, _directory(probes), acc)
 
 
-def _form(target: Arch, dtype: str | None, instruction: str | None) -> MatrixForm:
+def _form(target: Arch, dtype: str | None, instruction: str | None, stored: bool) -> MatrixForm:
     """The instruction that is meant: named, or the usual one of a type."""
     if instruction is None:
-        return target.probed_form("f16" if dtype is None else _text("dtype", dtype))
-    form = target.probed_instruction(matrix_form(target.name, _text("instruction", instruction)).spelling)
+        return target.probed_form("f16" if dtype is None else _text("dtype", dtype), stored=stored)
+    named = matrix_form(target.name, _text("instruction", instruction)).spelling
+    form = target.probed_instruction(named, stored=stored)
     if dtype is not None and dtype != form.dtype:
         raise UsageError(
             f"{form.spelling} has no A of type {_text('dtype', dtype):.40}",

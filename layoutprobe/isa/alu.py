@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from layoutprobe.arch import MatrixForm
+from layoutprobe.arch.isa import HARDWARE
 from layoutprobe.isa.dialect import Dialect
 from layoutprobe.isa.fields import NONE, Fields
 from layoutprobe.isa.inst import EXEC_LO, Inst, Operand
@@ -179,9 +180,16 @@ def _sopc(f: Fields) -> Inst:
     return f.inst((), (f.operand("ssrc0"), f.operand("ssrc1")))
 
 
+_REGISTER = 63
+"""Bits of simm16 that number a hardware register."""
+
+
 def _sopk(f: Fields) -> Inst:
     sdst = f.operand("sdst") if "sdst" in f.raw.operands else NONE
     mods = {"simm16": f.mod("simm16")}
+    if f.name.startswith(("s_getreg", "s_setreg")):
+        name = f.dialect.isa.encodings.hardware.get(mods["simm16"] & _REGISTER)
+        mods["hwreg"] = HARDWARE.index(name) if name else len(HARDWARE)
     reads = f.name.startswith(("s_cmpk", "s_setreg_b32", "s_waitcnt"))
     inst = f.inst(() if reads else (sdst,), (sdst,) if reads else ())
     return replace(inst, mods=mods | ({"literal": f.literal} if f.variant == "LIT" else {}))

@@ -109,8 +109,9 @@ def facts_of(kernel: Kernel, memory: GlobalMemory, arithmetic: str) -> LaunchFac
     """The facts of a launch that instructions can tell."""
     properties = kernel.descriptor.properties
     services = [a.kind for a in kernel.args if a.kind in _HOST_SERVICES]
+    mode = kernel.descriptor.rsrc1 >> 12 & 0xFF
     queue = ["the queue"] if properties >> _QUEUE & 1 else []
-    return LaunchFacts(memory.image, arithmetic, (*services, *queue), kernel.uses_dynamic_stack)
+    return LaunchFacts(memory.image, arithmetic, (*services, *queue), kernel.uses_dynamic_stack, mode)
 
 
 def write_packet(memory: GlobalMemory, kernel: Kernel, grid: Extent, block: Extent, lds_size: int) -> None:

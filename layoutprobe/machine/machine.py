@@ -7,7 +7,7 @@ fault reads is in `machine.faults`; which program runs, semantics never ask.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,17 @@ class Waves:
     __repr__ = brief
 
 
+CLOCK_STEP = 64
+"""What a clock goes on by from one read to the next."""
+
+
+@dataclass
+class Clock:
+    """The counter of a launch."""
+
+    ticks: int = 0
+
+
 @dataclass(frozen=True)
 class LaunchFacts:
     """What an instruction can tell of the launch.
@@ -42,7 +53,9 @@ class LaunchFacts:
     Attributes:
         image: arena offset at which code address 0 lies.
         arithmetic: of matrix instructions and DOT2: "ieee", or "silicon" (as a card rounds).
+        clock: what waves read as time, see `Machine.tick`.
         null: what a null pointer may stand for, in words: things of a host that are not made here.
+        mode: rounding in bits 3:0, subnormals in bits 7:4, as MODE has them.
         dynamic_stack: scratch is a stack of which the compiler did not know how large it gets.
     """
 
@@ -50,6 +63,8 @@ class LaunchFacts:
     arithmetic: str = "ieee"
     null: tuple[str, ...] = ()
     dynamic_stack: bool = False
+    mode: int = 0xF0
+    clock: Clock = field(default_factory=Clock)
 
 
 class Machine:
@@ -95,6 +110,11 @@ class Machine:
         self.scratch_size = scratch_size
         self.scratch_stride = (scratch_size + 15) // 16 * 16
         self.scratch = Memory(self.scratch_stride * wave_size * waves.workgroup.size, undefined=True)
+
+    def tick(self) -> int:
+        """The clock: further with each read. It is emulated, and measures nothing."""
+        self.facts.clock.ticks += CLOCK_STEP
+        return self.facts.clock.ticks
 
     def code_address(self, pc: int) -> int:
         """Virtual address at which a code address is loaded."""

@@ -81,6 +81,10 @@ class Operation:
     targets: frozenset[int]
 
 
+_MESSAGE = "s_sendmsg_rtn"
+"""Messages whose answer comes like a scalar load (RDNA3 ISA guide, S_SENDMSG_RTN_B32)."""
+
+
 def operation(inst: Inst, counting: Counting, *, lds: bool = True) -> Operation | None:
     """How the counters see an instruction; None for one that they do not count.
 
@@ -93,6 +97,8 @@ def operation(inst: Inst, counting: Counting, *, lds: bool = True) -> Operation 
         return None
     targets = frozenset(writes(inst))
     memory = counting.loads if targets or inst.name == _INVALIDATE else counting.stores
+    if inst.name.startswith(_MESSAGE):
+        return Operation(inst, (counting.scalars,), False, targets)
     match inst.encoding:
         case "SMEM":
             return Operation(inst, (counting.scalars,), False, targets)

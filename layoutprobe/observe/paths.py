@@ -1,7 +1,7 @@
 """A state that every wave carries along its path, interpreted beside the execution.
 
-It goes through calls and returns, as it follows the blocks that a wave runs. Waves in one state share the work: what a block does to a state is worked out once and remembered, and what
-remains per block and cohort is a table look-up.
+It goes through calls and returns, as it follows the blocks that a wave runs. Waves in one state share the work: what
+a block does to a state is worked out once and remembered, and what remains per block and cohort is a table look-up.
 """
 
 from __future__ import annotations

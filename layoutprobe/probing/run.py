@@ -88,7 +88,7 @@ def build(
 
     values = _defines(spec, dtype, _scheme(spec, lds), defines or {})
     if INSTRUCTION in spec.defines and (form := instruction or find(arch).probed_types.get(dtype)):
-        values |= _instruction_defines(form)
+        values |= _instruction_defines(form, spec.wave)
     code, toolchain = language_of(spec.source).build(
         spec.source, target=arch, defines=values, include_dirs=(spec.include,), compiler=compiler
     )
@@ -156,9 +156,9 @@ def _defines(spec: ProbeSpec, dtype: str, scheme: Scheme, given: Mapping[str, in
     return {define: str(value) for define, value in values.items()}
 
 
-def _instruction_defines(form: MatrixForm) -> dict[str, str]:
+def _instruction_defines(form: MatrixForm, wave: int) -> dict[str, str]:
     """What a probe that executes any matrix instruction must know of one; text as C has it."""
-    m, n, k = form.shape
+    (m, n, k), vgprs = form.shape, form.vgprs(wave)
     return {
         INSTRUCTION: f'"{form.name}"',
         "MODIFIERS": f'"{form.written}"',
@@ -168,6 +168,10 @@ def _instruction_defines(form: MatrixForm) -> dict[str, str]:
         "INST_BLOCKS": str(form.blocks),
         "BITS": str(form.bits),
         "RESULT_BITS": str(form.result_bits),
+        "A_VGPRS": str(vgprs["A"]),
+        "B_VGPRS": str(vgprs["B"]),
+        "SPARSE": str(int(form.sparse)),
+        "SCALED": str(int(form.scaled)),
     }
 
 

@@ -10,6 +10,7 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     division,
     float_ops,
     fp8_ops,
+    hardware,
     indexed,
     int_ops,
     lds_direct,

@@ -1,4 +1,4 @@
-// Epilogue: coded accumulators pass through a real MFMA and are stored the ordinary way.
+// Epilogue: coded accumulators pass through a real MFMA, dense, scaled or sparse, and are stored the ordinary way.
 //
 // A = B = 0, so D = C: whatever accumulator slot held a code, the place where the code ends up in the output
 // matrix is where the epilogue believes that slot belongs. Of several blocks each is stored to its own place on
@@ -15,7 +15,7 @@ epilogue(const u32* acc,  // [wave][vgpr][lane]
 {
   const int thread = thread_id(), wave = thread / kLanes, lane = thread % kLanes;
   const Result c = undump_words<Result>(acc, wave, lane);
-  const Result d = multiply(Operand{}, Operand{}, c);
+  const Result d = multiply(OperandA{}, OperandB{}, c);
 
   union { Result all; Out each[kSlots]; } value = {d};
 #pragma unroll

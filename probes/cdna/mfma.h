@@ -1,6 +1,7 @@
-// What the probes must know of a dense MFMA. Whoever compiles them says which one it is: its mnemonic
-// (INSTRUCTION, MODIFIERS), INST_M, INST_N, INST_K, INST_BLOCKS, and the widths of its elements (BITS of A and B, RESULT_BITS). So
-// another instruction needs no other probe.
+// What the probes must know of an MFMA. Whoever compiles them says which one it is: its mnemonic
+// (INSTRUCTION, MODIFIERS), INST_M, INST_N, INST_K, INST_BLOCKS, the widths of its elements (BITS of A, RESULT_BITS), the
+// registers of A and B (A_VGPRS, B_VGPRS), and whether A is sparse (SPARSE) or all operands are scaled (SCALED). So another
+// instruction needs no other probe.
 //
 // The formulas are those of AMD's CDNA ISA guides, 7.1.4. They are what is probed: nothing else relies on them.
 #pragma once
@@ -25,7 +26,8 @@ constexpr int kRun = smaller(16, kOperandBytes);
 
 template <int Count> struct Words { typedef u32 type __attribute__((ext_vector_type(Count))); };
 template <> struct Words<1> { typedef u32 type; };
-typedef Words<kOperandVgprs>::type Operand;
+typedef Words<A_VGPRS>::type OperandA;
+typedef Words<B_VGPRS>::type OperandB;
 
 // Where along k, in bytes, a lane's byte `at` belongs.
 __device__ inline int k_byte(int group, int at) {
@@ -52,12 +54,28 @@ __device__ inline int col_of(int lane) { return lane % kN; }
 template <typename T> __device__ inline void pin_words(T& words) { asm volatile("" : "+" FILE(words)); }
 
 // The instruction. Around inline assembly no compiler waits: two states before, and 24 after, more than any needs.
-__device__ inline Result multiply(Operand a, Operand b, Result c) {
+#define SETTLED MODIFIERS "\n\ts_nop 15\n\ts_nop 7"
+__device__ inline Result multiply(OperandA a, OperandB b, Result c) {
+#if SPARSE
+  // It adds to what D held. The index keeps elements 0 and 1 of every four in even lanes, 2 and 3 in odd ones.
+  const u32 index = thread_id() % 2 ? 0xeeeeeeee : 0x44444444;
+  asm volatile("s_nop 1\n\t" INSTRUCTION " %0, %1, %2, %3" SETTLED : "+" FILE(c) : FILE(a), FILE(b), "v"(index));
+  return c;
+#else
   Result d;
-  asm volatile("s_nop 1\n\t" INSTRUCTION " %0, %1, %2, %3" MODIFIERS "\n\ts_nop 15\n\ts_nop 7"
+#if SCALED
+  // Every lane has scales of its own, and none is a NaN.
+  const u32 of_a = 100 + thread_id() % kLanes / 2, of_b = 140 - thread_id() % kLanes / 2;
+  asm volatile("s_nop 1\n\t" INSTRUCTION " %0, %1, %2, %3, %4, %5 op_sel_hi:[0,0,0]" SETTLED
+               : "=&" FILE(d)
+               : FILE(a), FILE(b), FILE(c), "v"(of_a), "v"(of_b));
+#else
+  asm volatile("s_nop 1\n\t" INSTRUCTION " %0, %1, %2, %3" SETTLED
                : "=&" FILE(d)
                : FILE(a), FILE(b), FILE(c));
+#endif
   return d;
+#endif
 }
 
 // Registers to out[wave][vgpr][lane], and back.

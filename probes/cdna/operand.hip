@@ -9,7 +9,7 @@ constexpr int kDepth = larger(kK, 2 * kPerChunk);  // k of the tile, of which th
 typedef Tile<kWaves * kRows, kDepth> TileA;
 typedef Tile<kWaves * kCols, kDepth> TileB;
 
-template <typename T> __device__ inline Operand load_operand(const char* lds, int line, int group) {
+template <typename Operand, typename T> __device__ inline Operand load_operand(const char* lds, int line, int group) {
   union { Operand all; u32 each[kOperandVgprs]; } value;
 #pragma unroll
   for (int v = 0; v < kOperandVgprs; ++v) value.each[v] = *(const u32*)(lds + T::byte_of(line, k_byte(group, 4 * v)));
@@ -30,8 +30,8 @@ operand(const Element* A,  // [kWaves * kRows][kDepth]
   TileB::store_columns(b_lds, B, thread, kThreads);
   __syncthreads();
 
-  Operand a = load_operand<TileA>(a_lds, wave * kRows + lane % kRows, lane / kRows);
-  Operand b = load_operand<TileB>(b_lds, wave * kCols + lane % kCols, lane / kCols);
+  OperandA a = load_operand<OperandA, TileA>(a_lds, wave * kRows + lane % kRows, lane / kRows);
+  OperandB b = load_operand<OperandB, TileB>(b_lds, wave * kCols + lane % kCols, lane / kCols);
   pin_words(a);
   pin_words(b);
   const Result d = multiply(a, b, Result{});

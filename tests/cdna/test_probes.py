@@ -73,6 +73,36 @@ def test_every_cell_is_the_documents(target: str, form: MatrixForm) -> None:
     assert not accumulators.stored.unwritten.any()
 
 
+STORED = [
+    (target, form)
+    for target in ("gfx942", "gfx950")
+    for form in TARGETS[target].stored
+    if form not in TARGETS[target].probed
+    and (target == "gfx942" or form.spelling not in TARGETS["gfx942"].matrix)
+]
+
+
+def kind_of(case: object) -> object:
+    """Forms that the epilogue probe writes with one statement, and operands as long."""
+    assert isinstance(case, tuple)
+    form = case[1]
+    return form.sparse, form.scaled, form.vgprs(64)["A"], form.vgprs(64)["B"], form.shape[0], form.result
+
+
+@pytest.mark.parametrize("acc", [False, True], ids=["vgpr", "acc"])
+@pytest.mark.parametrize(("target", "form"), one_of_each(STORED, kind_of), ids=id_of)
+def test_the_epilogue_of_every_instruction_is_the_documents(target: str, form: MatrixForm, acc: bool) -> None:
+    """Sparse ones, those with scales, and those of less than a byte, too."""
+    bench = bench_of("none", None, target, None, None, None, form.spelling, acc, stored=True)
+    accumulators = accumulators_of(bench)
+    assert_documented(form, "D", accumulators.stored.layout)
+    assert (accumulators.stored.stores == 1).all()
+    assert not accumulators.stored.unwritten.any()
+    report = epilogue(arch=target, instruction=form.spelling, acc=acc)
+    assert report.exit_code == 0
+    assert report.closed_form == report.needed_form != ""
+
+
 @pytest.mark.parametrize("acc", [False, True], ids=["vgpr", "acc"])
 @pytest.mark.parametrize(
     ("target", "name"),
@@ -207,6 +237,28 @@ def wrong_report(name: str, folder: Path, *, acc: bool = False) -> LayoutReport:
     if rule.startswith("epilogue"):
         return epilogue(arch=target, instruction=instruction, probes=probes, acc=acc)
     return dump("A", "xor", arch=target, instruction=instruction, probes=probes, acc=acc)
+
+
+@pytest.mark.parametrize(
+    ("name", "instruction"),
+    [
+        ("16x16: D as of f64", "v_smfmac_f32_16x16x64_bf8_fp8"),
+        ("lane halves of D exchanged", "v_mfma_scale_f32_16x16x128_f8f6f4 cbsz:4 blgp:4"),
+        ("32x32: D in runs of 8", "v_mfma_f32_32x32x64_f8f6f4 cbsz:2 blgp:0"),
+        ("D transposed", "v_smfmac_i32_32x32x64_i8"),
+        ("lanes of D ignored", "v_mfma_scale_f32_32x32x64_f8f6f4 cbsz:3 blgp:4"),
+    ],
+)
+def test_a_wrong_epilogue_is_red_whatever_the_operands_are(
+    name: str, instruction: str, workshop: Path
+) -> None:
+    _, file, old, new, rule, words = WRONG[name]
+    report = epilogue(
+        arch="gfx950", instruction=instruction, probes=edited(workshop, f"cdna/{file}", old, new)
+    )
+    assert report.exit_code == 1
+    assert report.findings[0].rule.id == rule
+    assert words in report.findings[0].what
 
 
 @pytest.mark.parametrize("name", WRONG)
