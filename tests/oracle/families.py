@@ -30,6 +30,10 @@ ELSEWHERE = {
         ("v_movrels_b32", "v_movreld_b32", "v_movrelsd_b32", "v_movrelsd_2_b32"),
         "M0 picks the registers: test_semantics_indexed.py",
     ),
+    **dict.fromkeys(
+        ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32", "s_sendmsg_rtn_b64"),
+        "hardware registers and clocks: tests/emulator/test_hardware.py",
+    ),
     "v_swap_b32": "writes its source too: test_semantics_lanes.py",
     "v_wmma_f32_16x16x16_f16": "AMD gives no pseudocode; tests/emulator/test_wmma.py has loops over matrices",
     "v_wmma_f32_16x16x16_bf16": "as v_wmma_f32_16x16x16_f16",
