@@ -62,6 +62,12 @@ class ReadCode:
         """A function that fills `raw`, read after read, from a tile at byte `lds`."""
         yield f"typedef {self.read.element} Read __attribute__((ext_vector_type({self.read.count})));"
         yield "typedef __attribute__((address_space(3))) Read* Lds;"
+        load = f"{self.read.builtin}((Lds)at)" if self.read.builtin else "*(Lds)at"
+        yield "__device__ inline void take(unsigned at, unsigned* raw)"
+        yield "{"
+        yield f"{INDENT}const Read got = {load};"
+        yield f"{INDENT}__builtin_memcpy(raw, &got, {self.read.bytes});"
+        yield "}"
         count = len(self.reads) * self.read.words
         yield f"__device__ inline void fetch(unsigned lds, unsigned lane, unsigned (&raw)[{count}])"
         yield "{"
@@ -70,9 +76,5 @@ class ReadCode:
         for number, at in enumerate(self.reads):
             where = f"(base{at.base} ^ 0x{at.flip:x}u)" if at.flip else f"base{at.base}"
             where = f"lds + {where}" + (f" + {at.offset}" if at.offset else "")
-            call = f"{self.read.builtin}((Lds)({where}))" if self.read.builtin else f"*(Lds)({where})"
-            first = number * self.read.words
-            yield (
-                f"{INDENT}{{ Read got = {call}; __builtin_memcpy(&raw[{first}], &got, {self.read.bytes}); }}"
-            )
+            yield f"{INDENT}take({where}, &raw[{number * self.read.words}]);"
         yield "}"

@@ -58,8 +58,8 @@ made:
 s_load_dwordx4 s[4:7], s[0:1], 0x0
 s_mul_i32 s8, s2, {wave}
 v_add_u32 v1, s8, v0
-v_mul_u32_u24 v2, v1, {raw_bytes}
-v_mul_u32_u24 v3, v1, {packed_bytes}
+v_mul_u32_u24 v2, {raw_bytes}, v1
+v_mul_u32_u24 v3, {packed_bytes}, v1
 s_waitcnt lgkmcnt(0)
 {sets}
 {loads}

@@ -91,18 +91,21 @@ def solve_reads(asked: Question, stores: Sequence[str], read: str | None, top: i
         for place in places:
             solved = solve_addresses(tiles, delivery, place.index, one.align)
             if solved.refusal:
-                refused.append((f"{place.name}, {one.name}", solved.refusal))
+                refused.append((f"{place.name}, {one.name}", solved.refusal, place.name))
             else:
                 found.append(_candidate(asked, place, one, tiles, solved.address, model))
     found.sort(key=_order)
     shown = _distinct(found)[:top]
     for candidate in shown:
         check(asked, candidate)
-    told = refused if stores or not shown else []
+    served = {one.place.name for one in found}
+    told = [(what, why) for what, why, store in refused if store not in served] if stores or not shown else []
     return _report(asked, "store" if stores else "nothing", len(places) * len(reads), shown, told, evidence)
 
 
-def _places(asked: Question, stores: Sequence[str], lds: int) -> tuple[list[Place], list[tuple[str, str]]]:
+def _places(
+    asked: Question, stores: Sequence[str], lds: int
+) -> tuple[list[Place], list[tuple[str, str, str]]]:
     if stores:
         return [place_of(text, asked.shape, asked.bits, lds) for text in stores], []
     places, refused = [], []
@@ -110,7 +113,7 @@ def _places(asked: Question, stores: Sequence[str], lds: int) -> tuple[list[Plac
         try:
             places.append(place_of(text, asked.shape, asked.bits, lds))
         except UsageError as error:
-            refused.append((text, error.what))
+            refused.append((text, error.what, text))
     return places, refused
 
 

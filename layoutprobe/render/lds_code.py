@@ -71,7 +71,8 @@ def _swizzle(report: SwizzleReport, page: Page) -> Iterator[Text]:
 
 
 def _candidate(number: int, one: SwizzleCandidate, page: Page) -> Iterator[Text]:
-    yield from page.paragraph(f"{number}. {one.store}, {one.read}", "bold")
+    title = one.read if one.store == one.formula else f"{one.store}, {one.read}"
+    yield from page.paragraph(f"{number}. {title}", "bold")
     place = one.formula or "only a table gives it (--format json)"
     yield from page.pairs([("store", f"element {place}; {one.store_kind}")])
     for at, base in enumerate(one.bases):
@@ -150,7 +151,8 @@ def _block(block: PackBlock, slot: str, page: Page) -> Iterator[Text]:
         yield from _code(block.hip.splitlines(), page)
         yield Text("")
         counts = ", ".join(f"{name} {count}" for name, count in block.registers.items())
-        yield from _code([f"; set first registers of: {counts}", *block.assembly], page)
+        swaps = "; swaps change raw registers" if any("_swap_" in line for line in block.assembly) else ""
+        yield from _code([f"; set the first registers of: {counts}{swaps}", *block.assembly], page)
 
 
 def _where(group: PackGroup, lanes: str, label: str) -> str:

@@ -264,6 +264,13 @@ def test_blocks_of_columns_are_packed_one_by_one() -> None:
     assert first[1][0] == 2
 
 
+def test_a_tile_of_four_blocks() -> None:
+    """The tile of an attention kernel: 128 bytes of a lane, rows permuted by the store and not by the reads."""
+    permuted = "((row & 39) + (row & 8) * 2 + (row & 16) / 2) * 128 + (col ^ row % 8 * 16)"
+    report = pack_reads(asked(128), "", permuted, "", "row*128 + (col ^ row % 8 * 16)", packing.PATTERNS)
+    assert [block.status for block in report.blocks] == ["code"] * 4
+
+
 def test_dumps_of_somebody_else() -> None:
     """Registers as a kernel would dump them, with a permute of rows that only a byte permute mends."""
     place = place_of("(row ^ 3)*32 + col", (K, N), 8, 1 << 16)

@@ -10,6 +10,7 @@ from checks.gemm_lab import KERNELS, Edit, buffers, checked, direct, edited, onl
 
 from layoutprobe.checks import numerics
 from layoutprobe.errors import UsageError
+from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.report.gate import CheckResult
 
@@ -157,3 +158,75 @@ def test_the_manifest_that_was_written_can_be_read(tmp_path: Path) -> None:
     judged(tmp_path, sizes=(INTERIOR,))
     (case,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
     assert (case.contract.identity, case.contract.ranges, case.contract.zeros) == (True, 16, True)  # type: ignore[union-attr]
+
+
+PV = Path(__file__).parents[2] / "probes" / "gemm" / "cdna"
+READ = "read_transposed<8>(&lds[swizzled(row, block * I::DIM + byte_named<8>())]);"
+
+
+def attention(folder: Path, *edits: tuple[str, str, str]) -> CheckResult:
+    """What numerics says of the PV stage, fp8 over two tiles of V, with edits (file, old text, new text)."""
+    for path in PV.glob("*.h*"):
+        (folder / path.name).write_text(path.read_text())
+    for file, old, new in edits:
+        (folder / file).write_text(edited((folder / file).read_text(), [(old, new)]))
+    (table,) = (one for one in (PV / "layoutprobe.toml").read_text().split("[[kernel]]") if '"pv.hip"' in one)
+    sizes = "sizes = [{ M = 70, N = 128, K = 128 }]\nblock = [256]\n"
+    kept = table[: table.index("sizes = [")] + sizes + table[table.index("argument = [") :]
+    asks = 'contract = { kind = "gemm", identity = true, ranges = 64, zeros = true }'
+    kept = kept.replace('contract = { kind = "gemm" }', asks)
+    (folder / "layoutprobe.toml").write_text("[[kernel]]" + kept)
+    (case,) = read_manifest(folder / "layoutprobe.toml").kernels
+    (result,) = check_kernel(case, "gfx950", (numerics.CHECK,)).results
+    return result
+
+
+def test_the_pv_stage_of_an_attention_kernel_holds(tmp_path: Path) -> None:
+    result = attention(tmp_path)
+    assert result.status == "holds", result
+    assert "P = 0, V = 0, P = I by rows and columns, ranges of 64 rows of V" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("edit", "rule", "words"),
+    [
+        (
+            (
+                "pv.h",
+                READ,
+                READ.replace("byte_named<8>())]", "byte_named<8>()) ^ (row & 8) << 1]"),
+            ),
+            "other-column",
+            "rows are right, and columns of V are not",
+        ),
+        (
+            (
+                "pv.hip",
+                "prefetch(&V[(size_t)(key + KEYS) * HEAD], fetch_at)",
+                "prefetch(&V[(size_t)key * HEAD], fetch_at)",
+            ),
+            "leaks-between-rows",
+            "only rows 0-63 of V not zero, other rows of O are not zero: rows 64-69 (768 of 8960)",
+        ),
+        (
+            ("pv.h", "const int row = permuted(row_named<8>(part));", "const int row = row_named<8>(part);"),
+            "other-row",
+            "shows other rows of V",
+        ),
+        (
+            (
+                "pv.h",
+                "= raw.pair[block][part];",
+                "= raw.pair[block & ~1][part];",
+            ),
+            "other-column",
+            "columns fold by 32: column r shows column r & ~32",
+        ),
+    ],
+)
+def test_faults_of_the_pv_stage_are_named(
+    tmp_path: Path, edit: tuple[str, str, str], rule: str, words: str
+) -> None:
+    finding = only(attention(tmp_path, edit))
+    assert finding.rule.id == f"numerics/{rule}"
+    assert words in finding.what
