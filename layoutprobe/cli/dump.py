@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layoutprobe.cli.arguments import Parser
 from layoutprobe.cli.command import Command
-from layoutprobe.cli.probes import add_instruction, add_lds, add_matrix, add_probe_options, run
+from layoutprobe.cli.probes import add_instruction, add_lds, add_matrix, add_probe_options, add_view, run
 
 EXAMPLES = """\
 examples:
@@ -14,6 +14,7 @@ examples:
   layoutprobe dump --matrix A --format json | jq '.slots[] | select(.mismatch)'
   layoutprobe dump --matrix B --output fragment.svg
   layoutprobe dump --matrix D --arch TARGET --instruction v_mfma_f32_16x16x16_f16 --acc
+  layoutprobe dump --matrix B --arch TARGET --view raw --lds row-permute   # behind transposing loads
 """
 
 
@@ -21,6 +22,7 @@ def _add_options(command: Parser) -> None:
     add_matrix(command, "A|B|C|D", "which operand")
     add_lds(command)
     add_instruction(command)
+    add_view(command)
     add_probe_options(command, coded=True)
 
 

@@ -14,7 +14,18 @@ from layoutprobe.cli.terminal import chosen, emit
 if TYPE_CHECKING:
     from layoutprobe.report.layout import LayoutReport
 
-PROBE_OPTIONS = ("matrix", "lds", "pattern", "carrier", "dtype", "instruction", "acc", "arch", "compiler")
+PROBE_OPTIONS = (
+    "matrix",
+    "lds",
+    "pattern",
+    "carrier",
+    "dtype",
+    "instruction",
+    "acc",
+    "view",
+    "arch",
+    "compiler",
+)
 
 
 def add_matrix(command: Parser, names: str, what: str) -> None:
@@ -60,6 +71,15 @@ def add_instruction(command: Parser) -> None:
     )
     command.add_argument(
         "--acc", action="store_const", const=True, help="operands and accumulators in AccVGPRs (CDNA)"
+    )
+
+
+def add_view(command: Parser) -> None:
+    """--view."""
+    command.add_argument(
+        "--view",
+        metavar="raw|received|packed",
+        help="A and B through transposing loads: what lanes fetch, what they receive, what the instruction reads",
     )
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source
 from layoutprobe.experiments.judging import findings_of, judge
-from layoutprobe.experiments.reporting import report, show_accumulators, show_operand, undecided
-from layoutprobe.experiments.runs import accumulators_of, operands_of
-from layoutprobe.experiments.setup import bench_of, codings_of, one_of
+from layoutprobe.experiments.reporting import report, show_accumulators, show_operand, show_view, undecided
+from layoutprobe.experiments.runs import OPERAND, accumulators_of, moved_in, operands_of
+from layoutprobe.experiments.setup import bench_of, codings_of, one_of, transposing_probe
+from layoutprobe.layouts.views import RAW, RECEIVED
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.solver.agree import agree
 from layoutprobe.solver.epilogue import store_findings
@@ -28,6 +29,7 @@ def dump(
     *,
     instruction: str | None = None,
     acc: bool = False,
+    view: str | None = None,
     carrier: str | None = None,
     backend: Backend | Source | str | None = None,
     compiler: str | Path | None = None,
@@ -47,6 +49,8 @@ def dump(
         arch: target; the default one where None.
         instruction: the matrix instruction to execute; the usual one of the dtype where None.
         acc: operands and accumulators are AccVGPRs.
+        view: A and B come through transposing loads: "raw" shows what the lanes fetch, "received" what they get,
+            "packed" what the instruction reads.
         carrier: how codes are held in an element ("raw16", "f16"); the best of each pattern where
             None.
         backend: what executes, or its name; the emulator where None. Or a source of captures.
@@ -58,8 +62,9 @@ def dump(
     """
     matrix = one_of("matrix", matrix, MATRICES)
     bench = bench_of(lds, dtype, arch, backend, compiler, probes, instruction, acc)
-    codings = codings_of(bench, "operand", pattern, carrier)
-    operands = operands_of(bench, codings)
+    probe = OPERAND if view is None else transposing_probe(bench, matrix, view)
+    codings = codings_of(bench, probe, pattern, carrier)
+    operands = operands_of(bench, codings, probe)
     accumulators = accumulators_of(bench)
     # Where a pattern is ambiguous, the operand takes no part: a doubt is no evidence against a kernel.
     a, b = (None if moved.ambiguous.any() else moved.layout for moved in operands.moved.values())
@@ -70,7 +75,10 @@ def dump(
         shown = show_accumulators(matrix, accumulators, agreement)
     else:
         shown = show_operand(matrix, operands, judged[matrix], accumulators.instruction, agreement)
+    if view in (RAW, RECEIVED):
+        table = moved_in(bench.spec(probe), operands.captures, codings, matrix, view)
+        shown = show_view(view, table, shown)
     findings = [*findings_of(matrix, agreement, judged), *store_findings(accumulators.stored)]
     shown = replace(shown, undecided=undecided([operands.moved[name] for name in operands.ambiguous]))
     captures = [*operands.captures, *accumulators.captures]
-    return report("dump", bench, captures, codings, shown, findings)
+    return report("dump", bench, captures, codings, shown, findings, by_k=view is not None)

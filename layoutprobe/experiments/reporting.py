@@ -15,12 +15,14 @@ from layoutprobe.experiments.runs import Accumulators, Operands
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.swizzle import SCHEMES, of_bits
+from layoutprobe.layouts.views import MEANT
 from layoutprobe.probing.bench import Bench, Coded, spelled
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.layout import LayoutReport, LdsMap
 from layoutprobe.solver.agree import Agreement
 from layoutprobe.solver.coverage import coverage
 from layoutprobe.solver.interaction import Interaction
+from layoutprobe.solver.lane_groups import in_groups
 from layoutprobe.solver.movement import Movement
 
 Mask = NDArray[np.bool_]
@@ -41,8 +43,22 @@ class Shown:
     ambiguity: str = ""
     undecided: str = ""
     lds_map: LdsMap | None = None
+    about: tuple[tuple[str, str], ...] = ()
 
     __repr__ = brief
+
+
+def show_view(view: str, seen: Movement, operand: Shown) -> Shown:
+    """What lanes fetch or receive of an operand; nothing is needed of it, and so nothing is wrong with it."""
+    return replace(
+        operand,
+        loaded=seen.layout,
+        needed=None,
+        mismatch=np.zeros(seen.layout.row.shape, np.bool_),
+        live=None,
+        readers=None,
+        about=(("view", MEANT[view]), ("wave 0", in_groups(view, seen.layout))),
+    )
 
 
 def show_operand(
@@ -105,8 +121,10 @@ def report(
     codings: Sequence[Coded],
     shown: Shown,
     findings: Sequence[Finding],
+    *,
+    by_k: bool = False,
 ) -> LayoutReport:
-    """The whole report. The first capture is the one that the command is about."""
+    """The whole report. The first capture is the one that the command is about; `by_k`: lines in LDS are of one k."""
     instruction = bench.form.spelling
     return LayoutReport(
         command=command,
@@ -132,16 +150,19 @@ def report(
         toolchain=_toolchain(captures),
         undecided=shown.undecided,
         lds_map=shown.lds_map,
+        about=shown.about,
         acc=bench.acc,
-        lds_form="" if command == "epilogue" else _lds_form(bench, shown.matrix, shown.loaded.shape),
+        lds_form=""
+        if command == "epilogue"
+        else _lds_form(bench, shown.matrix, shown.loaded.shape, by_k=by_k),
     )
 
 
-def _lds_form(bench: Bench, matrix: str, shape: tuple[int, int]) -> str:
-    """Where an element lies in LDS: A as it is, B transposed, so that k is contiguous in both."""
+def _lds_form(bench: Bench, matrix: str, shape: tuple[int, int], *, by_k: bool) -> str:
+    """Where an element lies in LDS: A as it is, B transposed, so that k is contiguous in both; or the reverse."""
     if matrix not in "AB":
         return ""
-    lines, names = (shape, ("row", "col")) if matrix == "A" else (shape[::-1], ("col", "row"))
+    lines, names = (shape, ("row", "col")) if (matrix == "A") != by_k else (shape[::-1], ("col", "row"))
     return of_bits(SCHEMES[bench.lds], bench.form.bits).formula(lines, *names)
 
 

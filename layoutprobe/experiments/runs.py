@@ -15,11 +15,16 @@ from layoutprobe.errors import ProbeError
 from layoutprobe.experiments.setup import field_bits
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.instructions.solving import interaction_by
+from layoutprobe.layouts.views import PACKED
 from layoutprobe.probing.bench import Bench, Coded, wave_origins
+from layoutprobe.probing.spec import ProbeSpec
 from layoutprobe.solver.epilogue import Epilogue, epilogue_codes, solve_epilogue
 from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.movement import Movement, solve_movement
 from layoutprobe.solver.observe import Observation, join_fields
+
+OPERAND = "operand"
+"""The probe whose operands come through plain loads."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +72,22 @@ class Accumulators:
     __repr__ = brief
 
 
-def operands_of(bench: Bench, codings: Sequence[Coded]) -> Operands:
-    """What the operand probe leaves in the registers of A and B."""
-    spec = bench.spec("operand")
-    m, n, k = spec.tile
-    captures = bench.run_coded("operand", codings)
-    moved, origins = {}, {}
-    for matrix, output, shape in (("A", "a_regs", (m, k)), ("B", "b_regs", (k, n))):
-        seen = observations(captures, codings, output)
-        moved[matrix] = solve_movement(seen, matrix, shape, field_bits(codings))
-        origins[matrix] = wave_origins(spec, matrix, moved[matrix].layout.waves)
+def operands_of(bench: Bench, codings: Sequence[Coded], probe: str = OPERAND) -> Operands:
+    """What the operand probe, or the one with transposing loads, leaves in the registers of A and B."""
+    spec = bench.spec(probe)
+    captures = bench.run_coded(probe, codings)
+    moved = {matrix: moved_in(spec, captures, codings, matrix, PACKED) for matrix in "AB"}
+    origins = {name: wave_origins(spec, name, one.layout.waves) for name, one in moved.items()}
     return Operands(spec.tile, captures, moved, origins)
+
+
+def moved_in(
+    spec: ProbeSpec, captures: Sequence[Capture], codings: Sequence[Coded], matrix: str, view: str
+) -> Movement:
+    """A view of A or B in runs of a probe."""
+    m, n, k = spec.tile
+    seen = observations(captures, codings, f"{matrix.lower()}_{'regs' if view == PACKED else view}")
+    return solve_movement(seen, matrix, (m, k) if matrix == "A" else (k, n), field_bits(codings))
 
 
 def accumulators_of(bench: Bench) -> Accumulators:

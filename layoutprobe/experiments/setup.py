@@ -12,11 +12,14 @@ from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source, chosen
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.swizzle import SCHEMES
+from layoutprobe.layouts.views import VIEWS
 from layoutprobe.patterns import load_pattern
 from layoutprobe.patterns.carriers import DTYPE_CARRIERS, carrier_of
 from layoutprobe.patterns.pattern import first_collision
 from layoutprobe.probing.bench import Bench, Coded
 
+TRANSPOSING = "transposing"
+"""The probe whose operands come through transposing loads."""
 DEFAULT_PATTERNS = ("rowcol", "row-coded")
 """row*256 + col in raw bits is exact in every dtype of 16 bits and more, and readable in hexadecimal. row-coded
 never codes 0, so that a register that was merely cleared does not pass for element (0, 0)."""
@@ -67,6 +70,31 @@ def _form(target: Arch, dtype: str | None, instruction: str | None, stored: bool
             hint="leave one of the two out",
         )
     return form
+
+
+def transposing_probe(bench: Bench, matrix: str, view: str) -> str:
+    """The probe whose operands come through transposing loads.
+
+    Raises:
+        UsageError: no such view, no such operand, or the target has no such loads for elements of that width.
+    """
+    if _text("view", view) not in VIEWS:
+        raise UsageError(f"no view {view!r:.40}", expected="one of " + ", ".join(VIEWS))
+    if matrix not in "AB":
+        raise UsageError("only A and B come through transposing loads", observed=f"matrix {matrix}")
+    form, target = bench.form, find(bench.arch)
+    widths = sorted({read.bits for read in target.reads if read.bits >= 8})
+    if form.bits not in widths:
+        raise UsageError(
+            f"{target.name} has no transposing loads of elements of {form.bits} bits that a probe executes",
+            expected=", ".join(f"{bits} bits" for bits in widths) or "a target that has some, such as gfx950",
+        )
+    if form.blocks > 1 or form.shape[0] % 16:
+        raise UsageError(
+            f"no probe feeds {form.spelling} by transposing loads",
+            expected="one block of 16 or 32 rows and columns",
+        )
+    return TRANSPOSING
 
 
 def codings_of(

@@ -7,19 +7,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.isa.transposing import GROUP
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.layouts.views import RAW
+from layoutprobe.layouts.views import MEANT, RAW
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.solver.coverage import coverage
-from layoutprobe.solver.lane_groups import blame, in_words, lane_groups, named
+from layoutprobe.solver.lane_groups import blame, in_groups, in_words, named
 from layoutprobe.trace.views import Seen
-
-MEANT = {
-    RAW: "raw: what lies where each lane's address points; registers are numbered load by load",
-    "received": "received: what each lane has behind the transposing loads; registers load by load",
-}
 
 
 def shown_as(view: str, seen: Seen, packed: LayoutReport) -> LayoutReport:
@@ -37,8 +31,7 @@ def shown_as(view: str, seen: Seen, packed: LayoutReport) -> LayoutReport:
     byte = {one: named(seen.views.address[one], np.asarray(seen.sizes)) for one in seen.fragment.waves}
     about = [pair for pair in packed.about if pair[0] != "registers"]
     about += [("view", MEANT[view]), ("loads", _loads(seen))]
-    groups = lane_groups(table, wave, GROUP if view == RAW else 1)
-    about += [(f"wave {wave}", "; ".join(map(str, groups)))]
+    about += [(f"wave {wave}", in_groups(view, table, wave))]
     if view == RAW:
         about.append(("addresses", in_words(byte[wave])))
     else:

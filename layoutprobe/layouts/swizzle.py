@@ -5,7 +5,8 @@ and once in probes/lds/lds_schemes.h for the device. LDS has 32 banks of one dwo
 halves, 128 bytes, pass before a bank repeats. Rows of the same column that lie a multiple of 64
 halves apart conflict; padding and XOR schemes move them to other banks.
 
-Every scheme keeps groups of 8 halves (16 bytes) together, so that `ds_load_b128` still works.
+Every scheme keeps groups of 8 halves (16 bytes) together, so that `ds_load_b128` still works. A permutation of rows
+moves no banks; kernels have one where transposing loads or direct loads want it, and both sides must know it.
 """
 
 from __future__ import annotations
@@ -183,6 +184,38 @@ class XorVector(_RowMajor):
         return max(1, BANK_SWEEP // cols)
 
 
+class RowPermute(_RowMajor):
+    """`permuted(row)*cols + col`: of every 16 rows, the second four and the third four change places."""
+
+    name = "row-permute"
+    summary = "of every 16 rows, rows 4-7 and rows 8-11 change places"
+    device_define = 4
+
+    def refusal(self, shape: Shape) -> str:
+        """Why the scheme cannot hold a tile of this shape; "" where it can."""
+        if shape[0] % 16:
+            return "the rows must be a multiple of 16, so that every four of them have a place"
+        return super().refusal(shape)
+
+    def index(self, row: Index, col: Index, shape: Shape) -> Index:
+        """Index of the half that holds (row, col); broadcasts."""
+        return super().index(_exchange_fours(np.asarray(row, np.int64)), col, shape)
+
+    def inverse(self, index: Index, shape: Shape) -> tuple[Index, Index]:
+        """(row, col) held by each half, or (HOLE, HOLE) beyond the tile."""
+        row, col = super().inverse(index, shape)
+        return np.where(row == HOLE, HOLE, _exchange_fours(row)), col
+
+    def formula(self, shape: Shape, row: str = "row", col: str = "col") -> str:
+        """`index` in words, for a tile of this shape; "/" rounds down."""
+        return f"({row}/16*16 + {row}/4%2*8 + {row}/8%2*4 + {row}%4)*{shape[1]} + {col}"
+
+
+def _exchange_fours(row: Index) -> Index:
+    """Bits 2 and 3 exchanged: its own inverse."""
+    return np.asarray((row & ~12) | (row & 4) << 1 | (row & 8) >> 1)
+
+
 class _OfBits:
     """A scheme for elements of another width: they are halves of one, or several halves."""
 
@@ -225,7 +258,9 @@ def of_bits(scheme: Scheme, bits: int) -> Scheme:
     return scheme if bits == 16 else _OfBits(scheme, bits)
 
 
-SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in (Plain(), Padded(), Xor(), XorVector())}
+SCHEMES: dict[str, Scheme] = {
+    scheme.name: scheme for scheme in (Plain(), Padded(), Xor(), XorVector(), RowPermute())
+}
 """Every scheme, in the order of its device_define."""
 
 

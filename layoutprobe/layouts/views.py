@@ -21,6 +21,12 @@ from layoutprobe.place import Place
 Table = NDArray[np.int32]
 
 RAW, RECEIVED, PACKED = VIEWS = ("raw", "received", "packed")
+MEANT = {
+    RAW: "raw: what lies where each lane's address points; registers are numbered load by load",
+    RECEIVED: "received: what each lane has behind the transposing loads; registers load by load",
+    PACKED: "packed: what the matrix instruction reads",
+}
+"""What a view shows, in words."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,8 @@ class LayoutReport:
         lds_map: what LDS itself was found to hold (roundtrip only).
         lds_form: index of an element in LDS under the scheme, as a formula; "" without LDS.
         acc: the registers are AccVGPRs.
-        about: (label, sentence): what was looked at, where that is no probe but a kernel of the user's.
+        about: (label, sentence): what was looked at, where that is a kernel of the user's; of a probe, what else is
+            to be said.
     """
 
     command: str

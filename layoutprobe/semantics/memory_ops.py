@@ -91,11 +91,8 @@ def _address_prepared(inst: Inst, earlier: Sequence[Inst]) -> bool:
             or before.name.startswith(("v_swap", "v_movrel"))
         ):
             return False
-        if (
-            Kind.LDS in before.kind
-            and before.kind & (Kind.LOAD | Kind.STORE)
-            and before.src[0] == inst.src[0]
-        ):
+        plain = Kind.LDS in before.kind and Kind.TRANSPOSE not in before.kind  # those that prepare it
+        if plain and before.kind & (Kind.LOAD | Kind.STORE) and before.src[0] == inst.src[0]:
             return True
     return False
 

@@ -14,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.layouts.views import OperandViews, k_and_col
+from layoutprobe.layouts.views import RAW, OperandViews, k_and_col
 from layoutprobe.report.words import spans
 
 Ints = NDArray[np.int64]
+
+EXCHANGING = 16
+"""Lanes that hand each other what they fetch (CDNA4 ISA guide, LDS transpose reads)."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,11 @@ def lane_groups(layout: Layout, wave: int = 0, together: int = 1) -> tuple[LaneG
             lanes = first * together, past * together - 1
             groups.append(LaneGroup(*lanes, tuple(held[first]), tuple(cols.tolist()), tuple(twice)))
     return tuple(groups)
+
+
+def in_groups(view: str, table: Layout, wave: int = 0) -> str:
+    """ "lanes 0-31: k 0-15, 32-47; lanes 32-63: k 16-31, 48-63"; of `raw`, lanes that exchange count as one."""
+    return "; ".join(map(str, lane_groups(table, wave, EXCHANGING if view == RAW else 1))) or "no element"
 
 
 def _twice(k: NDArray[np.int32], col: NDArray[np.int32]) -> Iterator[int]:

@@ -10,6 +10,7 @@
 #define LDS_PADDED 1      // row-major, each row 8 halves longer
 #define LDS_XOR 2         // chunk of 8 halves ^ row & 1
 #define LDS_XOR_VECTOR 3  // chunk of 8 halves ^ row, over as many rows as cover the 32 banks once
+#define LDS_ROW_PERMUTE 4 // row-major, of every 16 rows the second and the third four exchanged
 
 #ifndef LDS_SCHEME
 #define LDS_SCHEME LDS_NONE
@@ -36,5 +37,6 @@ constexpr int lds_index(int row, int col) {
   if (LDS_SCHEME == LDS_XOR) swizzled = chunk ^ (row & 1);
   if (LDS_SCHEME == LDS_XOR_VECTOR)
     swizzled = chunk ^ ((row >> rows_per_bank_sweep_log2(Cols)) & (Cols / kChunk - 1));
+  if (LDS_SCHEME == LDS_ROW_PERMUTE) row = (row & ~12) | (row & 4) << 1 | (row & 8) >> 1;
   return row * lds_stride(Cols) + swizzled * kChunk + within;
 }

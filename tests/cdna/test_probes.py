@@ -154,7 +154,7 @@ def test_roundtrips_hold_under_every_scheme(matrix: str, dtype: str, lds: str) -
     held = along >= 0
     assert np.array_equal(np.unique(across[held] * 64 + along[held]).size, held.sum())
     assert (along.reshape(-1, chunk) % chunk == np.arange(chunk))[held.reshape(-1, chunk)].all()
-    first = {"none": 0, "padded": 0, "xor": 1, "xor-vector": 0}[lds]
+    first = {"none": 0, "padded": 0, "xor": 1, "xor-vector": 0, "row-permute": 0}[lds]
     assert along[across == 1][0] == first * chunk
     assert along[across == 2][0] == {"xor-vector": 1}.get(lds, 0) * chunk
 

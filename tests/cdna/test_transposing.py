@@ -154,3 +154,34 @@ def tile(values: NDArray[np.int64], bits: int, strip: int) -> NDArray[np.uint8]:
     memory = np.zeros(ROOM, np.uint8)
     memory[: strips.size] = strips.ravel()
     return memory
+
+
+def test_a_plain_read_behind_a_transposing_one_has_its_own_address() -> None:
+    """The address register changes between two plain reads; a transposing one behind the change prepares nothing."""
+    code = scaffolded(
+        """
+  v_lshlrev_b32_e32 v1, 2, v0
+  ds_write_b32 v1, v0
+  v_add_u32_e32 v2, 1000, v0
+  ds_write_b32 v1, v2 offset:256
+  s_waitcnt lgkmcnt(0)
+  v_lshlrev_b32_e32 v3, 3, v0
+  v_and_b32_e32 v3, 0xf8, v3
+  ds_read_b32 v4, v3
+  s_waitcnt lgkmcnt(0)
+  v_add_u32_e32 v3, 0x100, v3
+  ds_read_b64_tr_b16 v[6:7], v3
+  ds_read_b32 v8, v3
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v4, s[6:7]
+  global_store_dword v1, v8, s[6:7] offset:256""",
+        target="gfx950",
+        wave_size=64,
+        pointers=2,
+        vgprs=32,
+        lds=ROOM,
+    )
+    out = outputs(code, [np.zeros(4, np.uint32), np.zeros(2 * LANES, np.uint32)], block=(LANES,))[1]
+    first = np.arange(LANES) * 2 % 64
+    assert np.array_equal(out[:LANES], first)
+    assert np.array_equal(out[LANES:], 1000 + first)

@@ -59,6 +59,7 @@ def test_formulas_by_hand(shape: Shape) -> None:
                 "padded": row * (cols + 8) + col,
                 "xor": row * cols + (group ^ (row % 2)) * 8 + within,
                 "xor-vector": row * cols + (group ^ ((row >> shift) % (cols // 8))) * 8 + within,
+                "row-permute": (row // 16 * 16 + (0, 8, 4, 12)[row // 4 % 4] + row % 4) * cols + col,
             }
             at = (np.asarray(row), np.asarray(col))
             assert {name: int(s.index(*at, shape)) for name, s in SCHEMES.items()} == expected
@@ -70,6 +71,7 @@ def test_registry() -> None:
     assert SCHEMES["xor"].refusal((16, 24))
     assert SCHEMES["xor-vector"].refusal((16, 48))
     assert SCHEMES["none"].refusal((0, 16))
+    assert SCHEMES["row-permute"].refusal((24, 16))
 
 
 def conflicts(name: str, rows: list[int], col: int, shape: Shape) -> int:

@@ -90,7 +90,7 @@ def _waves(report: LayoutReport) -> str:
 
 def setup(report: LayoutReport) -> Lines:
     """What was probed, and what the result rests on."""
-    if report.about:
+    if report.about and not report.patterns:
         return [*report.about, ("evidence", "; ".join(map(str, report.evidence)) or "none")]
     operand = report.matrix in "AB"
     patterns = " and ".join(report.patterns)
@@ -107,6 +107,7 @@ def setup(report: LayoutReport) -> Lines:
         ("patterns", patterns if operand else ""),
         ("lds index", report.lds_form),
         ("with", "" if operand else beside),
+        *report.about,
         ("evidence", "; ".join(map(str, report.evidence)) or "none"),
     ]
     return [(label, text) for label, text in lines if text]
