@@ -87,7 +87,7 @@ def transposing_probe(bench: Bench, matrix: str, view: str) -> str:
     if form.bits not in widths:
         raise UsageError(
             f"{target.name} has no transposing loads of elements of {form.bits} bits that a probe executes",
-            expected=", ".join(f"{bits} bits" for bits in widths) or "a target that has some, such as gfx950",
+            expected=", ".join(f"{bits} bits" for bits in widths) or "a target that has such loads",
         )
     if form.blocks > 1 or form.shape[0] % 16:
         raise UsageError(

@@ -457,7 +457,7 @@ def test_help_names_every_scheme(capsys: pytest.CaptureFixture[str], monkeypatch
     for command in ("dump", "roundtrip"):
         assert main([command, "--help"]) == 0
         shown = " ".join(capsys.readouterr().out.split())
-        assert "none, padded, xor, xor-vector, rotated (default none)" in shown
+        assert "none, padded, xor, xor-vector, row-permute, rotated (default none)" in shown
 
 
 def test_all_of_lds(capsys: pytest.CaptureFixture[str]) -> None:
