@@ -131,13 +131,14 @@ class Arch:
         probed = f"one of: {', '.join(known)}" if known else "another target"
         types = {type for form in self.matrix.values() for type in (form.a, form.b)}
         asked = dtype if dtype in types else _EITHER_SIGN.get(dtype, dtype)
-        real = [form.name for form in self.matrix.values() if asked in (form.a, form.b)]
+        real = list(dict.fromkeys(f.name for f in self.matrix.values() if asked in (f.a, f.b)))
         if real:
             raise UsageError(
                 f"layoutprobe has no probe yet for the {asked} matrix instructions of {self.name}",
                 where={"instructions": ", ".join(real)},
                 expected=probed,
-                hint="choose another dtype or arch",
+                hint="choose another dtype or arch"
+                + ("; `layoutprobe epilogue` and `layout` take it" if asked in self.stored_types else ""),
             )
         raise UsageError(
             f"{self.name} has no matrix instruction for dtype {dtype[:40]!r}",
