@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, add_slots, index, refuse_idle
+from layoutprobe.cli.asking import add_questions, answer, asked, refuse
 from layoutprobe.cli.check import MANIFEST, manifest_path
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit
@@ -18,6 +19,9 @@ examples:
   layoutprobe inspect --kernel gemm --at 3 --matrix B --iteration 1 --workgroup 1,0,0
   layoutprobe inspect --kernel gemm --matrix B --view raw   # behind transposing loads: what lanes fetch
   layoutprobe inspect --kernel gemm --at gemm.hip:76 --matrix C --output owners.svg
+  layoutprobe inspect --kernel gemm --at mfma:3 --why v40:3          # back to the load, instruction by instruction
+  layoutprobe inspect --kernel gemm --follow "A[3][5]"               # who moves it, and what is computed of it
+  layoutprobe inspect --kernel gemm --at barrier:1 --lds 0-255       # which element lies at which byte
   layoutprobe inspect --kernel gemm --output kernel.html   # a page: source, operands in time, wrong elements of C
 """
 PAGE = "html"
@@ -43,7 +47,8 @@ def _add_options(command: Parser) -> None:
     moment.add_argument(
         "--at",
         metavar="WHERE",
-        help="matrix instruction: its number, PC or FILE:LINE (default: the first that is wrong)",
+        help="matrix instruction: its number, PC or FILE:LINE (default: the first that is wrong); of questions any "
+        "instruction, also as mfma:3, barrier:0 or store:1",
     )
     moment.add_argument(
         "--iteration",
@@ -60,6 +65,7 @@ def _add_options(command: Parser) -> None:
         help="of an operand behind transposing loads: what lanes fetch, what they receive, or what the instruction "
         "reads (default packed)",
     )
+    add_questions(command)
     shown = command.add_argument_group("output")
     add_output(shown, "layout")
     add_slots(shown)
@@ -77,6 +83,17 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.gate.inspect import inspect
     from layoutprobe.render.progress import waiting
 
+    question = asked(arguments)
+    if question:
+        refuse(arguments, question)
+        format = chosen(arguments, "answer")
+        with waiting("inspect: recording the kernel", sys.stderr):
+            kernel = inspect(
+                manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
+            )
+            found = answer(arguments, question, kernel)
+        emit(format, found, arguments.output, outcome=lambda: found.summary)
+        return 0
     listing = arguments.matrix is None and arguments.at is None
     format = chosen(arguments, "sites" if listing else "fragments")
     if listing and format.name != PAGE:

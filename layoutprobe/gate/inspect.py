@@ -33,6 +33,7 @@ from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.place import Place
 from layoutprobe.recording.model import Recording
+from layoutprobe.recording.questions import Asked
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.inspection import Site, Sites
 from layoutprobe.report.kernel_view import KernelView, Opened, OutputView, Timeline
@@ -89,6 +90,28 @@ class Inspection:
             UsageError: the launch has no such workgroup.
         """
         return record(self._subject, self._backend, workgroups or ((0, 0, 0),))
+
+    def moment(
+        self,
+        at: str | None = None,
+        *,
+        wave: int = 0,
+        iteration: int = 0,
+        workgroup: Group = (0, 0, 0),
+    ) -> Asked:
+        """A moment of a recorded run, to be asked what registers and LDS hold, why, and where elements are.
+
+        Args:
+            at: "FILE:LINE", a PC as "0x1f58", or a kind and a number in the order of the code: "mfma:3",
+                "barrier:0". By default the first matrix instruction.
+            wave: of the workgroup.
+            iteration: of the executions by that wave, from 0.
+            workgroup: x, y, z.
+
+        Raises:
+            UsageError: there is no such moment.
+        """
+        return Asked(self.recording(workgroup), wave, at, iteration)
 
     def operand(
         self,

@@ -96,6 +96,11 @@ _SUBJECTS: dict[str, list[Format]] = {
         Format("svg", "layout.svg:write", ("svg",)),
         _KERNEL,
     ],
+    "answer": [
+        _table("answer:write"),
+        _json("answer:write_json"),
+        Format("csv", "answer:write_csv", ("csv",)),
+    ],
     "fragment": [_table("fragment:write"), _json("fragment:write_json")],
     "swizzle": [_table("lds_code:write_swizzle"), _json("lds_code:write_swizzle_json")],
     "pack": [_table("lds_code:write_pack"), _json("lds_code:write_pack_json")],
@@ -111,7 +116,7 @@ def register(subject: str, format: Format) -> None:
 
     Args:
         subject: "layout" (of `dump`, `roundtrip`, `epilogue`, `inspect`), "instruction" (of `layout`),
-            "fragment", "sites" (of `inspect`), "swizzle" (of `solve-swizzle`), "pack", "gate"
+            "fragment", "sites" and "answer" (of `inspect`), "swizzle" (of `solve-swizzle`), "pack", "gate"
             (of `check`), "fidelity", "claims", "difference" and "captures" (of `diff`), "occupancy".
         format: the row.
     """

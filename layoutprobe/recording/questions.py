@@ -1,0 +1,452 @@
+"""Questions about a recorded run: what registers and LDS hold, why, where an element is, and how it got there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from layoutprobe.errors import UsageError
+from layoutprobe.isa.inst import EXEC_LO, M0, SCC, VCC_LO
+from layoutprobe.place import Element
+from layoutprobe.recording.code import register_name
+from layoutprobe.recording.model import INACTIVE, SPACES, Instruction, Recording
+from layoutprobe.recording.names import Names, joined
+from layoutprobe.recording.replay import Replay
+from layoutprobe.report.answer import Answer, Cell
+
+_NAMED = {"vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 1), "scc": (SCC, 1)}
+_NUMBERED = ("matrix", "wmma", "mfma", "swmmac", "smfmac", "barrier", "store", "load", "wait", "atomic")
+_MATRIX = ("wmma", "mfma", "swmmac", "smfmac")
+_STEPS = 64
+"""Instructions that `why` follows back."""
+_BANKS = 32
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A register of a lane; of a scalar register the lane is 0."""
+
+    kind: str
+    register: int
+    lane: int
+
+
+class Asked:
+    """A recording, and a moment of it: the one before a row of a wave."""
+
+    def __init__(
+        self, recording: Recording, wave: int = 0, at: str | None = None, iteration: int = 0
+    ) -> None:
+        """Find the moment.
+
+        Args:
+            recording: the run.
+            wave: position in `Recording.waves`.
+            at: "FILE:LINE", "0x1f58", or a kind and a number in the order of the code: "mfma:3", "barrier:0".
+                By default the first matrix instruction, else the first one.
+            iteration: of the executions by the wave.
+
+        Raises:
+            UsageError: there is no such instruction, or it was not executed so often.
+        """
+        self.recording, self.replay, self.names = recording, Replay(recording), Names(recording)
+        if not 0 <= wave < len(recording.waves):
+            raise UsageError(f"no wave {wave}", expected=f"0 to {len(recording.waves) - 1}")
+        self.wave = wave
+        rows = self.replay.steps(wave)
+        position = self._position(at)
+        found = rows[np.isin(recording.steps.inst[rows], position)]
+        if not 0 <= iteration < found.size:
+            hint = recording.cut or None
+            raise UsageError(
+                f"wave {recording.waves[wave].index} does not execute it {iteration + 1} times",
+                observed=f"{found.size} times", hint=hint,
+            )  # fmt: skip
+        self.row = int(found[iteration])
+        self.iteration = iteration
+
+    def _position(self, at: str | None) -> list[int]:
+        """Which instructions are meant; of a line, the first one there."""
+        code = self.recording.code
+        if at is None:
+            matrix = [n for n, one in enumerate(code) if one.kind == "matrix"]
+            return matrix[:1] or [0]
+        kind, _, number = at.partition(":")
+        if kind in _NUMBERED and number.isascii() and number.isdecimal():
+            kind = "matrix" if kind in _MATRIX else kind
+            fits = [n for n, one in enumerate(code) if one.kind == kind][int(number[:9]) :][:1]
+        elif at.lower().startswith("0x"):
+            fits = [n for n, one in enumerate(code) if f"{one.place.pc:#x}" == at.lower()]
+        else:
+            fits = [n for n, one in enumerate(code) if at in _lines(one)][:1]
+        if not fits:
+            raise UsageError(
+                f"no instruction at {at[:80]!r}",
+                expected="FILE:LINE, a PC as 0x1f58, or a kind and its number, as mfma:3, barrier:0 or store:1",
+            )
+        return fits
+
+    # Answers.
+
+    def registers(self, wanted: Sequence[Slot]) -> Answer:
+        """What registers hold at the moment."""
+        held = self.replay.registers(self.wave, self.row)
+        rows: list[tuple[Cell, ...]] = []
+        for slot in wanted:
+            name = self._name(slot)
+            if slot.kind == "s":
+                value, bits = int(held.sgprs[slot.register]), int(held.sgprs_undefined[slot.register])
+                word, writer, lane = (
+                    int(held.sgpr_tags[slot.register]),
+                    int(held.sgpr_writer[slot.register]),
+                    None,
+                )
+                after = int(held.sgprs[min(slot.register + 1, SCC)])
+            else:
+                at = slot.register, slot.lane
+                value, bits, word = int(held.vgprs[at]), int(held.undefined[at]), int(held.tags[at])
+                writer, lane = int(held.writer[slot.register]), slot.lane
+                after = int(held.vgprs[min(slot.register + 1, len(held.vgprs) - 1), slot.lane])
+            text = joined(self.names.word(word, bits))
+            pointer = self.names.address(value, after)
+            text = f"address {pointer}" if pointer and text == "no element" else text
+            rows.append((name, lane, f"{value:#010x}", text, self._by(writer)))
+        return self._answer(
+            "registers",
+            ("register", "lane", "value", "holds", "written by"),
+            rows,
+            f"{len(rows)} registers of lanes",
+        )
+
+    def lds(self, first: int = 0, last: int | None = None) -> Answer:
+        """What LDS of the workgroup holds at the moment, dword by dword; stretches that nobody wrote are one row."""
+        image = self.replay.lds(self.wave, self.row)
+        last = image.data.size - 1 if last is None else min(last, image.data.size - 1)
+        touched = self._touched()
+        rows: list[tuple[Cell, ...]] = []
+        hole = None
+        for byte in range(first // 4 * 4, last + 1, 4):
+            part = slice(byte, byte + 4)
+            if (image.writer[part] < 0).all():
+                hole = byte if hole is None else hole
+                continue
+            if hole is not None:
+                rows.append((hole, None, None, f"never stored up to byte {byte - 1}", "", ""))
+                hole = None
+            value, bits = (int.from_bytes(a[part].tobytes(), "little") for a in (image.data, image.undefined))
+            text = joined(tuple(self.names.nibbles(image.tags[part].ravel().tolist(), bits)))
+            writer, lane = int(image.writer[part].max()), int(image.lane[byte])
+            who = f"wave {self.recording.waves[self.replay.step(writer)[0]].index} lane {lane}"
+            note = spans(touched.get(byte, []))
+            rows.append(
+                (byte, byte // 4 % _BANKS, f"{value:#010x}", text, f"{self._by(writer)}, {who}", note)
+            )
+        if hole is not None:
+            rows.append((hole, None, None, f"never stored up to byte {last}", "", ""))
+        stored = int((image.writer[first : last + 1] >= 0).sum())
+        return self._answer(
+            "lds", ("byte", "bank", "value", "holds", "stored by", "lanes here"), rows,
+            f"{stored} of {last + 1 - first} bytes have been stored",
+        )  # fmt: skip
+
+    def why(self, slot: Slot) -> Answer:
+        """The way of a register's content back to where it was loaded, instruction by instruction."""
+        if slot.kind == "s":
+            raise UsageError(
+                "the way of a scalar register is not followed", hint="name a VGPR of a lane: v40:3"
+            )
+        rows: list[tuple[Cell, ...]] = []
+        for depth, row, wave, register, lane, note in self._back(slot):
+            one = self._inst(row)
+            held = self.replay.registers(wave, row + 1)
+            text = note or joined(
+                self.names.word(int(held.tags[register, lane]), int(held.undefined[register, lane]))
+            )
+            calls = "".join(f" in {call.source}" for call in one.place.inlined_at)
+            where = f"{self._name(Slot('v', register, lane))} of wave {self.recording.waves[wave].index} lane {lane}"
+            rows.append((depth, self.replay.step(row)[1], one.text, f"{_line(one)}{calls}", where, text))
+        what = f"{self._name(slot)} of lane {slot.lane}"
+        return self._answer(
+            "why", ("depth", "step", "instruction", "line", "register", "holds"), rows,
+            f"{what} was followed over {len(rows)} instructions" if rows else f"nobody has written {what}",
+        )  # fmt: skip
+
+    def where(self, element: Element) -> Answer:
+        """Everywhere an element is at the moment: registers of all waves of the workgroup, and LDS."""
+        own, inside = self.names.finds(element)
+        rows: list[tuple[Cell, ...]] = []
+        group = self.recording.waves[self.wave].group
+        for wave, who in enumerate(self.recording.waves):
+            if who.group != group:
+                continue
+            held = self.replay.registers(wave, self.row)
+            for register, lane in np.argwhere(self._has(held.tags, own, inside)).tolist():
+                word, bits = int(held.tags[register, lane]), int(held.undefined[register, lane])
+                by = self._by(int(held.writer[register]))
+                rows.append((f"wave {who.index}", self._name(Slot("v", register, 0)), lane,
+                             joined(self.names.word(word, bits)), by))  # fmt: skip
+        image = self.replay.lds(self.wave, self.row)
+        first = (image.tags == own.start).any(axis=1)
+        rows += [
+            ("LDS", f"byte {byte}", None, str(element), self._by(int(image.writer[byte])))
+            for byte in np.flatnonzero(first).tolist()
+        ]
+        return self._answer(
+            "where",
+            ("in", "place", "lane", "holds", "written by"),
+            rows,
+            f"{element} is in {len(rows)} places",
+        )
+
+    def follow(self, element: Element) -> Answer:
+        """The journey of an element through the recorded waves in time: who moved it, and what was computed of it."""
+        r = self.recording
+        own, inside = self.names.finds(element)
+        hits: dict[tuple[int, str], list[tuple[int, int]]] = {}
+        for at, lane in np.argwhere(self._has(r.vectors.tag, own, inside)).tolist():
+            key = int(r.vectors.row[at]), self._name(Slot("v", int(r.vectors.register[at]), 0))
+            hits.setdefault(key, []).append((lane, int(r.vectors.tag[at, lane])))
+        for at, lane in np.argwhere(self._has(r.stored.tag, own, inside)).tolist():
+            access = int(r.stored.access[at])
+            address = int(r.accesses.address[access, lane])
+            if address != INACTIVE:
+                space = SPACES[int(r.accesses.space[access])]
+                byte = address + 4 * int(r.stored.dword[at])
+                place = self.names.pointer(byte) if space == "global" else f"{space} byte {byte}"
+                hits.setdefault((int(r.accesses.row[access]), place), []).append(
+                    (lane, int(r.stored.tag[at, lane]))
+                )
+        rows: list[tuple[Cell, ...]] = []
+        for (row, place), lanes in sorted(hits.items()):
+            one, (wave, step) = self._inst(row), self.replay.step(row)
+            held = dict.fromkeys(joined(self.names.word(word)) for _, word in lanes)
+            text = next(iter(held)) + (f", and {len(held) - 1} others" if len(held) > 1 else "")
+            where = spans(sorted(lane for lane, _ in lanes))
+            rows.append((row, r.waves[wave].index, step, one.text, _line(one), place, where, text))
+        columns = ("row", "wave", "step", "instruction", "line", "to", "lanes", "holds")
+        return self._answer(
+            "follow", columns, rows, f"{element} is moved or used {len(rows)} times", moment=False
+        )
+
+    # Parts of them.
+
+    def _has(self, words: np.ndarray, own: range, inside: np.ndarray) -> np.ndarray:
+        """Which words name an element: bool, of their shape."""
+        tags = self.recording.tags
+        rows = (tags.words >= own.start) & (tags.words < own.stop)
+        rows |= np.where(
+            tags.words < 0, inside[-1 - np.minimum(tags.words, -1)] if inside.size else False, False
+        )
+        fits = np.asarray(rows.any(axis=1))[np.maximum(words, 0)]
+        if inside.size:
+            fits = np.where(words < 0, inside[-1 - np.minimum(words, -1)], fits)
+        return np.asarray(fits)
+
+    def _back(self, slot: Slot) -> Iterator[tuple[int, int, int, int, int, str]]:
+        """Depth, row, wave, register, lane, and a remark, from a register back to loads."""
+        todo = [(0, self.wave, self.row, slot.register, slot.lane)]
+        seen: set[tuple[int, int, int]] = set()
+        while todo and len(seen) < _STEPS:
+            depth, wave, row, register, lane = todo.pop()
+            writer = int(self.replay.registers(wave, row).writer[register])
+            if writer < 0 or (writer, register, lane) in seen:
+                continue
+            seen.add((writer, register, lane))
+            one = self._inst(writer)
+            if self._keeps(wave, writer, register, lane):
+                todo.append((depth, wave, writer, register, lane))
+            loaded = self._loaded(writer, register, lane) if one.kind == "load" else None
+            if loaded is not None and loaded[0] != "LDS":
+                yield (
+                    depth,
+                    writer,
+                    wave,
+                    register,
+                    lane,
+                    f"loaded from {loaded[0]} {self.names.pointer(loaded[1])}",
+                )
+                continue
+            yield depth, writer, wave, register, lane, ""
+            if loaded is not None:
+                store = self._stored(wave, writer, loaded[1])
+                if store is not None:
+                    todo.append((depth + 1, *store))
+            elif one.kind != "matrix":
+                todo += [
+                    (depth + 1, wave, writer, *source)
+                    for source in self._sources(one, wave, writer, register, lane)
+                ]
+
+    def _keeps(self, wave: int, row: int, register: int, lane: int) -> bool:
+        """A row writes a part of a register, and leaves elements in the rest."""
+        before, after = (
+            self.recording.tags.nibbles(self.replay.registers(wave, at).tags[register, lane][None])[0]
+            for at in (row, row + 1)
+        )
+        return bool(((before == after) & (after != 0)).any() and (before != after).any())
+
+    def _loaded(self, row: int, register: int, lane: int) -> tuple[str, int] | None:
+        """Memory and address that a load took a register of a lane from."""
+        a = self.recording.accesses
+        for at in range(*np.searchsorted(a.row, [row, row + 1]).tolist()):
+            dword = register - int(a.register[at])
+            if (
+                not a.store[at]
+                and 0 <= dword < max(1, int(a.size[at]) // 4)
+                and a.address[at, lane] != INACTIVE
+            ):
+                return SPACES[int(a.space[at])], int(a.address[at, lane]) + 4 * dword
+        return None
+
+    def _stored(self, wave: int, row: int, byte: int) -> tuple[int, int, int, int] | None:
+        """Who stored a byte of LDS that a wave reads in a row: wave, row, register, lane."""
+        image, a = self.replay.lds(wave, row), self.recording.accesses
+        writer, lane = int(image.writer[byte]), int(image.lane[byte])
+        if writer < 0:
+            return None
+        for at in range(*np.searchsorted(a.row, [writer, writer + 1]).tolist()):
+            offset = byte - int(a.address[at, lane])
+            if a.store[at] and 0 <= offset < a.size[at] and a.register[at] >= 0:
+                return self.replay.step(writer)[0], writer, int(a.register[at]) + offset // 4, lane
+        return None
+
+    def _sources(
+        self, one: Instruction, wave: int, row: int, register: int, lane: int
+    ) -> list[tuple[int, int]]:
+        """Register and lane of the sources that have a part in a result: those with the same element, if any has."""
+        before, after = self.replay.registers(wave, row), self.replay.registers(wave, row + 1)
+        wanted = self.recording.tags.nibbles(after.tags[register, lane][None])[0]
+        spans = [span for span in one.reads if span.kind == "v"]
+        named = list(dict.fromkeys(span.index + n for span in spans for n in range(span.count)))
+        for lanes in ([lane], range(self.recording.lanes)):
+            moved = [
+                (source, at)
+                for source in named
+                for at in lanes
+                if np.isin(
+                    wanted[wanted > 0], self.recording.tags.nibbles(before.tags[source, at][None])[0]
+                ).any()
+            ]
+            if moved:
+                return moved[:2]
+        return [(source, lane) for source in reversed(named) if before.tags[source, lane] != 0]
+
+    def _touched(self) -> dict[int, list[int]]:
+        """LDS dword -> lanes that the instruction at the moment accesses it from."""
+        a = self.recording.accesses
+        found: dict[int, list[int]] = {}
+        for at in range(*np.searchsorted(a.row, [self.row, self.row + 1]).tolist()):
+            if a.space[at] == SPACES.index("LDS"):
+                for lane in np.flatnonzero(a.address[at] != INACTIVE).tolist():
+                    start = int(a.address[at, lane])
+                    for byte in range(start // 4 * 4, start + int(a.size[at]), 4):
+                        found.setdefault(byte, []).append(lane)
+        return found
+
+    def _inst(self, row: int) -> Instruction:
+        return self.recording.code[int(self.recording.steps.inst[row])]
+
+    def _by(self, row: int) -> str:
+        """Who wrote: "ds_load_b128 at gemm.hip:97"."""
+        return self._inst(row).place.site if row >= 0 else "the launch" if row == -1 else "nobody"
+
+    def _name(self, slot: Slot) -> str:
+        return register_name(slot.kind, slot.register, self.recording.first_acc)
+
+    def _answer(
+        self, question: str, columns: tuple[str, ...], rows: Sequence[tuple[Cell, ...]], summary: str,
+        moment: bool = True,
+    ) -> Answer:  # fmt: skip
+        r = self.recording
+        size = " ".join(f"{name}={value}" for name, value in r.size.items())
+        about = [("kernel", f"{r.kernel} on {r.target}, {size}".rstrip(", "))]
+        who, one = r.waves[self.wave], self._inst(self.row)
+        if moment:
+            about.append(("before", f"{one.text}, {_line(one)}, PC {one.place.pc:#x}"))
+            about.append(("moment", f"workgroup {who.group}, wave {who.index}, execution {self.iteration}, step "
+                          f"{self.replay.step(self.row)[1]}"))  # fmt: skip
+        else:
+            about.append(("moment", f"workgroup {who.group}, from its first instruction on"))
+        if r.cut:
+            about.append(("cut", r.cut))
+        return Answer(question, tuple(about), columns, tuple(rows), summary, r.evidence)
+
+
+def slots_of(text: str, recording: Recording, lanes: Sequence[int] | None = None) -> list[Slot]:
+    """Registers by name: "v40-55,a3,s4,vcc,exec"; each VGPR in these lanes, by default in all; "v40:3" in lane 3.
+
+    Raises:
+        UsageError: there is no such register or lane.
+    """
+    found: list[Slot] = []
+    for part in text.split(","):
+        name, _, lane = part.strip().lower().partition(":")
+        match = re.fullmatch(r"([vas])(\d{1,4})(?:-(\d{1,4}))?", name)
+        if name in _NAMED:
+            first, count = _NAMED[name]
+            found += [Slot("s", first + n, 0) for n in range(count if recording.lanes == 64 else 1)]
+            continue
+        if match is None or (lane and not (lane.isascii() and lane.isdecimal() and len(lane) < 4)):
+            raise UsageError(
+                f"no register named {part.strip()[:40]!r}",
+                expected="v40, v40-55, a3, s4-7, vcc, exec, m0, scc",
+            )
+        low, high = int(match[2]), int(match[3] or match[2])
+        first = max(recording.first_acc, 0) if match[1] == "a" else 0
+        limit = 106 if match[1] == "s" else recording.vgprs - first
+        here = [int(lane)] if lane else list(lanes if lanes is not None else range(recording.lanes))
+        if not low <= high < limit or max(here, default=0) >= recording.lanes:
+            raise UsageError(f"{part.strip()[:40]!r} is beyond the wave's registers or lanes",
+                             expected=f"below {match[1]}{limit}, lanes below {recording.lanes}")  # fmt: skip
+        kind = "s" if match[1] == "s" else "v"
+        found += [
+            Slot(kind, first + n, at) for n in range(low, high + 1) for at in ([0] if kind == "s" else here)
+        ]
+    return found
+
+
+def element_of(text: str, recording: Recording) -> Element:
+    """An element by its name, "A[3][5]": of a buffer, else of the product's A, B or C.
+
+    Raises:
+        UsageError: there is none.
+    """
+    match = re.fullmatch(r"\s*([A-Za-z_]\w*)((?:\[\d{1,9}\])+)\s*", text)
+    name = match[1] if match else ""
+    buffer = next((b for b in recording.buffers if b.name == name), None) or next(
+        (b for b in recording.buffers if b.matrix and b.matrix == name), None
+    )
+    index = tuple(int(i) for i in re.findall(r"\d+", match[2])) if match else ()
+    if (
+        buffer is None
+        or len(index) != len(buffer.shape)
+        or any(i >= extent for i, extent in zip(index, buffer.shape, strict=True))
+    ):
+        known = ", ".join(b.name + "".join(f"[0-{e - 1}]" for e in b.shape) for b in recording.buffers)
+        raise UsageError(f"no element {text[:60]!r}", expected=f"one of {known}")
+    return Element(buffer.name, index)
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Ascending numbers in words: "0-3, 16"."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number <= parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in parts)
+
+
+def _lines(one: Instruction) -> set[str]:
+    """The lines of an instruction: its own, and those of the calls around it, by path and by name."""
+    sources = [one.place.source, *(call.source for call in one.place.inlined_at)]
+    known = {str(source) for source in sources if source is not None and not one.place.near}
+    return known | {name.rpartition("/")[2] for name in known}
+
+
+def _line(one: Instruction) -> str:
+    return one.place.line or f"PC {one.place.pc:#x}"

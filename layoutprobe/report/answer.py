@@ -1,0 +1,30 @@
+"""An answer about a recorded run, as a table of plain values; every format is made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layoutprobe.capture.capture import Evidence
+
+Cell = str | int | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was asked, and what was seen.
+
+    Attributes:
+        question: "registers", "lds", "why", "where" or "follow".
+        about: label and sentence: kernel, moment, and what else the rows have in common.
+        columns: names of the columns.
+        rows: one value for each column; None where there is none.
+        summary: the outcome in a sentence.
+        evidence: what it rests on.
+    """
+
+    question: str
+    about: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    summary: str
+    evidence: Evidence

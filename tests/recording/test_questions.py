@@ -1,0 +1,150 @@
+"""Answers about a recorded run, beside the kernels' own sources."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from layoutprobe.cli.main import main
+from layoutprobe.errors import UsageError
+from layoutprobe.place import Element
+from layoutprobe.recording.questions import Asked, Slot, element_of, slots_of
+from recording.kernels import GEMM, opened
+
+COLUMN = [
+    "inspect", str(GEMM / "seeds" / "buggy.toml"), "--kernel", "asmOpt-column", "--size", "M=128,N=128,K=32"
+]  # fmt: skip
+
+
+def asked(name: str = "column", **moment: object) -> Asked:
+    return Asked(opened(name).recording(), **moment)  # type: ignore[arg-type]
+
+
+def test_registers_name_elements_and_addresses() -> None:
+    """The kernel that takes A by columns: lane l of wave 3 holds column l % 16 of rows 48 and up."""
+    moment = asked(wave=3)
+    recording = moment.recording
+    answer = moment.registers(slots_of("v80-81", recording, [0, 3, 17]))
+    held = {(row[0], row[1]): row[3] for row in answer.rows}
+    for v in (0, 1):
+        for lane in (0, 3, 17):
+            low = 48 + 2 * v
+            assert held[f"v{80 + v}", lane] == f"A[{low}][{lane % 16}], A[{low + 1}][{lane % 16}]"
+    addresses = asked(at="load:0", wave=3).registers(slots_of("s0-15", recording))
+    assert len(addresses.rows) == 16
+
+
+def test_an_address_is_the_element_that_it_points_at() -> None:
+    """Every address of a load or store is named as the binding lays the buffer out."""
+    moment, checked = asked("ragged"), 0
+    recording = moment.recording
+    for buffer in recording.buffers:
+        rows, cols = buffer.shape
+        for row, col in ((0, 0), (1, 2), (rows - 1, cols - 1)):
+            offset = (row * cols + col) * (buffer.nbytes // (rows * cols))
+            said = moment.names.pointer(buffer.address + offset)
+            assert said == f"{buffer.name} + {offset}, {buffer.name}[{row}][{col}]"
+            checked += 1
+        assert moment.names.pointer(buffer.address + buffer.nbytes).endswith("its end")
+    assert checked == 9
+    assert moment.names.pointer(16) == ""
+
+
+def test_lds_shows_who_stored_what() -> None:
+    """asmOpt.hip keeps rows of 16 f16 of A at a pitch of 24: bytes 32 to 47 of each row are padding."""
+    answer = asked().lds(0, 95)
+    by_byte = {row[0]: row for row in answer.rows}
+    for row in (0, 1):
+        for pair in range(8):
+            byte = 48 * row + 4 * pair
+            assert by_byte[byte][3] == f"A[{row}][{2 * pair}], A[{row}][{2 * pair + 1}]"
+            assert by_byte[byte][1] == byte // 4 % 32
+            assert "asmOpt.hip:48" in str(by_byte[byte][4])
+        assert "never stored" in str(by_byte[48 * row + 32][3])
+    assert "64 of 96 bytes" in answer.summary
+
+
+def test_why_leads_back_to_the_load() -> None:
+    rows = asked(wave=3).why(Slot("v", 80, 3)).rows
+    names = [str(row[2]).split()[0] for row in rows]
+    way = ["v_cndmask_b32", "global_load_b128"]
+    assert names == ["ds_load_u16_d16_hi", *way, "ds_load_u16_d16", *way], "the high half, then the low one"
+    assert [str(row[5]).rpartition(", ")[2] for row in rows[2::3]] == ["A[49][2]", "A[48][2]"]
+    assert "loaded from global A + " in str(rows[-1][5])
+    computed = asked("int4").why(Slot("v", 25, 3)).rows
+    assert any("loaded from global w" in str(row[5]) for row in computed)
+    assert {str(row[3]).partition(" ")[0] for row in computed} == {
+        "gemm_int4.hip:18",  # the scale
+        "gemm_int4.hip:27",
+        "gemm_int4.hip:28",
+    }
+
+
+def test_where_and_follow_agree_with_the_registers() -> None:
+    moment = asked()
+    element = Element("A", (3, 5))
+    places = moment.where(element).rows
+    assert [row[1] for row in places if row[0] == "LDS"] == ["byte 154"]  # 3 * 48 + 2 * 5
+    assert {(row[0], row[1], row[2]) for row in places if row[0] != "LDS"} == {
+        (f"wave {wave}", "v73", lane) for wave in (0, 1) for lane in (5, 21)
+    }
+    journey = moment.follow(element).rows
+    assert [str(row[3]).split()[0] for row in journey[:3]] == [
+        "global_load_b128",
+        "v_cndmask_b32",
+        "ds_store_b128",
+    ]
+    assert [row[0] for row in journey] == sorted(row[0] for row in journey)  # type: ignore[type-var]
+    assert journey[3][6] == "5, 21"
+
+
+@pytest.mark.parametrize(
+    ("at", "kind"), [("wmma:3", "matrix"), ("barrier:0", "barrier"), ("store:0", "store")]
+)
+def test_moments_are_named_by_kind_line_and_pc(at: str, kind: str) -> None:
+    moment = asked(at=at)
+    code = moment.recording.code
+    here = int(moment.recording.steps.inst[moment.row])
+    assert code[here].kind == kind
+    assert [n for n, one in enumerate(code) if one.kind == kind][int(at[-1])] == here
+    assert asked(at=f"{code[here].place.pc:#x}").row == moment.row
+    line = code[here].place.line
+    if line:
+        first = asked(at=line).row
+        assert code[int(moment.recording.steps.inst[first])].place.line == line
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: asked(at="other.hip:7"), "no instruction at 'other.hip:7'"),
+        (lambda: asked(at="store:999"), "no instruction at 'store:999'"),
+        (lambda: asked(iteration=9), "does not execute it 10 times"),
+        (lambda: asked(wave=99), "no wave 99"),
+        (lambda: slots_of("v999", opened("column").recording()), "beyond the wave's registers"),
+        (lambda: slots_of("v1:40", opened("column").recording()), "beyond the wave's registers or lanes"),
+        (lambda: slots_of("q3", opened("column").recording()), "no register named 'q3'"),
+        (lambda: element_of("A[3]", opened("column").recording()), "no element 'A[3]'"),
+        (lambda: element_of("A[128][0]", opened("column").recording()), "no element 'A[128][0]'"),
+    ],
+)
+def test_what_is_not_there_is_refused(ask: object, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ask()  # type: ignore[operator]
+    assert says in str(caught.value)
+
+
+def test_the_command_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COLUMN, "--why", "v80:3", "--wave", "3", "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["depth"] for row in rows] == [0, 1, 2, 0, 1, 2]
+    assert main([*COLUMN, "--lds", "0-15", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("0,0,0x")
+    assert main([*COLUMN, "--where", "A[3][5]"]) == 0
+    assert "A[3][5] is in 5 places" in capsys.readouterr().out
+    idle = ("--follow A[3][5] --at 0x1f58", "--lds --lane 3", "--why v1:1 --matrix A", "--lds --why v1:1",
+            "--why v1-2:1", "--lds 9-3", "--lds x")  # fmt: skip
+    for options in idle:
+        assert main([*COLUMN, *options.split()]) == 2
+        assert "layoutprobe:" in capsys.readouterr().err
