@@ -58,3 +58,14 @@ export function tableBehind(
   });
   return details;
 }
+
+/** The page's colours by name, for a drawing; each is looked up once. */
+export function coloursOf(canvas: HTMLElement): (name: string) => string {
+  const look = getComputedStyle(canvas);
+  const known = new Map<string, string>();
+  return (name) => {
+    const colour = known.get(name) ?? look.getPropertyValue(`--${name}`).trim();
+    known.set(name, colour);
+    return colour;
+  };
+}

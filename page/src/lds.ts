@@ -1,7 +1,7 @@
 // LDS at the moment: a row of banks for each stretch of bytes, in the colour of the instruction that stored there last.
 
 import type { LdsData } from "./data";
-import { el, tableBehind } from "./dom";
+import { coloursOf, el, tableBehind } from "./dom";
 import type { Store } from "./store";
 import { crowding, dwordsOf, NEVER, type Timeline, writersOf } from "./timeline";
 
@@ -148,8 +148,7 @@ function paint(canvas: HTMLCanvasElement, drawn: Drawn): void {
   const context = canvas.getContext("2d");
   if (context === null) return;
   const { lds, writers, colours, timeline, wide, tall } = drawn;
-  const look = getComputedStyle(canvas);
-  const colour = (name: string): string => look.getPropertyValue(`--${name}`).trim();
+  const colour = coloursOf(canvas);
   const box = (dword: number): readonly [number, number, number, number] => [
     (dword % lds.banks) * wide,
     Math.floor(dword / lds.banks) * tall,

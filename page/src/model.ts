@@ -15,6 +15,21 @@ export interface Slot {
   readonly field: number;
 }
 
+const PLACES = new WeakMap<Layout, ReadonlyMap<string, number>>();
+
+/** The first slot of every element of a layout, by row and column: many operands share a layout. */
+function placesOf(layout: Layout): ReadonlyMap<string, number> {
+  const known = PLACES.get(layout);
+  if (known !== undefined) return known;
+  const found = new Map<string, number>();
+  layout.row.forEach((row, slot) => {
+    const name = `${row},${layout.col[slot]}`;
+    if (row >= 0 && !found.has(name)) found.set(name, slot);
+  });
+  PLACES.set(layout, found);
+  return found;
+}
+
 /** One operand in one execution of a matrix instruction by one wave. */
 export class Operand {
   constructor(
@@ -87,6 +102,12 @@ export class Operand {
   }
   get countWrong(): number {
     return [...(this.moments.masks[this.value("wrong")] ?? "")].filter((bit) => bit === "1").length;
+  }
+
+  /** The first slot that holds an element; -1: none. */
+  slotHolding(element: Element): number {
+    const [row, col] = [element.row - this.value("held_row"), element.col - this.value("held_col")];
+    return row < 0 || col < 0 ? -1 : (placesOf(this.layout("held")).get(`${row},${col}`) ?? -1);
   }
 
   /** Slot by its place in the layout. */
@@ -209,7 +230,7 @@ export class Model {
       for (const step of steps) {
         const c = step.operands.C;
         if (c === undefined || c.product !== product) continue;
-        const flat = slotOf(c, element);
+        const flat = c.slotHolding(element);
         if (flat < 0) continue;
         const slot = c.slot(flat);
         const name = `${key(step.group, step.wave)}/${step.site}/${flat}`;
@@ -245,15 +266,6 @@ export class Model {
       });
     });
   }
-}
-
-/** The first slot that holds an element; -1: none. */
-export function slotOf(operand: Operand, element: Element): number {
-  for (let flat = 0; flat < operand.slots; flat++) {
-    const held = operand.held(flat);
-    if (held?.row === element.row && held.col === element.col) return flat;
-  }
-  return -1;
 }
 
 /** Live slots by what they need, one for each k. */

@@ -1,6 +1,6 @@
 // The output: a map of its wrong elements, and how one of them came about.
 
-import { el, tableBehind } from "./dom";
+import { coloursOf, el, tableBehind } from "./dom";
 import { elementView } from "./element";
 import { heats, nextWrong, shown, type Values, valuesOf } from "./heat";
 import type { State, Store } from "./store";
@@ -136,8 +136,7 @@ function paint(
 ): void {
   const context = canvas.getContext("2d");
   if (context === null) return;
-  const look = getComputedStyle(canvas);
-  const colour = (name: string): string => look.getPropertyValue(`--${name}`).trim();
+  const colour = coloursOf(canvas);
   context.fillStyle = colour("good-bg");
   context.fillRect(0, 0, canvas.width, canvas.height);
   const [red, unsure] = [colour("bad"), colour("unsure")];

@@ -23,6 +23,7 @@ export class Timeline {
   readonly waves: readonly number[];
   private readonly byWave = new Map<number, Event[]>();
   private readonly byRow = new Map<number, Event>();
+  private readonly ofMatrix = new Map<number, readonly Event[]>();
 
   constructor(
     readonly data: TimelineData,
@@ -55,7 +56,9 @@ export class Timeline {
   }
 
   private matrices(wave: number): readonly Event[] {
-    return this.of(wave).filter(({ code }) => code.kind === "matrix");
+    const known = this.ofMatrix.get(wave) ?? this.of(wave).filter(({ code }) => code.kind === "matrix");
+    this.ofMatrix.set(wave, known);
+    return known;
   }
 
   /** Row of a wave's matrix instruction, these counted from 0. */

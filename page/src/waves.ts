@@ -1,6 +1,6 @@
 // The timeline: what every wave of the recorded workgroup did, in the order of execution.
 
-import { el, tableBehind } from "./dom";
+import { coloursOf, el, tableBehind } from "./dom";
 import type { Store } from "./store";
 import type { Event, Race, Timeline } from "./timeline";
 
@@ -168,8 +168,7 @@ function paint(
   if (context === null) return;
   if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
   canvas.style.width = `${width}px`;
-  const look = getComputedStyle(canvas);
-  const colour = (name: string): string => look.getPropertyValue(`--${name}`).trim();
+  const colour = coloursOf(canvas);
   const x = (row: number): number => LEFT + (row / timeline.data.rows) * (width - LEFT - 4);
   const y = (wave: number): number => timeline.waves.indexOf(wave) * HEIGHT;
   const group = store.model.groupNumber(timeline.data.group);
