@@ -7,6 +7,7 @@ and what to do next. The CLI prints it; a library user catches it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 
 from layoutprobe.place import Place
 from layoutprobe.text import clipped, one_line
@@ -108,10 +109,38 @@ class ExecutionError(ProbeError):
 _LONGEST_NAME = 100
 """Characters of a name that are compared; what a user gives can be of any length."""
 
+_LIKE = 0.6
+"""Share of characters in common from which on names are like each other; difflib's own default."""
+_MANY, _SHOWN = 32, 8
+"""Names of a list that is shown as it is; of a longer one, how many are."""
+
 
 def did_you_mean(name: object, known: Iterable[str]) -> str | None:
     """ "did you mean X?", where a known name is like the one given; a hint for an error."""
-    from difflib import get_close_matches  # only an error needs it
-
-    near = get_close_matches(name[:_LONGEST_NAME], list(known), n=1) if isinstance(name, str) else []
+    near = _like(name, known)
     return f"did you mean {near[0]}?" if near else None
+
+
+def one_of(name: object, known: Iterable[str]) -> str:
+    """ "one of: A, B": what there is, for `expected`; of a long list what is most like the name given."""
+    names = list(known)
+    if len(names) <= _MANY:
+        return "one of: " + ", ".join(names)
+    near = (_like(name, names) or names)[:_SHOWN]
+    return f"one of {len(names)}, such as: " + ", ".join(near)
+
+
+def _like(name: object, known: Iterable[str]) -> list[str]:
+    """Known names that are like one: those that begin as it does first, as the end is what is got wrong."""
+    from difflib import SequenceMatcher  # only an error needs it
+
+    if not isinstance(name, str):
+        return []
+    given = SequenceMatcher(b=name[:_LONGEST_NAME])
+    ranked = []
+    for other in known:
+        given.set_seq1(other)
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)))
+        if given.ratio() >= _LIKE:
+            ranked.append((-common, -given.ratio(), other))
+    return [other for _, _, other in sorted(ranked, key=lambda row: row[:2])]

@@ -10,7 +10,7 @@ from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.lds import PLAIN_READS, LdsModel, LdsRead
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.registers import Resources
-from layoutprobe.errors import UsageError, did_you_mean
+from layoutprobe.errors import UsageError, did_you_mean, one_of
 
 _EITHER_SIGN = {"i8": "iu8", "u8": "iu8", "i4": "iu4", "u4": "iu4"}
 """Integers whose sign is a modifier of the instruction (RDNA), and so no part of its name."""
@@ -73,7 +73,7 @@ class Arch:
             return self.matrix[name]
         raise UsageError(
             f"{self.name} has no matrix instruction {name[:80]!r}",
-            expected="one of: " + ", ".join(self.matrix),
+            expected=one_of(name, self.matrix),
             hint=did_you_mean(name, self.matrix),
         )
 
