@@ -28,6 +28,6 @@ def test_every_access_lies_in_the_arenas(part: str) -> None:
 
 
 def test_an_access_beyond_them_is_seen() -> None:
-    """With the check of LDS addresses taken out."""
+    """With a check of LDS addresses that lets by too much."""
     done = _run("broken")
     assert (done.returncode, "OUTSIDE" in done.stdout) == (3, True), done.stderr[-2000:]
