@@ -122,7 +122,8 @@ static void fresh(Wave *w, u64 vgprs, u32 poison, u64 left) {
   for (u32 r = 0; r <= SCC; r++) { w->s[r] = poison; w->shadow[r] = ~0u; }
   u32 *values = &w->v[0][0], *shadows = values + vgprs * LANES;
   for (u64 j = 0; j < vgprs * LANES; j++) { values[j] = poison; shadows[j] = ~0u; }
-  for (u64 r = 0; r < 256 + vgprs; r++) w->undef[r >> 6] |= 1ull << (r & 63);
+  for (u64 r = 0; r < 256 + vgprs; r++)
+    if (r <= SCC || r >= 256) w->undef[r >> 6] |= 1ull << (r & 63);
   w->left = (i64)left;
   w->slice = SLICE;
 }
