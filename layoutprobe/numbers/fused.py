@@ -6,7 +6,6 @@ Each step rounds once, to nearest even. The order is fixed, so that a result doe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -188,6 +187,8 @@ def _tame(x: Floats) -> NDArray[np.bool_]:
 def _exactly(a: float, b: float, c: float) -> float:
     if not np.isfinite([a, b, c]).all():  # of finite factors the product is finite, however large
         return float(a * b + c) if not np.isfinite([a, b]).all() else float(c)
+    from fractions import Fraction  # only a sum that doubles cannot hold needs it
+
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
     if exact == 0:
         return float(a * b + c)
