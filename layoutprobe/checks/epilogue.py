@@ -25,6 +25,7 @@ from layoutprobe.solver.product import NOWHERE
 from layoutprobe.solver.rules import NEVER_WRITTEN, STORE_RULES, WRITTEN_TWICE
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.batches import batch_rule
+from layoutprobe.trace.comparisons import require_doubt
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import accumulator_finding, destination
 from layoutprobe.trace.places import vector, where, who_was
@@ -41,9 +42,10 @@ of it), and no store may hit an input or the padding between rows of C. Then a
 run replaces every D by numbers of its slots: the number that arrives in C[m][n] names the wave, lane
 and VGPR that it came from, and that must be the slot in which the instruction's operands put row m of
 A and column n of B, for every element, also where one slot is stored to several. Numbers survive
-moves, conversion to 16 bits, and addition of several accumulators; where an epilogue computes more (a
-quantisation, an activation that is no identity on small integers), or stores a constant, it is undecided
-which slot an element came from, but not how often it was written.
+moves, conversion to 16 bits, and addition of several accumulators; where an epilogue computes more, element by
+element (a bias, a scale, an activation), runs in which all accumulators hold one number tell what it makes of each.
+Where it adds up elements, or rounds these numbers to one, it is undecided which slot an element came from, but
+not how often it was written.
 It cannot see values: a missing beta * C is found by numerics. Evidence: emulated."""
 
 OF_ANOTHER = Rule(
@@ -91,6 +93,7 @@ Counts = NDArray[np.int64]
 def run(subject: Subject) -> CheckResult:
     """Apply the law to the plain run's stores and to coded accumulators."""
     try:
+        require_doubt(subject)
         contract = require_product(subject)
     except NoProductError as reason:
         return CHECK.skipped(str(reason))

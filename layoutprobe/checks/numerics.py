@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.selecting import SELECTION_RULES, asked, with_selection
+from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.trace.comparisons import Comparison, products, references, small_floats
+from layoutprobe.trace.comparisons import Comparison, executed, products, references, small_floats
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
 from layoutprobe.trace.places import where
 from layoutprobe.trace.stores import writer_of
@@ -34,6 +35,8 @@ result by
 where e is half a unit in the last place of C. Where instructions that ran add up in 16 bits, these come on
 top, with u = 2^-11 for f16 and 2^-8 for bf16:
   4 * u * (sqrt(K + 8) * |alpha| * sqrt(A*A @ B*B) + |beta * C| + |result|)
+Scales of the contract multiply these, bias and residual are added to |beta * C|; an activation makes them 1.2 times as
+large, and 1e-5 * (1 + |C|) come on top; integer outputs may be the two nearest ones.
 (roundings of random numbers are a random walk; of numbers that the manifest gives they may all point the
 same way, and (K + 8) * u * |alpha| * |A| @ |B| + 8 * u * |beta * C| comes on top.) A kernel that takes
 alpha and beta runs also with (0, 1), (-1.5, 0) and (3e-6, -0.7), at sizes whose buffers are at most four
@@ -65,6 +68,13 @@ WRONG_FACTOR = Rule(
     "The sum is right, and what is made of it is not: every element is what the contract gives with another "
     "factor. With alpha 1 and beta 0 it would not show.",
     "hold the expression that is stored against alpha * sum + beta * C",
+)
+WRONG_EPILOGUE = Rule(
+    "numerics/wrong-epilogue",
+    "what is made of the product before it is stored is not what the contract says",
+    "The sum is right. Every element is what the contract gives where a bias, a scale, an activation or a residual "
+    "is left out, applied twice, in another order, or with another index.",
+    "hold the epilogue of the kernel against the contract, step by step",
 )
 NEVER_DEFINED = Rule(
     "numerics/never-defined",
@@ -222,11 +232,11 @@ def _known(c: Comparison, runs: Sequence[Comparison]) -> list[KnownFault]:
     """
     if c.product is None:
         return []
-    found, always = explaining(c.product, c.observed, c.bound), True
+    found, always = explaining(c.product, c.observed, c.bound, c.dtype), True
     for run in runs if found else ():
         if run is c or run.product is None or not np.isfinite(run.expected).all():
             continue
-        names = {fault.says for fault in explaining(run.product, run.observed, run.bound)}
+        names = {fault.says for fault in explaining(run.product, run.observed, run.bound, run.dtype)}
         kept = [fault for fault in found if fault.says in names]
         always &= bool(kept) or bool(run.wrong.any())
         found = kept or found
@@ -263,14 +273,33 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
     if c.spec.inputs == "nonfinite":  # on finite numbers all was right, else that run would be the finding
         return _of_nonfinite(subject, c)
     if faults := _known(c, runs):
-        rule = WRONG_FACTOR if all(fault.factor for fault in faults) else WRONG_VALUES
-        return _Cause(rule, " (or: ".join(fault.says for fault in faults) + ")" * (len(faults) - 1))
+        rule = WRONG_EPILOGUE if all(fault.step for fault in faults) else WRONG_VALUES
+        rule = WRONG_FACTOR if all(fault.factor for fault in faults) else rule
+        says = " (or: ".join(dict.fromkeys(fault.says for fault in faults))
+        place = _multiplying(subject) if faults[0].read else _load_of(subject, faults[0].about)
+        return _Cause(rule, says + ")" * says.count(" (or: "), None, place)
     if found := value_cause(subject, c):
         return _Cause(_CAUSES[found.name], found.says, None, found.place, found.related)
     if not c.observed.any() and not c.undefined.any():
         return _Cause(WRONG_VALUES, "every element is 0: nothing of what is added up arrives")
     tile = (c.product.tile,) if c.product else ()
     return _Cause(WRONG_VALUES, where_wrong(wrong, *tile))
+
+
+def _multiplying(subject: Subject) -> Place | None:
+    """The first matrix instruction that ran; None where none did."""
+    ran = (inst for inst in executed(subject) if Kind.MATRIX in inst.kind)
+    inst = next(ran, None)
+    return None if inst is None else where(subject, inst)
+
+
+def _load_of(subject: Subject, name: str) -> Place | None:
+    """The load of an input; None where it has none, or there is no such input."""
+    if name not in subject.binding.buffers:
+        return None
+    loads = subject.run(RunSpec("integers", (LoadSiteRecorder,))).record(LoadSites).loads
+    sites = loads.get(f"buffer {name}", ())
+    return where(subject, sites[0]) if sites else None
 
 
 def _undefined(subject: Subject, c: Comparison) -> _Cause:
@@ -317,5 +346,14 @@ CHECK = Check(
     LAW,
     EXPLAIN,
     run,
-    rules=(WRONG_VALUES, WRONG_FACTOR, NEVER_DEFINED, FOREIGN, LOST, *_CAUSES.values(), *SELECTION_RULES),
+    rules=(
+        WRONG_VALUES,
+        WRONG_FACTOR,
+        WRONG_EPILOGUE,
+        NEVER_DEFINED,
+        FOREIGN,
+        LOST,
+        *_CAUSES.values(),
+        *SELECTION_RULES,
+    ),
 )

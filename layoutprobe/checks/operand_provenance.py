@@ -31,6 +31,7 @@ from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.beginnings import NOT_RESET, NOT_ZERO, not_reset, wrong_beginnings
 from layoutprobe.trace.blame import blames
+from layoutprobe.trace.comparisons import require_doubt
 from layoutprobe.trace.copies import differing_copies, own_orders
 from layoutprobe.trace.findings import copy_finding, operand_finding
 from layoutprobe.trace.places import loop_around, where, who_was
@@ -117,6 +118,7 @@ RULES = cause_rules(NAME, "AB") | {
 def run(subject: Subject) -> CheckResult:
     """Apply the law to the coded runs."""
     try:
+        require_doubt(subject)
         analysis = analysis_of(subject)
     except NoProductError as reason:
         return CHECK.skipped(str(reason))

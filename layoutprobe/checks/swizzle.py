@@ -16,6 +16,7 @@ from layoutprobe.solver.product import UNDEFINED
 from layoutprobe.solver.rules import cause_rules
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.blame import Blame, blames, tiles_of
+from layoutprobe.trace.comparisons import require_doubt
 from layoutprobe.trace.culprits import Culprit
 from layoutprobe.trace.findings import operand_finding
 from layoutprobe.trace.lds_tiles import TileMap, in_words
@@ -62,11 +63,12 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.skipped("the kernel keeps nothing in LDS")
     findings = list(_collisions(subject, record))
     try:
+        require_doubt(subject)
         analysis = analysis_of(subject)
     except NoProductError as why:
         if findings:
             return CHECK.found(findings)
-        return CHECK.skipped(f"{why}, so what a load should find is not known; no two lanes collide in LDS")
+        return CHECK.skipped(f"{why}; so what a load should find is not asked. No two lanes collide in LDS")
     tiles = tiles_of(subject)
     if not findings:
         findings += _disagreements(subject, analysis)

@@ -18,6 +18,7 @@ from layoutprobe.manifest.model import (
 )
 from layoutprobe.manifest.section import Section
 from layoutprobe.numbers import element_type
+from layoutprobe.numbers.activations import ACTIVATIONS
 from layoutprobe.reading import is_number
 
 ROLES = ("in", "out", "inout", "scalar", "null", "bytes")
@@ -143,7 +144,7 @@ def read_contract(kernel: Section, arguments: tuple[Argument, ...], folder: Path
 def _reference(table: Section, folder: Path, arguments: tuple[Argument, ...]) -> Reference:
     text = table.text("function", '"FILE.py:FUNCTION"', r"[^\0:]+\.py:[A-Za-z_]\w*")
     path, _, function = text.rpartition(":")
-    return Reference(folder / path, function, _zeros(table.table("zeros"), arguments))
+    return Reference(folder / path, function, _zeros(table.table("zeros"), arguments), _marked_product(arguments))
 
 
 def _zeros(table: Section, arguments: tuple[Argument, ...]) -> tuple[tuple[str, str], ...]:
@@ -157,6 +158,19 @@ def _zeros(table: Section, arguments: tuple[Argument, ...]) -> tuple[tuple[str, 
         if name not in inputs:
             table.fail(name, f"inputs without `values`: {', '.join(inputs) or 'there is none'}")
     return tuple((name, table.choice(name, outputs)) for name in table)
+
+
+def _marked_product(arguments: tuple[Argument, ...]) -> Gemm | None:
+    """The product whose operands are marked, once each; D may be the only output."""
+
+    def marked(matrices: str, roles: tuple[str, ...]) -> list[str]:
+        return [a.name for a in arguments if a.matrix and a.matrix in matrices and a.role in roles]
+
+    a, b = marked("A", ("in",)), marked("B", ("in",))
+    d = marked("CD", ("out", "inout")) or [x.name for x in arguments if x.role in ("out", "inout")]
+    if not len(a) == len(b) == len(d) == 1:
+        return None
+    return Gemm(a[0], b[0], "", d[0])
 
 
 def _gemm(table: Section, arguments: tuple[Argument, ...]) -> Gemm:
@@ -180,5 +194,26 @@ def _gemm(table: Section, arguments: tuple[Argument, ...]) -> Gemm:
     chosen = [key for key, given in (("identity", identity), ("zeros", zeros), ("ranges", ranges)) if given]
     if chosen and any(one.values is not None for one in arguments if one.name in (a, b)):
         table.fail(chosen[0], "A and B without `values`: their contents are chosen in these runs")
-    factor, split_k = 1.0 if alpha is None else alpha, table.boolean("split_k", False)
-    return Gemm(a, b, c, d, factor, beta or 0.0, split_k, identity, ranges, zeros)
+    beside = tuple(x.name for x in arguments if x.role in ("in", "inout") and x.matrix not in ("A", "B"))
+    found = Gemm(
+        a=a,
+        b=b,
+        c=c,
+        d=d,
+        alpha=1.0 if alpha is None else alpha,
+        beta=beta or 0.0,
+        split_k=table.boolean("split_k", False),
+        identity=identity,
+        ranges=ranges,
+        zeros=zeros,
+        scales=table.choices("scales", beside, ()),
+        bias=table.choice("bias", beside, ""),
+        activation=table.choice("activation", tuple(ACTIVATIONS), ""),
+        residual=table.choice("residual", beside, ""),
+    )
+    if found.beside or found.activation:
+        if found.split_k:
+            table.fail("split_k", "no epilogue beside it: partial products are added up before that")
+        if chosen:
+            table.fail(chosen[0], "no epilogue beside it: the output would be no copy of B, and not zero")
+    return found

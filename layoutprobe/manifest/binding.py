@@ -260,6 +260,21 @@ def _check_overlap(key: str, shape: tuple[int, ...], strides: tuple[int, ...], v
         reach += (extent - 1) * stride
 
 
+def _check_beside(buffer: BoundBuffer, shape: tuple[int, ...], value: _Evaluator) -> None:
+    """An input of the epilogue must broadcast to D, as numpy has it: [N] lies along the columns."""
+    try:
+        fits = np.broadcast_shapes(buffer.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise UsageError(
+            f"{buffer.name} does not fit the output",
+            where=value.where(f"argument {buffer.name}: shape"),
+            expected='["N"] for an element of each column, ["M", 1] of each row, [1] for all, or the shape of D',
+            observed=f"{list(buffer.shape)} beside {list(shape)}",
+        )
+
+
 def _check_product(contract: Gemm, buffers: Mapping[str, BoundBuffer], value: _Evaluator) -> None:
     """A [..., M, K] @ B [..., K, N] must be D [..., M, N]; split-K puts one more axis in front."""
     a, b, d = (buffers[name].shape for name in (contract.a, contract.b, contract.d))
@@ -272,6 +287,8 @@ def _check_product(contract: Gemm, buffers: Mapping[str, BoundBuffer], value: _E
             fits = False
     if fits and contract.c and contract.c != contract.d:
         fits = buffers[contract.c].shape == partial
+    for name in contract.beside if fits else ():
+        _check_beside(buffers[name], partial, value)
     if not fits:
         raise UsageError(
             "the shapes do not make a matrix product",

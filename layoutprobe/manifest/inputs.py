@@ -47,6 +47,22 @@ def _zeros(buffer: BoundBuffer, _: np.random.Generator) -> NDArray[Any]:
     return np.zeros(buffer.shape)
 
 
+def _powers(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    return np.asarray(
+        random.choice([0.25, 0.5, 1.0, 2.0] if buffer.element.is_float else [1, 2], buffer.shape)
+    )
+
+
+def _scales(binding: Binding, buffer: BoundBuffer) -> bool:
+    """Whether a buffer multiplies A @ B: by powers of two, what is exact stays so, and 16 bits hold it."""
+    contract = binding.case.contract
+    return isinstance(contract, Gemm) and buffer.name in contract.scales
+
+
+def _ones(buffer: BoundBuffer, _: np.random.Generator) -> NDArray[Any]:
+    return np.ones(buffer.shape)
+
+
 def _sparse(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
     low = -1 if buffer.element.signed else 1
     if buffer.argument.matrix != "B" or len(buffer.shape) < 2:
@@ -100,6 +116,7 @@ KINDS: Mapping[str, Fill] = {
     "normal": _normal,
     "sparse": _sparse,
     "zeros": _zeros,
+    "ones": _ones,
 }
 """Kinds that need no coding; "code0", "code1"... are the digits of one."""
 ALONE = "alone "
@@ -160,7 +177,8 @@ def make_inputs(
         else:
             # What is multiplied by 0 stays finite: a kernel that does multiply it is right.
             idle = kind == "nonfinite" and buffer.argument.matrix == "C" and beta == 0.0
-            result[buffer.name] = (_integers if idle else fill)(buffer, random)
+            exact = kind in ("integers", "sparse") and _scales(binding, buffer)
+            result[buffer.name] = (_powers if exact else _integers if idle else fill)(buffer, random)
     return result
 
 

@@ -68,7 +68,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Gemm:
-    """D = alpha * A @ B + beta * C; leading axes are a batch.
+    """D = activation(scales * alpha * A @ B + beta * C + bias) + residual; leading axes are a batch.
 
     Attributes:
         a, b: names of the buffers.
@@ -79,6 +79,10 @@ class Gemm:
         identity: it is also run with an identity as A, and B coded by rows and columns.
         ranges: it is also run with an identity as A, and all of B but so many rows zero; 0: it is not.
         zeros: it is also run with A, and with B, all zeros.
+        scales: names of buffers that multiply A @ B: of a row, a column, or all.
+        bias: name of the buffer that is added to a row, or a column; "" for none.
+        activation: see `layoutprobe.numbers.activations`; "" for none.
+        residual: name of the buffer that is added behind the activation; "" for none.
     """
 
     a: str
@@ -91,6 +95,15 @@ class Gemm:
     identity: bool = False
     ranges: int = 0
     zeros: bool = False
+    scales: tuple[str, ...] = ()
+    bias: str = ""
+    activation: str = ""
+    residual: str = ""
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Buffers that the epilogue reads beside C."""
+        return tuple(name for name in (*self.scales, self.bias, self.residual) if name)
 
 
 @dataclass(frozen=True)
@@ -104,11 +117,14 @@ class Reference:
         path: the Python file.
         function: its name there.
         zeros: (input, output): where the input is all zeros, so must the output be.
+        product: the matrix product in it, where arguments are marked as its A and B: what is made of A @ B before
+            it is stored, the function alone knows.
     """
 
     path: Path
     function: str
     zeros: tuple[tuple[str, str], ...] = ()
+    product: Gemm | None = None
 
 
 @dataclass(frozen=True)

@@ -80,11 +80,13 @@ class AccumulatorCoding:
         codes: the digits of a number.
         slots: numbers that each chain has: as many as the kernel's largest D has elements.
         place: which digit.
+        level: a digit that all slots are given instead; 0 for none.
     """
 
     codes: DigitCode
     slots: int
     place: int = 0
+    level: int = 0
 
     def __call__(self) -> Recorder:
         """A coder for one launch."""
@@ -97,6 +99,7 @@ class AccumulatorCoder(WaveCounter):
     def __init__(self, coding: AccumulatorCoding) -> None:
         super().__init__()
         self._codes, self._slots, self._place = coding.codes, coding.slots, coding.place
+        self._level = coding.level
         self._links: list[Link] = []
         self._wave: list[Ints] = []
         self._start: list[NDArray[np.int8]] = []
@@ -198,7 +201,8 @@ class AccumulatorCoder(WaveCounter):
     def _words(self, chain: Ints, result: Result) -> Words:
         """Registers of D that hold the numbers of chains: uint32 [vgpr, wave, lane]."""
         number = chain[:, None] * self._slots + np.arange(result.slots, dtype=np.int64)
-        return result.registers(self._codes.digit(number, self._place))
+        digits = np.full_like(number, self._level) if self._level else self._codes.digit(number, self._place)
+        return result.registers(digits)
 
 
 def _key(c: Cohort, register: int, result: Result) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ Ints = NDArray[np.int64]
 _SLACK = 4
 """Slots that are numbered, per element of D: ragged tiles and several accumulators need more."""
 _NARROWS = re.compile(r"v_cvt_(?:pk_|pkrtz_)?(b?f16)_f32\w*")
+_LEVELS = 3
+"""Digits of numbers that pass an epilogue: 1, 2, 3."""
 _SPARE = 64
 """Chains that have numbers in any case."""
 
@@ -73,7 +76,8 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
     slots = max((result.slots for result in results), default=1)
     narrow = {kind for inst in subject.insts.values() for kind in _converted_to(inst.name)}
     base = digit_base((dtype, *(result.kind.name for result in results), *sorted(narrow)))
-    codes = DigitCode.of(_SLACK * int(np.prod(shape)) + _SPARE * slots, base, scrambled=True)
+    count = _SLACK * int(np.prod(shape)) + _SPARE * slots
+    codes = DigitCode.of(count, base, scrambled=True)
     runs = [
         subject.epilogue(AccumulatorCoding(codes, slots, place), StoreRecorder)
         for place in range(codes.digits)
@@ -83,16 +87,49 @@ def arrivals_of(subject: Subject, problem: Problem) -> Arrivals:
         raise UndecidedError("there are more accumulators than codes: check a smaller size")
     _same_links(runs)
     values = np.stack([np.asarray(run.outputs[name], np.float64) for run in runs])
-    slot = codes.numbers(list(values))
-    slot = np.where(slot < chains.wave.size * slots, slot, -1)
-    element = np.full(chains.wave.size * slots, -1, np.int64)
+    written = _written(subject, runs[0].record(Stores), name)
+    return _arrived(chains, codes, values, codes.numbers(list(values)), written)
+
+
+def levelled(subject: Subject, problem: Problem, plain: Arrivals) -> Arrivals:
+    """Arrivals where the kernel computes on its results before it stores them, element by element.
+
+    Digits become what the epilogue makes of them, which a run for each digit tells: all accumulators hold it. Few
+    digits are used, so that rounding and activations keep them apart.
+
+    Args:
+        subject, problem: the kernel.
+        plain: what arrived in runs in which everything else is zero; its chains are right.
+
+    Raises:
+        UndecidedError, RunStoppedError: see `arrivals_of`.
+    """
+    name, slots = problem.contract.d, plain.chains.slots
+    codes = DigitCode.of(max(1, plain.chains.wave.size) * slots, _LEVELS, scrambled=True)
+
+    def output(place: int, level: int = 0) -> NDArray[np.float64]:
+        run = subject.levels(AccumulatorCoding(codes, slots, place, level))
+        return np.asarray(run.outputs[name], np.float64)
+
+    made = np.stack([output(0, level) for level in range(1, _LEVELS + 1)])
+    apart = np.all(made[1:] != made[:-1], axis=0) & (made[0] != made[-1])
+    values = []
+    for place in range(codes.digits):
+        same = output(place) == made
+        values.append(np.where(apart & (same.sum(axis=0) == 1), same.argmax(axis=0) + 1, 0))
+    return _arrived(plain.chains, codes, np.stack(values), codes.numbers(values), plain.written)
+
+
+def _arrived(
+    chains: Chains, codes: DigitCode, values: NDArray[Any], slot: Ints, written: NDArray[np.bool_]
+) -> Arrivals:
+    slot = np.where(slot < chains.wave.size * chains.slots, slot, -1)
+    element = np.full(chains.wave.size * chains.slots, -1, np.int64)
     held = np.flatnonzero(slot >= 0)
     element[slot.ravel()[held][::-1]] = held[::-1]  # backwards, so that the first one stays
     times = np.bincount(slot.ravel()[held], minlength=element.size)
-    written = _written(subject, runs[0].record(Stores), name)
-    return Arrivals(
-        chains, codes, values, slot, written, element.reshape(-1, slots), times.reshape(-1, slots)
-    )
+    shape = -1, chains.slots
+    return Arrivals(chains, codes, values, slot, written, element.reshape(shape), times.reshape(shape))
 
 
 def _converted_to(name: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.accumulators import FROM_OTHER
 from layoutprobe.observe.matrix import Operands
 from layoutprobe.solver.product import NOWHERE, Factors, Judgement, Targets, judge
-from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of
+from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of, levelled
 from layoutprobe.trace.operands import MOSTLY, Executions, by_roles, executions_of
 from layoutprobe.trace.problem import NoProductError, Problem
 from layoutprobe.trace.subject import Subject
@@ -101,6 +101,11 @@ def _analyse(subject: Subject) -> Analysis:
         tainted[chain_of(kind, arrivals.chains)[np.isin(kind.pc, list(missed))]] = True
     made = [(done, done.factors(problem, chain_of(done, arrivals.chains))) for done in followed]
     element, summed, foreign = _destinations(problem, arrivals, made)
+    if foreign and not problem.contract.split_k:
+        again = levelled(subject, problem, arrivals)
+        if (again.slot >= 0).any():
+            arrivals, foreign = again, int(((again.slot < 0) & again.written).sum())
+            element = again.element
     judged = tuple(
         JudgedExecutions(done, factors, targets, judge(factors, targets, done.geometry, problem.k))
         for done, factors in made

@@ -11,7 +11,7 @@ from layoutprobe.observe.undefined import UndefinedRecord, UndefinedUse
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.trace.analysis import Analysis
-from layoutprobe.trace.comparisons import plain_product
+from layoutprobe.trace.comparisons import wrong_on_integers
 from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.subject import Subject
 
@@ -41,7 +41,7 @@ def wrong_beginnings(subject: Subject, analysis: Analysis) -> list[Finding]:
     if not analysis.judged:
         return []
     other = _complete(analysis) & (chains.start == FROM_OTHER)
-    if not other.any() or not plain_product(subject, analysis.problem.contract).wrong.any():
+    if not other.any() or not wrong_on_integers(subject):
         return []
     place = _begins(subject, chains, int(np.flatnonzero(other)[0]))
     return [_finding(place, "numbers that are neither zero nor a sum", int(other.sum()))]
@@ -59,7 +59,7 @@ def not_reset(subject: Subject, analysis: Analysis) -> list[Finding]:
         np.add.at(added, (chain, at), 1)
     # Ragged tiles are stored in part: some slots of an accumulator once, and others to every tile.
     carried = (stored > 1) & np.all(added == stored[:, None], axis=1)
-    if not carried.any() or not plain_product(subject, analysis.problem.contract).wrong.any():
+    if not carried.any() or not wrong_on_integers(subject):
         return []
     chain = int(np.flatnonzero(carried)[0])
     return [

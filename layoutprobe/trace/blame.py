@@ -37,6 +37,7 @@ from layoutprobe.solver.product import UNDEFINED
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.lds_tiles import TileMap, tile_maps
 from layoutprobe.trace.load_path import lds_byte, load_paths
+from layoutprobe.trace.problem import require_product
 from layoutprobe.trace.subject import RunStoppedError, Subject
 
 Ints = NDArray[np.int64]
@@ -116,7 +117,7 @@ def _of_matrix(subject: Subject, culprit: Culprit) -> list[TileMap]:
 
 
 def _buffer(subject: Subject, letter: str) -> str:
-    return str(getattr(subject.contract, letter.lower()))
+    return str(getattr(require_product(subject), letter.lower()))
 
 
 def _element(culprit: Culprit) -> tuple[int, int]:

@@ -17,10 +17,12 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.manifest.coding import is_small_float
-from layoutprobe.manifest.model import Gemm
+from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage
+from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps, steps_of
 from layoutprobe.trace.gemm_faults import TILE, Product
+from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.rounding import accumulators, is_exact, judgeable, tolerated
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
 
@@ -90,6 +92,15 @@ def plain_product(subject: Subject, contract: Gemm) -> Comparison:
     return _product(subject, contract, subject.plain())
 
 
+def wrong_on_integers(subject: Subject) -> bool:
+    """Whether the output of the product is wrong in the run on small integers."""
+    contract = require_product(subject)
+    if isinstance(subject.contract, Gemm):
+        return bool(plain_product(subject, contract).wrong.any())
+    found = (c for c in references(subject) if c.spec.inputs == "integers" and c.output == contract.d)
+    return any(c.wrong.any() for c in found)
+
+
 def _takes_any_float(subject: Subject, contract: Gemm) -> bool:
     """A and B are floats that the gate chooses and that the kernel multiplies as they are, at a small size.
 
@@ -98,6 +109,8 @@ def _takes_any_float(subject: Subject, contract: Gemm) -> bool:
     buffers = [subject.binding.buffers[name] for name in (contract.a, contract.b)]
     given = subject.case.tolerance
     if not subject.small or given.absolute is not None or given.relative is not None:
+        return False
+    if contract.activation:  # many drop NaN
         return False
     if any(not b.element.is_float or b.argument.values is not None for b in buffers):
         return False
@@ -126,7 +139,7 @@ def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison
     if contract.split_k:
         observed, undefined = observed.sum(axis=0), np.asarray(undefined.any(axis=0))
     dtype = subject.binding.buffers[contract.d].dtype
-    expected = product.value()
+    expected = _held(product.value(), dtype) if product.steps else product.value()
     given = any(subject.case.argument(name).values is not None for name in (contract.a, contract.b))
     random = recorded.spec.inputs in ("normal", "scaled") and not given
     kinds = _kinds(subject)
@@ -152,7 +165,16 @@ def _typed(subject: Subject, contract: Gemm, product: Product) -> Product:
     """The product with the types of A and B, and what the kernel's matrix instructions take them for."""
     first, second = (subject.binding.buffers[name].dtype for name in (contract.a, contract.b))
     read = subject.once(_read_types)
-    return replace(product, types=(first, second), taken_for=(read, read))
+    return replace(product, types=(first, second), taken_for=(read, read), extents=subject.sizes)
+
+
+def _held(values: Doubles, dtype: str) -> Doubles:
+    """What an output can hold: integers saturate."""
+    kind = element_type(dtype)
+    if kind.is_float:
+        return values
+    info = np.iinfo(kind.storage)
+    return np.clip(values, float(info.min), float(info.max))
 
 
 def _read_types(subject: Subject) -> tuple[str, ...]:
@@ -188,7 +210,23 @@ def product_of(recorded: Recorded, contract: Gemm, tile: int = TILE) -> Product:
     a, b = (np.asarray(recorded.inputs[name], np.float64) for name in (contract.a, contract.b))
     added = recorded.inputs.get(contract.c) if contract.c else None
     c = None if added is None else np.asarray(added, np.float64)
-    return Product(a, b, c, recorded.alpha, recorded.beta, tile)
+    if not contract.beside and not contract.activation:
+        return Product(a, b, c, recorded.alpha, recorded.beta, tile)
+    steps = _stated(recorded, contract, None if c is None or not recorded.beta else recorded.beta * c)
+    return Product(a, b, None, recorded.alpha, 0.0, tile, steps=steps)
+
+
+def _stated(recorded: Recorded, contract: Gemm, added: Doubles | None) -> Steps:
+    """The steps of a contract's epilogue."""
+
+    def step(kind: str, name: str) -> Step:
+        return Step(kind, name, np.asarray(recorded.inputs[name], np.float64))
+
+    steps = [step(MULTIPLY, name) for name in contract.scales]
+    steps += [] if added is None else [Step(ADD, f"beta * {contract.c}", added)]
+    steps += [step(ADD, contract.bias)] if contract.bias else []
+    steps += [Step(ACTIVATE, contract.activation)] if contract.activation else []
+    return (*steps, *([step(ADD, contract.residual)] if contract.residual else []))
 
 
 def tile_of(subject: Subject) -> int:
@@ -207,8 +245,31 @@ def rounded(values: Doubles, dtype: str) -> Doubles:
     return kind.decode(kind.encode(values)) if kind.is_float else values
 
 
-def references(subject: Subject) -> Iterator[Comparison]:
+def references(subject: Subject) -> tuple[Comparison, ...]:
     """The outputs of which the user's Python reference says what they should be."""
+    return subject.once(_references)
+
+
+def require_doubt(subject: Subject) -> None:
+    """Ask whether there is anything to look for, of a contract that says nothing of its operands.
+
+    Raises:
+        NoProductError: a Python reference agrees with all outputs, or was not loaded.
+    """
+    if not isinstance(subject.contract, Reference):
+        return
+    require_product(subject)
+    if subject.reference is None:
+        raise NoProductError("the Python reference was not loaded: allow it to run")
+    if not any(c.wrong.any() for c in references(subject)):
+        raise NoProductError("all outputs are what the Python reference computes: no operand is wrong")
+
+
+def _references(subject: Subject) -> tuple[Comparison, ...]:
+    return tuple(_compared(subject))
+
+
+def _compared(subject: Subject) -> Iterator[Comparison]:
     assert subject.reference is not None
     for kind in ("integers", "normal"):
         recorded = subject.plain() if kind == "integers" else subject.run(RunSpec(kind))
@@ -234,9 +295,28 @@ def _beside(
         relative = usual if given.relative is None else given.relative
         with np.errstate(invalid="ignore"):
             bound = absolute + relative * np.abs(wanted)
-        yield Comparison(
+        found = Comparison(
             name, name, RunSpec(kind), dtype, observed, wanted, _undefined(recorded, name), bound
         )
+        yield replace(found, product=_product_in(subject, recorded, found)) if found.wrong.any() else found
+
+
+def _product_in(subject: Subject, recorded: Recorded, c: Comparison) -> Product | None:
+    """The product that a reference computes, with the steps that it makes of it; None where they are not found."""
+    try:
+        contract = require_product(subject)
+    except NoProductError:
+        return None
+    if contract.d != c.output:
+        return None
+    product = _typed(subject, contract, product_of(recorded, contract, tile_of(subject)))
+    beside = {
+        name: np.asarray(values, np.float64)
+        for name, values in recorded.inputs.items()
+        if name not in (contract.a, contract.b)
+    }
+    steps = steps_of(product.value(), c.expected, beside)
+    return None if steps is None else replace(product, steps=steps)
 
 
 def _named(recorded: Recorded, expected: object) -> Mapping[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import product as product_of
 from typing import Any
 
@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.numbers import element_type
 from layoutprobe.report.words import lines_of, region
+from layoutprobe.trace.epilogues import MULTIPLY, Steps, applied, epilogue_faults
 
 Doubles = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 TILE = 16
 """Rows and columns of a tile where no matrix instruction says otherwise."""
+_SIGN = {True: ": the top bit becomes a sign", False: ": its sign is lost"}
+_UNKNOWN = 0.5
+"""Share of elements that a fault may leave open: what it reads there lies outside of a buffer."""
 _STEPS = (1, 2, 4)
 """K steps that a loop may leave out or repeat, in tiles."""
 
@@ -34,6 +38,8 @@ class Product:
         tile: rows, and columns, of a matrix instruction's D.
         types: of A and of B in memory; "" where that does not matter.
         taken_for: types that the kernel's instructions may take the bits of A, and of B, for.
+        steps: what is made of that before it is stored. Where there are any, beta * C is one of them, and c None.
+        extents: sizes of the problem by name, of which one may be taken for another.
     """
 
     a: Doubles
@@ -44,6 +50,8 @@ class Product:
     tile: int = TILE
     types: tuple[str, str] = ("", "")
     taken_for: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    steps: Steps = ()
+    extents: Mapping[str, int] = field(default_factory=dict)
 
     __repr__ = brief
 
@@ -54,17 +62,28 @@ class Product:
     def of(self, a: Doubles, b: Doubles) -> Doubles:
         """The result with other factors."""
         product = self.alpha * (a @ b)
-        return product if self.c is None or not self.beta else product + self.beta * self.c
+        added = product if self.c is None or not self.beta else product + self.beta * self.c
+        return applied(self.steps, added)
 
     def magnitude(self) -> tuple[Doubles, Doubles]:
         """|alpha| * |A| @ |B| and |beta * C|: what rounding errors are relative to."""
         terms = abs(self.alpha) * (np.abs(self.a) @ np.abs(self.b))
         added = np.zeros(()) if self.c is None or not self.beta else np.abs(self.beta * self.c)
+        for step in self.steps:
+            if step.kind == MULTIPLY and step.values is not None:
+                terms, added = (np.asarray(x * np.abs(step.values)) for x in (terms, added))
+            elif step.values is not None:
+                added = np.asarray(added + np.abs(step.values))
         return terms, added
 
     def spread(self) -> Doubles:
         """|alpha| * sqrt(A*A @ B*B): how far sums of terms of either sign come from zero."""
-        return np.asarray(abs(self.alpha) * np.sqrt(self.a**2 @ self.b**2))
+        scales = [
+            replace(s, values=np.abs(s.values))
+            for s in self.steps
+            if s.kind == MULTIPLY and s.values is not None
+        ]
+        return applied(scales, np.asarray(abs(self.alpha) * np.sqrt(self.a**2 @ self.b**2)))
 
 
 def transposed_tiles(matrix: Doubles, tile: int = TILE) -> Doubles:
@@ -86,12 +105,18 @@ class KnownFault:
         value: the result.
         factor: it lies in alpha or beta alone, which coded runs do not see.
         rare: how many things must have gone wrong for it, beyond a mistake that has a name.
+        about: name of the input of the epilogue whose load is to blame; "" for none.
+        step: it lies in the epilogue alone.
+        read: it lies in the types that a matrix instruction takes its operands for.
     """
 
     says: str
     value: Doubles
     factor: bool = False
     rare: int = 0
+    about: str = ""
+    step: bool = False
+    read: bool = False
 
     __repr__ = brief
 
@@ -100,17 +125,21 @@ def known_faults(p: Product) -> Iterator[KnownFault]:
     """The faults that are known to leave a result of their own."""
     product = p.a @ p.b
     added = 0.0 if p.c is None or not p.beta else p.beta * p.c
+    for fault in epilogue_faults(p.steps, p.extents, p.of(p.a, p.b).shape) if p.steps else ():
+        yield KnownFault(fault.says, applied(fault.steps, p.alpha * product), about=fault.about, step=True)
     for says, value in _factors(p, product):
-        yield KnownFault(says, value, factor=True, rare=says.count("in place of"))
-    for says, value in (*_operands(p), *_depths(p), *_read_as(p)):
+        yield KnownFault(says, applied(p.steps, value), factor=True, rare=says.count("in place of"))
+    for says, value in (*_operands(p), *_depths(p)):
         yield KnownFault(says, value)
+    for says, value in _read_as(p):
+        yield KnownFault(says, value, read=True)
     # A product that goes astray meets the C of the place where it arrives.
     product = p.alpha * product
     if product.shape[-1] == product.shape[-2]:
-        yield KnownFault("C is stored transposed", np.swapaxes(product, -1, -2) + added)
+        yield KnownFault("C is stored transposed", applied(p.steps, np.swapaxes(product, -1, -2) + added))
     if p.tile == 16:
         says = "half-waves store 8 consecutive rows, as on another generation"
-        yield KnownFault(says, _rows_apart_of_16(product) + added)
+        yield KnownFault(says, applied(p.steps, _rows_apart_of_16(product) + added))
 
 
 Named = Iterator[tuple[str, Doubles]]
@@ -193,9 +222,11 @@ def _read_as(p: Product) -> Named:
         for name in names if kind is not None else ():
             other = element_type(name)
             if kind is not None and other.bits == kind.bits and other.name != kind.name:
+                signs = "" if kind.signed == other.signed or kind.is_float else _SIGN[other.signed]
                 says = (
                     f"{letter} is {kind.name} in the manifest, and the kernel takes its bits for {other.name}"
                 )
+                says += signs
                 listed.append((says, np.asarray(other.decode(kind.encode(values)), np.float64)))
         others.append(listed)
     for says_a, a in others[0]:
@@ -212,10 +243,20 @@ def _rows_apart_of_16(value: Doubles) -> Doubles:
     return np.asarray(value[..., np.minimum(source, value.shape[-2] - 1), :])
 
 
-def explaining(p: Product, observed: Doubles, bound: Doubles | float) -> list[KnownFault]:
-    """The known faults that predict every element of a result."""
-    with np.errstate(invalid="ignore"):
-        return [fault for fault in known_faults(p) if (np.abs(observed - fault.value) <= bound).all()]
+def explaining(p: Product, observed: Doubles, bound: Doubles | float, dtype: str) -> list[KnownFault]:
+    """The known faults that predict every element of a result, of which they know most."""
+    return [fault for fault in known_faults(p) if _predicts(fault, observed, bound, dtype)]
+
+
+@np.errstate(invalid="ignore")
+def _predicts(fault: KnownFault, observed: Doubles, bound: Doubles | float, dtype: str) -> bool:
+    """Whether a fault is what is seen: its value may be larger than the right one, and so its rounding."""
+    kind = element_type(dtype)
+    largest, unit = kind.largest, 2.0 ** (1 - kind.precision) if kind.is_float else 0.0
+    unknown = np.isnan(fault.value) if fault.step else np.zeros((), np.bool_)
+    near = np.abs(observed - fault.value) <= bound + unit * np.abs(fault.value)
+    full = np.isinf(observed) & (np.abs(fault.value) >= largest) & (observed * fault.value > 0)
+    return bool((near | full | unknown).all() and unknown.mean() < _UNKNOWN)
 
 
 def where_wrong(wrong: Mask, tile: int = TILE) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.coding import Coding
-from layoutprobe.manifest.model import Gemm
+from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.solver.product import FOREIGN, UNDEFINED, UNKNOWN, ZERO
 from layoutprobe.trace.subject import Subject, UndecidedError
 
@@ -26,9 +26,17 @@ def require_product(subject: Subject) -> Gemm:
     Raises:
         NoProductError: it is not.
     """
-    if not isinstance(subject.contract, Gemm):
+    contract = subject.contract
+    if isinstance(contract, Gemm):
+        return contract
+    product = contract.product if isinstance(contract, Reference) else None
+    if product is None:
         raise NoProductError("the contract names no matrix product D = alpha * A @ B + beta * C")
-    return subject.contract
+    a, b, d = (subject.binding.buffers[x].shape for x in (product.a, product.b, product.d))
+    fits = min(map(len, (a, b, d))) >= 2 and a[-1] == b[-2] and (a[-2], b[-1]) == d[-2:]
+    if not fits or not a[:-2] == b[:-2] == d[:-2]:
+        raise NoProductError(f"{product.a} @ {product.b} has not the shape of {product.d}")
+    return product
 
 
 @dataclass(frozen=True, eq=False)

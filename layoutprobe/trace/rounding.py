@@ -13,6 +13,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.manifest.model import Tolerance
 from layoutprobe.numbers import element_type
+from layoutprobe.trace.epilogues import ACTIVATE, MULTIPLY
 from layoutprobe.trace.gemm_faults import Product
 
 Doubles = NDArray[np.float64]
@@ -22,6 +23,8 @@ _F32 = 2.0**-23
 _SPREAD = 4.0
 """Standard deviations that the sum of many roundings may be away from zero. One of them is less than half
 of the estimate below, so that no element of a large matrix reaches it."""
+_STEEPEST, _COMPUTED = 1.2, 1e-5
+"""The largest slope of an activation, and the error of computing one with a card's exp and rcp."""
 _NARROW = re.compile(r"\w*_(?:add|sub|subrev|mul|fma|fmac|mac|mad|dot2|mix|mixlo|mixhi)(?:_\w+)?_(b?f16)")
 """Arithmetic whose result is rounded to 16 bits; conversions are none."""
 
@@ -72,10 +75,12 @@ def tolerated(
     if is_exact(product, dtype, kinds):
         return 0.0
     output = element_type(dtype)
-    if not output.is_float:
-        return 0.5
     steps = product.a.shape[-1] + 8
+    if not output.is_float:
+        return np.asarray(0.5 + (steps * _F32 * (terms + added) if product.steps else 0.0))
     error = steps * _F32 * (terms + added) + half_ulp(dtype) * np.abs(expected) + output.smallest
+    if any(step.kind == ACTIVATE for step in product.steps):
+        error = _STEEPEST * error + _COMPUTED * (1 + np.abs(expected))
     unit = max((half_ulp(kind) for kind in kinds), default=0.0)
     if unit > _F32:
         smallest = max(element_type(kind).smallest for kind in kinds)
@@ -117,6 +122,16 @@ def is_exact(product: Product, dtype: str, kinds: tuple[str, ...]) -> bool:
     if product.c is not None and product.beta:
         scaled = min(scaled, _quantum(product.c) * _quantum(np.array([product.beta])))
     if min(factors, scaled) < smallest:
+        return False
+    for step in product.steps:
+        if step.values is None:
+            if step.name != "relu":
+                return False
+        elif step.kind == MULTIPLY:
+            scaled *= _quantum(step.values)
+        else:
+            scaled = min(scaled, _quantum(step.values))
+    if product.steps and (scaled < smallest or (not types[1].is_float and scaled < 1)):
         return False
     unscaled = np.abs(product.a) @ np.abs(product.b)
     terms, added = product.magnitude()

@@ -38,7 +38,7 @@ class RunSpec:
             in every dtype, no permutation survives), "normal" (standard normal; bytes of all values),
             "sparse" (small integers, B mostly zero: sums that 16 bits hold), "scaled" (rows of A and
             columns of B tiny, large or zero), "nonfinite" (NaN and infinity among small integers),
-            "zeros", "code0", "code1"... (the digits of `subject.coding`).
+            "zeros", "ones", "code0", "code1"... (the digits of `subject.coding`).
         observers: factories of the observers that watch it.
         alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
     """
@@ -196,6 +196,10 @@ class Subject:
     def epilogue(self, *observers: RecorderFactory, partial: bool = False) -> Recorded:
         """A run on zeros with alpha 1 and beta 0, for an observer that replaces accumulators."""
         return self.run(RunSpec("zeros", observers, alpha=1.0, beta=0.0), partial=partial)
+
+    def levels(self, *observers: RecorderFactory) -> Recorded:
+        """A run like that of `epilogue`, in which what is multiplied or added beside A @ B is 1."""
+        return self.run(RunSpec("ones", observers, alpha=1.0, beta=0.0))
 
 
 def _is_small(subject: Subject) -> bool:

@@ -301,7 +301,7 @@ def test_tiles_are_as_large_as_the_instruction_makes_them() -> None:
     turned = np.block([[a[r : r + 32, c : c + 32].T for c in (0, 32, 64)] for r in (0, 32)])
     for tile, said in ((32, ["every 32 x 32 tile of A is transposed"]), (16, [])):
         product = Product(a, b, None, 1.0, 0.0, tile)
-        assert [fault.says for fault in explaining(product, turned @ b, 0.0)] == said
+        assert [fault.says for fault in explaining(product, turned @ b, 0.0, "f32")] == said
     odd = np.zeros((64, 64), np.bool_)
     odd[31::32] = True
     assert where_wrong(odd, 32) == "wrong in every tile of 32 in rows 31"
@@ -333,4 +333,4 @@ def test_zeros_are_not_blamed_on_a_beta_that_there_is_not() -> None:
     random = np.random.default_rng(5)
     a, b, c = (random.integers(1, 9, shape).astype(np.float64) for shape in ((16, 24), (24, 16), (16, 16)))
     for product in (Product(a, b, None, 1.5, 0.0), Product(a, b, c, 1.5, 0.0)):
-        assert not [fault.says for fault in explaining(product, np.zeros((16, 16)), 0.0)]
+        assert not [fault.says for fault in explaining(product, np.zeros((16, 16)), 0.0, "f32")]
