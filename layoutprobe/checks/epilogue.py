@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.manifest.binding import BoundBuffer
+from layoutprobe.manifest.model import Gemm
 from layoutprobe.observe.clashes import Handovers
 from layoutprobe.observe.handover import HandoverObserver
 from layoutprobe.observe.outputs import Allocation, StoreRecorder, Stores, contested, touched
@@ -25,7 +26,8 @@ from layoutprobe.solver.product import NOWHERE
 from layoutprobe.solver.rules import NEVER_WRITTEN, STORE_RULES, WRITTEN_TWICE
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.batches import batch_rule
-from layoutprobe.trace.comparisons import require_doubt
+from layoutprobe.trace.by_values import used_elements
+from layoutprobe.trace.comparisons import require_doubt, wrong_on_integers
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import accumulator_finding, destination
 from layoutprobe.trace.places import vector, where, who_was
@@ -105,6 +107,7 @@ def run(subject: Subject) -> CheckResult:
     try:
         analysis = analysis_of(subject)
     except NoProductError as reason:
+        findings = findings or list(_by_values(subject))
         return CHECK.found(findings, f"{covered}; {reason}, so there are no slots to follow")
     except UndecidedError as reason:
         return CHECK.found(findings) if findings else CHECK.undecided(f"{covered}; {reason}")
@@ -301,6 +304,17 @@ def _stray(
 
 
 # From where
+
+
+def _by_values(subject: Subject) -> Iterator[Finding]:
+    """Of a kernel without a matrix instruction, whose values are wrong: sums that are stored to other elements."""
+    if not isinstance(subject.contract, Gemm) or not wrong_on_integers(subject):
+        return
+    found = used_elements(subject)
+    if found is not None and found.matrix == "C":
+        what, hint = found.diagnosis.what, found.diagnosis.hint
+        rule = RULES[found.diagnosis.name]
+        yield Finding(rule, what, found.place, found.needed, found.held, hint, found.count)
 
 
 def _misplaced(analysis: Analysis) -> bool:

@@ -35,8 +35,8 @@ result by
 where e is half a unit in the last place of C. Where instructions that ran add up in 16 bits, these come on
 top, with u = 2^-11 for f16 and 2^-8 for bf16:
   4 * u * (sqrt(K + 8) * |alpha| * sqrt(A*A @ B*B) + |beta * C| + |result|)
-Scales of the contract multiply these, bias and residual are added to |beta * C|; an activation makes them 1.2 times as
-large, and 1e-5 * (1 + |C|) come on top; integer outputs may be the two nearest ones.
+Scales of the contract multiply these, bias and residual are added to |beta * C|; an activation makes them 1.2
+times as large, and 1e-5 * (1 + |C|) come on top; integer outputs may be the two nearest ones.
 (roundings of random numbers are a random walk; of numbers that the manifest gives they may all point the
 same way, and (K + 8) * u * |alpha| * |A| @ |B| + 8 * u * |beta * C| comes on top.) A kernel that takes
 alpha and beta runs also with (0, 1), (-1.5, 0) and (3e-6, -0.7), at sizes whose buffers are at most four

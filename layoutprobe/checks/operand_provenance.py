@@ -12,6 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from layoutprobe.checks.base import Check
+from layoutprobe.manifest.model import Gemm
+from layoutprobe.observe.clashes import LdsRecord
+from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.undefined import UndefinedObserver
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
@@ -31,7 +34,8 @@ from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.beginnings import NOT_RESET, NOT_ZERO, not_reset, wrong_beginnings
 from layoutprobe.trace.blame import blames
-from layoutprobe.trace.comparisons import require_doubt
+from layoutprobe.trace.by_values import used_elements
+from layoutprobe.trace.comparisons import require_doubt, wrong_on_integers
 from layoutprobe.trace.copies import differing_copies, own_orders
 from layoutprobe.trace.findings import copy_finding, operand_finding
 from layoutprobe.trace.places import loop_around, where, who_was
@@ -121,7 +125,7 @@ def run(subject: Subject) -> CheckResult:
         require_doubt(subject)
         analysis = analysis_of(subject)
     except NoProductError as reason:
-        return CHECK.skipped(str(reason))
+        return CHECK.found(found) if (found := _by_values(subject)) else CHECK.skipped(str(reason))
     findings = not_reset(subject, analysis) or _once(_operand_findings(subject, analysis))
     if not findings:
         findings += [
@@ -139,6 +143,18 @@ def run(subject: Subject) -> CheckResult:
         "; the half-waves take k in orders of their own, which A and B share" if own_orders(subject) else ""
     )
     return CHECK.holds(_covered(analysis) + note, metrics=_metrics(analysis))
+
+
+def _by_values(subject: Subject) -> list[Finding]:
+    """Of a kernel without a matrix instruction, whose values are wrong: elements that its outputs show."""
+    if not isinstance(subject.contract, Gemm) or not wrong_on_integers(subject):
+        return []
+    found = used_elements(subject)
+    if found is None or found.matrix == "C" or subject.plain().record(LdsRecord).races:
+        return []
+    rule = RULES.get(found.diagnosis.name, INCOMPLETE)
+    what, hint = found.diagnosis.what, found.diagnosis.hint
+    return [Finding(rule, what, found.place, found.needed, found.held, hint, found.count)]
 
 
 def _operand_findings(subject: Subject, analysis: Analysis) -> Iterator[Finding]:
@@ -253,6 +269,6 @@ CHECK = Check(
     LAW,
     EXPLAIN,
     run,
-    observers=(UndefinedObserver,),
+    observers=(UndefinedObserver, LdsObserver),
     rules=(*RULES.values(), COPIES_DIFFER, INCOMPLETE, NOT_ZERO, NOT_RESET),
 )

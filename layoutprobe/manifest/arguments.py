@@ -144,7 +144,9 @@ def read_contract(kernel: Section, arguments: tuple[Argument, ...], folder: Path
 def _reference(table: Section, folder: Path, arguments: tuple[Argument, ...]) -> Reference:
     text = table.text("function", '"FILE.py:FUNCTION"', r"[^\0:]+\.py:[A-Za-z_]\w*")
     path, _, function = text.rpartition(":")
-    return Reference(folder / path, function, _zeros(table.table("zeros"), arguments), _marked_product(arguments))
+    return Reference(
+        folder / path, function, _zeros(table.table("zeros"), arguments), _marked_product(arguments)
+    )
 
 
 def _zeros(table: Section, arguments: tuple[Argument, ...]) -> tuple[tuple[str, str], ...]:

@@ -44,7 +44,62 @@ class Hypothesis:
     why: str
 
 
+def _other_order(suspect: Suspect) -> Iterator[Guess]:
+    """The matrix is taken for one whose columns follow each other in memory, and its rows do; or the reverse."""
+    rows, cols = suspect.shape
+    done = "stored" if suspect.matrix in "CD" else "loaded"
+    text = f"{suspect.matrix} is {done} as if its {{}} followed each other in memory, and its {{}} do: transposed"
+    yield text.format("columns", "rows"), *np.divmod(suspect.need_col * rows + suspect.need_row, cols)
+    col, row = np.divmod(suspect.need_row * cols + suspect.need_col, rows)
+    yield text.format("rows", "columns"), row, col
+
+
+def _line_order(suspect: Suspect) -> Iterator[Guess]:
+    """Rows of A, columns of B in any other order, read off the slots themselves."""
+    axis = 0 if suspect.matrix == "A" else 1
+    held, need = ((suspect.row, suspect.need_row), (suspect.col, suspect.need_col))[axis]
+    use = suspect.live & (held != HOLE) & (need >= 0) & (need < suspect.shape[axis])
+    order = np.full(suspect.shape[axis], HOLE, np.int64)
+    order[need[use]] = held[use]
+    asked = np.unique(need[use])
+    if not asked.size or (order[asked] == asked).all():
+        return
+    first = int((order[asked] != asked).argmax())
+    shown, usual = (" ".join(map(str, x[first : first + _SHOWN_K])) for x in (order[asked], asked))
+    lines = ("rows", "columns")[axis]
+    text = f"{lines} of {suspect.matrix} are taken in another order: {shown} ... where {usual} ... belong"
+    off = np.unique((order[asked] - asked) % suspect.shape[axis])
+    if off.size == 1:
+        text = f"every {lines[:-1]} of {suspect.matrix} is taken {int(off[0])} too far, behind the last one the first"
+    line = order[np.clip(need, 0, suspect.shape[axis] - 1)]
+    yield text, *((line, suspect.need_col) if axis == 0 else (suspect.need_row, line))
+
+
+def _group_shift(suspect: Suspect) -> Iterator[Guess]:
+    """Each group of lanes begins at a k of its own, and that of the upper ones is wrong."""
+    axis = 1 if suspect.matrix == "A" else 0
+    held, need = ((suspect.row, suspect.need_row), (suspect.col, suspect.need_col))[axis]
+    lanes = suspect.row.shape[1]
+    for group in (lanes // 2, lanes // 4):
+        if not group:
+            continue
+        shift = np.zeros((1, lanes, 1, 1), np.int64)
+        for begin in range(0, lanes, group):
+            mine = slice(begin, begin + group)
+            use = suspect.live[:, mine] & (held[:, mine] != HOLE)
+            if use.any():
+                shift[:, mine] = (held - need)[:, mine][use][0]
+        if not shift.any():
+            continue
+        at = int(np.flatnonzero(shift.ravel())[0]) // group * group
+        moved = int(shift.ravel()[at])
+        late = "far" if moved > 0 else "early"
+        text = f"lanes {at}-{at + group - 1} begin {abs(moved)} k too {late} in {suspect.matrix}"
+        yield text, *((suspect.need_row, need + shift) if axis else (need + shift, suspect.need_col))
+
+
 def _transposed(suspect: Suspect) -> Iterator[Guess]:
+    yield from _other_order(suspect)
     if suspect.tile[0] != suspect.tile[1]:
         return
     row, col = suspect.local
@@ -392,6 +447,24 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         "rows or columns fold onto others",
         "Several rows or columns hold the elements of one: an index lost a bit to a mask, a remainder or a "
         "division, and the elements that it would have reached are never used.",
+    ),
+    Hypothesis(
+        "group-shift",
+        "AB",
+        _group_shift,
+        "how many k of one step has a lane of this instruction: 16 on RDNA3, 8 on RDNA4, 4 or 8 of an MFMA",
+        "a group of lanes begins at a wrong k",
+        "Groups of lanes share the k of a step between them: each begins where the one before it ends. One of them "
+        "begins elsewhere, as in a kernel for an instruction with another number of k in a lane.",
+    ),
+    Hypothesis(
+        "line-order",
+        "AB",
+        _line_order,
+        "compare the row (or column) that a lane loads with the one that its sums are stored to",
+        "rows of A or columns of B are taken in another order than they are stored",
+        "Every k is right, and the line that a lane has is not the one that it should have: the index of the lane is "
+        "shifted, masked, or exchanged with another.",
     ),
     Hypothesis(
         COPY,

@@ -19,11 +19,11 @@ Results = Mapping[str, CheckResult]
 Edit = tuple[str, str]
 """Old text, new text."""
 
-_SIZES = """
+SIZES = """
     { name = "M", role = "scalar", dtype = "i32", value = "M" },
     { name = "N", role = "scalar", dtype = "i32", value = "N" },
     { name = "K", role = "scalar", dtype = "i32", value = "K" },"""
-_FACTORS = """
+FACTORS = """
     { name = "alpha", role = "scalar", dtype = "f32", value = "alpha" },
     { name = "beta", role = "scalar", dtype = "f32", value = "beta" },"""
 
@@ -95,7 +95,7 @@ def tiled(
     return checked(
         folder,
         edited((KERNELS / "gemm_tiled.hip").read_text(), edits),
-        buffers() + _SIZES + _FACTORS,
+        buffers() + SIZES + FACTORS,
         grid='["(N + 31) // 32", "(M + 31) // 32"]',
         block=128,
         sizes=sizes,
@@ -150,7 +150,7 @@ order = "{order}", ld = "{lead}" }},"""
     return checked(
         folder,
         edited((KERNELS / "gemm_direct.hip").read_text(), edits),
-        matrices + _SIZES + scalars,
+        matrices + SIZES + scalars,
         grid='["(N + 15) // 16", "(M + 15) // 16"]',
         block=32,
         sizes=sizes,
@@ -176,7 +176,7 @@ def plain(
     return checked(
         folder,
         (KERNELS / f"{name}.hip").read_text(),
-        matrices + _SIZES,
+        matrices + SIZES,
         grid='["N // 16", "M // 16"]',
         block=block,
         sizes=("M = 32, N = 48, K = 128",),

@@ -6,7 +6,7 @@ The kernels are judged by the finding that comes first: its rule, its words and 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -247,18 +247,17 @@ def test_faults_of_steps_differ_from_what_is_right_and_from_each_other() -> None
     with np.errstate(invalid="ignore"):
         assert all((np.abs(applied(f.steps, product) - right) > 1e-6).any() for f in faults), "a fault shows"
     by_row = next(f for f in faults if f.says.startswith("b is indexed by the row"))
-    b = steps[1].values
-    assert b is not None
-    mine = product * steps[0].values
+    scale, bias, rest = (np.asarray(steps[i].values, np.float64) for i in (0, 1, 3))
+    mine = np.asarray(product * scale)
     for row in range(8):
-        mine[row] += b[row]
-    assert np.allclose(applied(by_row.steps, product), ACTIVATIONS["gelu"](mine) + steps[3].values)
+        mine[row] += bias[row]
+    assert np.allclose(applied(by_row.steps, product), ACTIVATIONS["gelu"](mine) + rest)
 
 
 def test_activations_are_what_their_formulas_say() -> None:
     x = np.linspace(-7, 7, 1501)
     assert max(abs(erf(np.array(v)) - math.erf(v)) for v in x) < 1e-11
-    formulas = {
+    formulas: Mapping[str, Callable[[float], float]] = {
         "relu": lambda v: max(v, 0.0),
         "gelu": lambda v: v * 0.5 * math.erfc(-v / math.sqrt(2)),
         "gelu_tanh": lambda v: v / (1 + math.exp(-2 * 0.7978845608028654 * (v + 0.044715 * v * v * v))),

@@ -1,0 +1,103 @@
+"""Kernels without a matrix instruction: which element is multiplied, or where a sum goes, its outputs tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from checks.gemm_lab import FACTORS, KERNELS, RAGGED, SIZES, buffers, checked, edited
+
+from layoutprobe.checks.registry import CHECKS
+from layoutprobe.gate.session import check_kernel
+from layoutprobe.manifest.read import read_manifest
+from layoutprobe.report.gate import KernelVerdict
+
+SOURCE = (KERNELS / "gemm_naive.hip").read_text()
+LOAD_A, LOAD_B, LOOP, STORE = "A[row * K + k]", "B[k * N + col]", "for (int k = 0; k < K", "= alpha * sum"
+TILE_A, TILE_B, LDS = "(float)A[", "(float)B[", "sum += tile_a"
+
+
+def verdict(folder: Path, source: str, defines: str, size: str) -> KernelVerdict:
+    checked(
+        folder,
+        source,
+        buffers() + SIZES + FACTORS,
+        grid='["(N + 15) // 16", "(M + 15) // 16"]',
+        block=16,
+        sizes=(size,),
+        contract='kind = "gemm", alpha = 2.0, beta = 0.5',
+        defines=defines,
+        checks=(),
+    )
+    manifest = folder / "layoutprobe.toml"
+    manifest.write_text(manifest.read_text().replace("block = [16]", "block = [16, 16]"))
+    (case,) = read_manifest(manifest).kernels
+    return check_kernel(case, "gfx1151", CHECKS)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A fault: its edit, the rule that comes first, words of it, and text of the line that it names."""
+
+    edit: tuple[str, str]
+    rule: str
+    words: str
+    at: str
+    tiled: bool = False
+
+
+PROVENANCE = "operand-provenance"
+FAULTS = {
+    "N for K": Named((LOAD_A, "A[row * N + k]"), f"{PROVENANCE}/leading-dimension", "rows of A", "A[row * N"),
+    "K for N": Named((LOAD_B, "B[k * K + col]"), f"{PROVENANCE}/leading-dimension", "rows of B", "B[k * K"),
+    "B the other way round": Named(
+        (LOAD_B, "B[col * K + k]"), f"{PROVENANCE}/transposed", "as if its columns followed", "B[col * K"
+    ),
+    "a row too far": Named(
+        (LOAD_A, "A[(row + 1) % M * K + k]"), f"{PROVENANCE}/line-order", "row of A is taken 1 too far", "A[(row"
+    ),
+    "first k": Named(("int k = 0; k < K", "int k = 1; k < K"), f"{PROVENANCE}/incomplete-sum", "k 0 never", "k = 1"),
+    "last k": Named(("k < K; ++k", "k < K - 1; ++k"), f"{PROVENANCE}/incomplete-sum", "k 34 never", "k < K - 1"),
+    "A for B": Named((LOAD_B, "A[k * K % (M * K) + col % K]"), f"{PROVENANCE}/other-matrix", "B is never", "A[k * K"),
+    "C the other way round": Named(
+        ("C[row * N + col] = alpha", "C[col * M + row] = alpha"), "epilogue/transposed", "C is stored", STORE
+    ),
+    "tile of B transposed": Named(
+        ("tile_b[k][threadIdx.x]", "tile_b[threadIdx.x][k]"), f"{PROVENANCE}/transposed", "B is loaded", LDS, True
+    ),
+    "first rows only": Named(
+        ("(float)A[row * K", "(float)A[threadIdx.y * K"), f"{PROVENANCE}/folded", "rows fold by 16", TILE_A, True
+    ),
+    "k of A masked": Named(
+        ("A[row * K + ka]", "A[row * K + (ka & ~8)]"), f"{PROVENANCE}/folded", "columns fold by 8", TILE_A, True
+    ),
+    "a k of each tile": Named(
+        ("k < 16; ++k", "k < 15; ++k"), f"{PROVENANCE}/incomplete-sum", "k 15, 31 never added", "", True
+    ),
+    "no barrier": Named(
+        ("    __syncthreads();\n    for", "    for"), "races/read-after-write", "no barrier between", "", True
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str) -> None:
+    fault = FAULTS[name]
+    source = edited(SOURCE, [fault.edit])
+    found = verdict(tmp_path, source, "TILED = 1" if fault.tiled else "", RAGGED)
+    assert not found.error, found.error
+    cause = found.findings[0]
+    assert (cause.rule.id, fault.words in cause.what) == (fault.rule, True), cause
+    if fault.at:
+        lines = [number for number, text in enumerate(source.split("\n"), 1) if fault.at in text]
+        assert cause.place.source is not None
+        assert cause.place.source.line in lines, cause.place
+
+
+@pytest.mark.parametrize("defines", ["", "TILED = 1"])
+def test_right_kernels_make_no_run_more(tmp_path: Path, defines: str) -> None:
+    found = verdict(tmp_path, SOURCE, defines, RAGGED)
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0)
+    status = {result.check: result.status for result in found.results}
+    assert status["operand-provenance"] == "skipped"
