@@ -301,7 +301,7 @@ def _shifted(suspect: Suspect) -> Iterator[Guess]:
 
 def _folded(suspect: Suspect) -> Iterator[Guess]:
     row, col = suspect.local
-    step = max(suspect.tile) // 2
+    step = 1 << (max(suspect.tile) - 1).bit_length() - 1  # the power of two below
     while step >= 1:
         if step < suspect.tile[0]:
             yield f"rows fold by {step}: row r+{step} holds row r", *suspect.globally(row % step, col)

@@ -225,7 +225,7 @@ def test_given_values(read: Read) -> None:
 def test_no_such_kind_of_inputs(read: Read) -> None:
     case = read(GEMM).kernels[0]
     bound = bind(case, case.sizes[0])
-    for kind in ("ones", "code9", "code"):
+    for kind in ("twos", "code9", "code"):
         with pytest.raises(UsageError, match="no kind of inputs"):
             make_inputs(bound, kind, beta=0.0, coding=coding_of(bound))
 
