@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from layoutprobe.arch import gfx9, gfx9_hazards, mfma
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.isa import LAUNCH, Isa
-from layoutprobe.arch.lds import PLAIN_READS, LdsModel, LdsRead, Phases, lanes, runs
+from layoutprobe.arch.lds import PLAIN_READS, TRANSPOSING_READS, LdsModel, LdsRead, Phases, lanes, runs
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.registers import KIB, Resources, VgprFile
 
@@ -103,15 +103,6 @@ _GFX950 = LdsModel(
 )
 
 
-_TRANSPOSING = (
-    LdsRead("ds_read_b64_tr_b16", 8, 16, "__builtin_amdgcn_ds_read_tr16_b64_v4i16", "short", 8),
-    LdsRead("ds_read_b64_tr_b8", 8, 8, "__builtin_amdgcn_ds_read_tr8_b64_v2i32", align=8),
-    LdsRead("ds_read_b64_tr_b4", 8, 4, "__builtin_amdgcn_ds_read_tr4_b64_v2i32", align=8),
-    LdsRead("ds_read_b96_tr_b6", 12, 6, "__builtin_amdgcn_ds_read_tr6_b96_v3i32", align=16),
-)
-"""Of CDNA4 (ISA guide, "LDS transpose reads"; alignment of b96: rocRoller's GPU tests)."""
-
-
 def _isa(
     title: str,
     prefix: str,
@@ -174,5 +165,5 @@ def _target(
 TARGETS = (
     _target("gfx90a", "CDNA2, MI200", 64 * KIB, LdsModel(64, 32, {"banks": "assumed as on gfx942"})),
     _target("gfx942", "CDNA3, MI300", 64 * KIB, _GFX942, CDNA3),
-    _target("gfx950", "CDNA4, MI350", 160 * KIB, _GFX950, CDNA4, _TRANSPOSING),
+    _target("gfx950", "CDNA4, MI350", 160 * KIB, _GFX950, CDNA4, TRANSPOSING_READS),
 )

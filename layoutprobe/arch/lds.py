@@ -93,3 +93,12 @@ PLAIN_READS = (
     LdsRead("ds_read_b32", 4),
 )
 """Reads without an exchange, as every target has them."""
+
+TRANSPOSING_READS = (
+    LdsRead("ds_read_b64_tr_b16", 8, 16, "__builtin_amdgcn_ds_read_tr16_b64_v4i16", "short", 8),
+    LdsRead("ds_read_b64_tr_b8", 8, 8, "__builtin_amdgcn_ds_read_tr8_b64_v2i32", align=8),
+    LdsRead("ds_read_b64_tr_b4", 8, 4, "__builtin_amdgcn_ds_read_tr4_b64_v2i32", align=8),
+    LdsRead("ds_read_b96_tr_b6", 12, 6, "__builtin_amdgcn_ds_read_tr6_b96_v3i32", align=16),
+)
+"""Reads of CDNA4 whose lanes exchange elements: ISA guide, "LDS transpose reads"; alignment of b96: rocRoller's GPU
+tests."""

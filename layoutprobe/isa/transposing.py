@@ -14,14 +14,14 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.arch.lds import TRANSPOSING_READS, LdsRead
 from layoutprobe.brief import brief
 
 Ints = NDArray[np.int64]
 
 GROUP = 16
 """Lanes of CDNA4 that exchange elements."""
-_READS = {"b64_tr_b16": (8, 16), "b64_tr_b8": (8, 8), "b64_tr_b4": (8, 4), "b96_tr_b6": (12, 6)}
-"""Suffix -> bytes that a lane fetches, and bits of an element."""
+_READS = {read.name: read for read in TRANSPOSING_READS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,20 +52,20 @@ class Exchange:
 @cache
 def exchange_of(name: str, lanes: int) -> Exchange | None:
     """The exchange of a mnemonic in a wave of so many lanes; None where it transposes nothing."""
-    size, bits = _READS.get(name.removeprefix("ds_read_"), (0, 0))
-    return by_columns(size, bits, lanes) if size else None
+    read = _READS.get(name)
+    return by_columns(read, lanes) if read else None
 
 
-def by_columns(size: int, bits: int, lanes: int) -> Exchange:
+def by_columns(read: LdsRead, lanes: int) -> Exchange:
     """16 lanes that fetch so many bytes each hand out columns of elements of so many bits."""
-    each = size * 8 // bits
+    each = read.bytes * 8 // read.bits
     lane, row = (np.asarray(x, np.int64) for x in np.indices((lanes, each)))
     # Element `row` of column lane % 16, of rows of 16 elements that lie end to end in the group's payloads.
     number = row * GROUP + lane % GROUP
     from_lane = lane // GROUP * GROUP + number // each
-    return Exchange(size, bits, 1 << (size - 1).bit_length(), from_lane, number % each)
+    return Exchange(read.bytes, read.bits, read.align, from_lane, number % each)
 
 
 def transposing_names() -> tuple[str, ...]:
     """All mnemonics that transpose."""
-    return tuple(f"ds_read_{suffix}" for suffix in _READS)
+    return tuple(_READS)

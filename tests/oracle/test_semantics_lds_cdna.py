@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from layoutprobe import semantics
+from layoutprobe.arch.lds import LdsRead
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import EXEC_LO, M0, Inst
 from layoutprobe.isa.transposing import by_columns
@@ -158,7 +159,7 @@ def test_undefined_bits_go_where_the_data_goes(name: str) -> None:
 def test_elements_of_another_width_are_caught(name: str, wrong: int) -> None:
     image, machine = start(name)
     inst = read_of(name)
-    executor = lds_transpose._bind(by_columns(bytes_of(name), wrong, 64), inst)
+    executor = lds_transpose._bind(by_columns(LdsRead(name, bytes_of(name), wrong), 64), inst)
     with pytest.raises(MismatchError):
         check_transposed(inst, image, machine, execute(inst, image, machine=machine, executor=executor))
 
