@@ -99,9 +99,12 @@ def _group_shift(suspect: Suspect) -> Iterator[Guess]:
 
 
 def _transposed(suspect: Suspect) -> Iterator[Guess]:
+    if suspect.tile[0] == suspect.tile[1]:
+        yield from _turned(suspect)
     yield from _other_order(suspect)
-    if suspect.tile[0] != suspect.tile[1]:
-        return
+
+
+def _turned(suspect: Suspect) -> Iterator[Guess]:
     row, col = suspect.local
     text = {
         "A": "A is loaded transposed: a lane holds a column of A where the instruction reads a row",

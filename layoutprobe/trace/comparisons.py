@@ -20,7 +20,7 @@ from layoutprobe.manifest.coding import is_small_float
 from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage
-from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps, steps_of
+from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps, rebound, steps_of
 from layoutprobe.trace.gemm_faults import TILE, Product
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.rounding import accumulators, is_exact, judgeable, tolerated
@@ -315,8 +315,22 @@ def _product_in(subject: Subject, recorded: Recorded, c: Comparison) -> Product 
         for name, values in recorded.inputs.items()
         if name not in (contract.a, contract.b)
     }
-    steps = steps_of(product.value(), c.expected, beside)
-    return None if steps is None else replace(product, steps=steps)
+    steps = _steps_in(subject, contract)
+    if steps is None:
+        return None
+    shape = c.observed.shape
+    return replace(product, steps=tuple(rebound(step, beside, shape) for step in steps))
+
+
+def _steps_in(subject: Subject, contract: Gemm) -> Steps | None:
+    """The steps of a reference, found on numbers of both signs: on others an activation may change nothing."""
+    assert subject.reference is not None
+    recorded = subject.run(RunSpec("normal"))
+    inputs = {name: _for_reference(values) for name, values in recorded.inputs.items()}
+    expected = np.asarray(subject.reference(inputs, dict(subject.sizes))[contract.d], np.float64)
+    a, b = (np.asarray(inputs.pop(name), np.float64) for name in (contract.a, contract.b))
+    beside = {name: np.asarray(values, np.float64) for name, values in inputs.items()}
+    return steps_of(a @ b, expected, beside)
 
 
 def _named(recorded: Recorded, expected: object) -> Mapping[str, Any]:

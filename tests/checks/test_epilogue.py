@@ -246,7 +246,7 @@ def test_atomics_that_add_parts_are_one_store_each(tmp_path: Path) -> None:
             "holds",
             "written once; the kernel has no matrix instruction, so there are no slots to follow",
         ),
-        ("ACTIVATION", "undecided", "the kernel computes on its results before it stores them"),
+        ("ACTIVATION", "holds", "1536 elements written once"),
         ("DEQUANTISED", "undecided", "the operands of some matrix instructions cannot be followed"),
     ],
 )

@@ -329,7 +329,7 @@ def test_every_k_is_added_once(tmp_path: Path, edit: Edit, words: str, numerics:
     [
         ("SCALAR", "skipped", "the kernel has no matrix instruction"),
         ("DEQUANTISED", "undecided", "B: values that are computed, and no elements of the inputs"),
-        ("ACTIVATION", "undecided", "hold no accumulator's value as it was"),
+        ("ACTIVATION", "holds", "executions of matrix instructions"),
         ("RESCALED", "undecided", "the kernel computes on it in between"),
     ],
 )
