@@ -200,7 +200,7 @@ def fitting(asked: Question, read: LdsRead) -> LdsRead:
     return read
 
 
-def family(shape: tuple[int, int], bits: int) -> Iterator[str]:
+def worth_a_try(shape: tuple[int, int], bits: int) -> Iterator[str]:
     """Stores worth a try beside the named schemes: rows padded, and groups of a row in XOR orders."""
     rows, cols = shape
     for width in (8, 16):

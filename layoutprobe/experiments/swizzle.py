@@ -19,11 +19,11 @@ from layoutprobe.experiments.lds_places import (
     Place,
     Question,
     address_table,
-    family,
     fitting,
     named,
     place_of,
     usual_read,
+    worth_a_try,
 )
 from layoutprobe.experiments.lds_reads import delivery_of, digits, fetch_kernel, fetched, fields_of
 from layoutprobe.layouts.polynomial import Polynomial
@@ -69,7 +69,7 @@ def solve_reads(asked: Question, stores: Sequence[str], read: str | None, top: i
 
     Args:
         asked: what is asked.
-        stores: schemes and expressions; empty: all schemes and the family of XOR orders.
+        stores: schemes and expressions; empty: all schemes, and those that are worth a try beside them.
         read: mnemonic; None: every read that can bring the operand.
         top: so many candidates.
 
@@ -109,7 +109,7 @@ def _places(
     if stores:
         return [place_of(text, asked.shape, asked.bits, lds) for text in stores], []
     places, refused = [], []
-    for text in (*SCHEMES, *family(asked.shape, asked.bits)):
+    for text in (*SCHEMES, *worth_a_try(asked.shape, asked.bits)):
         try:
             places.append(place_of(text, asked.shape, asked.bits, lds))
         except UsageError as error:

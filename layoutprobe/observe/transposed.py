@@ -80,6 +80,8 @@ class Transposed:
     fed: tuple[Fed, ...]
     complete: bool
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True)
 class WatchTransposed:

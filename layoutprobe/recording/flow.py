@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.isa.inst import NULL, Inst
 from layoutprobe.isa.kind import Kind
@@ -60,6 +61,8 @@ class Begun:
     scalars: Words | None = None
     loads: list[tuple[Ints, NDArray[np.bool_]]] = field(default_factory=list)
     picked: list[tuple[Where, int, int]] = field(default_factory=list)
+
+    __repr__ = brief
 
 
 class Flow:

@@ -84,6 +84,8 @@ class Marked:
     bits: Words
     planes: int
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True, eq=False)
 class Marks:
@@ -96,6 +98,8 @@ class Marks:
 
     vector: Words
     scalar: Words
+
+    __repr__ = brief
 
 
 @lru_cache(maxsize=4096)

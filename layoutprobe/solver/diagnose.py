@@ -21,6 +21,8 @@ from layoutprobe.solver.hypotheses import COPY, HYPOTHESES
 from layoutprobe.solver.suspect import Suspect
 
 UNEXPLAINED = "unexplained"
+LINE_ORDER = "line-order"
+"""Name of the diagnosis that lines are in another order, which is read off the slots: it says what, and not why."""
 BEYOND = "beyond-edge"
 """Name of the diagnosis that a ragged tile's tail is not zero."""
 OTHER_STEP = "other-step"

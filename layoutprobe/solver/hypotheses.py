@@ -452,6 +452,15 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         "division, and the elements that it would have reached are never used.",
     ),
     Hypothesis(
+        COPY,
+        "AB",
+        _half_wave_copy,
+        "index with lane % 16, so that both half-waves load it",
+        "one half-wave holds no copy of the operand",
+        "On RDNA3 the instruction wants A and B in both half-waves. One of them was loaded with other "
+        "elements or none, so half of the result is wrong.",
+    ),
+    Hypothesis(
         "group-shift",
         "AB",
         _group_shift,
@@ -468,15 +477,6 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         "rows of A or columns of B are taken in another order than they are stored",
         "Every k is right, and the line that a lane has is not the one that it should have: the index of the lane is "
         "shifted, masked, or exchanged with another.",
-    ),
-    Hypothesis(
-        COPY,
-        "AB",
-        _half_wave_copy,
-        "index with lane % 16, so that both half-waves load it",
-        "one half-wave holds no copy of the operand",
-        "On RDNA3 the instruction wants A and B in both half-waves. One of them was loaded with other "
-        "elements or none, so half of the result is wrong.",
     ),
 )
 """Failure classes, most telling first: the first exact one is named."""

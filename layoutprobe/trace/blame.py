@@ -24,6 +24,7 @@ from layoutprobe.observe.load_path import Step
 from layoutprobe.solver.diagnose import (
     BEYOND,
     LDS_ADDRESSES,
+    LINE_ORDER,
     OTHER_BUFFER,
     OTHER_MATRIX,
     OTHER_STEP,
@@ -164,7 +165,7 @@ def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: S
         return replace(found, diagnosis=Diagnosis(OTHER_BUFFER, what, hint))
     stored, loaded = _forms(subject, culprit, tiles)
     diagnosis = unexplained(culprit.suspect) if _step_by_line(culprit) else found.diagnosis
-    if diagnosis.name == UNEXPLAINED and stored and loaded and stored != loaded:
+    if diagnosis.name in (UNEXPLAINED, LINE_ORDER) and stored and loaded and stored != loaded:
         what = f"LDS is written as {stored}, and read as {loaded}"
         diagnosis = Diagnosis(LDS_ADDRESSES[0], what, "use one index function for the store and the load")
     alike = stored and loaded and _plainness(stored) == _plainness(loaded)

@@ -24,7 +24,7 @@ from layoutprobe.numbers import NO_NUMBER, DigitCode
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Place
 from layoutprobe.report.words import spans
-from layoutprobe.solver.diagnose import UNEXPLAINED, Diagnosis, diagnose
+from layoutprobe.solver.diagnose import LINE_ORDER, UNEXPLAINED, Diagnosis, diagnose
 from layoutprobe.solver.hypotheses import HYPOTHESES
 from layoutprobe.solver.suspect import Suspect
 from layoutprobe.trace.comparisons import executed
@@ -43,7 +43,7 @@ _MOSTLY = 0.5
 _FETCHED = 0.9
 """Share of the needed elements that must be used for saying that all were fetched."""
 _NAMES = ("transposed", "leading-dimension", "shifted", "folded", "k-exchanged", "k-order")
-_LAST = ("line-order",)
+_LAST = (LINE_ORDER,)
 """What explains most is asked last."""
 _TILES = (16, 32, 8)
 _EXCHANGE = re.compile(r"ds_b?permute|ds_swizzle|v_permlane|\w+_dpp")

@@ -194,6 +194,8 @@ class Seen:
     live: NDArray[np.bool_]
     shape: tuple[int, int]
 
+    __repr__ = brief
+
 
 def seen_of(judged: JudgedExecutions, at: int, role: str, problem: Problem, lines: Lines) -> Seen:
     """What an operand held and needed in one execution; `role` is the instruction's name of it."""
