@@ -22,10 +22,11 @@ template <int Bits> __device__ inline Pair transposed(const char* at) {
     return bits<Pair>(__builtin_amdgcn_ds_read_tr8_b64_v2i32((__attribute__((address_space(3))) i32x2*)at));
 }
 
-struct Views { Operand raw, received; };
+template <typename Operand> struct Views { Operand raw, received; };
 
 // Of 16 lanes' payloads a row of 16 elements takes BITS / 4 lanes: they name that many rows of k, and one strip of lines.
-template <typename T> __device__ inline Views load_transposed(const char* lds, int first, int lane) {
+template <typename Operand, typename T>
+__device__ inline Views<Operand> load_transposed(const char* lds, int first, int lane) {
   union { Operand all; Pair each[kParts]; } raw, received;
 #pragma unroll
   for (int part = 0; part < kParts; ++part) {
@@ -52,9 +53,10 @@ transposing(const Element* A,  // [kWaves * kRows][kDepth]
   TileB::store_rows(b_lds, B, thread, kThreads);
   __syncthreads();
 
-  const Views of_a = load_transposed<TileA>(a_lds, wave * kRows, lane);
-  const Views of_b = load_transposed<TileB>(b_lds, wave * kCols, lane);
-  Operand a = of_a.received, b = of_b.received;
+  const Views<OperandA> of_a = load_transposed<OperandA, TileA>(a_lds, wave * kRows, lane);
+  const Views<OperandB> of_b = load_transposed<OperandB, TileB>(b_lds, wave * kCols, lane);
+  OperandA a = of_a.received;
+  OperandB b = of_b.received;
   pin_words(a);
   pin_words(b);
   const Result d = multiply(a, b, Result{});

@@ -97,6 +97,6 @@ def test_refuses_inputs_that_do_not_fit(probe: str, inputs: dict[str, NDArray[An
 def test_refuses_unknown_and_pointless_schemes() -> None:
     with pytest.raises(UsageError, match="no LDS scheme named 'xro'") as caught:
         launch("roundtrip", {"in": np.zeros((64, 16), np.uint16)}, "xro")
-    assert caught.value.expected == "one of none, padded, xor, xor-vector"
+    assert caught.value.expected == "one of none, padded, xor, xor-vector, row-permute"
     with pytest.raises(UsageError, match="keeps nothing in LDS"):
         launch("interaction", {name: registers(1) for name in REGISTERS}, "xor")

@@ -167,6 +167,7 @@ def test_all_probes_are_there() -> None:
         "cdna/operand",
         "cdna/roundtrip",
         "cdna/roundtrip_b",
+        "cdna/transposing",
         "epilogue",
         "fidelity/d16",
         "fidelity/exec_mask",
