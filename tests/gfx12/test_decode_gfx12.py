@@ -26,10 +26,11 @@ MATRIX = {"attention", "gemm_f16", "gemm_i8", "wmma_types"}
 """Sources that name matrix instructions of RDNA3."""
 LANES_32 = {"lane_ops"}
 """Sources that need waves of 32 lanes."""
-SYSTEM = {"misc_system"}
-"""Sources that read hardware registers, which no kernel here may do."""
+SYSTEM = {"misc_system", "hardware"}
+"""Sources that read hardware registers and clocks, whose names this reader of assembly does not know."""
 SOURCES = [path for path in CORPUS if path.stem not in MATRIX | SYSTEM]
-KERNELS = [*SOURCES, *sorted((Path(__file__).parents[1] / "emulator" / "kernels").glob("*.hip"))]
+OWN = sorted((Path(__file__).parents[1] / "emulator" / "kernels").glob("*.hip"))
+KERNELS = [*SOURCES, *(path for path in OWN if path.stem not in SYSTEM)]
 
 # Its operand is a hint, printed in words that the parser does not know.
 _WAIT_ALU = re.compile(r"^(\s*s_wait_alu)\s.*$", re.MULTILINE)
