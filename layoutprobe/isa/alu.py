@@ -159,6 +159,8 @@ def _matrix_operands(
 
 def _sop1(f: Fields) -> Inst:
     dst = (f.operand("sdst"),) if "sdst" in f.raw.operands else ()
+    if f.name.startswith("s_sendmsg_rtn"):  # the field is the message's number, of no register
+        return replace(f.inst(dst, ()), mods={"simm16": f.code("ssrc0")})
     src = (f.operand("ssrc0"),) if "ssrc0" in f.raw.operands else ()
     return f.inst(dst, src)
 
@@ -190,9 +192,10 @@ def _sopk(f: Fields) -> Inst:
     if f.name.startswith(("s_getreg", "s_setreg")):
         name = f.dialect.isa.encodings.hardware.get(mods["simm16"] & _REGISTER)
         mods["hwreg"] = HARDWARE.index(name) if name else len(HARDWARE)
+    if f.variant == "LIT":
+        return replace(f.inst((), (Operand("literal", 0, 1, 32, "B32", value=f.literal),)), mods=mods)
     reads = f.name.startswith(("s_cmpk", "s_setreg_b32", "s_waitcnt"))
-    inst = f.inst(() if reads else (sdst,), (sdst,) if reads else ())
-    return replace(inst, mods=mods | ({"literal": f.literal} if f.variant == "LIT" else {}))
+    return replace(f.inst(() if reads else (sdst,), (sdst,) if reads else ()), mods=mods)
 
 
 def _sopp(f: Fields) -> Inst:

@@ -12,7 +12,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array
-from layoutprobe.semantics.operands import constant_bits, define, reader, writer
+from layoutprobe.semantics.operands import define, reader, writer
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, instruction
 
 _MODE_BITS = 8
@@ -23,7 +23,7 @@ are flushed, one that occurs is a fault, whatever the mode says later."""
 _KEPT_32 = 0x30
 _CLOCKS = {"SHADER_CYCLES": 0, "SHADER_CYCLES_LO": 0, "SHADER_CYCLES_HI": 32}
 """Register -> the bit of the counter that is its lowest."""
-_REALTIME = 3
+_REALTIME = 0x83
 """MSG_RTN_GET_REALTIME (LLVM AMDGPUUsage)."""
 
 
@@ -60,8 +60,7 @@ def _setreg(inst: Inst) -> Executor:
     if name != MODE or low + width > _MODE_BITS:
         raise UnsupportedFormError(f"writing hardware register {name}, bits {low + width - 1}:{low}")
     mask = (1 << width) - 1 << low
-    given = np.array([[inst.mods.get("literal", 0)]], np.uint32)
-    read = reader(inst.src[0], "u32") if inst.src else lambda _: given
+    read = reader(inst.src[0], "u32")
 
     def execute(c: Cohort) -> None:
         mode = c.machine.facts.mode
@@ -83,8 +82,7 @@ def _time(inst: Inst) -> Executor:
 
 @instruction("s_sendmsg_rtn_b64")
 def _message(inst: Inst) -> Executor:
-    source = inst.src[0]
-    number = constant_bits(source, 32) if source.kind in ("const", "literal") else None
+    number = inst.mods["simm16"]
     if number != _REALTIME:
         raise UnsupportedFormError(f"message {number}: it asks a host that is not there")
     return _clock(inst)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emulator.host import Parameter, run_on_host, signatures
-from emulator.lab import BUILDS, Array, Build, compiled, fault, fresh, launch, outputs
+from emulator.lab import BUILDS, Array, Build, compiled, outputs
 
 SOURCES = (
     *(
@@ -26,7 +26,6 @@ EXCLUDED = {
     "trap_if": "ends on purpose",
     "ids": "needs a three-dimensional block",
     "uniform_packed": "its rounding towards zero has no C++ spelling",
-    "call": "calls are refused by name",
     "offsets": "reads before its pointer",
     "shalf": "ctypes passes no f16",
     "uniform_half": "ctypes passes no f16",
@@ -141,15 +140,6 @@ def test_the_emulator_and_this_machine_agree(source: str, kernel: str, build: Bu
         before = [a for a in args if isinstance(a, np.ndarray)]
         changed += sum(int((~same(a, b)).sum()) for a, b in zip(before, wanted, strict=True))
     assert changed > 0, "the kernel wrote nothing: the comparison cannot fail"
-
-
-def test_calls_are_refused_by_name() -> None:
-    data = np.arange(65, dtype=np.int32)
-    error = fault(
-        lambda: launch(compiled("corpus/uniform_forms"), [data, fresh(64)], kernel="call"),
-        "s_swappc_b64 at PC",
-    )
-    assert "uniform_forms.hip:89" in error.what
 
 
 def test_enough_kernels_are_compared() -> None:

@@ -116,9 +116,6 @@ def test_activations() -> None:
 # Everything else at least runs.
 
 REFUSED = {
-    "clocks": "s_getreg_b32 at PC",
-    "hwreg": "s_getreg_b32 at PC",
-    "call": "s_swappc_b64 at PC",
     "offsets": "outside every allocation",  # reads before its pointer
     "flat_indirect": "outside every allocation",  # takes addresses from memory
     "flat_insert": "outside every allocation",

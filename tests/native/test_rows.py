@@ -86,9 +86,9 @@ def _same(inst: Inst, ours: Image, numpys: Image, before: Image) -> str:
 
 def _forgive_nan(fmt: str, ours: Array, numpys: Array, index: int) -> None:
     """Where both hold a NaN, make them equal."""
-    if fmt in ("F32", "B32"):
-        both = np.isnan(ours[index].view(np.float32)) & np.isnan(numpys[index].view(np.float32))
-        ours[index][both] = numpys[index][both]
+    for n in {"F32": (index,), "B32": (index,), "PK2_F32": (index, index + 1)}.get(fmt, ()):
+        both = np.isnan(ours[n].view(np.float32)) & np.isnan(numpys[n].view(np.float32))
+        ours[n][both] = numpys[n][both]
     if "F16" in fmt:
         one, two = ours[index].view(np.float16), numpys[index].view(np.float16)
         both = np.isnan(one) & np.isnan(two)

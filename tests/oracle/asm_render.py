@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from layoutprobe.arch.isa import HARDWARE
 from layoutprobe.isa.inst import EXEC_LO, VCC_LO, Inst
 from layoutprobe.isa.inst import Operand as Decoded
 from layoutprobe.isa.kind import Kind
@@ -80,7 +81,7 @@ def from_text(
         x, y = (from_text(half, "VOPD half", place, waits) for half in (_first_half(inst), inst.half2))
         return Fields(f"{x.mnemonic} :: {y.mnemonic}", x.operands + y.operands, x.modifiers | y.modifiers)
     modifiers = _text_modifiers(inst, encoding)
-    if encoding in ("SOPP", "SOPK"):
+    if encoding in ("SOPP", "SOPK") or inst.mnemonic.startswith("s_sendmsg_rtn"):
         operands = _text_scalar_immediate(inst, modifiers, place, waits)
     else:
         operands = [_text_operand(o, place) for o in inst.normal]
@@ -208,16 +209,25 @@ def _text_scalar_immediate(
     for operand in inst.normal:
         if operand.kind == "int" and "simm16" not in modifiers:
             modifiers["simm16"] = int(operand.value) & 0xFFFF
+            if "etreg" in inst.mnemonic:
+                modifiers["hwreg"] = _hardware(int(operand.value) & 63)
         elif operand.kind == "label":
             modifiers["target"] = place(operand.name)
         elif operand.name.startswith("hwreg("):
             register, offset, size = (w.strip() for w in operand.name[6:-1].split(","))
             modifiers["simm16"] = _HWREGS[register] | int(offset) << 6 | int(size) - 1 << 11
+            modifiers["hwreg"] = _hardware(_HWREGS[register])
         elif operand.name.startswith("sendmsg("):
             modifiers["simm16"] = message(operand.name)
         else:
             operands.append(_text_operand(operand, place))
     return operands
+
+
+def _hardware(number: int) -> int:
+    """The decoder's place of a hardware register of GFX11, by the name that the assembler gives its number."""
+    names = {number: name.removeprefix("HW_REG_") for name, number in _HWREGS.items()}
+    return HARDWARE.index(names[number]) if number in names else len(HARDWARE)
 
 
 def message(text: str) -> int:

@@ -63,8 +63,18 @@ def test_every_encoding_and_every_kind_of_modifier_occurs() -> None:
     }
     modifiers = {name for pair in pairs for name in pair.expected.modifiers}
     assert modifiers == {
-        *("offset", "offset0", "offset1", "offen", "glc", "simm16", "target", "clamp", "op_sel"),
-        *("op_sel_hi", "neg_lo", "neg_hi", "dpp_ctrl", "dpp8", "row_mask", "bank_mask", "bound_ctrl"),
+        *("offset", "offset0", "offset1", "offen", "glc", "simm16", "hwreg", "target", "clamp"),
+        *(
+            "op_sel",
+            "op_sel_hi",
+            "neg_lo",
+            "neg_hi",
+            "dpp_ctrl",
+            "dpp8",
+            "row_mask",
+            "bank_mask",
+            "bound_ctrl",
+        ),
     }  # the rest (omod, fi, slc, dlc, idxen) is in `forms`
     operands = Counter(kind for pair in pairs for kind in operand_kinds(pair.inst))
     wanted = {
