@@ -67,6 +67,8 @@ class MatrixForm:
         broadcasts: operands whose blocks or lanes a modifier rearranges: "A" (cbsz, abid), "B" (blgp).
         adds: arithmetic -> how the emulator adds products, where it is one of these rules.
         contested: why nobody can be sure of its layout; "" where somebody can.
+        builtin: how HIP calls it, with {a}, {b}, {c} for the operands, {wave} for the lanes of a wave, and {upper}
+            for "true" where C and D are upper halves, else "false"; "" where it takes more than these operands.
         passes: groups of four cycles that it takes, which wait states depend on; 0 where they do not.
     """
 
@@ -93,6 +95,7 @@ class MatrixForm:
     adds: Mapping[str, Sum] = field(default_factory=dict)
     passes: int = 0
     contested: str = ""
+    builtin: str = ""
 
     @property
     def spelling(self) -> str:
@@ -181,3 +184,15 @@ def _fragments(form: MatrixForm, wave: int, opsel: int) -> Fragments:
 def by_name(*forms: MatrixForm) -> Mapping[str, MatrixForm]:
     """A table of forms, by their spelling."""
     return {form.spelling: form for form in forms}
+
+
+def wmma_builtin(types: str, generation: str, last: str = "") -> str:
+    """How HIP calls a WMMA (clang 19, BuiltinsAMDGPU.def); integers are signed, and sums wrap around.
+
+    Args:
+        types: types and shape, as in the mnemonic.
+        generation: how the name ends.
+        last: an argument more.
+    """
+    operands = "true, {a}, true, {b}, {c}, false" if "_iu" in types else "{a}, {b}, {c}" + last
+    return f"__builtin_amdgcn_wmma_{types}_w{{wave}}{generation}({operands})"

@@ -186,7 +186,16 @@ def _row(
         broadcasts="AB" if blocks > 1 and a != "f64" else "B" if a == "f32" else "",
         select={"fnuz": 1} if a.endswith(FNUZ) else {},
         passes=_passes(m, blocks, a),
+        builtin=_builtin(f"{result}_{m}x{m}x{k}", a if document == CALCULATOR else "", types),
     )
+
+
+_FIRST = {"f32": "f32", "f16": "f16", "bf16": "bf16_1k", "f64": "f64"}
+"""How the builtins of the first generations end: in a type, without an underscore before it."""
+
+
+def _builtin(start: str, first: str, types: str) -> str:
+    return f"__builtin_amdgcn_mfma_{start}{_FIRST.get(first) or '_' + types}({{a}}, {{b}}, {{c}}, 0, 0, 0)"
 
 
 def _sparse(
@@ -204,6 +213,7 @@ def _sparse(
         choice=INDEX_SET if sets > 1 else NO_CHOICE,
         broadcasts="",
         contested="its layout rests on one source, rocjitsu" if document == ONE else "",
+        builtin="",
     )
 
 
@@ -218,9 +228,13 @@ def _mixed(m: int, k: int, scaled: bool) -> Iterator[MatrixForm]:
                 written=f" cbsz:{code_a} blgp:{code_b}",
                 select={"cbsz": code_a, "blgp": code_b},
                 passes=form.passes * (2 if 8 in (form.bits, form.b_bits) else 1),
+                # Scales that are the constant 0 are none: the compiler takes the form without.
+                builtin=f"__builtin_amdgcn_mfma_scale_f32_{m}x{m}x{k}_f8f6f4"
+                f"({{a}}, {{b}}, {{c}}, {code_a}, {code_b}, 0, 0, 0, 0)",
             )
             if scaled:
-                form = replace(form, scaled=True, op_sel={WAVE: tuple(range(16))}, choice=SCALE_BYTES)
+                choices = {WAVE: tuple(range(16))}
+                form = replace(form, scaled=True, op_sel=choices, choice=SCALE_BYTES, builtin="")
             yield form
 
 

@@ -23,7 +23,7 @@ from layoutprobe.arch.fragments import (
 from layoutprobe.arch.hazards import Hazard, Hazards, Use
 from layoutprobe.arch.isa import LAUNCH, Counting, Encodings, Isa
 from layoutprobe.arch.lds import LdsModel, lanes, runs
-from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name
+from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name, wmma_builtin
 from layoutprobe.arch.registers import KIB, rdna_resources
 
 LINES = 16
@@ -69,6 +69,7 @@ def _wmma(result: str, operand: str) -> MatrixForm:
         waves=(32, 64),
         op_sel={32: (0, 4), 64: (0, 4)} if half else {},
         arithmetic=("ieee", "silicon"),
+        builtin=wmma_builtin(f"{result}_16x16x16_{operand}", "", ", {upper}" if half else ""),
     )
 
 

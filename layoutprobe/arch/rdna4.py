@@ -27,7 +27,7 @@ from layoutprobe.arch.hazards import Hazard, Hazards, Use
 from layoutprobe.arch.isa import LAUNCH as EARLIER_LAUNCH
 from layoutprobe.arch.isa import Counting, IdRegister, Isa
 from layoutprobe.arch.lds import LdsModel
-from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name
+from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name, wmma_builtin
 from layoutprobe.arch.rdna3 import ENCODINGS as RDNA3
 from layoutprobe.arch.registers import KIB, rdna_resources
 
@@ -184,6 +184,7 @@ def _form(operation: str, result: str, depth: int, a: str, b: str = "") -> Matri
         document="AMD's matrix instruction calculator",
         waves=_WAVES,
         sparse=sparse,
+        builtin="" if sparse else wmma_builtin(f"{result}_16x16x{depth}_{types}", "_gfx12"),
     )
     if not sparse:
         return form

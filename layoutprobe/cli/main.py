@@ -34,6 +34,7 @@ COMMANDS = (
     "claim",
     "solve-swizzle",
     "pack",
+    "generate",
     "diff",
     "capture",
     "fidelity",

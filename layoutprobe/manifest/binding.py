@@ -24,6 +24,7 @@ DTYPES = (
     "bf16",
     "f32",
     "f64",
+    "xf32",
     "fp8",
     "bf8",
     "fp8_fnuz",
