@@ -39,6 +39,7 @@ COMMANDS = (
     "capture",
     "fidelity",
     "occupancy",
+    "hipcc",
     "run",
     "doctor",
     "list",

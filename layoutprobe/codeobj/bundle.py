@@ -5,7 +5,8 @@ Source: LLVM, ClangOffloadBundler documentation, "Bundled Code Object Layout".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Mapping
 
 from layoutprobe.codeobj.cursor import Cursor
 from layoutprobe.errors import CodeObjectError, UsageError
@@ -14,6 +15,7 @@ BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 _MAX_ENTRIES = 64
 _MAX_NAME = 256
 _KINDS = ("hip", "hipv4")
+_PAGE = 4096
 
 
 def entries(data: bytes) -> Iterator[tuple[str, int, int]]:
@@ -56,3 +58,15 @@ def unbundle(data: bytes, target: str) -> bytes:
         observed=f"code for {', '.join(present) or 'no AMD GPU'}",
         hint=f"compile it with --offload-arch={target}",
     )
+
+
+def bundle(codes: Mapping[str, bytes]) -> bytes:
+    """Code objects by target, as clang-offload-bundler packs them: a page apart, behind an empty host's entry."""
+    parts = {b"host-x86_64-unknown-linux-gnu-": b""}
+    parts |= {f"hipv4-amdgcn-amd-amdhsa--{target}".encode(): code for target, code in codes.items()}
+    head, body = BUNDLE + struct.pack("<Q", len(parts)), b""
+    begin = -(-(len(head) + sum(24 + len(name) for name in parts)) // _PAGE) * _PAGE
+    for name, code in parts.items():
+        head += struct.pack("<QQQ", begin + len(body), len(code), len(name)) + name
+        body += code.ljust(-(-len(code) // _PAGE) * _PAGE, b"\0")
+    return head.ljust(begin, b"\0") + body

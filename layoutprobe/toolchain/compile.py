@@ -55,6 +55,7 @@ def compile_hip(
     defines: Mapping[str, str | int] | None = None,
     include_dirs: Sequence[Path] = (),
     flags: Sequence[str] = (),
+    library: Sequence[str] = (),
     compiler: Compiler | str | None = None,
 ) -> Compiled:
     """Compile the device code of a HIP source.
@@ -67,13 +68,15 @@ def compile_hip(
             project's own (`toolchain.headers`).
         flags: go after the defaults -O3 -g, and so win over them. They can run programs of their
             choice (plugins): never pass on flags from an untrusted file.
+        library: flags that name the headers of a C++ library, for a source that holds host code, too; no
+            others are searched then, but ROCm's or the project's own.
         compiler: a found compiler, or the name of one; default: see `find_compiler`.
 
     Raises:
         UsageError: there is no such file, or `target` is no name of a processor.
         ToolchainError: there is no usable compiler, or it refuses the source; the text is clang's.
     """
-    job = _job(source, target, defines, include_dirs, flags, compiler)
+    job = _job(source, target, defines, include_dirs, flags, compiler, library)
     return job.cached() or job.compile()
 
 
@@ -101,6 +104,7 @@ def _job(
     include_dirs: Sequence[Path],
     flags: Sequence[str],
     compiler: Compiler | str | None,
+    library: Sequence[str] = (),
 ) -> _Job:
     path = _existing(source)
     chosen = _compiler(compiler, target)
@@ -109,9 +113,10 @@ def _job(
     for folder in include_dirs:
         full = folder.resolve()
         searched += [f"-I{full}", f"-fdebug-prefix-map={full}={full.name}"]
-    for folder in headers.include_dirs(chosen):
+    for folder in [headers.OWN] if library else headers.include_dirs(chosen):
         searched += ["-isystem", str(folder), f"-fdebug-prefix-map={folder}={folder.name}"]
-    return _Job(path, target, chosen, tuple(shown), tuple(searched))
+    alone = ("-nostdinc", *library) if library else ()
+    return _Job(path, target, chosen, tuple(shown), (*searched, *alone))
 
 
 def assemble(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 
-from layoutprobe.codeobj.bundle import BUNDLE
 from layoutprobe.extras.hiphost.shim_build import install
 from layoutprobe.toolchain.compile import compile_hip
 from layoutprobe.toolchain.find import ziglang
@@ -54,14 +52,3 @@ def _library(folder: Path) -> Path:
 
 def device_code(source: str, target: str = TARGET) -> bytes:
     return compile_hip(PROGRAMS / source, target=target).data
-
-
-def bundle_of(codes: dict[str, bytes]) -> bytes:
-    """An offload bundle as clang-offload-bundler writes it."""
-    names = {b"host-x86_64-unknown-linux-gnu-": b""}
-    names |= {f"hipv4-amdgcn-amd-amdhsa--{target}".encode(): code for target, code in codes.items()}
-    head, body, at = BUNDLE + struct.pack("<Q", len(names)), b"", 4096
-    for name, code in names.items():
-        head += struct.pack("<QQQ", at + len(body), len(code), len(name)) + name
-        body += code.ljust(-(-len(code) // 4096) * 4096, b"\0")
-    return head.ljust(at, b"\0") + body

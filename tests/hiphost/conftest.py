@@ -3,7 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hiphost.compiling import build_c, build_hip, bundle_of, device_code
+from hiphost.compiling import build_c, build_hip, device_code
+
+from layoutprobe.codeobj.bundle import bundle
 
 
 @pytest.fixture(scope="session")
@@ -13,6 +15,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "kernels.co").write_bytes(device_code("kernels.hip"))
     build_c("driver.c", folder)
     other = device_code("triple.hip", "gfx1100")
-    build_hip("triple.hip", folder, bundle_of({"gfx1100": other, "gfx1151": device_code("triple.hip")}))
-    build_hip("sanitized.hip", folder, bundle_of({"gfx1151": device_code("sanitized.hip")}))
+    build_hip("triple.hip", folder, bundle({"gfx1100": other, "gfx1151": device_code("triple.hip")}))
+    build_hip("sanitized.hip", folder, bundle({"gfx1151": device_code("sanitized.hip")}))
     return folder

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from layoutprobe.cli.main import main
+
 Done = subprocess.CompletedProcess[str]
 
 
@@ -25,3 +27,8 @@ def layoutprobe_run(
         timeout=300,
         env={**os.environ, **(environment or {})},
     )
+
+
+def hipcc(*words: str) -> int:
+    """The exit code of `layoutprobe hipcc`, in this process."""
+    return main(["hipcc", *words])

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hiphost.compiling import HOST, PROGRAMS, build_c, build_hip, bundle_of, device_code, zig
+from hiphost.compiling import HOST, PROGRAMS, build_c, build_hip, device_code, zig
 from hiphost.running import layoutprobe_run
 
+from layoutprobe.codeobj.bundle import bundle
 from layoutprobe.extras.hiphost.needs import missing_functions
 from layoutprobe.extras.hiphost.shim_build import NAMES, library
 
@@ -81,7 +82,7 @@ def test_somebody_elses_host_program() -> None:
 
 def test_code_for_another_device_is_refused(built: Path, tmp_path: Path) -> None:
     other = device_code("triple.hip", "gfx1100")
-    program = build_hip("triple.hip", tmp_path, bundle_of({"gfx1100": other}))
+    program = build_hip("triple.hip", tmp_path, bundle({"gfx1100": other}))
     done = layoutprobe_run(program)
     assert done.returncode == 3
     assert "hipErrorNoBinaryForGpu" in done.stdout

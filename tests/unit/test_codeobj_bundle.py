@@ -5,14 +5,13 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hiphost.compiling import bundle_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layoutprobe.codeobj.bundle import BUNDLE, unbundle
+from layoutprobe.codeobj.bundle import BUNDLE, bundle, unbundle
 from layoutprobe.errors import CodeObjectError, ProbeError, UsageError
 
-BOTH = bundle_of({"gfx1100": b"one", "gfx1151": b"the other"})
+BOTH = bundle({"gfx1100": b"one", "gfx1151": b"the other"})
 
 
 def named(name: bytes, code: bytes = b"code") -> bytes:

@@ -45,17 +45,10 @@ def install(folder: Path) -> None:
 
 def library() -> bytes:
     """The shared object, from the cache if it was built before."""
-    machine = _MACHINES.get(platform.machine())
-    if sys.platform != "linux" or machine is None:
-        raise ToolchainError(
-            "the emulated HIP runtime needs Linux on x86-64 or AArch64",
-            observed=f"{sys.platform} on {platform.machine()}",
-        )
-    zig = ziglang()
+    target, zig = machine_target(), ziglang()
     if zig is None:
         raise ToolchainError("there is no C compiler for the HIP library", hint=INSTALL)
     sources = sorted(SOURCES.glob("*.[ch]"))
-    target = f"{machine}-linux-gnu.{_OLDEST_GLIBC}"
     texts = [part for path in sources for part in (path.name, path.read_bytes())]
     entry = cache.key("hip shim 1", identity(zig), target, *_FLAGS, *_VERSIONS, header(), *texts)
     built = cache.load(entry)
@@ -63,6 +56,21 @@ def library() -> bytes:
         built = _build(zig, target, [path for path in sources if path.suffix == ".c"])
         cache.store(entry, built)
     return built
+
+
+def machine_target() -> str:
+    """This machine as zig names it, with the oldest C library that is asked for: x86_64-linux-gnu.2.28.
+
+    Raises:
+        ToolchainError: it is no Linux on a machine that the runtime is for.
+    """
+    machine = _MACHINES.get(platform.machine())
+    if sys.platform != "linux" or machine is None:
+        raise ToolchainError(
+            "the emulated HIP runtime needs Linux on x86-64 or AArch64",
+            observed=f"{sys.platform} on {platform.machine()}",
+        )
+    return f"{machine}-linux-gnu.{_OLDEST_GLIBC}"
 
 
 def _build(zig: Path, target: str, sources: list[Path]) -> bytes:

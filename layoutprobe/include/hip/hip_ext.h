@@ -1,3 +1,3 @@
-// For host code alone; a source that includes it for its launcher can still be read for its device code.
+// Extensions of the host's interface. In ROCm a file of their own; here with the rest.
 #pragma once
 #include <hip/hip_runtime.h>

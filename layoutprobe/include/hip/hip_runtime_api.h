@@ -1,62 +1,200 @@
-// The host functions that launchers call, declared only: a kernel's source may hold its launcher.
+// HIP's host interface, for C and C++: what the emulated runtime has (docs/hip.md lists it). In a source whose device
+// code alone is compiled it is declared only, so that a kernel's source may hold its launcher.
 #pragma once
-#include <hip/hip_vector_types.h>
+#include <hip/layoutprobe_host_types.h>
+#include <hip/hip_version.h>
 
-typedef struct layoutprobe_stream* hipStream_t;
-typedef struct layoutprobe_event* hipEvent_t;
-typedef void* hipDeviceptr_t;
-typedef int hipDevice_t;
-
-enum hipError_t { hipSuccess = 0, hipErrorInvalidValue = 1, hipErrorOutOfMemory = 2, hipErrorUnknown = 999 };
-enum hipMemcpyKind {
-  hipMemcpyHostToHost,
-  hipMemcpyHostToDevice,
-  hipMemcpyDeviceToHost,
-  hipMemcpyDeviceToDevice,
-  hipMemcpyDefault
-};
-struct hipDeviceProp_t {
-  char name[256];
-  char gcnArchName[256];
-  size_t totalGlobalMem, sharedMemPerBlock;
-  int warpSize, maxThreadsPerBlock, multiProcessorCount, clockRate, major, minor;
-};
-
+#ifdef __cplusplus
+#define LAYOUTPROBE_OR(value) = value
 extern "C" {
-__host__ hipError_t hipFree(void* memory);
-__host__ hipError_t hipHostFree(void* memory);
-__host__ hipError_t hipMemcpy(void* to, const void* from, size_t bytes, hipMemcpyKind kind);
-__host__ hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKind kind,
-                                   hipStream_t stream = nullptr);
-__host__ hipError_t hipMemset(void* memory, int value, size_t bytes);
-__host__ hipError_t hipMemsetAsync(void* memory, int value, size_t bytes, hipStream_t stream = nullptr);
-__host__ hipError_t hipDeviceSynchronize();
-__host__ hipError_t hipSetDevice(int device);
-__host__ hipError_t hipGetDevice(int* device);
-__host__ hipError_t hipGetDeviceCount(int* count);
-__host__ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device);
-__host__ hipError_t hipGetLastError();
-__host__ hipError_t hipPeekAtLastError();
-__host__ const char* hipGetErrorString(hipError_t error);
-__host__ const char* hipGetErrorName(hipError_t error);
-__host__ hipError_t hipStreamCreate(hipStream_t* stream);
-__host__ hipError_t hipStreamDestroy(hipStream_t stream);
-__host__ hipError_t hipStreamSynchronize(hipStream_t stream);
-__host__ hipError_t hipEventCreate(hipEvent_t* event);
-__host__ hipError_t hipEventDestroy(hipEvent_t event);
-__host__ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream = nullptr);
-__host__ hipError_t hipEventSynchronize(hipEvent_t event);
-__host__ hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t stop);
-// What kernel<<<grid, block, lds, stream>>>(...) calls.
-__host__ hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t lds = 0,
-                                               hipStream_t stream = nullptr);
-__host__ hipError_t hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** args, size_t lds,
-                                    hipStream_t stream);
-}
-template <typename T>
-__host__ hipError_t hipMalloc(T** memory, size_t bytes);
-template <typename T>
-__host__ hipError_t hipHostMalloc(T** memory, size_t bytes, unsigned flags = 0);
+#else
+#define LAYOUTPROBE_OR(value)
+#include <stdbool.h>
+#endif
+#define LAYOUTPROBE_API __host__ hipError_t
 
-#define hipLaunchKernelGGL(kernel, grid, block, lds, stream, ...) \
-  kernel<<<(grid), (block), (lds), (stream)>>>(__VA_ARGS__)
+// Errors.
+LAYOUTPROBE_API hipGetLastError(void);
+LAYOUTPROBE_API hipPeekAtLastError(void);
+LAYOUTPROBE_API hipExtGetLastError(void);
+__host__ const char* hipGetErrorName(hipError_t error);
+__host__ const char* hipGetErrorString(hipError_t error);
+LAYOUTPROBE_API hipDrvGetErrorName(hipError_t error, const char** name);
+LAYOUTPROBE_API hipDrvGetErrorString(hipError_t error, const char** words);
+
+// Devices and contexts.
+LAYOUTPROBE_API hipInit(unsigned flags);
+LAYOUTPROBE_API hipDriverGetVersion(int* version);
+LAYOUTPROBE_API hipRuntimeGetVersion(int* version);
+LAYOUTPROBE_API hipGetDeviceCount(int* count);
+LAYOUTPROBE_API hipGetDevice(int* device);
+LAYOUTPROBE_API hipSetDevice(int device);
+LAYOUTPROBE_API hipGetDeviceFlags(unsigned* flags);
+LAYOUTPROBE_API hipSetDeviceFlags(unsigned flags);
+LAYOUTPROBE_API hipGetDeviceProperties(hipDeviceProp_t* properties, int device);
+LAYOUTPROBE_API hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device);
+LAYOUTPROBE_API hipDeviceGet(hipDevice_t* device, int ordinal);
+LAYOUTPROBE_API hipDeviceGetName(char* name, int length, hipDevice_t device);
+LAYOUTPROBE_API hipDeviceGetPCIBusId(char* id, int length, int device);
+LAYOUTPROBE_API hipDeviceTotalMem(size_t* bytes, hipDevice_t device);
+LAYOUTPROBE_API hipDeviceComputeCapability(int* major, int* minor, hipDevice_t device);
+LAYOUTPROBE_API hipDeviceCanAccessPeer(int* can, int device, int peer);
+LAYOUTPROBE_API hipDeviceGetCacheConfig(hipFuncCache_t* config);
+LAYOUTPROBE_API hipDeviceSetCacheConfig(hipFuncCache_t config);
+LAYOUTPROBE_API hipDeviceGetStreamPriorityRange(int* least, int* greatest);
+LAYOUTPROBE_API hipDeviceSynchronize(void);
+LAYOUTPROBE_API hipDeviceReset(void);
+LAYOUTPROBE_API hipDevicePrimaryCtxRetain(hipCtx_t* context, hipDevice_t device);
+LAYOUTPROBE_API hipDevicePrimaryCtxRelease(hipDevice_t device);
+LAYOUTPROBE_API hipCtxCreate(hipCtx_t* context, unsigned flags, hipDevice_t device);
+LAYOUTPROBE_API hipCtxDestroy(hipCtx_t context);
+LAYOUTPROBE_API hipCtxGetCurrent(hipCtx_t* context);
+LAYOUTPROBE_API hipCtxSetCurrent(hipCtx_t context);
+LAYOUTPROBE_API hipCtxSynchronize(void);
+LAYOUTPROBE_API hipProfilerStart(void);
+LAYOUTPROBE_API hipProfilerStop(void);
+
+// Memory.
+LAYOUTPROBE_API hipMalloc(void** memory, size_t bytes);
+LAYOUTPROBE_API hipExtMallocWithFlags(void** memory, size_t bytes, unsigned flags);
+LAYOUTPROBE_API hipMallocAsync(void** memory, size_t bytes, hipStream_t stream);
+LAYOUTPROBE_API hipMallocPitch(void** memory, size_t* pitch, size_t width, size_t height);
+LAYOUTPROBE_API hipMallocManaged(void** memory, size_t bytes, unsigned flags LAYOUTPROBE_OR(hipMemAttachGlobal));
+LAYOUTPROBE_API hipHostMalloc(void** memory, size_t bytes, unsigned flags);
+LAYOUTPROBE_API hipHostAlloc(void** memory, size_t bytes, unsigned flags);
+LAYOUTPROBE_API hipMallocHost(void** memory, size_t bytes);
+LAYOUTPROBE_API hipMemAllocHost(void** memory, size_t bytes);
+LAYOUTPROBE_API hipFree(void* memory);
+LAYOUTPROBE_API hipFreeAsync(void* memory, hipStream_t stream);
+LAYOUTPROBE_API hipHostFree(void* memory);
+LAYOUTPROBE_API hipFreeHost(void* memory);
+LAYOUTPROBE_API hipHostGetDevicePointer(void** device, void* host, unsigned flags);
+LAYOUTPROBE_API hipHostGetFlags(unsigned* flags, void* host);
+LAYOUTPROBE_API hipHostRegister(void* memory, size_t bytes, unsigned flags);
+LAYOUTPROBE_API hipMemGetInfo(size_t* unused, size_t* total);
+LAYOUTPROBE_API hipMemGetAddressRange(hipDeviceptr_t* begin, size_t* bytes, hipDeviceptr_t pointer);
+LAYOUTPROBE_API hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void* pointer);
+LAYOUTPROBE_API hipMemAdvise(const void* memory, size_t bytes, hipMemoryAdvise advice, int device);
+LAYOUTPROBE_API hipMemPrefetchAsync(const void* memory, size_t bytes, int device,
+                                    hipStream_t stream LAYOUTPROBE_OR(0));
+
+// Copies and fills.
+LAYOUTPROBE_API hipMemcpy(void* to, const void* from, size_t bytes, hipMemcpyKind kind);
+LAYOUTPROBE_API hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKind kind,
+                               hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipMemcpyWithStream(void* to, const void* from, size_t bytes, hipMemcpyKind kind,
+                                    hipStream_t stream);
+LAYOUTPROBE_API hipMemcpyHtoD(hipDeviceptr_t to, const void* from, size_t bytes);
+LAYOUTPROBE_API hipMemcpyDtoH(void* to, hipDeviceptr_t from, size_t bytes);
+LAYOUTPROBE_API hipMemcpyDtoD(hipDeviceptr_t to, hipDeviceptr_t from, size_t bytes);
+LAYOUTPROBE_API hipMemcpyHtoDAsync(hipDeviceptr_t to, const void* from, size_t bytes, hipStream_t stream);
+LAYOUTPROBE_API hipMemcpyDtoHAsync(void* to, hipDeviceptr_t from, size_t bytes, hipStream_t stream);
+LAYOUTPROBE_API hipMemcpyDtoDAsync(hipDeviceptr_t to, hipDeviceptr_t from, size_t bytes, hipStream_t stream);
+LAYOUTPROBE_API hipMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                            size_t height, hipMemcpyKind kind);
+LAYOUTPROBE_API hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                                 size_t height, hipMemcpyKind kind, hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipMemset(void* memory, int value, size_t bytes);
+LAYOUTPROBE_API hipMemsetAsync(void* memory, int value, size_t bytes, hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipMemset2D(void* memory, size_t pitch, int value, size_t width, size_t height);
+LAYOUTPROBE_API hipMemsetD8(hipDeviceptr_t memory, unsigned char value, size_t count);
+LAYOUTPROBE_API hipMemsetD16(hipDeviceptr_t memory, unsigned short value, size_t count);
+LAYOUTPROBE_API hipMemsetD32(hipDeviceptr_t memory, int value, size_t count);
+LAYOUTPROBE_API hipMemsetD8Async(hipDeviceptr_t memory, unsigned char value, size_t count,
+                                 hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipMemsetD16Async(hipDeviceptr_t memory, unsigned short value, size_t count,
+                                  hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipMemsetD32Async(hipDeviceptr_t memory, int value, size_t count,
+                                  hipStream_t stream LAYOUTPROBE_OR(0));
+
+// Variables of the device, by their names in the source.
+LAYOUTPROBE_API hipGetSymbolAddress(void** memory, const void* symbol);
+LAYOUTPROBE_API hipGetSymbolSize(size_t* bytes, const void* symbol);
+LAYOUTPROBE_API hipMemcpyToSymbol(const void* symbol, const void* from, size_t bytes,
+                                  size_t offset LAYOUTPROBE_OR(0),
+                                  hipMemcpyKind kind LAYOUTPROBE_OR(hipMemcpyHostToDevice));
+LAYOUTPROBE_API hipMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset LAYOUTPROBE_OR(0),
+                                    hipMemcpyKind kind LAYOUTPROBE_OR(hipMemcpyDeviceToHost));
+LAYOUTPROBE_API hipMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
+                                       hipMemcpyKind kind, hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
+                                         hipMemcpyKind kind, hipStream_t stream LAYOUTPROBE_OR(0));
+
+// Streams and events.
+LAYOUTPROBE_API hipStreamCreate(hipStream_t* stream);
+LAYOUTPROBE_API hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags);
+LAYOUTPROBE_API hipStreamCreateWithPriority(hipStream_t* stream, unsigned flags, int priority);
+LAYOUTPROBE_API hipStreamDestroy(hipStream_t stream);
+LAYOUTPROBE_API hipStreamSynchronize(hipStream_t stream);
+LAYOUTPROBE_API hipStreamQuery(hipStream_t stream);
+LAYOUTPROBE_API hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipStreamGetFlags(hipStream_t stream, unsigned* flags);
+LAYOUTPROBE_API hipStreamGetPriority(hipStream_t stream, int* priority);
+LAYOUTPROBE_API hipStreamGetDevice(hipStream_t stream, hipDevice_t* device);
+LAYOUTPROBE_API hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status);
+LAYOUTPROBE_API hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t call, void* data, unsigned flags);
+LAYOUTPROBE_API hipLaunchHostFunc(hipStream_t stream, hipHostFn_t call, void* data);
+LAYOUTPROBE_API hipEventCreate(hipEvent_t* event);
+LAYOUTPROBE_API hipEventCreateWithFlags(hipEvent_t* event, unsigned flags);
+LAYOUTPROBE_API hipEventDestroy(hipEvent_t event);
+LAYOUTPROBE_API hipEventRecord(hipEvent_t event, hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream LAYOUTPROBE_OR(0),
+                                        unsigned flags LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipEventSynchronize(hipEvent_t event);
+LAYOUTPROBE_API hipEventQuery(hipEvent_t event);
+LAYOUTPROBE_API hipEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t stop);
+
+// Modules, kernels and launches.
+LAYOUTPROBE_API hipModuleLoad(hipModule_t* module, const char* path);
+LAYOUTPROBE_API hipModuleLoadData(hipModule_t* module, const void* image);
+LAYOUTPROBE_API hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned count, hipJitOption* options,
+                                    void** values);
+LAYOUTPROBE_API hipModuleLoadFatBinary(hipModule_t* module, const void* image);
+LAYOUTPROBE_API hipModuleUnload(hipModule_t module);
+LAYOUTPROBE_API hipModuleGetFunction(hipFunction_t* function, hipModule_t module, const char* name);
+LAYOUTPROBE_API hipModuleGetGlobal(hipDeviceptr_t* memory, size_t* bytes, hipModule_t module, const char* name);
+LAYOUTPROBE_API hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned lds,
+                                      hipStream_t stream, void** arguments, void** extra);
+LAYOUTPROBE_API hipExtModuleLaunchKernel(hipFunction_t function, uint32_t x, uint32_t y, uint32_t z,
+                                         uint32_t block_x, uint32_t block_y, uint32_t block_z, size_t lds,
+                                         hipStream_t stream, void** arguments, void** extra,
+                                         hipEvent_t start LAYOUTPROBE_OR(0), hipEvent_t stop LAYOUTPROBE_OR(0),
+                                         uint32_t flags LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                size_t lds LAYOUTPROBE_OR(0), hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipExtLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t lds,
+                                   hipStream_t stream, hipEvent_t start, hipEvent_t stop, int flags);
+LAYOUTPROBE_API hipLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                           unsigned lds, hipStream_t stream);
+LAYOUTPROBE_API hipGetFuncBySymbol(hipFunction_t* function, const void* kernel);
+LAYOUTPROBE_API hipFuncGetAttribute(int* value, hipFunction_attribute attribute, hipFunction_t function);
+LAYOUTPROBE_API hipFuncGetAttributes(hipFuncAttributes* attributes, const void* kernel);
+LAYOUTPROBE_API hipFuncSetAttribute(const void* kernel, hipFuncAttribute attribute, int value);
+LAYOUTPROBE_API hipFuncSetCacheConfig(const void* kernel, hipFuncCache_t config);
+LAYOUTPROBE_API hipFuncSetSharedMemConfig(const void* kernel, hipSharedMemConfig config);
+LAYOUTPROBE_API hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t function,
+                                                                   int threads, size_t lds);
+LAYOUTPROBE_API hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* threads, hipFunction_t function,
+                                                        size_t lds, int limit);
+LAYOUTPROBE_API hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int threads,
+                                                             size_t lds);
+LAYOUTPROBE_API hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* kernel,
+                                                                      int threads, size_t lds,
+                                                                      unsigned flags);
+LAYOUTPROBE_API hipOccupancyMaxPotentialBlockSize(int* grid, int* threads, const void* kernel, size_t lds,
+                                                  int limit);
+
+// What kernel<<<grid, block, lds, stream>>>(...) calls.
+LAYOUTPROBE_API __hipPushCallConfiguration(dim3 grid, dim3 block, size_t lds LAYOUTPROBE_OR(0),
+                                           hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API __hipPopCallConfiguration(dim3* grid, dim3* block, size_t* lds, hipStream_t* stream);
+#ifdef __cplusplus
+}
+#endif
+
+#include <hip/layoutprobe_refused.h>
+#undef LAYOUTPROBE_API
+#ifdef __cplusplus
+#include <hip/layoutprobe_typed.h>
+#endif

@@ -2,6 +2,18 @@
 #pragma once
 #include <hip/layoutprobe_keywords.h>
 
+#ifndef __cplusplus
+typedef struct dim3 {
+  unsigned x, y, z;
+} dim3;
+#else
+// The compiler's own vectors; another compiler than clang, which sees host code alone, has none.
+#if defined(__clang__)
+#define LAYOUTPROBE_NATIVE(n) typedef T Native_vec_ __attribute__((ext_vector_type(n)))
+#else
+#define LAYOUTPROBE_NATIVE(n) typedef struct { T d[n]; } Native_vec_
+#endif
+
 // The members, and the same as one vector of the compiler.
 template <typename T, unsigned n>
 struct HIP_vector_base;
@@ -9,7 +21,7 @@ struct HIP_vector_base;
 template <typename T>
 struct HIP_vector_base<T, 1> {
   typedef T value_type;
-  typedef T Native_vec_ __attribute__((ext_vector_type(1)));
+  LAYOUTPROBE_NATIVE(1);
   union {
     Native_vec_ data;
     struct { T x; };
@@ -21,7 +33,7 @@ struct HIP_vector_base<T, 1> {
 template <typename T>
 struct alignas(2 * sizeof(T)) HIP_vector_base<T, 2> {
   typedef T value_type;
-  typedef T Native_vec_ __attribute__((ext_vector_type(2)));
+  LAYOUTPROBE_NATIVE(2);
   union {
     Native_vec_ data;
     struct { T x, y; };
@@ -47,7 +59,7 @@ struct HIP_vector_base<T, 3> {
 template <typename T>
 struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) HIP_vector_base<T, 4> {
   typedef T value_type;
-  typedef T Native_vec_ __attribute__((ext_vector_type(4), aligned(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16)));
+  LAYOUTPROBE_NATIVE(4) __attribute__((aligned(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16)));
   union {
     Native_vec_ data;
     struct { T x, y, z, w; };
@@ -62,14 +74,14 @@ struct HIP_vector_type : HIP_vector_base<T, n> {
   using HIP_vector_base<T, n>::HIP_vector_base;
   HIP_vector_type() = default;
 
-  __attribute__((device)) HIP_vector_type& operator++() { return *this = *this + HIP_vector_type(T(1)); }
-  __attribute__((device)) HIP_vector_type& operator--() { return *this = *this - HIP_vector_type(T(1)); }
-  __attribute__((device)) HIP_vector_type operator++(int) {
+  LAYOUTPROBE_MEMBER HIP_vector_type& operator++() { return *this = *this + HIP_vector_type(T(1)); }
+  LAYOUTPROBE_MEMBER HIP_vector_type& operator--() { return *this = *this - HIP_vector_type(T(1)); }
+  LAYOUTPROBE_MEMBER HIP_vector_type operator++(int) {
     const HIP_vector_type before = *this;
     ++*this;
     return before;
   }
-  __attribute__((device)) HIP_vector_type operator--(int) {
+  LAYOUTPROBE_MEMBER HIP_vector_type operator--(int) {
     const HIP_vector_type before = *this;
     --*this;
     return before;
@@ -154,3 +166,4 @@ struct dim3 {
   LAYOUTPROBE_MEMBER constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1)
       : x(x_), y(y_), z(z_) {}
 };
+#endif

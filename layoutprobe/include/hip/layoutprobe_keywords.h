@@ -1,17 +1,30 @@
 // The keywords of HIP, and the integer types that its headers bring along.
 #pragma once
 
-// The same tokens as in ROCm and in kernels that define these themselves: no redefinition warning.
+// The same tokens as in ROCm and in kernels that define these themselves: no redefinition warning. To a compiler
+// of the host alone they say nothing.
+#if defined(__HIP__)
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __managed__ __attribute__((managed))
-#ifndef __noinline__
+// A keyword of newer compilers, as C++ libraries know it by its name.
+#if !defined(__noinline__) && !__has_feature(cuda_noinline_keyword)
 #define __noinline__ __attribute__((noinline))
 #endif
 #define __forceinline__ inline __attribute__((always_inline))
+#define LAYOUTPROBE_MEMBER __attribute__((host, device, always_inline, nodebug))
+#else
+#define __host__
+#define __device__
+#define __global__
+#define __shared__
+#define __constant__
+#define __forceinline__ inline
+#define LAYOUTPROBE_MEMBER
+#endif
 #ifndef __align__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #endif
@@ -30,7 +43,6 @@
 
 // For functions that both sides may call, and for those of the device alone. Without debug
 // information of their own, their instructions carry the line of the user's call.
-#define LAYOUTPROBE_MEMBER __attribute__((host, device, always_inline, nodebug))
 #define LAYOUTPROBE_BOTH static inline LAYOUTPROBE_MEMBER
 #define LAYOUTPROBE_DEVICE static inline __attribute__((device, always_inline, nodebug))
 #define LAYOUTPROBE_MISSING(why) __attribute__((device, unavailable(why)))

@@ -121,6 +121,12 @@ API hipError_t hipLaunchKernel(const void *host, dim3 grid, dim3 block, void **p
   return shim_return(status);
 }
 
+/* All workgroups of any launch are there at once: they may wait for each other. */
+API hipError_t hipLaunchCooperativeKernel(const void *host, dim3 grid, dim3 block, void **params, unsigned lds,
+                                          hipStream_t stream) {
+  return hipLaunchKernel(host, grid, block, params, lds, stream);
+}
+
 API hipError_t hipExtLaunchKernel(const void *host, dim3 grid, dim3 block, void **params, size_t lds,
                                   hipStream_t stream, hipEvent_t start, hipEvent_t stop, int flags) {
   hipError_t hipEventRecord(hipEvent_t, hipStream_t);

@@ -1,0 +1,55 @@
+"""Programs in the manner of public samples, built with `layoutprobe hipcc`: right ones have no finding, and each
+planted fault is found at its line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hiphost.running import hipcc, layoutprobe_run
+
+SAMPLES = Path(__file__).parent / "samples"
+NAMES = sorted(path.stem for path in SAMPLES.glob("*.hip"))
+_FAULT = re.compile(r"// fault (\d+): ([\w/-]+)")
+
+
+def faults() -> list[tuple[str, int, str, int]]:
+    """Sample, number of the fault, the rule and the line that it is found by: as the source itself says."""
+    found = []
+    for name in NAMES:
+        for number, text in enumerate((SAMPLES / f"{name}.hip").read_text().splitlines(), 1):
+            found += [(name, int(fault), rule, number) for fault, rule in _FAULT.findall(text)]
+    return found
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_right_program_runs_and_has_no_finding(tmp_path: Path, name: str) -> None:
+    program = tmp_path / name
+    assert hipcc("-O2", str(SAMPLES / f"{name}.hip"), "-o", str(program)) == 0
+    done = layoutprobe_run(program, options=("--check", "memory,init,races,barriers,waits"))
+    assert (done.returncode, done.stdout) == (0, "passed\n"), done.stdout + done.stderr
+    assert "finding" not in done.stderr.lower()
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize(
+    ("name", "fault", "rule", "line"), faults(), ids=lambda value: value if isinstance(value, str) else None
+)
+def test_each_planted_fault_is_found_at_its_line(
+    tmp_path: Path, name: str, fault: int, rule: str, line: int
+) -> None:
+    program, report = tmp_path / name, tmp_path / "found.json"
+    assert hipcc("-O2", f"-DFAULT={fault}", str(SAMPLES / f"{name}.hip"), "-o", str(program)) == 0
+    done = layoutprobe_run(program, options=("--report", str(report)))
+    assert done.returncode == 1, done.stdout + done.stderr
+    verdicts = json.loads(report.read_text())["kernels"]
+    found = [f for verdict in verdicts for check in verdict["checks"] for f in check["findings"]]
+    assert [one["rule"] for one in found if not one.get("follows")] == [rule], done.stderr
+    place = next(one["place"] for one in found if one["rule"] == rule)
+    near = 1 if place.get("near") else 0
+    lines = {place.get("line"), *(site["line"] for site in place.get("inlined_at", ()))} - {None}
+    assert any(abs(one - line) <= near for one in lines), place
