@@ -12,10 +12,10 @@ from pathlib import Path
 
 from layoutprobe.codeobj.elf import load
 from layoutprobe.engine.native.bound import steps_of
-from layoutprobe.engine.native.engine import _program
 from layoutprobe.engine.native.forms import form_of
 from layoutprobe.engine.native.rows import rows_of
 from layoutprobe.engine.native.tracing import UntraceableError
+from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.program import Executor
 
@@ -39,7 +39,7 @@ def main() -> int:
         code = load(Path(path).read_bytes())
         for kernel in code.kernels.values():
             lanes = kernel.wavefront_size
-            steps = steps_of(_program(code, kernel), lanes)
+            steps = steps_of(NumpyEngine().program(code, kernel), lanes)
             for block in steps.program.blocks.values():
                 for inst, executor in zip(block.insts, block.body, strict=True):
                     total += 1

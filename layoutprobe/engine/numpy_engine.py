@@ -37,7 +37,7 @@ class NumpyEngine:
     def run(self, dispatch: Dispatch) -> Finished:
         """See Engine."""
         code, kernel, memory = dispatch.code, dispatch.kernel, dispatch.memory
-        program = self._program(code, kernel)
+        program = self.program(code, kernel)
         waves_per_group = -(-prod(dispatch.block) // kernel.wavefront_size)
         write_packet(memory, kernel, dispatch.grid, dispatch.block, dispatch.lds_size)
         facts = facts_of(kernel, memory, dispatch.arithmetic)
@@ -59,7 +59,12 @@ class NumpyEngine:
                 issued += Scheduler(machine, program, dispatch.budget - issued).run(start)
         return Finished(issued, start)
 
-    def _program(self, code: CodeObject, kernel: Kernel) -> Program:
+    def program(self, code: CodeObject, kernel: Kernel) -> Program:
+        """A kernel, bound once.
+
+        Raises:
+            CodeObjectError, ExecutionError: see build_program and refuse_float_mode.
+        """
         key = (code.digest, kernel.name)
         if key not in self._programs:
             refuse_float_mode(code, kernel)

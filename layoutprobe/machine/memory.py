@@ -6,6 +6,7 @@ same offsets gives the undefined bits of what was loaded.
 
 from __future__ import annotations
 
+import mmap
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,6 +24,13 @@ _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
 BASE_ADDRESS = 0x4A00_0000_0000
 """Virtual address of the arena: high enough that a truncated pointer cannot hit a buffer, and where no
 process of x86-64 or AArch64 has anything by itself, so that it can be mapped there (hiphost)."""
+_NORESERVE = 0x4000
+"""Linux's MAP_NORESERVE, which the mmap module does not name: untouched memory is no promise."""
+
+
+def untouched(size: int) -> mmap.mmap:
+    """Zeroed bytes, on Linux, of which only those that are touched take memory."""
+    return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
 
 
 class Store:

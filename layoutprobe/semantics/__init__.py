@@ -27,6 +27,6 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     wmma,
 )
 from layoutprobe.semantics.alone import execute
-from layoutprobe.semantics.registry import UnsupportedFormError, bind, names
+from layoutprobe.semantics.registry import UnsupportedFormError, bind, builds_on_block, names
 
-__all__ = ["UnsupportedFormError", "bind", "execute", "names"]
+__all__ = ["UnsupportedFormError", "bind", "builds_on_block", "execute", "names"]

@@ -23,6 +23,8 @@ BlockBinder = Callable[[Inst, Sequence[Inst]], Executor | None]
 
 _BINDERS: dict[str, BlockBinder] = {}
 _GROUPS: list[tuple[Callable[[str], bool], BlockBinder]] = []
+_ALONE: set[str] = set()
+"""Mnemonics that are executed alike wherever they stand."""
 
 
 def instruction(*names: str) -> Callable[[Binder], Binder]:
@@ -39,6 +41,7 @@ def instruction(*names: str) -> Callable[[Binder], Binder]:
 def register_binder(name: str, binder: Binder) -> None:
     """Register one mnemonic."""
     register_block_binder(name, lambda inst, earlier: binder(inst))
+    _ALONE.add(name)
 
 
 def register_block_binder(name: str, binder: BlockBinder) -> None:
@@ -56,6 +59,8 @@ def register_group(holds: Callable[[str], bool], binder: BlockBinder) -> None:
 def register_alias(name: str, known: str) -> None:
     """Register one mnemonic that does what another, registered before, does."""
     register_block_binder(name, _BINDERS[known])
+    if known in _ALONE:
+        _ALONE.add(name)
 
 
 class UnsupportedFormError(UnboundError):
@@ -65,6 +70,15 @@ class UnsupportedFormError(UnboundError):
 def supported(name: str) -> bool:
     """True when the mnemonic has semantics."""
     return _binder_of(name) is not None
+
+
+def builds_on_block(inst: Inst) -> bool:
+    """Whether what executes the instruction may build on what its block did before."""
+    return _name_of(inst) not in _ALONE
+
+
+def _name_of(inst: Inst) -> str:
+    return "v_dual" if inst.pair else inst.name
 
 
 def _binder_of(name: str) -> BlockBinder | None:
@@ -91,7 +105,7 @@ def bind(inst: Inst, earlier: Sequence[Inst] = ()) -> Executor | None:
     Raises:
         UnsupportedFormError: no semantics, or not in this form.
     """
-    binder = _binder_of("v_dual" if inst.pair else inst.name)
+    binder = _binder_of(_name_of(inst))
     if binder is None:
         raise UnsupportedFormError("no semantics")
     return binder(inst, earlier)

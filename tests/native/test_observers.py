@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from emulator_gemm.kernels import KERNELS, make_launch
 from numpy.typing import NDArray
 
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.engine.native.accesses import copied
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.memory import Addresses
+from layoutprobe.machine.memory import Addresses, Arena, Region, Store, untouched
 from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Block, Program
 
@@ -77,3 +79,27 @@ def test_events(name: str, kind: type[Blocks]) -> None:
     assert len(seen[0]) > 20
     for number, (ours, numpys) in enumerate(zip(*seen, strict=True)):
         assert ours == numpys, f"event {number}: {ours[:3]} and {numpys[:3]}"
+
+
+def test_of_a_large_memory_the_allocations_alone_are_copied() -> None:
+    """A program that runs its own kernels has five gigabytes of addresses, and may use some bytes of them."""
+    size, part = 4 << 30, 4096
+    stores = [Store(np.frombuffer(untouched(size), np.uint8)) for _ in range(2)]
+    regions = [Region(name, at, at + part, True) for name, at in (("low", 1 << 16), ("high", 3 << 30))]
+    arena = Arena(size, regions, *stores)
+    rng = np.random.default_rng(3)
+    for region in regions:
+        for store in stores:
+            store.bytes[region.start : region.end] = rng.integers(0, 256, part)
+    arena.tracked = True
+    before = _resident()
+    shown = copied(arena)
+    assert _resident() - before < 64 << 20
+    for region in regions:
+        for mine, theirs in zip((shown.data, shown.shadow), stores, strict=True):
+            assert (mine.bytes[region.start : region.end] == theirs.bytes[region.start : region.end]).all()
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

@@ -7,9 +7,9 @@ from emulator_gemm.kernels import KERNELS
 
 from layoutprobe.engine.native import library
 from layoutprobe.engine.native.bound import steps_of
-from layoutprobe.engine.native.engine import _program
 from layoutprobe.engine.native.matrix import matrix_template
 from layoutprobe.engine.native.template import Layout
+from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.isa.inst import Inst, Operand
 
 ELSEWHERE = {"aarch64": ("-target", "aarch64-linux-gnu"), "x86-64-v3": ("-march=x86-64-v3",)}
@@ -28,7 +28,7 @@ def _matrix() -> str:
 
 def _gemm() -> list[str]:
     code = KERNELS["standard"].build()
-    steps = steps_of(_program(code, code.kernel()), 32)
+    steps = steps_of(NumpyEngine().program(code, code.kernel()), 32)
     for block in steps.program.blocks.values():
         for inst, executor in zip(block.insts, block.body, strict=True):
             steps.step(inst, executor)

@@ -10,8 +10,8 @@ from emulator_gemm.kernels import KERNELS
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.model import CodeObject
-from layoutprobe.engine.native.engine import _program
 from layoutprobe.engine.native.interpreter import Interpreter
+from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.engine.spinning import waves_wait
 from layoutprobe.errors import ExecutionError
 from layoutprobe.machine.observer import Observer
@@ -125,10 +125,12 @@ LOOPS = {
 def test_who_may_wait(loop: str) -> None:
     waits, body = LOOPS[loop]
     code = assembled(f"s_load_b32 s9, s[4:5], 0x0\n .Lagain:\n {body}\n s_cbranch_scc1 .Lagain", pointers=1)
-    assert waves_wait(_program(code, code.kernel("k"))) is waits
+    assert waves_wait(NumpyEngine().program(code, code.kernel("k"))) is waits
 
 
 def test_no_gemm_waits() -> None:
     for kernel in KERNELS.values():
         code = kernel.build()
-        assert not any(waves_wait(_program(code, each)) for each in code.kernels.values()), kernel
+        assert not any(waves_wait(NumpyEngine().program(code, each)) for each in code.kernels.values()), (
+            kernel
+        )

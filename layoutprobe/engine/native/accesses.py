@@ -18,7 +18,7 @@ from layoutprobe.engine.native.template import Line
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort, unpack_mask
 from layoutprobe.machine.machine import Machine, Waves
-from layoutprobe.machine.memory import Addresses, Arena, Memory, Store
+from layoutprobe.machine.memory import Addresses, Arena, Memory, Store, untouched
 from layoutprobe.machine.registers import Array
 
 Ints = NDArray[np.int64]
@@ -101,7 +101,7 @@ class Stage:
     def __init__(self, bound: Bound, real: Machine) -> None:
         self._bound, self._real = bound, real
         arena, lds = real.arena, real.lds.data.bytes.size
-        shown = Arena(0, list(arena.regions), _copy(arena.data), _copy(arena.shadow))
+        shown = copied(arena)
         shown.tracked = arena.tracked
         waves = Waves(real.waves.workgroup, real.waves.index, real.waves.group_id)
         self.machine = Machine(
@@ -234,10 +234,14 @@ class Stage:
             rows.memory.shadow.scatter(at, rows.size, bits, [np.zeros(1, np.uint32)] * len(dwords))
 
 
-def _copy(store: Store) -> Store:
-    made = Store.of_size(store.bytes.size)
-    made.bytes[:] = store.bytes
-    return made
+def copied(arena: Arena) -> Arena:
+    """The allocations, and no more: where a program runs its own kernels the arena has gigabytes."""
+    made = [Store(np.frombuffer(untouched(arena.data.bytes.size), np.uint8)) for _ in range(2)]
+    copies = list(zip(made, (arena.data, arena.shadow), strict=True))
+    for to, store in copies if arena.tracked else copies[:1]:
+        for region in arena.regions:
+            to.bytes[region.start : region.end] = store.bytes[region.start : region.end]
+    return Arena(0, list(arena.regions), *made)
 
 
 def _joined(

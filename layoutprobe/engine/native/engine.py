@@ -7,6 +7,7 @@ waves together, and C goes on. Faults are found by C and worded by numpy, which 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -20,10 +21,10 @@ from layoutprobe.engine.native.interpreter import Interpreter, regions_of
 from layoutprobe.engine.native.library import UnavailableError
 from layoutprobe.engine.native.state import WaveMemory
 from layoutprobe.engine.numpy_engine import NumpyEngine
-from layoutprobe.isa.store import load_instructions
+from layoutprobe.isa.inst import Inst
 from layoutprobe.machine import launch
 from layoutprobe.machine.events import Events
-from layoutprobe.machine.float_mode import guarded, refuse_float_mode
+from layoutprobe.machine.float_mode import guarded
 from layoutprobe.machine.launch import (
     batches,
     facts_of,
@@ -36,7 +37,7 @@ from layoutprobe.machine.launch import (
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Memory, Store
 from layoutprobe.machine.observer import events_of
-from layoutprobe.machine.program import Program, build_program
+from layoutprobe.machine.program import Executor, Program
 
 BATCH_WAVES = 128
 """Waves that lie in memory together: few, so that they stay in the cache while a workgroup runs. Observers see
@@ -81,18 +82,26 @@ class NativeEngine:
         key = (code.digest, kernel.name)
         try:
             if key not in self._bound:
-                bound = bind_native(steps_of(_program(code, kernel), kernel.wavefront_size))
+                program = _one_by_one(self._numpy.program(code, kernel))
+                bound = bind_native(steps_of(program, kernel.wavefront_size))
                 self._bound[key] = bound if bound.lowered.slow <= MOST_SLOW else None
         except UnavailableError:
             return None
         return self._bound[key]
 
 
-def _program(code: CodeObject, kernel: Kernel) -> Program:
-    refuse_float_mode(code, kernel)
-    insts, bind = load_instructions(code, kernel), guarded(semantics.bind, kernel)
-    # An executor may build on what its block did before; here numpy executes single instructions.
-    return build_program(code, kernel, insts, lambda inst, _: bind(inst, ()), vgpr_count(code, kernel))
+def _one_by_one(program: Program) -> Program:
+    """The program with executors that build on nothing: here numpy executes single instructions."""
+    bind = guarded(semantics.bind, program.kernel)
+
+    def alone(inst: Inst, execute: Executor) -> Executor:
+        return (bind(inst, ()) or execute) if semantics.builds_on_block(inst) else execute
+
+    blocks = {
+        pc: replace(block, body=tuple(map(alone, block.insts, block.body)))
+        for pc, block in program.blocks.items()
+    }
+    return replace(program, blocks=blocks)
 
 
 class _Run:

@@ -19,7 +19,7 @@ import numpy as np
 from layoutprobe.codeobj.kernarg import segment_bytes
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.machine.launch import load_image
-from layoutprobe.machine.memory import BASE_ADDRESS, GUARD, Arena, Region, Store
+from layoutprobe.machine.memory import BASE_ADDRESS, GUARD, Arena, Region, Store, untouched
 
 MAX_ARGUMENTS = 1 << 16
 _ARGUMENTS = GUARD
@@ -33,8 +33,6 @@ DEVICE_MEMORY = SHARED_OFFSET - _DEVICE
 MAX_ALLOCATIONS = 1 << 14
 
 _PAGE = 4096
-_NORESERVE = 0x4000
-"""Linux's MAP_NORESERVE, which the mmap module does not name: untouched memory is no promise."""
 
 
 class NoRoomError(Exception):
@@ -93,7 +91,7 @@ class Heap:
         self.file = os.memfd_create("layoutprobe-device", os.MFD_CLOEXEC)
         os.ftruncate(self.file, SIZE)
         self._data = mmap.mmap(self.file, SIZE)
-        self._shadow = mmap.mmap(-1, SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+        self._shadow = untouched(SIZE)
         stores = [Store(np.frombuffer(raw, np.uint8)) for raw in (self._data, self._shadow)]
         self.arena = Arena(SIZE, [], *stores)
         self.limit = limit
