@@ -22,6 +22,7 @@ from layoutprobe.report.words import spans
 from layoutprobe.solver.diagnose import (
     BATCH_STRIDE,
     BEYOND,
+    LDS_OFFSET,
     OTHER_BUFFER,
     OTHER_MATRIX,
     OTHER_STEP,
@@ -29,7 +30,7 @@ from layoutprobe.solver.diagnose import (
     STALE,
     UNEXPLAINED,
 )
-from layoutprobe.solver.rules import cause_rules
+from layoutprobe.solver.rules import cause_rules, offset_rule
 from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.beginnings import NOT_RESET, NOT_ZERO, not_reset, wrong_beginnings
@@ -77,6 +78,7 @@ COPIES_DIFFER = Rule(
 )
 RULES = cause_rules(NAME, "AB") | {
     BATCH_STRIDE: batch_rule(NAME),
+    LDS_OFFSET: offset_rule(NAME),
     BEYOND: Rule(
         f"{NAME}/{BEYOND}",
         "slots beyond the edge of a matrix hold elements where zeros belong",

@@ -11,9 +11,9 @@ from layoutprobe.observe.clashes import Clash, LdsRecord
 from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.solver.diagnose import LDS_ADDRESSES, UNEXPLAINED
+from layoutprobe.solver.diagnose import LDS_ADDRESSES, LDS_OFFSET, UNEXPLAINED
 from layoutprobe.solver.product import UNDEFINED
-from layoutprobe.solver.rules import cause_rules
+from layoutprobe.solver.rules import cause_rules, offset_rule
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.blame import Blame, blames, tiles_of
 from layoutprobe.trace.comparisons import require_doubt
@@ -52,7 +52,7 @@ COLLISION = Rule(
 )
 RULES = {
     name: rule for name, rule in cause_rules(NAME, "AB").items() if name in (*LDS_ADDRESSES, UNEXPLAINED)
-}
+} | {LDS_OFFSET: offset_rule(NAME)}
 """Cause -> rule."""
 
 

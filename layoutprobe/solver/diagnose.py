@@ -38,7 +38,9 @@ OTHER_MATRIX = "other-matrix"
 BATCH_STRIDE = "batch-stride"
 """Name of the diagnosis that batches of a matrix are taken a wrong distance apart."""
 _TEST_BOUNDS = "test row and column against M and N before each store"
-LDS_ADDRESSES = ("lds-one-sided", "lds-stride")
+LDS_OFFSET = "lds-offset"
+"""Name of the diagnosis that some loads or stores miss their place in LDS by a constant distance."""
+LDS_ADDRESSES = ("lds-one-sided", "lds-stride", LDS_OFFSET)
 """Diagnoses that mean addresses in LDS."""
 _LDS_TILES = (16, 32, 64, 128, 256)
 _EITHER = ("leading-dimension", "thread-for-lane", "shifted", "other-wave")

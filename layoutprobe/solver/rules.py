@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from layoutprobe.report.finding import Rule
-from layoutprobe.solver.diagnose import UNEXPLAINED
+from layoutprobe.solver.diagnose import LDS_OFFSET, UNEXPLAINED
 from layoutprobe.solver.hypotheses import HYPOTHESES
 
 
@@ -20,6 +20,16 @@ def cause_rules(check: str, matrices: str) -> dict[str, Rule]:
     mend = "compare row and column of each access with what the slots hold: `layoutprobe layout` draws it"
     unknown = Rule(f"{check}/{UNEXPLAINED}", "slots hold other elements than they must", why, mend)
     return rules | {UNEXPLAINED: unknown}
+
+
+def offset_rule(check: str) -> Rule:
+    """The rule of a check about accesses of LDS that are a constant distance from their place."""
+    why = (
+        "All wrong elements lie the same number of bytes from where the load looks: the address function "
+        "is right, and an offset or base is not."
+    )
+    mend = "compare offset and base of the access that is named with those of its neighbours"
+    return Rule(f"{check}/{LDS_OFFSET}", "accesses of LDS miss their place by a constant", why, mend)
 
 
 OPERAND_RULES = cause_rules("operand-layout", "AB")

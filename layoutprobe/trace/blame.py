@@ -24,6 +24,7 @@ from layoutprobe.observe.load_path import Step
 from layoutprobe.solver.diagnose import (
     BEYOND,
     LDS_ADDRESSES,
+    LDS_OFFSET,
     LINE_ORDER,
     OTHER_BUFFER,
     OTHER_MATRIX,
@@ -171,7 +172,27 @@ def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: S
     alike = stored and loaded and _plainness(stored) == _plainness(loaded)
     by_store = _plainness(stored) < _plainness(loaded) or (alike and _as_partner(subject, culprit, loaded))
     at = _store_of(found.path) if by_store else found.at
+    as_loaded = found.path[0].lds_byte is not None
+    if diagnosis.name == UNEXPLAINED and as_loaded and (apart := _constant_distance(culprit, tiles)):
+        who, apart = ("stores put rows", -apart) if by_store else ("loads look", apart)
+        what = f"{who} {abs(apart)} bytes {'beyond' if apart > 0 else 'before'} their place in LDS"
+        hint = "compare offset and base of this access with those of its neighbours"
+        diagnosis = Diagnosis(LDS_OFFSET, what, hint)
     return replace(found, diagnosis=diagnosis, at=at)
+
+
+def _constant_distance(culprit: Culprit, tiles: Sequence[TileMap]) -> int:
+    """Bytes from where the needed elements lie to where those lie that were read, in all wrong slots alike;
+    else 0."""
+    apart = []
+    held, needed = _coordinates(culprit)
+    for tile in tiles:
+        read, lies = _cells(tile, *held), _cells(tile, *needed)
+        known = (read >= 0) & (lies >= 0)
+        apart.append(tile.itemsize * (read - lies)[known])
+    found = np.unique(np.concatenate(apart))
+    found = found[found != 0]
+    return int(found[0]) if found.size == 1 else 0
 
 
 def _step_by_line(culprit: Culprit) -> bool:
@@ -192,9 +213,13 @@ def _in_one_tile(culprit: Culprit, tiles: Sequence[TileMap]) -> bool:
 
 
 def _store_of(path: Sequence[Step]) -> int | None:
-    """The store into LDS nearest to the operand."""
+    """What put the value into LDS, nearest to the operand: a store, or a load that goes straight there."""
     stores = Kind.STORE | Kind.ATOMIC
-    return next((at for at, step in enumerate(path) if step.inst.kind & stores), None)
+    for at, step in enumerate(path):
+        straight = at > 0 and Kind.LOAD in step.inst.kind and Kind.LDS not in step.inst.kind
+        if step.inst.kind & stores or straight:
+            return at
+    return None
 
 
 def _plainness(form: str) -> int:

@@ -1,4 +1,4 @@
-"""Makes the code objects of `triton/` and `triton_gfx942/` and their manifests anew.
+"""Makes the code objects of `triton/`, `triton_gfx942/` and `triton_gfx950/` and their manifests anew.
 
 Needs `pip install triton`, and no GPU.
 
@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-NAMES = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "i8": "i8", "i32": "i32", "fp8_fnuz": "fp8e4b8"}
+NAMES = {
+    "f16": "fp16", "bf16": "bf16", "f32": "fp32", "i8": "i8", "i32": "i32", "fp8_fnuz": "fp8e4b8", "fp8": "fp8e4nv",
+}  # fmt: skip
 ACCUMULATORS = {"f32": "fp32", "i32": "int32"}
 
 
@@ -193,10 +195,31 @@ CDNA3 = [
     attention("attention-causal-bf16", "bf16", 64, (32, 32), 2, causal=True, wave=64),
 ]
 
+CDNA4 = [
+    # The kernel of one tile that people look at first: A by plain reads, B by transposing ones, four products.
+    matmul(
+        "gemm-f16-32x32x64", "f16", out="f16", tile=(32, 32, 64), warps=1, stages=1, ragged=False, wave=64,
+        matrix_instr_nonkdim=32,
+    ),
+    matmul("gemm-f16-swizzled", "f16", tile=(64, 64, 64), warps=4, wave=64),
+    matmul("gemm-f16-col-a", "f16", a="col", tile=(64, 64, 64), warps=4, wave=64),
+    matmul("gemm-f16-padded", "f16", out="f16", tile=(64, 64, 64), warps=4, small=True, ragged=False, wave=64),
+    matmul("gemm-bf16-col-b", "bf16", b="col", tile=(64, 32, 64), warps=2, wave=64),
+    matmul("gemm-fp8-swizzled", "fp8", tile=(32, 64, 128), warps=2, wave=64, stages=1, ragged=False),
+    matmul("gemm-fp8-padded", "fp8", out="f16", tile=(64, 64, 128), warps=4, small=True, ragged=False, wave=64),
+    matmul(
+        "gemm-fp8-16x16x128", "fp8", tile=(32, 32, 128), warps=2, small=True, ragged=False, wave=64,
+        matrix_instr_nonkdim=16,
+    ),
+    attention("attention-f16", "f16", 64, (64, 64), 4, causal=False, wave=64),
+    attention("attention-causal-bf16", "bf16", 64, (32, 64), 2, causal=True, wave=64),
+]  # fmt: skip
+
 MADE = {
     # Folder: what Triton compiles for, and what.
     "triton": (("hip", "gfx1151", 32), RDNA3),
     "triton_gfx942": (("hip", "gfx942", 64), CDNA3),
+    "triton_gfx950": (("hip", "gfx950", 64), CDNA4),
 }
 
 

@@ -15,7 +15,7 @@ from third_party.accepted import assert_accepted, judged
 from layoutprobe.checks.registry import check_names
 from layoutprobe.codeobj.elf import load
 from layoutprobe.gate.gate import check
-from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.inst import M0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.model import Gemm, KernelCase, Manifest
@@ -23,7 +23,7 @@ from layoutprobe.manifest.read import read_manifest
 from layoutprobe.report.gate import KernelVerdict
 
 HERE = Path(__file__).parent
-FOLDERS = {"gfx1151": "triton", "gfx942": "triton_gfx942"}
+FOLDERS = {"gfx1151": "triton", "gfx942": "triton_gfx942", "gfx950": "triton_gfx950"}
 CASES: dict[str, KernelCase] = {
     f"{target}/{case.name}": case
     for target, folder in FOLDERS.items()
@@ -32,6 +32,12 @@ CASES: dict[str, KernelCase] = {
 LARGEST = 40 * 1024
 EVERY_KERNEL = {"numerics", "lds-safety", "races", "waits", "memory", "bank-conflicts", "resources"}
 GEMM_ONLY = {"operand-provenance", "epilogue", "swizzle"}
+ONE_WAVE = ("gfx1151/gemm-f16-one-warp", "gfx950/gemm-f16-32x32x64")
+GFX950_GEMMS = [name for name, case in CASES.items() if "gfx950/gemm" in name]
+NAMES_OF_OFFSETS = (
+    "swizzle/lds-offset", "swizzle/lds-one-sided",  # of tiles whose two functions have a formula
+    "operand-provenance/shifted", "lds-safety/out-of-bounds",  # whole lines, and no byte of LDS
+)  # fmt: skip
 JUDGES = ("operand-provenance", "numerics", "lds-safety")
 
 
@@ -62,9 +68,9 @@ def test_correct_kernels_are_accepted(name: str) -> None:
     verdict = verdict_of(case)
     assert_accepted(verdict)
     wanted = EVERY_KERNEL | (GEMM_ONLY if isinstance(case.contract, Gemm) else set())
-    if name.startswith("gfx942/"):
+    if name.startswith(("gfx942/", "gfx950/")):
         wanted = wanted | {"wait-states"}
-    if name == "gfx1151/gemm-f16-one-warp":  # one wave: it needs no barrier, and has none
+    if name in ONE_WAVE:  # it needs no barrier, and has none
         wanted = wanted - {"races"}
     assert wanted <= judged(verdict), sorted(wanted - judged(verdict))
 
@@ -113,6 +119,84 @@ def test_a_load_from_the_wrong_place_is_found(name: str, tmp_path: Path) -> None
         assert finding.place.pc == moved.pc, "the load itself is the place"
 
 
+def test_what_the_objects_of_gfx950_are_there_for() -> None:
+    """Transposing reads of both widths, tiles that are padded, swizzled, and loaded past the registers."""
+    names = {name: [inst.name for inst in insts_of(CASES[name])] for name in CASES if "gfx950/" in name}
+    loads = {name: {one for one in found if "_tr_" in one} for name, found in names.items()}
+    for name, found in loads.items():
+        wide = {"ds_read_b64_tr_b8"} if "fp8" in name else {"ds_read_b64_tr_b16"}
+        assert found == (set() if "col-b" in name else wide), name
+    stored = {name: any(one.startswith("ds_write") for one in found) for name, found in names.items()}
+    for name in GFX950_GEMMS:
+        past = [inst for inst in insts_of(CASES[name]) if inst.name.startswith("buffer_load")]
+        assert stored[name] != bool(past), "either through registers, or straight into LDS"
+        assert all(not inst.dst for inst in past), name
+    shapes = {one for found in names.values() for one in found if "mfma" in one}
+    assert {one[len("v_mfma_f32_") :] for one in shapes} == {
+        "32x32x16_f16", "32x32x16_bf16", "32x32x64_f8f6f4", "16x16x128_f8f6f4",
+    }  # fmt: skip
+
+
+def accesses_of(name: str) -> list[str]:
+    """What of a kernel can be moved: its kinds of loads from LDS."""
+    found = [inst.name for inst in insts_of(CASES[name])]
+    return [one for one in dict.fromkeys(found) if one.startswith("ds_read")]
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize(
+    ("name", "access"), [(name, access) for name in GFX950_GEMMS for access in accesses_of(name)]
+)
+@pytest.mark.parametrize("which", ["first", "last"])
+def test_a_load_of_gfx950_that_reads_elsewhere_is_named(
+    name: str, access: str, which: str, tmp_path: Path
+) -> None:
+    """One load reads 16 bytes away from its place: all that is found follows from one finding, at that load."""
+    case = CASES[name]
+    assert case.code_object is not None
+    loads = [inst for inst in insts_of(case) if inst.name == access]
+    moved = loads[0 if which == "first" else -1]
+    broken = tmp_path / "broken.hsaco"
+    broken.write_bytes(moved_by_16(case.code_object.read_bytes(), moved))
+    verdict = verdict_of(replace(case, code_object=broken))
+    (finding,) = verdict.findings
+    assert finding.place.pc == moved.pc
+    assert finding.rule.id in NAMES_OF_OFFSETS, finding.what
+    if finding.name == "lds-offset":
+        assert "loads look 16 bytes beyond their place in LDS" in finding.what
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", [name for name in GFX950_GEMMS if "padded" in name or "16x16" in name])
+def test_a_tile_of_gfx950_that_lies_elsewhere_is_named(name: str, tmp_path: Path) -> None:
+    """A load straight into LDS, in front of the loop, puts its rows 16 bytes too far: M0 is told so."""
+    case = CASES[name]
+    assert case.code_object is not None
+    insts = insts_of(case)
+    at = next(n for n, inst in enumerate(insts) if inst.name == "s_add_i32" and inst.dst[0].index == M0)
+    into = next(inst for inst in insts[at:] if inst.name.startswith("buffer_load"))
+    broken = tmp_path / "broken.hsaco"
+    broken.write_bytes(
+        changed(case.code_object.read_bytes(), insts[at].pc + 4, 16)
+    )  # bits 7:0 of the literal
+    (finding,) = verdict_of(replace(case, code_object=broken)).findings
+    assert finding.rule.id == "swizzle/lds-offset"
+    assert "stores put rows 16 bytes beyond their place in LDS" in finding.what
+    assert finding.place.pc == into.pc
+
+
+def changed(data: bytes, pc: int, flip: int) -> bytes:
+    """The object with some bits of one byte of its code flipped."""
+    segment = next(s for s in load(data).segments if s.executable)
+    at = data.index(segment.data) + pc - segment.address
+    return data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :]
+
+
+def moved_by_16(data: bytes, access: Inst) -> bytes:
+    """The object with another offset in one access of LDS; bits 7:0 of the offset stand first."""
+    return changed(data, access.pc, 16)
+
+
 def moved_load(data: bytes) -> tuple[bytes, Inst]:
     """The object with another offset in its last LDS load before the first matrix instruction, and that load."""
     code = load(data)
@@ -124,7 +208,5 @@ def moved_load(data: bytes) -> tuple[bytes, Inst]:
             loads.append(inst)
     single = [inst for inst in loads if "2addr" not in inst.name and "read2" not in inst.name]
     moved = (single or loads)[-1]
-    segment = next(s for s in code.segments if s.executable)
-    at = data.index(segment.data) + moved.pc - segment.address
     by = 16 if single else 2  # of a load from two addresses, the first, in units of 8 bytes
-    return data[:at] + bytes([data[at] ^ by]) + data[at + 1 :], moved  # bits 7:0 of the offset stand first
+    return changed(data, moved.pc, by), moved
