@@ -17,43 +17,63 @@ if TYPE_CHECKING:
     from layoutprobe.experiments.dump import dump
     from layoutprobe.experiments.epilogue import epilogue
     from layoutprobe.experiments.roundtrip import roundtrip
+    from layoutprobe.gate.gate import check
     from layoutprobe.gate.inspect import Inspection, inspect
+    from layoutprobe.gate.launch import LaunchedKernel, launch
     from layoutprobe.layouts.layout import Layout
     from layoutprobe.patterns import load_pattern
     from layoutprobe.report.finding import Finding
+    from layoutprobe.report.gate import GateReport
     from layoutprobe.report.layout import LayoutReport
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Finding",
+    "GateReport",
     "Inspection",
+    "LaunchedKernel",
     "Layout",
     "LayoutReport",
     "ProbeError",
     "__version__",
+    "check",
     "dump",
     "epilogue",
     "inspect",
+    "launch",
     "load_pattern",
     "roundtrip",
 ]
 
 _HOMES = {
     "Finding": "layoutprobe.report.finding",
+    "GateReport": "layoutprobe.report.gate",
     "Inspection": "layoutprobe.gate.inspect",
+    "LaunchedKernel": "layoutprobe.gate.launch",
     "Layout": "layoutprobe.layouts.layout",
     "LayoutReport": "layoutprobe.report.layout",
     "ProbeError": "layoutprobe.errors",
+    "check": "layoutprobe.gate.gate",
     "dump": "layoutprobe.experiments.dump",
     "epilogue": "layoutprobe.experiments.epilogue",
     "inspect": "layoutprobe.gate.inspect",
+    "launch": "layoutprobe.gate.launch",
     "load_pattern": "layoutprobe.patterns",
     "roundtrip": "layoutprobe.experiments.roundtrip",
 }
 
 
-DRAWN_BY["LayoutReport"] = "layoutprobe.render.layout.html:notebook"
+DRAWN_BY |= {
+    "Answer": "layoutprobe.render.answer:notebook",
+    "GateReport": "layoutprobe.render.gate.html:notebook",
+    "Held": "layoutprobe.render.notebook:held",
+    "Launched": "layoutprobe.render.notebook:launched",
+    "LayoutReport": "layoutprobe.render.layout.html:notebook",
+    "Operands": "layoutprobe.render.notebook:operands",
+    "Owners": "layoutprobe.render.notebook:owners",
+    "Sites": "layoutprobe.render.sites:notebook",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -65,24 +65,18 @@ def answer(arguments: argparse.Namespace, question: str, kernel: Inspection) -> 
     Raises:
         UsageError: there is no such moment, register or element.
     """
-    from layoutprobe.recording.questions import Asked, element_of, slots_of
-
-    recording = kernel.recording(arguments.workgroup or (0, 0, 0))
-    moment = Asked(recording, arguments.wave or 0, arguments.at, arguments.iteration or 0)
+    moment = kernel.moment(
+        arguments.at,
+        wave=arguments.wave or 0,
+        iteration=arguments.iteration or 0,
+        workgroup=arguments.workgroup or (0, 0, 0),
+    )
     given = getattr(arguments, question)
     if question == "registers":
-        return moment.registers(slots_of(given, recording, arguments.lanes))
+        return moment.registers(given, arguments.lanes)
     if question == "lds":
         return moment.lds(*_span(given))
-    if question == "why":
-        slots = slots_of(given, recording)
-        if len(slots) != 1:
-            raise UsageError(
-                f"--why takes one register of one lane, and not {given[:40]!r}", expected="v40:3"
-            )
-        return moment.why(slots[0])
-    element = element_of(given, recording)
-    return moment.where(element) if question == "where" else moment.follow(element)
+    return {"why": moment.why, "where": moment.where, "follow": moment.follow}[question](given)
 
 
 def _span(text: str) -> tuple[int, int | None]:

@@ -57,11 +57,16 @@ def build(case: KernelCase, target: str) -> Built:
         ToolchainError: it does not compile.
         CodeObjectError: the file is no code object.
     """
+    built = compiled(case, target)
+    match_arguments(case, built.kernel)
+    return built
+
+
+def compiled(case: KernelCase, target: str) -> Built:
+    """As `build`, for a kernel whose arguments are not declared yet."""
     data, toolchain = _bytes(case, target)
     code = load(data)
-    kernel = code.kernel(case.symbol or None)
-    match_arguments(case, kernel)
-    return Built(code, kernel, arch.ARCHES.get(code.target), toolchain)
+    return Built(code, code.kernel(case.symbol or None), arch.ARCHES.get(code.target), toolchain)
 
 
 def _bytes(case: KernelCase, target: str) -> tuple[bytes, Mapping[str, str]]:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.checks import epilogue, operand_provenance
 from layoutprobe.checks.registry import CHECKS as CHECKED
 from layoutprobe.checks.registry import RULES, check_names
 from layoutprobe.engine.base import DEFAULT_BUDGET
@@ -19,13 +18,13 @@ from layoutprobe.errors import UsageError
 from layoutprobe.gate.build import build
 from layoutprobe.gate.excerpts import whole_sources
 from layoutprobe.gate.gate import chosen
+from layoutprobe.gate.held import CHECKS, held_report
 from layoutprobe.gate.record import record
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.session import check_kernel, subject_of
 from layoutprobe.gate.timeline import timeline_of
 from layoutprobe.gate.viewing import shown_as
 from layoutprobe.isa.store import load_instructions
-from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.views import PACKED, VIEWS, OperandViews
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
@@ -34,20 +33,30 @@ from layoutprobe.manifest.read import read_manifest
 from layoutprobe.place import Place
 from layoutprobe.recording.model import Recording
 from layoutprobe.recording.questions import Asked
+from layoutprobe.report.answer import Answer
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.inspection import Site, Sites
+from layoutprobe.report.inspection import Held, Operands, Owners, Site, Sites
 from layoutprobe.report.kernel_view import KernelView, Opened, OutputView, Timeline
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.trace.moment import Fragment, Group, first_wrong, fragment_of, sites_of
 from layoutprobe.trace.moments import moments_of, output_of
 from layoutprobe.trace.places import where
 from layoutprobe.trace.problem import NoProductError
+from layoutprobe.trace.stores import owners_of
 from layoutprobe.trace.subject import RunStoppedError, Subject, UndecidedError
 from layoutprobe.trace.views import views_of
 
-CHECKS = (operand_provenance.CHECK, epilogue.CHECK)
-"""Whose findings an operand can show."""
 MATRICES = ("A", "B", "C")
+
+
+class When(TypedDict, total=False):
+    """A moment, as `Inspection.moment` takes it."""
+
+    wave: int
+    iteration: int
+    workgroup: Group
+
+
 Told = TypeVar("Told")
 
 
@@ -157,6 +166,47 @@ class Inspection:
         seen = self._told(lambda subject: views_of(subject, inst, name, group, turn))
         return shown_as(view, seen, self._report(site, seen.fragment, group, turn))
 
+    def operands(
+        self, at: int | str = 0, wave: int = 0, *, iteration: int = 0, workgroup: Group = (0, 0, 0)
+    ) -> Operands:
+        """A, B and C of a matrix instruction in one execution by one wave; arguments as of `operand`.
+
+        Raises:
+            UsageError: as `operand`; or the workgroup has no such wave.
+        """
+        reports = [self.operand(m, at, workgroup=workgroup, iteration=iteration) for m in MATRICES]
+        waves = reports[0].loaded.waves
+        if not 0 <= wave < waves:
+            raise UsageError(f"no wave {wave}", expected=f"0 to {waves - 1}")
+        return Operands(*(Held.of(report, wave) for report in reports))
+
+    def owners(self, output: str | None = None) -> Owners:
+        """Which workgroup, wave, lane and register stored each element of an output last.
+
+        Args:
+            output: its name; by default the first.
+
+        Raises:
+            UsageError: there is no such output.
+            ExecutionError: the run did not come to its end.
+        """
+        outputs = [b.name for b in self._subject.binding.buffers.values() if b.argument.role != "in"]
+        return self._told(lambda subject: owners_of(subject, output or (outputs or [""])[0]))
+
+    def registers(self, wanted: str, at: str | None = None, **when: Unpack[When]) -> Answer:
+        """What registers hold at a moment; see `moment`, and `Asked.registers`."""
+        return self.moment(at, **when).registers(wanted)
+
+    def lds(
+        self, first: int = 0, last: int | None = None, at: str | None = None, **when: Unpack[When]
+    ) -> Answer:
+        """What LDS holds at a moment, from byte to byte; see `moment`."""
+        return self.moment(at, **when).lds(first, last)
+
+    def why(self, slot: str, at: str | None = None, **when: Unpack[When]) -> Answer:
+        """Where the content of a register of a lane, as "v40:3", comes from; see `moment`."""
+        return self.moment(at, **when).why(slot)
+
     def views(
         self, matrix: str, at: int | str, *, workgroup: Group = (0, 0, 0), iteration: int = 0
     ) -> OperandViews:
@@ -261,52 +311,10 @@ class Inspection:
         return chosen[0]
 
     def _report(self, site: Site, fragment: Fragment, group: Group, turn: int) -> LayoutReport:
-        form = self._subject.insts[site.place.pc or 0]
-        problem = self._subject.sizes
-        least, most = site.times
-        often = f"{most}" if least == most else f"{least} to {most}"
-        about: tuple[tuple[str, str], ...] = (
-            ("kernel", f"{self._case.name}, {self._size}"),
-            ("at", f"matrix instruction {site.number}, {site.place.site}, PC {site.place.pc:#x}"),
-            ("registers", _registers(fragment)),
-            ("moment", f"workgroup {group}, execution {turn} of {often} by each wave"),
-        )
-        if fragment.role != fragment.matrix and fragment.role in "AB":
-            about += (("feeds", f"{fragment.matrix}, transposed, is the instruction's {fragment.role}"),)
-        return LayoutReport(
-            command="inspect",
-            arch=self._subject.code.target,
-            instruction=form.name,
-            matrix=fragment.loaded.matrix,
-            dtype="",
-            lds="",
-            tile=(problem.get("M", 0), problem.get("N", 0), problem.get("K", 0)),
-            patterns=(),
-            loaded=fragment.loaded,
-            needed=fragment.needed,
-            mismatch=fragment.mismatch,
-            live=fragment.live,
-            readers=None,
-            closed_form=explain(fragment.loaded),
-            needed_form=explain(fragment.needed),
-            convention="",
-            ambiguity="",
-            coverage=None,
-            findings=self._findings(fragment) if fragment.mismatch.any() else (),
-            evidence=(self._backend.evidence,),
-            toolchain=self._toolchain,
-            about=about,
-        )
-
-    def _findings(self, fragment: Fragment) -> tuple[Finding, ...]:
-        """What `check` finds about the matrix."""
-        results = (check.run(self._subject) for check in CHECKS)
-        return tuple(
-            f
-            for result in results
-            for f in result.findings
-            if f.place.matrix in (fragment.matrix, fragment.role)
-        )
+        return held_report(
+            self._subject, site, fragment, group, turn,
+            evidence=self._backend.evidence, toolchain=self._toolchain,
+        )  # fmt: skip
 
     def _told(self, ask: Callable[[Subject], Told]) -> Told:
         """What the kernel's runs tell.
@@ -322,19 +330,14 @@ class Inspection:
             raise stopped.fault from stopped
 
 
-def _registers(fragment: Fragment) -> str:
-    """ "v72 to v79, which are v0 to v7 below"."""
-    count = fragment.loaded.vgprs * max(1, fragment.loaded.field_bits // 32)
-    last = replace(fragment.first, index=fragment.first.index + count - 1)
-    shown = "v0" if fragment.loaded.vgprs == 1 else f"v0 to v{fragment.loaded.vgprs - 1}"
-    return f"{fragment.first} to {last}, which are {shown} below"
-
-
 def _lines(site: Site) -> set[str]:
     """The lines that an instruction is at: its own, and those of the calls around it, by path and by name."""
     sources = [site.place.source, *(call.source for call in site.place.inlined_at)]
     known = {str(source) for source in sources if source is not None}
     return known | {name.rpartition("/")[2] for name in known}
+
+
+Opening = TypeVar("Opening", bound=Inspection)
 
 
 def inspect(
@@ -369,6 +372,18 @@ def look_into(
     backend: WatchedBackend | None = None,
 ) -> Inspection:
     """The same for a kernel that was read already."""
+    return opened(Inspection, case, size=size, arch=arch, backend=backend)
+
+
+def opened(
+    kind: type[Opening],
+    case: KernelCase,
+    *,
+    size: Sizes | None = None,
+    arch: str | None = None,
+    backend: WatchedBackend | None = None,
+) -> Opening:
+    """The same, as a kind of Inspection."""
     built = build(case, arch or next(iter(case.arches), ""))
     if built.arch is None:
         raise UsageError(f"the emulator does not execute {built.code.target}")
@@ -376,7 +391,7 @@ def look_into(
     binding = bind(case, _size(case, size))
     runner = KernelRunner(built, binding, coding_of(binding), backend)
     insts = cache(lambda: load_instructions(built.code, built.kernel))
-    return Inspection(case, subject_of(runner, CHECKS, insts), backend, built.toolchain)
+    return kind(case, subject_of(runner, CHECKS, insts), backend, built.toolchain)
 
 
 def _case(path: Path, name: str | None) -> KernelCase:

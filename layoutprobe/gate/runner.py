@@ -150,6 +150,7 @@ class KernelRunner:
             beta=beta,
             records=tuple(recorder.record() for recorder in recorders),
             fault=fault,
+            astray=tuple(astray.errors.values()),
         )
 
     def _cover(self, seen: Coverage | None) -> None:

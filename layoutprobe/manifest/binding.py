@@ -109,9 +109,11 @@ class BoundBuffer:
         return result
 
     def store(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The allocation's contents for a logical tensor of values; padding is poisoned."""
+        """The allocation's contents for a logical tensor of values; padding is poisoned. What the argument's own
+        data are, to the bit, is not converted."""
         raw = np.full(self.nbytes, 0xFF, np.uint8).view(self.element.storage)  # floats: NaN
-        self.view(raw)[...] = self.element.store(values)
+        own = self.argument.data
+        self.view(raw)[...] = self.element.store(values) if own is None else own
         return raw
 
     def load(self, raw: NDArray[Any]) -> NDArray[Any]:

@@ -139,7 +139,7 @@ def coding_of(binding: Binding) -> Coding:
 def is_coded(buffer: BoundBuffer) -> bool:
     """True for buffers whose contents the gate chooses."""
     argument = buffer.argument
-    if argument.role == "out" or argument.values is not None:
+    if argument.role == "out" or argument.values is not None or argument.data is not None:
         return False
     return argument.role == "in" or argument.initial in ("auto", "random")
 
@@ -175,7 +175,9 @@ def make_inputs(
     result: dict[str, NDArray[Any] | None] = {}
     for buffer in binding.buffers.values():
         random = np.random.default_rng([binding.case.seed, zlib.crc32(buffer.name.encode())])
-        if buffer.argument.values is not None:
+        if buffer.argument.data is not None:
+            result[buffer.name] = buffer.element.load(buffer.argument.data)
+        elif buffer.argument.values is not None:
             result[buffer.name] = _given(buffer, binding)
         elif _starts_undefined(buffer, binding, kind, beta):
             result[buffer.name] = None

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from layoutprobe.patterns.expression import Node
+from numpy.typing import NDArray
+
+from layoutprobe.brief import brief
+from layoutprobe.patterns.expression import Node, Number
 
 Sizes: TypeAlias = Mapping[str, int]
 """Name of a size -> its value: {"M": 128, "N": 128, "K": 64}."""
@@ -23,6 +26,11 @@ class Expression:
 
     text: str
     node: Node
+
+    @staticmethod
+    def of(value: int) -> Expression:
+        """A number."""
+        return Expression(str(value), Number(value))
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,8 @@ class Argument:
             undefined; an inout buffer is random, or undefined where the contract multiplies it by 0.
         values: exact contents, as an expression of the sizes and of the indices i0, i1...; None
             where the gate chooses.
+        data: exact contents as an array of `shape`, in the type that the element type is stored in: of a launch
+            from Python, which has no manifest.
         value: of a scalar: an expression of the sizes, a float, or "alpha" or "beta".
         raw: of role "bytes".
     """
@@ -57,8 +67,11 @@ class Argument:
     matrix: str = ""
     initial: Initial = "auto"
     values: Expression | None = None
+    data: NDArray[Any] | None = field(default=None, compare=False, repr=False)
     value: Expression | float | str = 0.0
     raw: bytes = b""
+
+    __repr__ = brief
 
     @property
     def is_buffer(self) -> bool:
@@ -241,6 +254,8 @@ class KernelCase:
     tile: Sizes = field(default_factory=dict)
     accept: tuple[Acceptance, ...] = ()
 
+    __repr__ = brief
+
     @property
     def file(self) -> Path:
         """The source or the code object."""
@@ -267,6 +282,8 @@ class Manifest:
 
     path: Path
     kernels: tuple[KernelCase, ...]
+
+    __repr__ = brief
 
 
 def size_title(sizes: Sizes) -> str:

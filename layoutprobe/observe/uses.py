@@ -14,7 +14,7 @@ Uses = Mapping[Use, frozenset[int]]
 Pair = tuple[Use, frozenset[int]]
 
 _TRANS = tuple(f"v_{name}_" for name in ("exp", "log", "rcp", "rsq", "sqrt", "sin", "cos"))
-_ACCUMULATING = ("v_fmac_", "v_mac_", "v_dot2c_", "v_dot4c_", "v_dot8c_", "v_writelane_")
+ACCUMULATING = ("v_fmac_", "v_mac_", "v_dot2c_", "v_dot4c_", "v_dot8c_", "v_writelane_")
 """They read their destination, which their operands do not list."""
 _NARROW = (
     "v_cvt_scalef32_pk_fp4_",
@@ -82,7 +82,7 @@ def _matrix(inst: Inst, form: MatrixForm) -> Iterator[Pair]:
 def _valu(inst: Inst) -> Iterator[Pair]:
     name = inst.name
     read, written = _vectors(inst.src), _vectors(inst.dst)
-    if name.startswith(_ACCUMULATING):
+    if name.startswith(ACCUMULATING):
         read |= written
     dot, trans = name.startswith("v_dot"), name.startswith(_TRANS)
     added = (_vectors(inst.src[2:3]) or written) if dot else frozenset()

@@ -8,6 +8,7 @@ from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
+from layoutprobe.observe.uses import ACCUMULATING
 from layoutprobe.place import Register
 from layoutprobe.recording.model import Instruction, Span
 
@@ -31,9 +32,14 @@ def instruction(code: CodeObject, kernel: Kernel, inst: Inst, first_acc: int) ->
         place_of(code, kernel, inst.pc, inst.name),
         kind,
         " :: ".join(_text(part, first_acc) for part in parts),
-        tuple(span for part in parts for span in _spans(part.src)),
+        tuple(span for part in parts for span in _spans(_read(part))),
         tuple(span for part in parts for span in _spans(part.dst)),
     )
+
+
+def _read(inst: Inst) -> tuple[Operand, ...]:
+    """Its sources, with a destination that it adds to."""
+    return (*inst.src, *inst.dst) if inst.name.startswith(ACCUMULATING) else inst.src
 
 
 def register_name(kind: str, index: int, first_acc: int) -> str:

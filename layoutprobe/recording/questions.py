@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from layoutprobe.errors import UsageError
-from layoutprobe.isa.inst import EXEC_LO, M0, SCC, VCC_LO
+from layoutprobe.isa.inst import SCC
 from layoutprobe.place import Element
 from layoutprobe.recording.code import register_name
 from layoutprobe.recording.model import INACTIVE, SPACES, Instruction, Recording
 from layoutprobe.recording.names import Names, joined
-from layoutprobe.recording.replay import Replay
+from layoutprobe.recording.replay import Lds, Registers, Replay
+from layoutprobe.recording.slots import Slot, element_of, slot_of, slots_of
 from layoutprobe.report.answer import Answer, Cell
 
-_NAMED = {"vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 1), "scc": (SCC, 1)}
 _NUMBERED = ("matrix", "wmma", "mfma", "swmmac", "smfmac", "barrier", "store", "load", "wait", "atomic")
 _MATRIX = ("wmma", "mfma", "swmmac", "smfmac")
 _STEPS = 64
 """Instructions that `why` follows back."""
 _BANKS = 32
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A register of a lane; of a scalar register the lane is 0."""
-
-    kind: str
-    register: int
-    lane: int
 
 
 class Asked:
@@ -89,13 +78,38 @@ class Asked:
             )
         return fits
 
+    def __repr__(self) -> str:
+        who = self.recording.waves[self.wave]
+        return (
+            f"<moment of {self.recording.kernel}: workgroup {who.group}, wave {who.index}, before "
+            f"{self._inst(self.row).place.site}, execution {self.iteration}>"
+        )
+
+    @property
+    def state(self) -> Registers:
+        """All registers of the wave as numpy: `vgprs` and `undefined` are uint32 [vgpr, lane]."""
+        return self.replay.registers(self.wave, self.row)
+
+    @property
+    def image(self) -> Lds:
+        """LDS of the workgroup as numpy: `data` and `undefined` are uint8 [byte]."""
+        return self.replay.lds(self.wave, self.row)
+
     # Answers.
 
-    def registers(self, wanted: Sequence[Slot]) -> Answer:
-        """What registers hold at the moment."""
-        held = self.replay.registers(self.wave, self.row)
+    def registers(self, wanted: str | Sequence[Slot], lanes: Sequence[int] | None = None) -> Answer:
+        """What registers hold at the moment.
+
+        Args:
+            wanted: names as "v40-55,s4,exec", or slots.
+            lanes: of names of VGPRs; by default all.
+
+        Raises:
+            UsageError: there is no such register or lane.
+        """
+        held = self.state
         rows: list[tuple[Cell, ...]] = []
-        for slot in wanted:
+        for slot in slots_of(wanted, self.recording, lanes) if isinstance(wanted, str) else wanted:
             name = self._name(slot)
             if slot.kind == "s":
                 value, bits = int(held.sgprs[slot.register]), int(held.sgprs_undefined[slot.register])
@@ -123,7 +137,7 @@ class Asked:
 
     def lds(self, first: int = 0, last: int | None = None) -> Answer:
         """What LDS of the workgroup holds at the moment, dword by dword; stretches that nobody wrote are one row."""
-        image = self.replay.lds(self.wave, self.row)
+        image = self.image
         last = image.data.size - 1 if last is None else min(last, image.data.size - 1)
         touched = self._touched()
         rows: list[tuple[Cell, ...]] = []
@@ -152,8 +166,17 @@ class Asked:
             f"{stored} of {last + 1 - first} bytes have been stored",
         )  # fmt: skip
 
-    def why(self, slot: Slot) -> Answer:
-        """The way of a register's content back to where it was loaded, instruction by instruction."""
+    def why(self, slot: str | Slot) -> Answer:
+        """The way of a register's content back to where it was loaded, instruction by instruction.
+
+        Args:
+            slot: one register of one lane, as "v40:3".
+
+        Raises:
+            UsageError: there is none, or several are meant.
+        """
+        if isinstance(slot, str):
+            slot = slot_of(slot, self.recording)
         if slot.kind == "s":
             raise UsageError(
                 "the way of a scalar register is not followed", hint="name a VGPR of a lane: v40:3"
@@ -174,8 +197,13 @@ class Asked:
             f"{what} was followed over {len(rows)} instructions" if rows else f"nobody has written {what}",
         )  # fmt: skip
 
-    def where(self, element: Element) -> Answer:
-        """Everywhere an element is at the moment: registers of all waves of the workgroup, and LDS."""
+    def where(self, element: str | Element) -> Answer:
+        """Everywhere an element, as "A[3][5]", is at the moment: registers of all waves of the workgroup, and LDS.
+
+        Raises:
+            UsageError: there is no such element.
+        """
+        element = element_of(element, self.recording) if isinstance(element, str) else element
         own, inside = self.names.finds(element)
         rows: list[tuple[Cell, ...]] = []
         group = self.recording.waves[self.wave].group
@@ -201,8 +229,13 @@ class Asked:
             f"{element} is in {len(rows)} places",
         )
 
-    def follow(self, element: Element) -> Answer:
-        """The journey of an element through the recorded waves in time: who moved it, and what was computed of it."""
+    def follow(self, element: str | Element) -> Answer:
+        """The journey of an element through the recorded waves in time: who moved it, and what was computed of it.
+
+        Raises:
+            UsageError: there is no such element.
+        """
+        element = element_of(element, self.recording) if isinstance(element, str) else element
         r = self.recording
         own, inside = self.names.finds(element)
         hits: dict[tuple[int, str], list[tuple[int, int]]] = {}
@@ -373,61 +406,6 @@ class Asked:
         if r.cut:
             about.append(("cut", r.cut))
         return Answer(question, tuple(about), columns, tuple(rows), summary, r.evidence)
-
-
-def slots_of(text: str, recording: Recording, lanes: Sequence[int] | None = None) -> list[Slot]:
-    """Registers by name: "v40-55,a3,s4,vcc,exec"; each VGPR in these lanes, by default in all; "v40:3" in lane 3.
-
-    Raises:
-        UsageError: there is no such register or lane.
-    """
-    found: list[Slot] = []
-    for part in text.split(","):
-        name, _, lane = part.strip().lower().partition(":")
-        match = re.fullmatch(r"([vas])(\d{1,4})(?:-(\d{1,4}))?", name)
-        if name in _NAMED:
-            first, count = _NAMED[name]
-            found += [Slot("s", first + n, 0) for n in range(count if recording.lanes == 64 else 1)]
-            continue
-        if match is None or (lane and not (lane.isascii() and lane.isdecimal() and len(lane) < 4)):
-            raise UsageError(
-                f"no register named {part.strip()[:40]!r}",
-                expected="v40, v40-55, a3, s4-7, vcc, exec, m0, scc",
-            )
-        low, high = int(match[2]), int(match[3] or match[2])
-        first = max(recording.first_acc, 0) if match[1] == "a" else 0
-        limit = 106 if match[1] == "s" else recording.vgprs - first
-        here = [int(lane)] if lane else list(lanes if lanes is not None else range(recording.lanes))
-        if not low <= high < limit or max(here, default=0) >= recording.lanes:
-            raise UsageError(f"{part.strip()[:40]!r} is beyond the wave's registers or lanes",
-                             expected=f"below {match[1]}{limit}, lanes below {recording.lanes}")  # fmt: skip
-        kind = "s" if match[1] == "s" else "v"
-        found += [
-            Slot(kind, first + n, at) for n in range(low, high + 1) for at in ([0] if kind == "s" else here)
-        ]
-    return found
-
-
-def element_of(text: str, recording: Recording) -> Element:
-    """An element by its name, "A[3][5]": of a buffer, else of the product's A, B or C.
-
-    Raises:
-        UsageError: there is none.
-    """
-    match = re.fullmatch(r"\s*([A-Za-z_]\w*)((?:\[\d{1,9}\])+)\s*", text)
-    name = match[1] if match else ""
-    buffer = next((b for b in recording.buffers if b.name == name), None) or next(
-        (b for b in recording.buffers if b.matrix and b.matrix == name), None
-    )
-    index = tuple(int(i) for i in re.findall(r"\d+", match[2])) if match else ()
-    if (
-        buffer is None
-        or len(index) != len(buffer.shape)
-        or any(i >= extent for i, extent in zip(index, buffer.shape, strict=True))
-    ):
-        known = ", ".join(b.name + "".join(f"[0-{e - 1}]" for e in b.shape) for b in recording.buffers)
-        raise UsageError(f"no element {text[:60]!r}", expected=f"one of {known}")
-    return Element(buffer.name, index)
 
 
 def spans(numbers: Sequence[int]) -> str:

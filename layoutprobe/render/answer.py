@@ -9,7 +9,8 @@ from typing import TextIO
 
 from rich.text import Text
 
-from layoutprobe.render import data
+from layoutprobe.render import data, html
+from layoutprobe.render.look import MONO
 from layoutprobe.render.page import Page, write_lines
 from layoutprobe.report.answer import Answer
 
@@ -17,6 +18,10 @@ SCHEMA = "layoutprobe.answer/1"
 _MOST = 400
 """Rows that a table shows; other formats have all."""
 _GAP = 2
+_STYLE = f"""
+.layoutprobe .answer {{ font: .85em {MONO}; width: auto; }}
+.layoutprobe .answer th, .layoutprobe .answer td {{ text-align: left; padding: .2rem .6rem; }}
+"""
 _LEAST = 12
 
 
@@ -44,8 +49,33 @@ def write_csv(answer: Answer, stream: TextIO) -> None:
     writer.writerows(answer.rows)
 
 
+def write_html(answer: Answer, stream: TextIO) -> None:
+    """A page."""
+    html.write_page(_title(answer), _body(answer), stream, style=_STYLE)
+
+
+def notebook(answer: Answer) -> str:
+    """What a notebook's cell shows."""
+    return html.section(_title(answer), _body(answer), style=_STYLE)
+
+
+def _title(answer: Answer) -> str:
+    return f"layoutprobe inspect: {answer.question}"
+
+
+def _body(answer: Answer) -> Iterator[str]:
+    yield html.definitions(answer.about)
+    rows = (
+        "<tr>" + "".join(f"<td>{html.safe('' if c is None else str(c))}</td>" for c in row) + "</tr>\n"
+        for row in answer.rows[:_MOST]
+    )
+    yield from html.table(answer.columns, rows, "answer")
+    more = [("rows", f"{_MOST} of {len(answer.rows)}")] if len(answer.rows) > _MOST else []
+    yield html.definitions([*more, ("seen", f"({answer.evidence.kind}) {answer.summary}")])
+
+
 def _lines(answer: Answer, page: Page) -> Iterator[Text]:
-    yield from page.paragraph(f"layoutprobe inspect: {answer.question}", "bold")
+    yield from page.paragraph(_title(answer), "bold")
     yield from page.pairs((label, page.one_line(text)) for label, text in answer.about)
     yield Text()
     shown = answer.rows[:_MOST]

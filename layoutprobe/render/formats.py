@@ -100,6 +100,7 @@ _SUBJECTS: dict[str, list[Format]] = {
         _table("answer:write"),
         _json("answer:write_json"),
         Format("csv", "answer:write_csv", ("csv",)),
+        Format("html", "answer:write_html", ("html",)),
     ],
     "fragment": [_table("fragment:write"), _json("fragment:write_json")],
     "swizzle": [_table("lds_code:write_swizzle"), _json("lds_code:write_swizzle_json")],

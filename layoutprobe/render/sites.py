@@ -8,7 +8,7 @@ from typing import TextIO
 
 from rich.text import Text
 
-from layoutprobe.render import data
+from layoutprobe.render import data, html
 from layoutprobe.render.layout.words import Verdict, plural
 from layoutprobe.render.look import STYLES, WORDS
 from layoutprobe.render.page import Page, write_lines
@@ -47,6 +47,22 @@ def write_json(sites: Sites, stream: TextIO) -> None:
     data.write(data.envelope(SCHEMA, body), stream, indent=2)
 
 
+def notebook(sites: Sites) -> str:
+    """What a notebook's cell shows."""
+    return html.section(f"{sites.kernel} on {sites.target}, {sites.size}", _body(sites))
+
+
+def _body(sites: Sites) -> Iterator[str]:
+    outcome = verdict(sites)
+    yield html.verdict(outcome.word, outcome.word, outcome.sentence, outcome.basis)
+    rows = (
+        f'<tr><th scope="row">{site.number}</th><td>{html.safe(site.place.site)}</td><td>{_often(site)}</td>'
+        f"<td>{html.sign(_word(site))} {html.safe(_says(site))}</td></tr>\n"
+        for site in sites.sites
+    )
+    yield from html.table(("number", "instruction", "executions by a wave", "operands"), rows)
+
+
 def verdict(sites: Sites) -> Verdict:
     """The outcome in a word and a sentence."""
     wrong, lost = (
@@ -72,12 +88,23 @@ def _lines(sites: Sites, page: Page) -> Iterator[Text]:
     yield from page.pairs([("next", f"--at {shown.number} --matrix {matrix} shows what its registers hold")])
 
 
-def _site(site: Site, page: Page) -> Iterator[Text]:
-    word = "finding" if site.wrong else "undecided" if site.lost else "holds"
+def _word(site: Site) -> str:
+    return "finding" if site.wrong else "undecided" if site.lost else "holds"
+
+
+def _often(site: Site) -> str:
     least, most = site.times
-    often = f"{most}" if least == most else f"{least}-{most}"
-    says = "; ".join(f"{matrix} {how}" for matrix, how in site.wrong) or site.lost
+    return f"{most}" if least == most else f"{least}-{most}"
+
+
+def _says(site: Site) -> str:
+    return "; ".join(f"{matrix} {how}" for matrix, how in site.wrong) or site.lost
+
+
+def _site(site: Site, page: Page) -> Iterator[Text]:
+    word, says = _word(site), _says(site)
     sign = f"{page.glyphs.sign(word)} {site.number:>3}  "
-    text = f"{site.place.site}, PC {site.place.pc:#x}, {often} times a wave" + (f": {says}" if says else "")
+    often = f"{_often(site)} times a wave"
+    text = f"{site.place.site}, PC {site.place.pc:#x}, {often}" + (f": {says}" if says else "")
     for number, line in enumerate(page.wrap(text, page.width - len(sign) - 2)):
         yield Text.assemble("  ", (" " * len(sign) if number else sign, STYLES[word]), line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutprobe.capture.capture import Evidence
+from layoutprobe.report import notebook
 
 Cell = str | int | None
 
@@ -28,3 +29,6 @@ class Answer:
     rows: tuple[tuple[Cell, ...], ...]
     summary: str
     evidence: Evidence
+
+    def _repr_html_(self) -> str | None:
+        return notebook.html(self)

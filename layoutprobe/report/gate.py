@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from layoutprobe.capture.capture import Evidence
+from layoutprobe.report import notebook
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 
@@ -152,7 +153,7 @@ class KernelVerdict:
         return 2 if self.undecided or not any(r.status == "holds" for r in self.results) else 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GateReport:
     """The verdicts on all kernels of a manifest.
 
@@ -180,3 +181,13 @@ class GateReport:
             return 1
         relaxed = self.strict and self.relaxations
         return 2 if 2 in codes or not codes or relaxed else 0
+
+    def __repr__(self) -> str:
+        each = ", ".join(
+            f"{v.name}: {len(v.findings)} finding(s)" + (", something undecided" if v.undecided else "")
+            for v in self.verdicts
+        )
+        return f"<GateReport: exit code {self.exit_code}; {each or 'no kernel'}>"
+
+    def _repr_html_(self) -> str | None:
+        return notebook.html(self)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.place import Place
+from layoutprobe.report import notebook
+from layoutprobe.report.layout import LayoutReport
 
 
 @dataclass(frozen=True)
@@ -51,3 +57,87 @@ class Sites:
         if any(site.wrong for site in self.sites):
             return 1
         return 2 if any(site.lost for site in self.sites) else 0
+
+    def _repr_html_(self) -> str | None:
+        return notebook.html(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """An operand in one execution by one wave. Axes of all arrays are [lane, vgpr, field].
+
+    Attributes:
+        report: the operand in every wave of the workgroup; draws itself in a notebook.
+        wave: which wave this is.
+        row, col: int32, the element that a slot holds; of C: that it is stored to. HOLE (-1) for none.
+        needed_row, needed_col: int32, the element that belongs there; HOLE where none does.
+        wrong: bool, it holds something else than it should.
+    """
+
+    report: LayoutReport
+    wave: int
+    row: NDArray[np.int32]
+    col: NDArray[np.int32]
+    needed_row: NDArray[np.int32]
+    needed_col: NDArray[np.int32]
+    wrong: NDArray[np.bool_]
+
+    __repr__ = brief
+
+    @staticmethod
+    def of(report: LayoutReport, wave: int) -> Held:
+        """One wave of a report that says what is needed."""
+        assert report.needed is not None
+        loaded, needed = report.loaded, report.needed
+        return Held(
+            report, wave, loaded.row[wave], loaded.col[wave], needed.row[wave], needed.col[wave],
+            report.mismatch[wave],
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str | None:
+        return notebook.html(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Operands:
+    """A matrix instruction in one execution by one wave.
+
+    Attributes:
+        a, b: what it multiplies, by the names of the contract.
+        c: what it adds to, by the elements that it is stored to in the end.
+    """
+
+    a: Held
+    b: Held
+    c: Held
+
+    __repr__ = brief
+
+    def _repr_html_(self) -> str | None:
+        return notebook.html(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Owners:
+    """Who stored each element of an output last; -1 where nobody did. Axes are those of the output.
+
+    Attributes:
+        output: its name.
+        workgroup: int32 [..., 3], id in x, y, z.
+        wave: int32, position in the workgroup.
+        lane: int32.
+        register: int32, row of the file that has VGPRs first and AccVGPRs behind them.
+        pc: int64, of the store.
+    """
+
+    output: str
+    workgroup: NDArray[np.int32]
+    wave: NDArray[np.int32]
+    lane: NDArray[np.int32]
+    register: NDArray[np.int32]
+    pc: NDArray[np.int64]
+
+    __repr__ = brief
+
+    def _repr_html_(self) -> str | None:
+        return notebook.html(self)

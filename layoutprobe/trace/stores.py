@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import BoundBuffer
-from layoutprobe.observe.outputs import Allocation, Store, Stores
+from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores
 from layoutprobe.place import Place
+from layoutprobe.report.inspection import Owners
 from layoutprobe.report.words import lines_of
 from layoutprobe.trace.places import vector, where, who_was
-from layoutprobe.trace.subject import Subject
+from layoutprobe.trace.subject import RunSpec, Subject
 
 
 def writers(
@@ -39,6 +42,52 @@ def writer_of(subject: Subject, name: str, element: int) -> Place | None:
         return None
     found = writers(subject, stores, allocation, buffer, int(at[0]))
     return found[-1] if found else None
+
+
+def owners_of(subject: Subject, name: str) -> Owners:
+    """Who stored each element of an output last.
+
+    Raises:
+        UsageError: the kernel has no such output, or makes more stores than are kept.
+        RunStoppedError: the run did not come to its end.
+    """
+    buffer = subject.binding.buffers.get(name)
+    if buffer is None or buffer.argument.role == "in":
+        known = [b.name for b in subject.binding.buffers.values() if b.argument.role != "in"]
+        raise UsageError(f"the kernel has no output {name[:40]!r}", expected=", ".join(known) or "none")
+    stores = subject.run(RunSpec("integers", (StoreRecorder,))).record(Stores)
+    allocation = stores.allocation(f"buffer {name}")
+    if allocation is None or not stores.complete:
+        raise UsageError("there are more stores than are kept", hint="look at a smaller size")
+    element, size = buffer.elements(), buffer.itemsize
+    found = np.full((7, element.size), -1, np.int64)  # a row for each array of Owners
+    for store in stores.stores:
+        byte = store.offset - allocation.start
+        row = store.inst.src[_data(store)].index
+        for step in range(store.size // size + 1):
+            at = -(-byte // size) + step  # elements whose first byte is stored
+            inside = (at >= 0) & (at < element.size) & (at * size < byte + store.size)
+            ahead = (at * size - byte)[inside]
+            wave = store.wave[inside]
+            who = (
+                *stores.waves.group[wave].T,
+                stores.waves.index[wave],
+                store.lane[inside],
+                row + ahead // 4,
+            )
+            found[:, at[inside]] = np.stack([*who, np.full(wave.size, store.inst.pc)])
+    logical = np.full((7, prod(buffer.shape)), -1, np.int64)
+    logical[:, element[element >= 0]] = found[:, element >= 0]
+    x, y, z, wave, lane, row, pc = logical.reshape(7, *buffer.shape)
+    return Owners(
+        name, np.stack([x, y, z], -1).astype(np.int32), wave.astype(np.int32), lane.astype(np.int32),
+        row.astype(np.int32), pc,
+    )  # fmt: skip
+
+
+def _data(store: Store) -> int:
+    """Which source of a store is its data."""
+    return 0 if store.inst.encoding == "MUBUF" else 1
 
 
 def narrow_stores(stores: Stores, allocation: Allocation, buffer: BoundBuffer) -> int:
@@ -114,6 +163,6 @@ def _tile(stores: Stores, allocation: Allocation, buffer: BoundBuffer) -> tuple[
 
 def _writer(subject: Subject, stores: Stores, store: Store, hit: int, byte: int) -> Place:
     who = who_was(stores.waves, int(store.wave[hit]), int(store.lane[hit]))
-    data = store.inst.src[0 if store.inst.encoding == "MUBUF" else 1]
+    data = store.inst.src[_data(store)]
     vgpr = data.index + (byte - int(store.offset[hit])) // 4
     return replace(where(subject, store.inst, who), register=vector(subject, vgpr))

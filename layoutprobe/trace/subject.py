@@ -67,6 +67,7 @@ class Recorded:
         records: what the observers saw.
         fault: why the run stopped early, None where it came to its end. The records then hold
             what was seen until there.
+        astray: accesses outside of every buffer, one of each instruction, behind which the run went on.
     """
 
     spec: RunSpec
@@ -78,6 +79,7 @@ class Recorded:
     beta: float
     records: tuple[object, ...]
     fault: ExecutionError | None = None
+    astray: tuple[ExecutionError, ...] = ()
 
     __repr__ = brief
 

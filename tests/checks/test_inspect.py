@@ -88,6 +88,44 @@ def test_wrong_slots_are_marked_beside_what_they_need(wrong: Inspection) -> None
         assert not operand(wrong, matrix, 0).mismatch.any()
 
 
+def test_operands_of_one_wave_are_arrays(wrong: Inspection) -> None:
+    """As above, for wave 5 alone: rows 64 and up of A taken by columns, columns 32 and up of B."""
+    held = wrong.operands("wmma:0", 5, iteration=1)
+    lane, vgpr, half = np.indices((32, 8, 2))
+    k = 2 * vgpr + half
+    assert np.array_equal(held.a.row, 64 + k)
+    assert np.array_equal(held.a.col, 16 + lane % 16)
+    assert np.array_equal(held.b.row, 16 + k)
+    assert np.array_equal(held.b.col, 32 + lane % 16)
+    needed = held.a.needed_row != HOLE
+    assert np.array_equal(held.a.needed_row[needed], (64 + lane % 16)[needed])
+    assert np.array_equal(held.a.wrong, needed & (k != lane % 16))
+    assert not held.b.wrong.any()
+    lane, vgpr, _ = np.indices(held.c.row.shape)
+    assert np.array_equal(held.c.row, 64 + 2 * vgpr + lane // 16)
+    with pytest.raises(UsageError, match="no wave 8"):
+        wrong.operands(0, 8)
+
+
+def test_results_draw_themselves(wrong: Inspection) -> None:
+    """Every slot of A that is wrong is framed; every kind of result has markup of its own."""
+    drawn = wrong.operands(0, 3)._repr_html_()
+    assert drawn is not None
+    grid = drawn[: drawn.index("<h2>B")]
+    assert grid.count(' wrong"/>') == 16 * 15
+    shown = (
+        wrong.sites,
+        wrong.owners(),
+        wrong.why("v80:3", wave=3),
+        wrong.lds(0, 95),
+        wrong.registers("v72:3"),
+    )
+    says = ("A transposed", "wave 3 of workgroup (1, 0, 0)", "global_load_b128", "never stored", "A[1][3]")
+    every = [str(result._repr_html_()) for result in shown]
+    for result, text in zip(every, says, strict=True):
+        assert text in result
+
+
 def test_by_default_it_shows_where_it_is_wrong_first(wrong: Inspection, right: Inspection) -> None:
     assert dict(wrong.operand("A").about)["moment"].startswith("workgroup (0, 0, 0), execution 0 of 2")
     assert wrong.operand("A").mismatch.any()

@@ -9,7 +9,8 @@ import pytest
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
 from layoutprobe.place import Element
-from layoutprobe.recording.questions import Asked, Slot, element_of, slots_of
+from layoutprobe.recording.questions import Asked
+from layoutprobe.recording.slots import Slot, element_of, slots_of
 from recording.kernels import GEMM, opened
 
 COLUMN = [
@@ -79,6 +80,18 @@ def test_why_leads_back_to_the_load() -> None:
         "gemm_int4.hip:27",
         "gemm_int4.hip:28",
     }
+
+
+def test_names_and_slots_ask_the_same() -> None:
+    moment = asked(wave=3)
+    slots = slots_of("v80-81", moment.recording, [3])
+    assert moment.registers("v80-81", [3]).rows == moment.registers(slots).rows
+    assert moment.why("v80:3").rows == moment.why(Slot("v", 80, 3)).rows != moment.why("v80:4").rows
+    assert moment.where("A[3][5]").rows == moment.where(Element("A", (3, 5))).rows != ()
+    assert moment.follow("A[3][5]").rows == moment.follow(Element("A", (3, 5))).rows != ()
+    for text in ("v80", "v80-81:3"):
+        with pytest.raises(UsageError, match="is not one register of one lane"):
+            moment.why(text)
 
 
 def test_where_and_follow_agree_with_the_registers() -> None:

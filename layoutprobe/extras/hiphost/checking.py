@@ -32,7 +32,6 @@ from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Expression, KernelCase, NoContract
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.undefined import UndefinedRecord
-from layoutprobe.patterns.expression import Number
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
@@ -51,7 +50,7 @@ DEFAULT = ("memory", "lds-safety", "races")
 """A GEMM takes about twice the time with them."""
 _MOST_RESULTS = 256
 """Launches of a kernel whose findings are kept one by one; what further ones find is the same or not told."""
-_ONE, _NONE = Expression("1", Number(1)), Expression("0", Number(0))
+_ONE, _NONE = Expression.of(1), Expression.of(0)
 
 
 def checks_named(names: Sequence[str]) -> tuple[Check, ...]:

@@ -33,6 +33,11 @@ def write(report: GateReport, stream: TextIO) -> None:
     html.write_page(gate_words.title(report), _body(report), stream, style=_STYLE)
 
 
+def notebook(report: GateReport) -> str:
+    """What a notebook's cell shows."""
+    return html.section(gate_words.title(report), _body(report), style=_STYLE)
+
+
 def _body(report: GateReport) -> Iterator[str]:
     outcome = gate_words.gate_outcome(report)
     basis = f"{outcome.basis}; layoutprobe {report.version}"

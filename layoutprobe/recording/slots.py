@@ -1,0 +1,90 @@
+"""Registers, lanes and elements by their names in questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutprobe.errors import UsageError
+from layoutprobe.isa.inst import EXEC_LO, M0, SCC, VCC_LO
+from layoutprobe.place import Element
+from layoutprobe.recording.model import Recording
+
+_NAMED = {"vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 1), "scc": (SCC, 1)}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A register of a lane; of a scalar register the lane is 0."""
+
+    kind: str
+    register: int
+    lane: int
+
+
+def slots_of(text: str, recording: Recording, lanes: Sequence[int] | None = None) -> list[Slot]:
+    """Registers by name: "v40-55,a3,s4,vcc,exec"; each VGPR in these lanes, by default in all; "v40:3" in lane 3.
+
+    Raises:
+        UsageError: there is no such register or lane.
+    """
+    found: list[Slot] = []
+    for part in text.split(","):
+        name, _, lane = part.strip().lower().partition(":")
+        match = re.fullmatch(r"([vas])(\d{1,4})(?:-(\d{1,4}))?", name)
+        if name in _NAMED:
+            first, count = _NAMED[name]
+            found += [Slot("s", first + n, 0) for n in range(count if recording.lanes == 64 else 1)]
+            continue
+        if match is None or (lane and not (lane.isascii() and lane.isdecimal() and len(lane) < 4)):
+            raise UsageError(
+                f"no register named {part.strip()[:40]!r}",
+                expected="v40, v40-55, a3, s4-7, vcc, exec, m0, scc",
+            )
+        low, high = int(match[2]), int(match[3] or match[2])
+        first = max(recording.first_acc, 0) if match[1] == "a" else 0
+        limit = 106 if match[1] == "s" else recording.vgprs - first
+        here = [int(lane)] if lane else list(lanes if lanes is not None else range(recording.lanes))
+        if not low <= high < limit or max(here, default=0) >= recording.lanes:
+            raise UsageError(f"{part.strip()[:40]!r} is beyond the wave's registers or lanes",
+                             expected=f"below {match[1]}{limit}, lanes below {recording.lanes}")  # fmt: skip
+        kind = "s" if match[1] == "s" else "v"
+        found += [
+            Slot(kind, first + n, at) for n in range(low, high + 1) for at in ([0] if kind == "s" else here)
+        ]
+    return found
+
+
+def slot_of(text: str, recording: Recording) -> Slot:
+    """One register of one lane by its name, "v40:3".
+
+    Raises:
+        UsageError: there is none, or several are meant.
+    """
+    slots = slots_of(text, recording)
+    if len(slots) != 1:
+        raise UsageError(f"{text[:40]!r} is not one register of one lane", expected="v40:3")
+    return slots[0]
+
+
+def element_of(text: str, recording: Recording) -> Element:
+    """An element by its name, "A[3][5]": of a buffer, else of the product's A, B or C.
+
+    Raises:
+        UsageError: there is none.
+    """
+    match = re.fullmatch(r"\s*([A-Za-z_]\w*)((?:\[\d{1,9}\])+)\s*", text)
+    name = match[1] if match else ""
+    buffer = next((b for b in recording.buffers if b.name == name), None) or next(
+        (b for b in recording.buffers if b.matrix and b.matrix == name), None
+    )
+    index = tuple(int(i) for i in re.findall(r"\d+", match[2])) if match else ()
+    if (
+        buffer is None
+        or len(index) != len(buffer.shape)
+        or any(i >= extent for i, extent in zip(index, buffer.shape, strict=True))
+    ):
+        known = ", ".join(b.name + "".join(f"[0-{e - 1}]" for e in b.shape) for b in recording.buffers)
+        raise UsageError(f"no element {text[:60]!r}", expected=f"one of {known}")
+    return Element(buffer.name, index)

@@ -1,0 +1,139 @@
+"""A matrix as a picture: one colour for each kind of element, rectangles of one kind drawn as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.brief import brief
+from layoutprobe.render.svg import EDGE, GLYPHS, LINE, ROW, Sheet
+
+_SIDE = 480
+"""Pixels of the longer side, about."""
+_LARGEST = 14
+_LABELS = 44
+_MOST = 20_000
+"""Rectangles that are drawn; a picture of more would be one of noise, and megabytes."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of element: its name, the number of its colour, and whether it is wrong or has none to show."""
+
+    name: str
+    colour: int
+    wrong: bool = False
+    hatched: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixMap:
+    """A matrix, row by row.
+
+    Attributes:
+        kind: int [row, col], position in `kinds`.
+        kinds: what there is; each is in the legend.
+        colours: how many colours there are in all.
+        notes: sentences below.
+    """
+
+    kind: NDArray[np.integer]
+    kinds: Sequence[Kind]
+    colours: int
+    notes: Sequence[str] = ()
+
+    __repr__ = brief
+
+    @property
+    def _cell(self) -> float:
+        return min(_LARGEST, _SIDE / max(self.kind.shape))
+
+    @property
+    def width(self) -> int:
+        """Pixels."""
+        return round(_LABELS + self._cell * self.kind.shape[1])
+
+    def draw(self, sheet: Sheet) -> None:
+        """Rows down, columns across, the legend and the notes below."""
+        rows, cols = self.kind.shape
+        left, top, cell = EDGE + _LABELS, sheet.y + 18, self._cell
+        for at in _ticks(cols):
+            sheet.text(left + cell * (at + 0.5), top - 6, str(at), "head soft")
+        for at in _ticks(rows):
+            sheet.text(left - 8, top + cell * (at + 0.5) + 4, str(at), "lane soft")
+        drawn = 0
+        for row, col, height, width in rectangles(self.kind):
+            kind = self.kinds[int(self.kind[row, col])]
+            box = (left + cell * col, top + cell * row, cell * width, cell * height)
+            span = f"{_span(row, height)}, {_span(col, width)}"
+            css = sheet.colour(kind.colour, self.colours) + (" wrong" if kind.wrong else "")
+            sheet.box(*box, css, f"[{span}]: {kind.name}")
+            if kind.hatched:
+                sheet.hatch(*box)
+            drawn += 1
+            if drawn >= _MOST:
+                break
+        sheet.y = top + cell * rows + 12
+        self._legend(sheet)
+        notes = list(self.notes)
+        if drawn >= _MOST:
+            notes.append(f"drawn are the first {_MOST} rectangles, from the top")
+        sheet.sentences((note, "soft") for note in notes)
+
+    def _legend(self, sheet: Sheet) -> None:
+        x = EDGE
+        for kind in self.kinds:
+            width = 26 + round(GLYPHS[""] * (len(kind.name) + 2))
+            if x + width > sheet.width - EDGE and x > EDGE:
+                x, sheet.y = EDGE, sheet.y + ROW + 2
+            css = sheet.colour(kind.colour, self.colours) + (" wrong" if kind.wrong else "")
+            sheet.box(x, sheet.y, 20, ROW - 6, css)
+            if kind.hatched:
+                sheet.hatch(x, sheet.y, 20, ROW - 6)
+            sheet.text(x + 26, sheet.y + 13, kind.name, "soft")
+            x += width
+        sheet.y += LINE + 8
+
+
+def rectangles(kind: NDArray[np.integer]) -> Iterator[tuple[int, int, int, int]]:
+    """Rectangles of one kind that cover a matrix [row, col], each element once: row, column, height, width.
+
+    Each is as wide as its first row allows, and as high as rows below have the same stretch.
+    """
+    rows, _ = kind.shape
+    open_: dict[tuple[int, int, int], int] = {}
+    for row in range(rows):
+        stretches = set(_stretches(kind[row]))
+        for known in [known for known in open_ if known not in stretches]:
+            yield _closed(known, open_.pop(known), row)
+        for stretch in stretches:
+            open_.setdefault(stretch, row)
+    for known, first in open_.items():
+        yield _closed(known, first, rows)
+
+
+def _stretches(line: NDArray[np.integer]) -> Iterator[tuple[int, int, int]]:
+    """First column, width and kind of the stretches of a row."""
+    starts = np.flatnonzero(np.r_[True, line[1:] != line[:-1]])
+    ends = np.r_[starts[1:], line.size]
+    for first, last in zip(starts.tolist(), ends.tolist(), strict=True):
+        yield first, last - first, int(line[first])
+
+
+def _closed(stretch: tuple[int, int, int], first: int, row: int) -> tuple[int, int, int, int]:
+    return first, stretch[0], row - first, stretch[1]
+
+
+def _span(first: int, count: int) -> str:
+    return f"{first}" if count == 1 else f"{first}-{first + count - 1}"
+
+
+def _ticks(extent: int) -> range:
+    """Rows or columns that have a number: some eight, at a power of two apart."""
+    step = 1
+    while extent // step > 8:
+        step *= 2
+    return range(0, extent, step)

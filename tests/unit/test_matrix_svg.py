@@ -1,0 +1,40 @@
+"""Matrices as rectangles: each element is covered once, by a rectangle of its kind."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from layoutprobe.render.matrix_svg import Kind, MatrixMap, rectangles
+from layoutprobe.render.svg import picture
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 1), (1, 9), (12, 17)])
+@pytest.mark.parametrize("kinds", [1, 2, 5])
+def test_rectangles_cover_a_matrix_once(shape: tuple[int, int], kinds: int) -> None:
+    matrix = np.random.default_rng(kinds).integers(0, kinds, shape)
+    covered = np.zeros(shape, int)
+    for row, col, height, width in rectangles(matrix):
+        assert len(set(matrix[row : row + height, col : col + width].ravel().tolist())) == 1
+        covered[row : row + height, col : col + width] += 1
+    assert (covered == 1).all()
+
+
+def test_tiles_are_one_rectangle_each() -> None:
+    row, col = np.indices((32, 48))
+    tiles = row // 16 * 3 + col // 16
+    found = sorted(rectangles(tiles))
+    assert found == [(16 * r, 16 * c, 16, 16) for r in (0, 1) for c in (0, 1, 2)]
+
+
+def test_the_picture_tells_rows_columns_and_kind() -> None:
+    matrix = np.zeros((8, 8), int)
+    matrix[2:4, 5] = 1
+    kinds = [Kind("right", 1), Kind("<wrong>", 0, wrong=True)]
+    drawn = picture("C", [MatrixMap(matrix, kinds, 2)])
+    titles = re.findall(r"<title>(\[.*?)</title>", drawn)
+    assert "[2-3, 5]: &lt;wrong&gt;" in titles
+    assert "<wrong>" not in drawn
+    assert "[0-1, 0-7]: right" in titles
