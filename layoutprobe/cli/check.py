@@ -31,12 +31,16 @@ if TYPE_CHECKING:
 MANIFEST = "layoutprobe.toml"
 SUBJECT = "gate"
 _MOST_JOBS = 256
+_LONGEST = 86400
+HUNT = 60
+"""Seconds for which a kernel is hunted unless told otherwise."""
 EXAMPLES = """\
 examples:
   layoutprobe init kernel.hip                 # a manifest to fill in
   layoutprobe check                           # all kernels of ./layoutprobe.toml
   layoutprobe check --kernel swizzled --watch # again after each change of its files
   layoutprobe check --kernel swizzled --check lds-safety --check races
+  layoutprobe check --kernel swizzled --hunt  # at which other sizes does it fail?
   layoutprobe check ci/layoutprobe.toml --report layoutprobe.sarif --report junit.xml
   layoutprobe explain races                   # what a check tests, and what it cannot see
   layoutprobe explain races/read-after-write  # what a finding means, and how to mend it
@@ -61,6 +65,14 @@ def _add_options(command: Parser) -> None:
         "--strict",
         action="store_true",
         help="undecided (2) also where the headline has a reservation: code that never ran, loose tolerances...",
+    )
+    command.add_argument(
+        "--hunt",
+        action="store_true",
+        help="look for other sizes at which a kernel fails, led by the code that has run",
+    )
+    command.add_argument(
+        "--time", metavar="SECONDS", type=_seconds, help=f"for each kernel, with --hunt (default {HUNT})"
     )
     command.add_argument(
         "--base",
@@ -113,6 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
     format = chosen(arguments, SUBJECT)
     check_reports(arguments.report, arguments.output)
     path = manifest_path(arguments.manifest)
+    if not arguments.hunt:
+        refuse_idle("without --hunt", {"--time": arguments.time})
     if arguments.write_baseline:
         check_writable(arguments.write_baseline, "the baseline")
     if arguments.watch:
@@ -150,6 +164,7 @@ def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
             strict=arguments.strict,
             baseline=baseline,
             base=arguments.base,
+            hunt=(arguments.time or HUNT) if arguments.hunt else 0,
             jobs=arguments.jobs or _cores(),
             progress=progress,
         )
@@ -209,6 +224,12 @@ def manifest_path(given: str) -> Path:
 def _jobs(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or len(text) > 3 or not 1 <= int(text) <= _MOST_JOBS:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number from 1 to {_MOST_JOBS}")
+    return int(text)
+
+
+def _seconds(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 5 or not 1 <= int(text) <= _LONGEST:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds from 1 to {_LONGEST}")
     return int(text)
 
 

@@ -32,6 +32,7 @@ class _Job:
     target: str
     checks: tuple[str, ...]
     allow_reference: bool
+    hunt: float
 
 
 def check(
@@ -44,6 +45,7 @@ def check(
     strict: bool = False,
     baseline: Mapping[str, tuple[Acceptance, ...]] | None = None,
     base: str = "",
+    hunt: float = 0,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> GateReport:
@@ -61,6 +63,7 @@ def check(
         baseline: name of a kernel -> findings that are let pass besides those that the manifest accepts; see
             `manifest.acceptances`.
         base: a commit, or a file: the manifest is compared with the one there, see `gate.base`.
+        hunt: seconds for which to look, for each kernel, for other sizes at which it fails; see `gate.hunt`.
         jobs: kernels that are checked at the same time, in processes of their own.
         progress: see Progress.
 
@@ -79,7 +82,7 @@ def check(
     if baseline:
         manifest = with_baseline(manifest, baseline)
     work = [
-        _Job(case, target, _selected(case, checks), allow_reference)
+        _Job(case, target, _selected(case, checks), allow_reference, hunt)
         for case in chosen(manifest, kernels)
         for target in case.arches or ("",)
     ]
@@ -121,7 +124,13 @@ def _selected(case: KernelCase, names: Sequence[str]) -> tuple[str, ...]:
 def _apply(job: _Job, backend: WatchedBackend | None, step: Callable[[str], None] | None) -> KernelVerdict:
     chosen: list[Check] = [check for check in CHECKS if check.name in job.checks]
     return check_kernel(
-        job.case, job.target, chosen, backend=backend, allow_reference=job.allow_reference, step=step
+        job.case,
+        job.target,
+        chosen,
+        backend=backend,
+        allow_reference=job.allow_reference,
+        step=step,
+        hunt=job.hunt,
     )
 
 

@@ -21,7 +21,8 @@ from layoutprobe.gate.gate import chosen
 from layoutprobe.gate.held import CHECKS, held_report
 from layoutprobe.gate.record import record
 from layoutprobe.gate.runner import KernelRunner
-from layoutprobe.gate.session import check_kernel, subject_of
+from layoutprobe.gate.session import check_kernel
+from layoutprobe.gate.tally import subject_of
 from layoutprobe.gate.timeline import timeline_of
 from layoutprobe.gate.viewing import shown_as
 from layoutprobe.isa.store import load_instructions

@@ -225,6 +225,7 @@ class KernelCase:
         contract: what the outputs are.
         sizes: the problem sizes to run.
         tile: what a workgroup makes, and how deep a step of K is; empty where the manifest does not say.
+        multiple: what every size is a multiple of, by name; 1 where left out.
         limits, tolerance: see there.
         checks: names of the checks to run; empty for all.
         skip: check -> why it is not to be run; rule of a finding -> why it is accepted.
@@ -252,6 +253,7 @@ class KernelCase:
     skip: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     tile: Sizes = field(default_factory=dict)
+    multiple: Sizes = field(default_factory=dict)
     accept: tuple[Acceptance, ...] = ()
 
     __repr__ = brief

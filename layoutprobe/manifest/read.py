@@ -81,7 +81,7 @@ def _kernel(
 ) -> KernelCase:
     name = table.text("name", "a name of up to 64 letters, digits and . _ + / -", _NAME)
     source, code_object = _file(table, folder)
-    sizes, tile = read_sizes(table)
+    sizes, tile, multiple = read_sizes(table)
     names = tuple(sizes[0])
     arguments = read_arguments(table, names)
     case = KernelCase(
@@ -100,6 +100,7 @@ def _kernel(
         contract=read_contract(table, arguments, folder),
         sizes=sizes,
         tile=tile,
+        multiple=multiple,
         accept=read_acceptances(table, rules),
         limits=_limits(table.table("limits")),
         tolerance=_tolerance(table.table("tolerance")),

@@ -14,8 +14,8 @@ DEPTH = "K"
 """The size along which a workgroup goes in steps."""
 
 
-def read_sizes(table: Section) -> tuple[tuple[Sizes, ...], Sizes]:
-    """The sizes to run, and the tile; empty where the manifest names none.
+def read_sizes(table: Section) -> tuple[tuple[Sizes, ...], Sizes, Sizes]:
+    """The sizes to run, the tile, and what sizes are multiples of; empty where the manifest names none.
 
     Raises:
         UsageError: no sizes, or not such.
@@ -26,7 +26,7 @@ def read_sizes(table: Section) -> tuple[tuple[Sizes, ...], Sizes]:
         for name in multiple:
             if name not in tile:
                 table.fail("multiple", f"names of the tile: {', '.join(tile)}")
-        return sizes_of(tile, multiple), tile
+        return sizes_of(tile, multiple), tile, multiple
     given = _listed(table)
     for key, named in (("tile", tile), ("multiple", multiple)):
         for name in named:
@@ -37,7 +37,7 @@ def read_sizes(table: Section) -> tuple[tuple[Sizes, ...], Sizes]:
             table.fail(
                 "multiple", f"numbers that divide every size; {name} is not always a multiple of {step}"
             )
-    return given, tile
+    return given, tile, multiple
 
 
 def sizes_of(tile: Sizes, multiple: Sizes) -> tuple[Sizes, ...]:

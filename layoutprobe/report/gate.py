@@ -77,6 +77,40 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
+class Hunt:
+    """Other sizes than the manifest's, tried one after the other.
+
+    Attributes:
+        tried: how many.
+        undecided: at how many of them something could not be decided; they do not count.
+        seconds: for which it went on.
+        sizes: those that reached code which none before had, and last the smallest that fails, if one does.
+        fails: the last of `sizes` does.
+    """
+
+    tried: int
+    undecided: int
+    seconds: float
+    sizes: tuple[Mapping[str, int], ...]
+    fails: bool
+
+    @property
+    def proposal(self) -> str:
+        """The sizes as a manifest has them: "{ M = 17, N = 16, K = 33 }"; "" where there are none."""
+        return ", ".join(f"{{ {', '.join(f'{k} = {v}' for k, v in size.items())} }}" for size in self.sizes)
+
+    def __str__(self) -> str:
+        """ "41 more sizes in 38 s: { M = 17, N = 16, K = 33 } fails"."""
+        more = f"{self.tried} more size{'s' if self.tried != 1 else ''} in {self.seconds:.0f} s"
+        if self.undecided:
+            more += f", {self.undecided} undecided"
+        if not self.sizes:
+            return f"{more}: none fails, or reaches other code"
+        last = "the last fails" if self.fails else "none fails"
+        return f"{more}: {last}; for the manifest: {self.proposal}"
+
+
+@dataclass(frozen=True)
 class KernelVerdict:
     """All checks of one kernel for one target.
 
@@ -95,6 +129,7 @@ class KernelVerdict:
             `manifest.reservations` and `CodeCoverage.reservations`.
         coverage: what of the code ran at all sizes together; None where nothing was executed.
         strict: a reservation leaves it undecided.
+        hunt: what looking for other sizes brought; None where nobody did.
         excerpts: source lines around the places of the findings, as far as they can be shown: file as a place
             names it -> line, counted from 1 -> text.
     """
@@ -113,6 +148,7 @@ class KernelVerdict:
     coverage: CodeCoverage | None = None
     strict: bool = False
     excerpts: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    hunt: Hunt | None = None
 
     @property
     def every(self) -> tuple[Finding, ...]:

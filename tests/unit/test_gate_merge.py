@@ -11,7 +11,7 @@ from layoutprobe.checks.faults import FAULT_RULES
 from layoutprobe.checks.registry import find_check
 from layoutprobe.errors import ExecutionError
 from layoutprobe.gate.merge import merge
-from layoutprobe.gate.session import with_faults
+from layoutprobe.gate.tally import with_faults
 from layoutprobe.place import Element, Place, Register, Size, SourceLine
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult, Status

@@ -25,7 +25,7 @@ from layoutprobe.errors import ExecutionError, UsageError, did_you_mean
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.runner import Astray
-from layoutprobe.gate.session import apply, with_faults
+from layoutprobe.gate.tally import apply, with_faults
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding
 from layoutprobe.manifest.coding import Coding

@@ -14,7 +14,7 @@ from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.layout.json_ import finding, plain
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
+from layoutprobe.report.gate import CheckResult, GateReport, Hunt, KernelVerdict, Table
 
 SCHEMA = "layoutprobe.gate/3"
 
@@ -56,10 +56,21 @@ def _kernel(verdict: KernelVerdict) -> dict[str, Any]:
         "reservations": list(verdict.reservations),
         "strict": verdict.strict,
         "coverage": None if verdict.coverage is None else _coverage(verdict, verdict.coverage),
+        "hunt": None if verdict.hunt is None else _hunt(verdict.hunt),
         "seconds": round(verdict.seconds, 3),
         "evidence": list(map(data.evidence, verdict.evidence)),
         "toolchain": dict(verdict.toolchain),
         "checks": [_check(verdict, result) for result in verdict.results],
+    }
+
+
+def _hunt(hunt: Hunt) -> dict[str, Any]:
+    return {
+        "tried": hunt.tried,
+        "undecided": hunt.undecided,
+        "seconds": round(hunt.seconds, 3),
+        "sizes": [dict(size) for size in hunt.sizes],
+        "fails": hunt.fails,
     }
 
 

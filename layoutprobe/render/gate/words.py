@@ -159,14 +159,18 @@ def about(verdict: KernelVerdict, *, in_full: bool) -> list[str]:
     """What was run, with what evidence: sentences below the name of a kernel."""
     ran = f"ran {verdict.coverage}" if verdict.coverage is not None else ""
     seconds = f"{verdict.seconds:.1f} s"
+    hunted = [f"hunted: {verdict.hunt}"] if verdict.hunt is not None else []
     if in_full:
         evidence = "; ".join(map(str, verdict.evidence)) or basis([verdict])
-        return [*filter(None, (verdict.source, "; ".join(verdict.sizes), f"{evidence}, {seconds}", ran))]
+        return [
+            *filter(None, (verdict.source, "; ".join(verdict.sizes), f"{evidence}, {seconds}", ran)),
+            *hunted,
+        ]
     count = len(verdict.sizes)
     sizes = f"{count} sizes, figures of {verdict.sizes[-1]}" if count > 1 else "".join(verdict.sizes)
     covered = verdict.coverage
     blocks = "" if covered is None else f"ran {covered.blocks_run} of {covered.blocks} blocks"
-    return ["; ".join(filter(None, (sizes, blocks, seconds)))]
+    return ["; ".join(filter(None, (sizes, blocks, seconds))), *hunted]
 
 
 def frame(verdict: KernelVerdict, place: Place) -> list[str]:

@@ -1,0 +1,215 @@
+"""`check --hunt`: looks for sizes at which a kernel fails, led by what of its code has run.
+
+Bugs of sizes lie at edges: one more or less than a tile, a single element, a depth that fills each buffer of a
+pipeline once more, a workgroup that nobody ever launched. Those come first, one extent at a time, then mixtures. A
+size counts where it reaches code, a way of a branch or a number of passes that none before had; the search goes on
+from there. Of a size that fails the smallest that fails in the same way is told.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import chain, islice
+from math import prod
+from random import Random
+
+from layoutprobe.errors import ProbeError
+from layoutprobe.gate.tally import Outcome, Tally
+from layoutprobe.manifest.model import KernelCase, Sizes
+from layoutprobe.report.coverage import CodeCoverage
+from layoutprobe.report.gate import Hunt
+
+_SHRINKS = 40
+"""Smaller sizes that are tried for one that fails."""
+_PRIMES = (2, 3, 5, 7, 13, 31)
+_SHARE = 0.5
+"""Of the time that is left, what a single size may be expected to take."""
+
+
+def go_on(tally: Tally, seconds: float) -> Hunt:
+    """Try sizes that the manifest does not have, until one fails or the time is over.
+
+    What counts is kept in the tally: sizes that reach other code, and the smallest that fails.
+
+    Args:
+        tally: of the manifest's sizes, all of which hold.
+        seconds: for how long.
+    """
+    return _Hunt(tally, seconds).run()
+
+
+class _Hunt:
+    """The state of a search."""
+
+    def __init__(self, tally: Tally, seconds: float) -> None:
+        self.tally, self.seconds = tally, seconds
+        self.start = time.monotonic()
+        self.known = {tuple(sizes.items()) for sizes in tally.case.sizes}
+        self.kept: list[Sizes] = []
+        self.tried = self.undecided = 0
+        self.rate = 0.0  # seconds an element of the index space, at the size that cost most of them
+
+    @property
+    def left(self) -> float:
+        return self.seconds - (time.monotonic() - self.start)
+
+    def run(self) -> Hunt:
+        failed: Outcome | None = None
+        if not _rules(self.tally.outcomes) and self.tally.case.sizes[0]:
+            for sizes in candidates(self.tally.case, self.kept):
+                if self.left <= 0:
+                    break
+                outcome = self._try(sizes)
+                if outcome is not None and _rules([outcome]):
+                    failed = self._smallest(outcome)
+                    break
+                if outcome is not None and self._is_new(outcome):
+                    self._keep(outcome)
+        if failed is not None:
+            self._keep(failed)
+        spent = time.monotonic() - self.start
+        return Hunt(self.tried, self.undecided, spent, tuple(self.kept), failed is not None)
+
+    def _keep(self, outcome: Outcome) -> None:
+        self.tally.keep(outcome)
+        self.kept.append(outcome.sizes)
+
+    def _try(self, sizes: Sizes) -> Outcome | None:
+        """What the checks say of a size; None where it was tried before, costs too much or cannot be launched."""
+        key, volume = tuple(sizes.items()), prod(sizes.values())
+        if key in self.known or self.rate * volume > _SHARE * max(self.left, 0):
+            return None
+        self.known.add(key)
+        begun = time.monotonic()
+        try:
+            outcome = self.tally.at(sizes)
+        except (ProbeError, MemoryError):
+            return None
+        self.tried += 1
+        self.rate = max(self.rate * 0.5, (time.monotonic() - begun) / volume if volume >= _MANY else 0)
+        self.undecided += any(result.status == "undecided" for result in outcome.results.values())
+        return outcome
+
+    def _is_new(self, outcome: Outcome) -> bool:
+        """Whether code ran that had not, or went ways that it had not gone; what is undecided tells nothing."""
+        if any(result.status == "undecided" for result in outcome.results.values()):
+            return False
+        return _reached(self.tally.covered_with(outcome)) > _reached(self.tally.covered())
+
+    def _smallest(self, outcome: Outcome) -> Outcome:
+        """Of the sizes that break the same rules, one of which no extent can be made smaller."""
+        rules, best, tries = _rules([outcome]), outcome, 0
+        smaller = _smaller(best.sizes, self.tally.case)
+        while tries < _SHRINKS and self.left > -self.seconds / 2:
+            sizes = next(smaller, None)
+            if sizes is None:
+                break
+            tries += 1
+            found = self._try(sizes)
+            if found is not None and rules & _rules([found]):
+                best, smaller = found, _smaller(sizes, self.tally.case)
+        return best
+
+
+_MANY = 4096
+"""Elements of the index space from which on the time for a size grows with them."""
+
+
+def _rules(outcomes: list[Outcome]) -> set[str]:
+    """Rules that are broken, and that the manifest does not let pass."""
+    return {
+        found.rule.id
+        for outcome in outcomes
+        for result in outcome.results.values()
+        for found in result.without(outcome.waived).findings
+    }
+
+
+def _reached(covered: CodeCoverage | None) -> tuple[int, int, int]:
+    """How much of the code ran: larger is more."""
+    if covered is None:
+        return (0, 0, 0)
+    lacking = sum(bool(loop.wanted) for loop in covered.loops) + len(covered.untried)
+    return (covered.blocks_run, covered.ways_gone, -lacking)
+
+
+# Sizes
+
+
+def candidates(case: KernelCase, kept: list[Sizes]) -> Iterator[Sizes]:
+    """Sizes to try, without end: edges of one extent at a time, then of all, then mixtures that grow.
+
+    Args:
+        case: the kernel.
+        kept: sizes that have reached other code; mixtures begin there, as well. It may grow meanwhile.
+    """
+    steps = _steps(case)
+    listed = {name: list(_extents(name, step, case)) for name, step in steps.items()}
+    small = {name: _whole(name, step, case) for name, step in steps.items()}
+    first = (
+        {**small, name: extents[at]}
+        for at in range(max(map(len, listed.values())))
+        for name, extents in listed.items()
+        if at < len(extents)
+    )
+    together = ({name: e[at % len(e)] for name, e in listed.items()} for at in range(8))
+    return chain(islice(first, 12), together, first, _mixtures(listed, small, steps, kept, case))
+
+
+def _mixtures(
+    listed: dict[str, list[int]], small: Sizes, steps: Sizes, kept: list[Sizes], case: KernelCase
+) -> Iterator[Sizes]:
+    chance = Random(case.seed)
+    while True:
+        base = chance.choice([small, *kept])
+        some = {name: chance.choice(listed[name]) for name in steps if chance.random() < 0.6}
+        far = chance.choice(list(steps))
+        if chance.random() < 0.3:
+            some[far] = _whole(far, steps[far] * chance.randrange(1, 12) + chance.randrange(-1, 2), case)
+        yield {name: some.get(name, base[name]) for name in steps}
+
+
+def _steps(case: KernelCase) -> Sizes:
+    """How far it is from one edge to the next: the tile's extent, or the smallest that is listed."""
+    return {name: case.tile.get(name) or min(size[name] for size in case.sizes) for name in case.sizes[0]}
+
+
+def _extents(name: str, step: int, case: KernelCase) -> Iterator[int]:
+    """Extents of one name, those at which most bugs show first, each once."""
+    edges = (
+        step + 1,
+        2 * step,
+        1,
+        step - 1,
+        2 * step + 1,
+        3 * step,
+        2 * step - 1,
+        4 * step,
+        step + step // 2,
+    )
+    more = (5 * step, 8 * step, 3 * step + 1, 6 * step, 4 * step - 1, 7 * step, 16 * step)
+    seen = set[int]()
+    for value in (*edges, *_PRIMES, *more):
+        extent = _whole(name, value, case)
+        if extent not in seen:
+            seen.add(extent)
+            yield extent
+
+
+def _whole(name: str, value: int, case: KernelCase) -> int:
+    """The next extent that the kernel is meant for."""
+    step = case.multiple.get(name, 1)
+    return max(1, -(-value // step)) * step
+
+
+def _smaller(sizes: Sizes, case: KernelCase) -> Iterator[Sizes]:
+    """Sizes with one extent less: much less first."""
+    for name, value in sorted(sizes.items(), key=lambda item: -item[1]):
+        step = case.multiple.get(name, 1)
+        tried = dict.fromkeys(
+            _whole(name, v, case) for v in (1, value // 8, value // 4, value // 2, value * 3 // 4)
+        )
+        for less in (*tried, value - 16 * step, value - 4 * step, value - step):
+            if 0 < less < value:
+                yield {**sizes, name: less}

@@ -1,0 +1,347 @@
+"""What the checks say of one kernel, size by size; which sizes count is somebody else's choice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cache
+from typing import TypeVar
+
+from layoutprobe.backends.base import WatchedBackend
+from layoutprobe.brief import brief
+from layoutprobe.checks import memory
+from layoutprobe.checks.acceptance import accept
+from layoutprobe.checks.base import Check
+from layoutprobe.checks.faults import FAULT_RULES, fault_finding
+from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
+from layoutprobe.gate.build import Built
+from layoutprobe.gate.causes import linked
+from layoutprobe.gate.merge import Sized, merge
+from layoutprobe.gate.runner import KernelRunner
+from layoutprobe.gate.unproven import unproven
+from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.store import load_instructions
+from layoutprobe.manifest.binding import Binding, bind
+from layoutprobe.manifest.inputs import coding_of
+from layoutprobe.manifest.model import Gemm, KernelCase, Sizes, Tolerance, size_title
+from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
+from layoutprobe.observe.coverage import Coverage
+from layoutprobe.report.coverage import CodeCoverage
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import CheckResult, Status
+from layoutprobe.trace.coverage import code_coverage
+from layoutprobe.trace.rounding import accumulators, widened
+from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
+
+DEBUG = "LAYOUTPROBE_DEBUG"
+_UNDEFINED_DATA = ("lds-safety/undefined-read", "numerics/never-defined", "operand-provenance/unexplained")
+"""Rules that undefined data breaks, wherever it comes from."""
+_LIKE = 2
+"""A launch with at least one part in so many of the bytes of one that took too long is not begun."""
+Step = Callable[[str], None]
+"""Told what is about to be done."""
+
+
+def subject_of(
+    runner: KernelRunner,
+    checks: Sequence[Check],
+    load_insts: Callable[[], Mapping[int, Inst]],
+    reference: Callable[..., object] | None = None,
+) -> Subject:
+    """One kernel at one size, for checks that look at the same runs of it."""
+    return Subject(
+        runner.binding.case,
+        runner.binding,
+        runner.built.arch,
+        runner.built.code,
+        runner.built.kernel,
+        load_insts,
+        runner.coding,
+        runner,
+        tuple(dict.fromkeys(factory for check in checks for factory in check.observers)),
+        reference,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One size.
+
+    Attributes:
+        sizes: the size.
+        results: check -> what it says, in the order of the checks.
+        bytes: of the buffers.
+        endless: what ended a launch that took too long, or None.
+        coverage, choices: what of the code ran, and how its tests against numbers came out; None where unknown.
+        waived: rule of a finding -> why the manifest lets it pass.
+    """
+
+    sizes: Sizes
+    results: Mapping[str, CheckResult]
+    bytes: int
+    endless: ExecutionError | None
+    coverage: Coverage | None
+    choices: Choices | None
+    waived: Mapping[str, str]
+
+    __repr__ = brief
+
+
+class Tally:
+    """Results of all checks as they come in, size by size."""
+
+    def __init__(
+        self,
+        case: KernelCase,
+        built: Built,
+        checks: Sequence[Check],
+        backend: WatchedBackend,
+        reference: Callable[..., object] | None,
+        step: Step,
+    ) -> None:
+        self.case = case
+        self.built = built
+        self.checks = checks
+        self.active = [c for c in checks if c.name not in case.skip]
+        self.backend = backend
+        self.reference = reference
+        self.step = step
+        self.ran = False
+        self.outcomes: list[Outcome] = []
+        self.coverage: Coverage | None = None
+        self.choices: Choices | None = None
+        self.endless: list[tuple[int, ExecutionError]] = []  # of launches with so many bytes of buffers
+        self.collected: dict[str, list[Sized]] = {check.name: [] for check in checks}
+        self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
+
+    def covered(self) -> CodeCoverage | None:
+        """What of the code ran; None where nothing did."""
+        return self.covered_with(None)
+
+    def covered_with(self, outcome: Outcome | None) -> CodeCoverage | None:
+        """What of the code ran, with another size that is not kept; None where nothing did."""
+        coverage, choices = self.coverage, self.choices
+        if outcome is not None:
+            coverage, choices = _both(coverage, outcome.coverage), _both(choices, outcome.choices)
+        if coverage is None:
+            return None
+        return code_coverage(self.built.code, self.built.kernel, coverage, choices)
+
+    def unproven(self) -> tuple[str, ...]:
+        """What nobody has proven of the instructions; nothing where none ran, as they may not even decode."""
+        return unproven(self.load_insts().values()) if self.coverage else ()
+
+    def widened(self) -> tuple[str, ...]:
+        """That the output of a product is judged by a type narrower than its own, where the manifest gives no
+        tolerance."""
+        contract, given = self.case.contract, self.case.tolerance
+        if self.coverage is None or not isinstance(contract, Gemm) or given != Tolerance():
+            return ()
+        dtype = bind(self.case, self.case.sizes[0]).buffers[contract.d].dtype
+        says = widened(accumulators(self.coverage.insts), contract.d, dtype)
+        return (says,) if says else ()
+
+    def results(self) -> tuple[CheckResult, ...]:
+        """One per check, in order, and one on what is accepted. A check that was never reached is undecided."""
+        merged = []
+        for check in self.checks:
+            sized = self.collected[check.name]
+            if check.name in self.case.skip:
+                waived = check.skipped(f"the manifest skips it: {self.case.skip[check.name]}")
+                merged.append(replace(waived, waived=True))
+            else:
+                result = merge(sized) if sized else check.undecided("it was not reached")
+                merged.append(result.without(self.case.skip))
+        accepted = accept(merged, self.case.accept, self.built.code.target, date.today())
+        return linked(accepted)
+
+    def run(self) -> None:
+        """Apply every active check.
+
+        Raises:
+            UsageError, CodeObjectError: the kernel cannot be launched as the manifest says.
+        """
+        static = [check for check in self.active if not check.per_size]
+        if static:
+            subject, _ = self._subject(self.case.sizes[0])
+            for check in static:
+                self.step(check.name)
+                self.collected[check.name].append(((), apply(check, subject)))
+        dynamic = [check for check in self.active if check.per_size]
+        if dynamic and self.built.arch is None:
+            for check in dynamic:
+                reason = f"the emulator does not execute {self.built.code.target}"
+                self.collected[check.name].append(((), check.undecided(reason)))
+            return
+        for sizes in self.case.sizes if dynamic else ():
+            self.keep(self.at(sizes))
+
+    def _subject(self, sizes: Sizes) -> tuple[Subject, KernelRunner]:
+        binding = bind(self.case, sizes)
+        runner = KernelRunner(
+            self.built, binding, coding_of(binding), self.backend, self._like_sized(binding)
+        )
+        return subject_of(runner, self.active, self.load_insts, self.reference), runner
+
+    def _like_sized(self, binding: Binding) -> ExecutionError | None:
+        """What ended a launch that was not much larger, if one took too long."""
+        fits = (error for size, error in self.endless if _bytes(binding) * _LIKE >= size)
+        return next(fits, None)
+
+    def at(self, sizes: Sizes) -> Outcome:
+        """What the checks say of one size; nothing is kept.
+
+        Raises:
+            UsageError, CodeObjectError: the kernel cannot be launched so.
+        """
+        subject, runner = self._subject(sizes)
+        title = size_title(sizes)
+        results: dict[str, CheckResult] = {}
+        self.ran = True
+        for check in self.active:
+            if check.per_size:
+                self.step(f"{title}: {check.name}" if title else check.name)
+                results[check.name] = apply(check, subject)
+        choices = _choices(runner)
+        return Outcome(
+            sizes,
+            with_faults(results, runner.faults),
+            _bytes(subject.binding),
+            runner.endless,
+            runner.coverage,
+            choices,
+            self.case.skip,
+        )
+
+    def keep(self, outcome: Outcome) -> None:
+        """Let a size count."""
+        if outcome.endless is not None:
+            self.endless.append((outcome.bytes, outcome.endless))
+        self.coverage = _both(self.coverage, outcome.coverage)
+        self.choices = _both(self.choices, outcome.choices)
+        for name, result in outcome.results.items():
+            self.collected[name].append((tuple(outcome.sizes.items()), result))
+        self.outcomes.append(outcome)
+
+
+def _choices(runner: KernelRunner) -> Choices | None:
+    """How tests against numbers came out, where the kernel has any; one run more."""
+    if runner.coverage is None or runner.endless is not None or not tests_of(runner.coverage.insts):
+        return None
+    found = runner(RunSpec("integers", (ChoiceRecorder,))).record(Choices)
+    return found
+
+
+_Joined = TypeVar("_Joined", Coverage, Choices)
+
+
+def _both(one: _Joined | None, other: _Joined | None) -> _Joined | None:
+    """What both saw together."""
+    if one is None or other is None:
+        return one if other is None else other
+    return one | other
+
+
+def apply(check: Check, subject: Subject) -> CheckResult:
+    """What a check says of a kernel at one size; whatever stops it is why it is undecided.
+
+    Raises:
+        UsageError, CodeObjectError: the kernel cannot be launched so.
+    """
+    asked: list[Recorded] = []
+
+    def remember(spec: RunSpec) -> Recorded:
+        asked.append(subject.runner(spec))
+        return asked[-1]
+
+    try:
+        result = check.run(replace(subject, runner=remember))
+    except RunStoppedError as stopped:
+        return check.undecided(_stopped(stopped.fault))
+    except (UsageError, CodeObjectError, MemoryError):
+        raise
+    except (ProbeError, UndecidedError) as error:
+        return check.undecided(str(error))
+    except Exception as error:
+        # One broken check must not take the verdict of the others away.
+        if os.environ.get(DEBUG):
+            raise
+        problem = f"{type(error).__name__}: {error}"
+        return check.undecided(
+            f"a bug in layoutprobe, not in your kernel: {problem}; {DEBUG}=1 shows the traceback"
+        )
+    faults = [recorded.fault for recorded in asked if recorded.fault is not None]
+    if result.status == "holds" and faults:
+        # It saw a part of the run only, and silence is never green.
+        return replace(result, status="undecided", reason=_stopped(faults[-1]))
+    return result
+
+
+def _bytes(binding: Binding) -> int:
+    return sum(buffer.nbytes for buffer in binding.buffers.values())
+
+
+def with_faults(
+    results: Mapping[str, CheckResult], faults: Sequence[ExecutionError]
+) -> dict[str, CheckResult]:
+    """Results with every fault of the kernel as a finding of the check whose law it breaks.
+
+    An undefined address or branch is a consequence: it is no finding of its own where another check
+    has found what led to it. Where the check of a fault was not asked for or does not apply, `memory`
+    reports it; without that, too, it is a reason for the others not to decide.
+    """
+    merged = without_consequences(results, faults)
+    # The load and the store of one statement go astray together: the store tells more.
+    for fault in sorted(
+        faults, key=lambda fault: (fault.kind.startswith("undefined"), "store" not in fault.kind)
+    ):
+        explained = any(result.findings for result in merged.values())
+        rule = FAULT_RULES.get(fault.kind)
+        law = rule.check if rule else None
+        if law is not None and (law not in merged or merged[law].status == "skipped"):
+            law = memory.NAME
+        if law not in merged or (fault.kind.startswith("undefined") and explained):
+            continue
+        owner = merged[law]
+        pc = fault.place.pc
+        if any(_same_statement(fault, known) for result in merged.values() for known in result.findings):
+            continue
+        if pc is None or all(known.place.pc != pc for known in owner.findings):
+            findings = (*owner.findings, fault_finding(fault))
+            merged[law] = replace(owner, status="finding", findings=findings, reason="")
+    return merged
+
+
+def without_consequences(
+    results: Mapping[str, CheckResult], faults: Sequence[ExecutionError]
+) -> dict[str, CheckResult]:
+    """Results without findings about undefined data, where a load from outside of every buffer brought it."""
+    astray = next((fault for fault in faults if fault.kind == "global-load"), None)
+    merged = dict(results)
+    for name, result in results.items() if astray is not None else ():
+        kept = tuple(found for found in result.findings if found.rule.id not in _UNDEFINED_DATA)
+        if astray is not None and len(kept) < len(result.findings):
+            reason = f"undefined data comes from the load outside of every buffer ({astray.place.site})"
+            status: Status = "finding" if kept else "undecided"
+            merged[name] = replace(result, status=status, findings=kept, reason=reason)
+    return merged
+
+
+def _same_statement(fault: ExecutionError, known: Finding) -> bool:
+    """On one line, and of one kind or beside one buffer, which `expected` names.
+
+    A statement that loads and stores one element goes astray twice for one reason. Where a load and a store of a
+    line miss different buffers, the one says nothing of the other.
+    """
+    line, rule = fault.place.line, FAULT_RULES.get(fault.kind)
+    same_line = bool(line) and (line, fault.what) == (known.place.line, known.what)
+    return same_line and (rule == known.rule or fault.expected == known.expected)
+
+
+def _stopped(fault: ProbeError) -> str:
+    place = ", ".join(
+        f"{key} {fault.where[key]}" for key in ("line", "near line", "PC") if key in fault.where
+    )
+    return f"the run stopped early: {fault.what}" + (f" ({place})" if place else "")
