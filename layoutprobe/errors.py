@@ -6,11 +6,20 @@ and what to do next. The CLI prints it; a library user catches it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
 
 from layoutprobe.place import Place
 from layoutprobe.text import clipped, one_line
+
+DEBUG = "LAYOUTPROBE_DEBUG"
+"""Set in the environment, it shows the traceback of a bug of layoutprobe's own."""
+
+
+def debugging() -> bool:
+    """Whether a bug of layoutprobe's own shows its traceback."""
+    return bool(os.environ.get(DEBUG))
 
 
 class ProbeError(Exception):

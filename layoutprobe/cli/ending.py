@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections.abc import Callable
 
 from layoutprobe.cli.terminal import say
-from layoutprobe.errors import ProbeError, UsageError
+from layoutprobe.errors import DEBUG, ProbeError, UsageError, debugging
 from layoutprobe.text import clipped
-
-DEBUG = "LAYOUTPROBE_DEBUG"
 
 
 def ended(work: Callable[[], int]) -> int:
@@ -28,7 +25,7 @@ def ended(work: Callable[[], int]) -> int:
         say(f"layoutprobe: {error}")
         return error.exit_code
     except Exception as error:
-        if os.environ.get(DEBUG):
+        if debugging():
             import traceback
 
             traceback.print_exc()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING
 
 from layoutprobe import arch
 from layoutprobe.arch import Arch
@@ -17,16 +17,10 @@ from layoutprobe.manifest.files import ASSEMBLY, read_code_object
 from layoutprobe.manifest.model import Argument, KernelCase, Reference
 from layoutprobe.numbers import element_type
 
+if TYPE_CHECKING:
+    from layoutprobe.toolchain.compile import HipOptions
+
 POINTER_BYTES = 8
-
-
-class _Options(TypedDict):
-    """What `compile_hip` is told besides the source."""
-
-    target: str
-    defines: Mapping[str, str]
-    include_dirs: Sequence[Path]
-    flags: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +76,7 @@ def _bytes(case: KernelCase, target: str) -> tuple[bytes, Mapping[str, str]]:
     return compiled.data, compiled.toolchain
 
 
-def _options(case: KernelCase, target: str) -> _Options:
+def _options(case: KernelCase, target: str) -> HipOptions:
     return {
         "target": target,
         "defines": case.defines,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -15,7 +14,7 @@ from layoutprobe.checks import memory
 from layoutprobe.checks.acceptance import accept
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import FAULT_RULES, fault_finding
-from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
+from layoutprobe.errors import DEBUG, CodeObjectError, ExecutionError, ProbeError, UsageError, debugging
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
@@ -35,7 +34,6 @@ from layoutprobe.trace.coverage import code_coverage
 from layoutprobe.trace.rounding import accumulators, widened
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
 
-DEBUG = "LAYOUTPROBE_DEBUG"
 _UNDEFINED_DATA = ("lds-safety/undefined-read", "numerics/never-defined", "operand-provenance/unexplained")
 """Rules that undefined data breaks, wherever it comes from."""
 _LIKE = 2
@@ -266,7 +264,7 @@ def apply(check: Check, subject: Subject) -> CheckResult:
         return check.undecided(str(error))
     except Exception as error:
         # One broken check must not take the verdict of the others away.
-        if os.environ.get(DEBUG):
+        if debugging():
             raise
         problem = f"{type(error).__name__}: {error}"
         return check.undecided(

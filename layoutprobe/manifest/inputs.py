@@ -15,8 +15,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding, is_small_float
 from layoutprobe.manifest.model import Gemm
-from layoutprobe.manifest.selection import SELECT, ZERO, Select, selecting
-from layoutprobe.numbers import DigitCode, digit_base
+from layoutprobe.manifest.selection import PICK, SELECT, ZERO, Pick, Select, picking, selecting
 from layoutprobe.patterns.expression import evaluate
 
 LARGEST_INTEGER = 9
@@ -123,9 +122,6 @@ KINDS: Mapping[str, Fill] = {
 ALONE = "alone "
 """Beginning of the kinds in which one buffer, named behind it, holds the numbers of its elements from 1 on, and all
 others hold zeros."""
-PICK = "pick "
-"""Beginning of the kinds in which one factor picks elements of the other: "pick A 0 16" is digit 0 of A's
-numbers, and B[k][n] is 1 where k = (n + 16) % K."""
 JUDGED = ("normal", "sparse", "scaled", "nonfinite")
 """Kinds for which outputs are held against the contract with any alpha and beta."""
 
@@ -166,10 +162,9 @@ def make_inputs(
     if kind.startswith(ZERO):
         fill = partial(_without, kind.removeprefix(ZERO), binding)
     if kind.startswith(SELECT):
-        fill = partial(_selecting, Select.of(kind), binding)
+        fill = _chosen(partial(selecting, Select.of(kind), binding))
     if kind.startswith(PICK):
-        name, digit, first = kind.removeprefix(PICK).rsplit(" ", 2)
-        fill = partial(_picked, picking(binding, name), name, int(digit), int(first))
+        fill = _chosen(partial(picking, Pick.of(kind), binding))
     if fill is None:
         raise UsageError(f"no kind of inputs named {kind!r}", expected="one of: " + ", ".join(KINDS))
     result: dict[str, NDArray[Any] | None] = {}
@@ -228,29 +223,9 @@ def _without(name: str, binding: Binding, buffer: BoundBuffer, random: np.random
     return np.zeros(buffer.shape) if buffer.name == name or idle else _integers(buffer, random)
 
 
-def _selecting(select: Select, binding: Binding, buffer: BoundBuffer, _: np.random.Generator) -> NDArray[Any]:
-    return selecting(select, binding, buffer)
-
-
-def picking(binding: Binding, name: str) -> DigitCode:
-    """How elements of a factor are numbered where the other one selects. Digits are stored as odd numbers, so that
-    what is added twice is even."""
-    types = {buffer.dtype for buffer in binding.buffers.values()}
-    return DigitCode.of(prod(binding.buffers[name].shape), max(2, digit_base(types) // 4))
-
-
-def _picked(
-    code: DigitCode, name: str, digit: int, first: int, buffer: BoundBuffer, _: np.random.Generator
-) -> NDArray[Any]:
-    shape = buffer.shape
-    if buffer.name == name:
-        return 2 * code.digit(np.arange(prod(shape)).reshape(shape), digit) - 1
-    if buffer.argument.matrix not in ("A", "B") or len(shape) < 2:
-        return np.zeros(shape)
-    row, col = np.indices(shape[-2:])
-    k, line = (col, row) if buffer.argument.matrix == "A" else (row, col)
-    depth = shape[-1] if buffer.argument.matrix == "A" else shape[-2]
-    return np.broadcast_to(k == (line + first) % depth, shape).astype(np.int64)
+def _chosen(values: Callable[[BoundBuffer], NDArray[Any]]) -> Fill:
+    """What leaves nothing to chance."""
+    return lambda buffer, _: values(buffer)
 
 
 def _given(buffer: BoundBuffer, binding: Binding) -> NDArray[Any]:

@@ -1,13 +1,17 @@
-"""Inputs that select: A is an identity, and B says in each element where it is; or one buffer is all zeros.
+"""Inputs that select: one factor is an identity, and the other one says in each element which it is.
 
 With A = I a product is a copy: row i of D is row i of B, bit by bit. What stands elsewhere then names the row and the
 column that it came from, which sums of random numbers do not. Where K is larger than M, the identity begins at a
 later row of B, run by run, so that every k is selected once.
+
+`Select` is what a contract asks for: B says rows and columns, and may be zero but for some rows. `Pick` looks for
+what a kernel multiplies at all: either factor is numbered, and what is added twice is even.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,8 +23,9 @@ from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import DigitCode, digit_base
 
 SELECT = "select "
+PICK = "pick "
 ZERO = "zero "
-"""Beginnings of the kinds of inputs; behind the second stands the buffer."""
+"""Beginnings of the kinds of inputs; behind the last stands the buffer that is all zeros."""
 
 Ints = NDArray[np.int64]
 
@@ -71,8 +76,7 @@ def selecting(select: Select, binding: Binding, buffer: BoundBuffer) -> NDArray[
     contract = binding.case.contract
     assert isinstance(contract, Gemm)
     if buffer.name == contract.a:
-        row, k = np.indices(buffer.shape[-2:])
-        return np.broadcast_to(np.where(k == row + select.shift, 1, 0), buffer.shape)
+        return _identity(buffer, "A", select.shift)
     if buffer.name != contract.b:
         return np.zeros(buffer.shape)
     code = code_of(binding, contract, select.axis)
@@ -82,3 +86,56 @@ def selecting(select: Select, binding: Binding, buffer: BoundBuffer) -> NDArray[
     if select.last:
         values = np.where((row >= select.first) & (row < select.last), values, 0)
     return np.broadcast_to(values, buffer.shape)
+
+
+@dataclass(frozen=True)
+class Pick:
+    """One run.
+
+    Attributes:
+        name: the factor that is numbered; the other one selects.
+        digit: which digit of the numbers.
+        first: k that the first line of the other factor selects; behind the last k comes k = 0.
+    """
+
+    name: str
+    digit: int
+    first: int
+
+    @property
+    def kind(self) -> str:
+        """The kind of inputs."""
+        return f"{PICK}{self.name} {self.digit} {self.first}"
+
+    @classmethod
+    def of(cls, kind: str) -> Pick:
+        """The run of a kind of inputs."""
+        name, digit, first = kind.removeprefix(PICK).rsplit(" ", 2)
+        return cls(name, int(digit), int(first))
+
+
+def numbers_of(binding: Binding, name: str) -> DigitCode:
+    """How elements of a factor are numbered where the other one selects. Digits are stored as odd numbers, so that
+    what is added twice is even."""
+    types = {buffer.dtype for buffer in binding.buffers.values()}
+    return DigitCode.of(prod(binding.buffers[name].shape), max(2, digit_base(types) // 4))
+
+
+def picking(pick: Pick, binding: Binding, buffer: BoundBuffer) -> NDArray[Any]:
+    """What a buffer holds in such a run; what is no factor holds zeros."""
+    if buffer.name == pick.name:
+        number = np.arange(prod(buffer.shape)).reshape(buffer.shape)
+        return 2 * numbers_of(binding, pick.name).digit(number, pick.digit) - 1
+    matrix = buffer.argument.matrix
+    if matrix not in ("A", "B") or len(buffer.shape) < 2:
+        return np.zeros(buffer.shape)
+    return _identity(buffer, matrix, pick.first, around=True)
+
+
+def _identity(buffer: BoundBuffer, matrix: str, first: int, *, around: bool = False) -> NDArray[Any]:
+    """1 where k is the row of A (the column of B) and `first` more; `around`: behind the last k comes k = 0."""
+    row, col = np.indices(buffer.shape[-2:], np.int64)
+    line, k = (row, col) if matrix == "A" else (col, row)
+    depth = buffer.shape[-1 if matrix == "A" else -2]
+    wanted = (line + first) % depth if around else line + first
+    return np.broadcast_to(np.where(k == wanted, 1, 0), buffer.shape)

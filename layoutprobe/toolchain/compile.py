@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Required, TypedDict, Unpack
 
 from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.toolchain import cache, headers
@@ -48,20 +49,10 @@ class Compiled:
     toolchain: Mapping[str, str]
 
 
-def compile_hip(
-    source: Path,
-    *,
-    target: str,
-    defines: Mapping[str, str | int] | None = None,
-    include_dirs: Sequence[Path] = (),
-    flags: Sequence[str] = (),
-    library: Sequence[str] = (),
-    compiler: Compiler | str | None = None,
-) -> Compiled:
-    """Compile the device code of a HIP source.
+class HipOptions(TypedDict, total=False):
+    """What a compiler is told besides the source.
 
-    Args:
-        source: the file.
+    Attributes:
         target: processor, with features if any, as --offload-arch takes it.
         defines: macro -> value.
         include_dirs: searched for headers, in this order; behind them come ROCm's, or the
@@ -71,52 +62,50 @@ def compile_hip(
         library: flags that name the headers of a C++ library, for a source that holds host code, too; no
             others are searched then, but ROCm's or the project's own.
         compiler: a found compiler, or the name of one; default: see `find_compiler`.
+    """
+
+    target: Required[str]
+    defines: Mapping[str, str | int] | None
+    include_dirs: Sequence[Path]
+    flags: Sequence[str]
+    library: Sequence[str]
+    compiler: Compiler | str | None
+
+
+def compile_hip(source: Path, **options: Unpack[HipOptions]) -> Compiled:
+    """Compile the device code of a HIP source.
 
     Raises:
         UsageError: there is no such file, or `target` is no name of a processor.
         ToolchainError: there is no usable compiler, or it refuses the source; the text is clang's.
     """
-    job = _job(source, target, defines, include_dirs, flags, compiler, library)
+    job = _job(source, options)
     return job.cached() or job.compile()
 
 
-def files_read(
-    source: Path,
-    *,
-    target: str,
-    defines: Mapping[str, str | int] | None = None,
-    include_dirs: Sequence[Path] = (),
-    flags: Sequence[str] = (),
-    compiler: Compiler | str | None = None,
-) -> list[Path]:
+def files_read(source: Path, **options: Unpack[HipOptions]) -> list[Path]:
     """The files that `compile_hip` read when it last compiled this; none where it never did.
 
-    Args, Raises: as for `compile_hip`.
+    Raises:
+        UsageError, ToolchainError: as for `compile_hip`.
     """
-    job = _job(source, target, defines, include_dirs, flags, compiler)
+    job = _job(source, options)
     return [job.source.parent / name for name in job.inputs() or ()]
 
 
-def _job(
-    source: Path,
-    target: str,
-    defines: Mapping[str, str | int] | None,
-    include_dirs: Sequence[Path],
-    flags: Sequence[str],
-    compiler: Compiler | str | None,
-    library: Sequence[str] = (),
-) -> _Job:
-    path = _existing(source)
-    chosen = _compiler(compiler, target)
-    shown = [*_DEFAULTS, *(f"-D{name}={value}" for name, value in (defines or {}).items()), *flags]
+def _job(source: Path, options: HipOptions) -> _Job:
+    path, target = _existing(source), options["target"]
+    chosen, library = _compiler(options.get("compiler"), target), options.get("library", ())
+    defines = (f"-D{name}={value}" for name, value in (options.get("defines") or {}).items())
     searched = []
-    for folder in include_dirs:
+    for folder in options.get("include_dirs", ()):
         full = folder.resolve()
         searched += [f"-I{full}", f"-fdebug-prefix-map={full}={full.name}"]
     for folder in [headers.OWN] if library else headers.include_dirs(chosen):
         searched += ["-isystem", str(folder), f"-fdebug-prefix-map={folder}={folder.name}"]
-    alone = ("-nostdinc", *library) if library else ()
-    return _Job(path, target, chosen, tuple(shown), (*searched, *alone))
+    if library:
+        searched += ["-nostdinc", *library]
+    return _Job(path, target, chosen, (*_DEFAULTS, *defines, *options.get("flags", ())), tuple(searched))
 
 
 def assemble(

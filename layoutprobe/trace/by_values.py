@@ -18,8 +18,8 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.manifest.inputs import picking
 from layoutprobe.manifest.model import Gemm
+from layoutprobe.manifest.selection import Pick, numbers_of
 from layoutprobe.numbers import NO_NUMBER, DigitCode
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Place
@@ -175,7 +175,7 @@ def _seen(subject: Subject, contract: Gemm, matrix: str) -> _Seen:
     step = n if matrix == "A" else m
     firsts = [*range(0, depth, step)]
     firsts = firsts if len(firsts) <= _RUNS else [*firsts[: _RUNS - 1], depth - step]
-    code = picking(subject.binding, name)
+    code = numbers_of(subject.binding, name)
     number, times, rows, cols = [], [], [], []
     i, j = np.indices((m, n))
     for first in firsts:
@@ -192,7 +192,7 @@ def _decoded(subject: Subject, contract: Gemm, code: DigitCode, name: str, first
     """Numbers of the elements that D shows, and how often each was added: 0 where D is 0."""
     digits, often = [], []
     for digit in range(code.digits):
-        run = subject.run(RunSpec(f"pick {name} {digit} {first}", (), alpha=1.0, beta=0.0))
+        run = subject.run(RunSpec(Pick(name, digit, first).kind, (), alpha=1.0, beta=0.0))
         values = np.asarray(run.outputs[contract.d], np.float64)
         if run.beta and contract.c in run.inputs:
             values = values - run.beta * np.asarray(run.inputs[contract.c], np.float64)
