@@ -14,7 +14,6 @@ examples:
   layoutprobe hipcc -O2 -o my_test my_test.hip && layoutprobe run -- ./my_test
   layoutprobe hipcc -c a.cpp -o a.o -Iinclude -DN=64 --offload-arch=TARGET
   layoutprobe hipcc --genco kernels.hip -o kernels.hsaco
-  make HIPCC='layoutprobe hipcc'
 """
 
 

@@ -29,6 +29,7 @@ Same = Callable[[Array, Array], bool]
 _TYPES = {
     "float16": "__half",
     "float32": "float",
+    "float64": "double",
     "uint16": "unsigned short",
     "uint32": "unsigned",
     "int32": "int",

@@ -28,7 +28,7 @@
 #include <hip/hip_runtime_api.h>
 #if defined(__HIP__)
 #include <hip/layoutprobe_builtins.h>
-#include <hip/layoutprobe_math.h>
+#include <hip/layoutprobe_libm.h>
 #include <hip/layoutprobe_lanes.h>
 #include <hip/layoutprobe_atomics.h>
 #include <hip/layoutprobe_missing.h>

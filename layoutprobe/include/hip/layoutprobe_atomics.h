@@ -1,6 +1,6 @@
 // atomicAdd and its kin: relaxed, in the scope of the device, as in HIP. All return the old value.
 #pragma once
-#include <hip/layoutprobe_keywords.h>
+#include <hip/layoutprobe_builtins.h>
 
 #define LAYOUTPROBE_ATOMIC(type, name, builtin)                                              \
   LAYOUTPROBE_DEVICE type name(type* address, type value) {                                  \
@@ -48,3 +48,22 @@ LAYOUTPROBE_DEVICE double safeAtomicAdd(double* address, double value) { return 
 #undef LAYOUTPROBE_INTEGER_ATOMICS
 #undef LAYOUTPROBE_ATOMICS
 #undef LAYOUTPROBE_ATOMIC
+
+// Votes of a workgroup, through a word of LDS.
+LAYOUTPROBE_DEVICE int __syncthreads_count(int predicate) {
+  __shared__ int layoutprobe_votes;
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) layoutprobe_votes = 0;
+  __syncthreads();
+  if (predicate) atomicAdd(&layoutprobe_votes, 1);
+  __syncthreads();
+  const int count = layoutprobe_votes;
+  __syncthreads();
+  return count;
+}
+LAYOUTPROBE_DEVICE int __syncthreads_or(int predicate) { return __syncthreads_count(predicate) != 0; }
+LAYOUTPROBE_DEVICE int __syncthreads_and(int predicate) { return __syncthreads_count(!predicate) == 0; }
+
+// Clocks go on, and measure nothing on an emulator.
+LAYOUTPROBE_DEVICE long long clock64() { return __builtin_readcyclecounter(); }
+LAYOUTPROBE_DEVICE long long __clock64() { return clock64(); }
+LAYOUTPROBE_DEVICE long long wall_clock64() { return __builtin_readsteadycounter(); }

@@ -11,7 +11,7 @@ __global__ void reduce(const int* in, int* total, int n) {
   __syncthreads();
 #endif
   for (int stride = kBlock / 2; stride >= warpSize; stride /= 2) {
-    if (thread < stride) partial[thread] += partial[thread + stride];  // fault 1, fault 2
+    if (thread < stride) partial[thread] += partial[thread + stride];  // fault 1: races/read-after-write, fault 2: races/read-after-write
 #if FAULT != 2
     __syncthreads();
 #endif
@@ -20,7 +20,7 @@ __global__ void reduce(const int* in, int* total, int n) {
     int sum = partial[thread];
     for (int delta = warpSize / 2; delta; delta /= 2) sum += __shfl_down(sum, delta);
 #if FAULT == 3
-    if (thread == 0) *total += sum;  // fault 3
+    if (thread == 0) *total += sum;  // fault 3: races/global-overwrite
 #else
     if (thread == 0) atomicAdd(total, sum);
 #endif
