@@ -18,7 +18,7 @@ from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.tally import Step, Tally
 from layoutprobe.manifest.model import KernelCase, size_title
 from layoutprobe.manifest.reservations import reservations
-from layoutprobe.report.gate import Hunt, KernelVerdict
+from layoutprobe.report.gate import Hunt, KernelVerdict, Pictures
 
 
 def check_kernel(
@@ -82,4 +82,5 @@ def check_kernel(
         coverage=covered,
         excerpts=excerpts(case, [finding for result in results for finding in result.findings]),
         hunt=hunted,
+        pictures=tally.pictures if tally else Pictures(),
     )

@@ -18,6 +18,7 @@ from layoutprobe.errors import DEBUG, CodeObjectError, ExecutionError, ProbeErro
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
+from layoutprobe.gate.pictures import pictures_of
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.unproven import unproven
 from layoutprobe.isa.inst import Inst
@@ -29,7 +30,7 @@ from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import CheckResult, Status
+from layoutprobe.report.gate import CheckResult, Pictures, Status
 from layoutprobe.trace.coverage import code_coverage
 from layoutprobe.trace.rounding import accumulators, widened
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
@@ -74,6 +75,7 @@ class Outcome:
         endless: what ended a launch that took too long, or None.
         coverage, choices: what of the code ran, and how its tests against numbers came out; None where unknown.
         waived: rule of a finding -> why the manifest lets it pass.
+        pictures: those of the sizes that were kept before, and of this one.
     """
 
     sizes: Sizes
@@ -83,6 +85,7 @@ class Outcome:
     coverage: Coverage | None
     choices: Choices | None
     waived: Mapping[str, str]
+    pictures: Pictures
 
     __repr__ = brief
 
@@ -110,6 +113,7 @@ class Tally:
         self.outcomes: list[Outcome] = []
         self.coverage: Coverage | None = None
         self.choices: Choices | None = None
+        self.pictures = Pictures()
         self.endless: list[tuple[int, ExecutionError]] = []  # of launches with so many bytes of buffers
         self.collected: dict[str, list[Sized]] = {check.name: [] for check in checks}
         self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
@@ -202,6 +206,8 @@ class Tally:
             if check.per_size:
                 self.step(f"{title}: {check.name}" if title else check.name)
                 results[check.name] = apply(check, subject)
+        found = (finding for result in results.values() for finding in result.findings)
+        pictures = pictures_of(self.pictures, subject, found, self.backend.evidence, self.built.toolchain)
         choices = _choices(runner)
         return Outcome(
             sizes,
@@ -211,6 +217,7 @@ class Tally:
             runner.coverage,
             choices,
             self.case.skip,
+            pictures,
         )
 
     def keep(self, outcome: Outcome) -> None:
@@ -219,6 +226,7 @@ class Tally:
             self.endless.append((outcome.bytes, outcome.endless))
         self.coverage = _both(self.coverage, outcome.coverage)
         self.choices = _both(self.choices, outcome.choices)
+        self.pictures = outcome.pictures
         for name, result in outcome.results.items():
             self.collected[name].append((tuple(outcome.sizes.items()), result))
         self.outcomes.append(outcome)

@@ -21,11 +21,10 @@ _MOST = 20_000
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of element: its name, the number of its colour, and whether it is wrong or has none to show."""
+    """A kind of element: its name, the number of its colour (None: a dashed frame), and whether it is hatched."""
 
     name: str
-    colour: int
-    wrong: bool = False
+    colour: int | None
     hatched: bool = False
 
 
@@ -69,8 +68,7 @@ class MatrixMap:
             kind = self.kinds[int(self.kind[row, col])]
             box = (left + cell * col, top + cell * row, cell * width, cell * height)
             span = f"{_span(row, height)}, {_span(col, width)}"
-            css = sheet.colour(kind.colour, self.colours) + (" wrong" if kind.wrong else "")
-            sheet.box(*box, css, f"[{span}]: {kind.name}")
+            sheet.box(*box, self._css(sheet, kind), f"[{span}]: {kind.name}")
             if kind.hatched:
                 sheet.hatch(*box)
             drawn += 1
@@ -83,14 +81,16 @@ class MatrixMap:
             notes.append(f"drawn are the first {_MOST} rectangles, from the top")
         sheet.sentences((note, "soft") for note in notes)
 
+    def _css(self, sheet: Sheet, kind: Kind) -> str:
+        return "hole" if kind.colour is None else sheet.colour(kind.colour, self.colours)
+
     def _legend(self, sheet: Sheet) -> None:
         x = EDGE
         for kind in self.kinds:
             width = 26 + round(GLYPHS[""] * (len(kind.name) + 2))
             if x + width > sheet.width - EDGE and x > EDGE:
                 x, sheet.y = EDGE, sheet.y + ROW + 2
-            css = sheet.colour(kind.colour, self.colours) + (" wrong" if kind.wrong else "")
-            sheet.box(x, sheet.y, 20, ROW - 6, css)
+            sheet.box(x, sheet.y, 20, ROW - 6, self._css(sheet, kind))
             if kind.hatched:
                 sheet.hatch(x, sheet.y, 20, ROW - 6)
             sheet.text(x + 26, sheet.y + 13, kind.name, "soft")

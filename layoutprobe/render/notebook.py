@@ -63,9 +63,7 @@ def owner_map(shown: Owners) -> str:
     )
     waves = max(1, int(wave.max()) + 1)
     kinds = [
-        Kind(f"wave {w} of workgroup ({x}, {y}, {z})", w)
-        if w >= 0
-        else Kind("nobody", 0, wrong=True, hatched=True)
+        Kind(f"wave {w} of workgroup ({x}, {y}, {z})", w) if w >= 0 else Kind("nobody", None)
         for x, y, z, w in ids.tolist()
     ]
     notes = ["of each element the last store counts; the arrays tell lane, register and PC, too"]

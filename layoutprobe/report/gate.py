@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.report import notebook
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
+from layoutprobe.report.kernel_view import OutputView
+from layoutprobe.report.layout import LayoutReport
 
 Status = Literal["holds", "finding", "undecided", "skipped"]
 """What a check came to: its law holds; it is broken; it could not be decided; or the check does
@@ -76,6 +79,28 @@ class CheckResult:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """What is drawn beside findings.
+
+    Attributes:
+        operands: (PC of a matrix instruction, matrix) -> what the operand held where it was wrong first.
+        output: of the run on small integers; None where nothing in it is wrong, or it is too large.
+        size: at which `output` is.
+    """
+
+    operands: Mapping[tuple[int, str], LayoutReport] = field(default_factory=dict)
+    output: OutputView | None = None
+    size: str = ""
+
+    __repr__ = brief
+
+    def operand(self, found: Finding) -> LayoutReport | None:
+        """The operand that a finding is about; None where it is not drawn."""
+        fits = (r for (pc, m), r in self.operands.items() if m == found.place.matrix and pc in found.sites)
+        return next(fits, None)
+
+
 @dataclass(frozen=True)
 class Hunt:
     """Other sizes than the manifest's, tried one after the other.
@@ -132,6 +157,7 @@ class KernelVerdict:
         hunt: what looking for other sizes brought; None where nobody did.
         excerpts: source lines around the places of the findings, as far as they can be shown: file as a place
             names it -> line, counted from 1 -> text.
+        pictures: what can be drawn beside the findings.
     """
 
     name: str
@@ -149,6 +175,7 @@ class KernelVerdict:
     strict: bool = False
     excerpts: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     hunt: Hunt | None = None
+    pictures: Pictures = field(default_factory=Pictures, compare=False, repr=False)
 
     @property
     def every(self) -> tuple[Finding, ...]:

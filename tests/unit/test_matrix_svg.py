@@ -32,7 +32,7 @@ def test_tiles_are_one_rectangle_each() -> None:
 def test_the_picture_tells_rows_columns_and_kind() -> None:
     matrix = np.zeros((8, 8), int)
     matrix[2:4, 5] = 1
-    kinds = [Kind("right", 1), Kind("<wrong>", 0, wrong=True)]
+    kinds = [Kind("right", 1), Kind("<wrong>", 0, hatched=True)]
     drawn = picture("C", [MatrixMap(matrix, kinds, 2)])
     titles = re.findall(r"<title>(\[.*?)</title>", drawn)
     assert "[2-3, 5]: &lt;wrong&gt;" in titles

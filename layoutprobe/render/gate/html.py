@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
+import numpy as np
+
+from layoutprobe.place import Place
 from layoutprobe.render import html
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.gate.table import says_of
 from layoutprobe.render.html import definitions, safe, sign
+from layoutprobe.render.layout import words
+from layoutprobe.render.layout.svg import picture as of_lanes
+from layoutprobe.render.layout.view import select
+from layoutprobe.render.layout.words import plural
+from layoutprobe.render.matrix_svg import Kind, MatrixMap
+from layoutprobe.render.svg import picture
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
@@ -87,6 +96,7 @@ def _kernel(verdict: KernelVerdict, number: int) -> Iterator[str]:
             yield f'<div class="card undecided"><h3>undecided</h3><p>{safe(question.reason)}</p></div>\n'
     for at, found in enumerate(verdict.findings, 1):
         yield _finding(verdict, found, f"Finding {at} of {len(verdict.findings)}: {found.rule.id}")
+    yield from _output(verdict)
     if verdict.results:
         repeated = gate_words.repeated(verdict)
         items = (_check(result, repeated.get(result.check, "")) for result in verdict.results)
@@ -137,9 +147,56 @@ def _table(title: str, table: Table) -> str:
 
 def _finding(verdict: KernelVerdict, found: Finding, heading: str) -> str:
     place = safe(str(gate_words.spot(verdict, found)))
-    frame = "\n".join(gate_words.frame(verdict, found.place))
-    code = f"<pre>{safe(frame)}</pre>\n" if frame else ""
+    details = definitions(gate_words.details(verdict, found), code=True)
     return (
         f'<div class="card finding"><span class="place">{place}</span><h3>{safe(heading)}</h3>\n'
-        f"<p>{safe(found.what)}</p>\n{code}{definitions(gate_words.details(verdict, found), code=True)}</div>\n"
+        f"<p>{safe(found.what)}</p>\n{_code(verdict, found.place)}{details}"
+        f"{''.join(_way(verdict, found))}{''.join(_operand(verdict, found))}</div>\n"
     )
+
+
+def _code(verdict: KernelVerdict, place: Place) -> str:
+    """The source line, marked, and those around it."""
+    frame = "\n".join(gate_words.frame(verdict, place))
+    return f"<pre>{safe(frame)}</pre>\n" if frame else ""
+
+
+def _way(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
+    """The other places, each with its code and the calls around it."""
+    parts = []
+    for other in found.related:
+        calls = "".join(f", called at {call.source}" for call in other.place.inlined_at)
+        if code := _code(verdict, other.place):
+            parts.append(f"<p>{safe(f'{other}{calls}')}</p>\n{code}")
+    if parts:
+        yield f'<details><summary>The code of {plural(len(parts), "related place")}</summary>\n<div class="body">'
+        yield "".join(parts) + "</div></details>\n"
+
+
+def _operand(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
+    """What the lanes hold, where the finding is about an operand."""
+    report = verdict.pictures.operand(found)
+    if report is not None:
+        about = dict(report.about)
+        says = f"What {report.matrix} holds at {about['at']}"
+        yield f'<details open><summary>{safe(says)}</summary>\n<div class="body">'
+        yield definitions([("moment", about["moment"]), *words.forms(report)], code=True)
+        yield f'<div class="scroll">{of_lanes(select(report), header=False)}</div>\n</div></details>\n'
+
+
+def _output(verdict: KernelVerdict) -> Iterator[str]:
+    """Which elements of the output are wrong."""
+    output = verdict.pictures.output
+    if output is None:
+        return
+    kinds = (Kind("right", 1), Kind("wrong", 0, hatched=True), Kind("never given a value", 2))
+    kind = np.where(output.undefined, 2, output.wrong.astype(int))
+    there = [n for n in range(len(kinds)) if (kind == n).any()]
+    wrong, undefined = int((kind == 1).sum()), int((kind == 2).sum())
+    notes = [f"{wrong} of {kind.size} elements are wrong, {undefined} were never given a value"]
+    if output.rows < kind.shape[0]:
+        notes.append(f"products of a batch lie below each other, {output.rows} rows each")
+    shown = MatrixMap(np.searchsorted(there, kind), [kinds[n] for n in there], len(kinds), notes)
+    title = f"{output.name} on small integers, {verdict.pictures.size}"
+    yield f"<h3>{safe(title)}</h3>\n"
+    yield f'<div class="scroll">{picture(title, [shown])}</div>\n'
