@@ -7,9 +7,8 @@ where it was loaded, whoever computed the address.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,9 @@ from layoutprobe.machine.program import UnboundError
 from layoutprobe.machine.registers import SGPRS
 from layoutprobe.recording.memory import Flat, Global
 from layoutprobe.recording.model import NOTHING, Buffer
-from layoutprobe.recording.planes import BITS, Bound, Marked, Marks, Source, bound, marks
+from layoutprobe.recording.planes import Bound, Marked, Marks, Source, bound, marks
 from layoutprobe.recording.products import product, shape_of
+from layoutprobe.recording.results import Brought, gathered, nibbles_of, results
 from layoutprobe.recording.tags import TagTable
 
 Ints = NDArray[np.int32]
@@ -321,20 +321,20 @@ class Flow:
             self._clear(b, self.table.opaque)
             return
         sources = [
-            _Brought(
+            Brought(
                 tags,
-                _nibbles_of(b.scalars[s.register][:, None] if s.scalar else b.vectors[s.place]),
+                nibbles_of(b.scalars[s.register][:, None] if s.scalar else b.vectors[s.place]),
                 each.planes,
             )
             for (s, tags), each in zip(b.marked, marked, strict=True)
         ]
         for result, found in zip(one.results, seen.vector, strict=True):
             value = b.c.regs.vgprs[result.register, b.which]
-            tags = self._results(one, found, sources, _nibbles_of(value))
+            tags = results(self.table, one.crosses, found, sources, nibbles_of(value))
             self.vectors[b.waves, result.register] = self.table.words(tags)
         self._scalar_results(b, seen, sources)
 
-    def _scalar_results(self, b: Begun, seen: Marks, sources: list[_Brought]) -> None:
+    def _scalar_results(self, b: Begun, seen: Marks, sources: list[Brought]) -> None:
         one = b.one
         assert one is not None
         named = {
@@ -348,82 +348,10 @@ class Flow:
             value = b.c.regs.sgprs[register, b.which]
             wide = any(brought.tags.shape[1] > 1 for brought in sources)
             if wide and not one.crosses:
-                tags = self._gathered(found, sources)
+                tags = gathered(self.table, found, sources)
             else:
-                tags = self._results(one, found, sources, _nibbles_of(value))
+                tags = results(self.table, one.crosses, found, sources, nibbles_of(value))
             self.scalars[b.waves, register] = self.table.words(tags)[:, 0]
-
-    def _gathered(self, found: Words, sources: list[_Brought]) -> Ints:
-        """A mask of lanes: what any lane compared."""
-        parts, first = [], 0
-        for brought in sources:
-            took = np.asarray(found[first : first + brought.planes, :, 0].any(axis=0))
-            first += brought.planes
-            every = brought.tags.reshape(len(brought.tags), -1)
-            parts.append(np.where(took[:, None], self.table.elements.normal(every), NOTHING))
-        made = self.table.computed(self.table.unite_all(np.concatenate(parts, axis=1)))
-        return np.broadcast_to(made[:, None, None], (*made.shape, 1, 8)).copy()
-
-    def _results(self, one: Bound, found: Words, sources: list[_Brought], value: NDArray[np.uint8]) -> Ints:
-        """Nibble tags of one result: int32 [wave, lane, 8], from its marks [plane, wave, lane]."""
-        own = sum(source.planes for source in sources)
-        fields = (found[: own + BITS, ..., None] >> (4 * _NIBBLES).astype(np.uint32) & np.uint32(15)).astype(
-            np.uint8
-        )
-        comes = fields[:own] != 0
-        if not comes.any():
-            return np.zeros(comes.shape[1:], np.int32)
-        if one.crosses:
-            reach = found[own + BITS :] != 0
-            each = len(reach) // len(sources)
-            sources = [
-                _from_lanes(self.table, source, reach[at * each : (at + 1) * each])
-                for at, source in enumerate(sources)
-            ]
-        tags, values = (
-            np.stack([plane for source in sources for plane in source.by_plane(part, comes.shape[1:3])])
-            for part in ("tags", "value")
-        )
-        out: Ints = np.zeros(comes.shape[1:], np.int32)
-        if own > len(sources):
-            plane = comes.argmax(axis=0)
-            wave, lane, _ = np.indices(plane.shape, sparse=True)
-            picked = tags[plane, wave, lane]
-            whole = np.array([source.planes == 8 for source in sources for _ in range(source.planes)])[plane]
-            whole &= (fields[:own].max(axis=0) == 15) & (comes.sum(axis=0) == 1)
-            for bit in range(BITS):
-                whole &= fields[own + bit] == 1 << bit
-            moved = whole & (values[plane, wave, lane] == value)
-            out = np.where(moved, picked, NOTHING)
-            comes &= ~moved
-        rest = np.asarray(comes.any(axis=0))
-        if rest.any():
-            np.copyto(out, self._computed(comes, tags), where=rest)
-        return np.asarray(out)
-
-    def _computed(self, comes: NDArray[np.bool_], tags: Ints) -> Ints:
-        """Tags of computed nibbles: [wave, lane, 8], from the planes [plane, wave, lane, 8] that reach each."""
-        columns = next(c for c in ([0], [0, 4], list(range(8))) if _repeats(comes, c))
-        comes = comes[..., columns]
-        normal = self.table.elements.normal(tags)
-        out: Ints = np.zeros(comes.shape[1:], np.int32)
-        for plane in np.flatnonzero(comes.any(axis=(1, 2, 3))).tolist():
-            out = self.table.unite(out, np.where(comes[plane], normal[plane, ..., None], NOTHING))
-        return np.repeat(self.table.computed(out), 8 // len(columns), axis=-1)
-
-
-@dataclass(frozen=True, eq=False)
-class _Brought:
-    """A tagged source: its nibble tags, and the nibbles themselves: [wave, lane or 1, 8]; and its planes."""
-
-    tags: Ints
-    value: NDArray[np.uint8]
-    planes: int
-
-    def by_plane(self, part: str, shape: tuple[int, ...]) -> Iterator[NDArray[Any]]:
-        """Tags or values as each plane marks them: [wave, lane]."""
-        for plane in range(self.planes):
-            yield np.broadcast_to(getattr(self, part)[..., plane], shape)
 
 
 def _planes(tags: Ints) -> int:
@@ -435,31 +363,3 @@ def _bits(tags: Ints) -> Words:
     """The bits of a register whose nibbles have tags."""
     return np.asarray(((tags != NOTHING).astype(np.uint32) * np.uint32(15) << (4 * _NIBBLES).astype(np.uint32))
                       .sum(axis=-1, dtype=np.uint32))  # fmt: skip
-
-
-def _nibbles_of(words: Words) -> NDArray[np.uint8]:
-    return np.asarray((words[..., None] >> (4 * _NIBBLES).astype(np.uint32) & np.uint32(15)).astype(np.uint8))
-
-
-def _repeats(comes: NDArray[np.bool_], columns: list[int]) -> bool:
-    """All nibbles of a result come from the same as those of the columns do."""
-    each = 8 // len(columns)
-    return bool((comes == np.repeat(comes[..., columns], each, axis=-1)).all())
-
-
-def _from_lanes(table: TagTable, source: _Brought, reach: NDArray[np.bool_]) -> _Brought:
-    """A source as each lane of the result sees it: that of the lane it was brought from, as the planes of its lanes
-    [bit of the lane and its value, wave, lane] tell."""
-    if source.tags.shape[1] == 1:
-        return source
-    reach = reach.reshape(-1, 2, *reach.shape[1:])
-    weights = (1 << np.arange(len(reach)))[:, None, None]
-    lane = (reach[:, 1] * weights).sum(axis=0)
-    both = np.asarray((reach[:, 0] & reach[:, 1]).any(axis=0))
-    wave = np.arange(len(lane))[:, None]
-    tags, value = source.tags[wave, lane], source.value[wave, lane]
-    if both.any():  # from several lanes: any of the wave
-        every = table.elements.normal(source.tags).reshape(len(source.tags), -1)
-        united = table.computed(table.unite_all(every), hull=True)
-        tags = np.where(both[..., None], united[:, None, None], tags)
-    return _Brought(tags, value, source.planes)
