@@ -26,14 +26,15 @@ def one_of_each(cases: Iterable[Case], class_of: Callable[[Case], object]) -> li
     return listed if WHOLE else list({class_of(case): case for case in reversed(listed)}.values())[::-1]
 
 
-def examples(count: int, quiet: Iterable[HealthCheck] = ()) -> settings:
+def examples(count: int, quiet: Iterable[HealthCheck] = (), *, desk: int = 0) -> settings:
     """`@settings(max_examples=count)`: a quarter at a desk, twenty times as many when thorough.
 
     Args:
         count: of examples, in CI.
         quiet: health checks that the test is known to fail.
+        desk: at a desk, where each takes long.
     """
-    tried = count * THOROUGH if WHOLE else -(-count // 4)
+    tried = count * THOROUGH if WHOLE else desk or -(-count // 4)
     return settings(max_examples=tried, suppress_health_check=list(quiet))
 
 

@@ -40,7 +40,7 @@ def judged(case: KernelCase) -> KernelVerdict:
     return verdict
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("fault", SHOWN, ids=lambda fault: fault.name)
 def test_slots_are_marked_where_the_finding_is(fault: Fault, case: KernelCase) -> None:
     verdict, kernel = judged(case), look_into(case)
@@ -65,7 +65,7 @@ def test_slots_are_marked_where_the_finding_is(fault: Fault, case: KernelCase) -
         assert finding.expected in needed
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", [name for name, case in kernels().items() if case.arches == (DEFAULT,)])
 def test_right_kernels_have_no_mark(kernel: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     case = plant(tmp_path_factory.mktemp(kernel), Fault(f"{kernel}: correct", "none", kernel, (), sizes=ODD))

@@ -43,6 +43,7 @@ def compiled() -> CodeObject:
     return load(compile_hip(CDNA / "attention.hip", target="gfx950").data)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["attention", "tr4"])
 def test_they_are_green(name: str) -> None:
     """At the first two of their sizes."""
@@ -117,7 +118,7 @@ WRONG = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_variants_are_red(name: str, tmp_path: Path) -> None:
     old, new, file, check = WRONG[name]

@@ -28,7 +28,7 @@ def id_of(value: object) -> str:
     return value.name if isinstance(value, KernelCase) else str(value)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("case", "target"), CASES, ids=id_of)
 def test_correct_kernels_are_green(case: KernelCase, target: str) -> None:
     """At a desk only where matrices are ragged, in rows that are not aligned."""
@@ -57,7 +57,7 @@ MATRIX = {
 TRANSPOSING = {"tr16": "ds_read_b64_tr_b16", "tr8": "ds_read_b64_tr_b8", "pv": "ds_read_b64_tr_b8"}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", MATRIX)
 def test_they_are_what_their_names_say(name: str) -> None:
     """Each executes its matrix instruction; acc sums in AccVGPRs; direct loads to LDS, 4 and 16 bytes a

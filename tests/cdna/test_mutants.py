@@ -135,6 +135,7 @@ def right(target: str, form: MatrixForm) -> Interaction:
     return interaction_by(variant, executed_alone(variant))
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("target", "form"), FORMS, ids=lambda x: getattr(x, "spelling", x))
 def test_every_wrong_layout_is_seen(target: str, form: MatrixForm, monkeypatch: pytest.MonkeyPatch) -> None:
     good, survivors = right(target, form), []
@@ -155,6 +156,7 @@ def test_what_is_done_is_really_another_layout() -> None:
     assert [int(wrong.vgpr[0, row, 0]) for row in range(8)] == list(range(8)), "a run of 8"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", ["16x16x128", "32x32x64"])
 def test_chunks_in_a_and_b_alike_are_a_renaming_of_k_unless_formats_differ(
     shape: str, monkeypatch: pytest.MonkeyPatch

@@ -120,7 +120,7 @@ def warm() -> None:
     import_module("tinygrad.renderer.amd")
 
 
-@examples(40)
+@examples(40, desk=2)
 @given(st.lists(stores(), min_size=5, max_size=5), st.integers(0, 1 << 30))
 def test_generated_kernels_multiply_what_random_stores_hold(
     cases: list[tuple[int, tuple[int, ...], tuple[int, ...], bool]], seed: int
@@ -154,6 +154,7 @@ def test_candidates_are_free_of_conflicts_and_sorted() -> None:
     assert costs[0] == report.candidates[0].loads.ideal
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "store", ["none", "padded", "xor", "xor-vector", "row*64 + (col ^ row / 2 % 4 * 16)"]
 )
@@ -213,6 +214,7 @@ def test_a_candidate_with_a_wrong_address_is_not_told() -> None:
         check(wanted, swizzle._candidate(wanted, place, READ, tiles, address, lds_model("gfx950", 64)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("instruction", "store", "read"),
     [
@@ -299,6 +301,7 @@ def test_selectors_that_differ_by_lane() -> None:
     assert any("v_bitop3_b32" in line for line in block.assembly)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("language", ["HIP", "assembly"])
 def test_wrong_code_is_never_told(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A generator that exchanges the two registers of a permute is caught by the run."""

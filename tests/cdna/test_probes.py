@@ -60,6 +60,7 @@ def assert_documented(form: MatrixForm, matrix: str, layout: Layout) -> None:
     assert np.array_equal(layout.col.reshape(col.shape), col), matrix
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("target", "form"), one_of_each(FORMS, class_of), ids=id_of)
 def test_every_cell_is_the_documents(target: str, form: MatrixForm) -> None:
     """What the probes' own formulas load and store, in one wave after the other."""
@@ -89,6 +90,7 @@ def kind_of(case: object) -> object:
     return form.sparse, form.scaled, form.vgprs(64)["A"], form.vgprs(64)["B"], form.shape[0], form.result
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("acc", [False, True], ids=["vgpr", "acc"])
 @pytest.mark.parametrize(("target", "form"), one_of_each(STORED, kind_of), ids=id_of)
 def test_the_epilogue_of_every_instruction_is_the_documents(target: str, form: MatrixForm, acc: bool) -> None:
@@ -240,6 +242,7 @@ def wrong_report(name: str, folder: Path, *, acc: bool = False) -> LayoutReport:
     return dump("A", "xor", arch=target, instruction=instruction, probes=probes, acc=acc)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "instruction"),
     [
@@ -262,6 +265,7 @@ def test_a_wrong_epilogue_is_red_whatever_the_operands_are(
     assert words in report.findings[0].what
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_probe_is_red(name: str, workshop: Path) -> None:
     report = wrong_report(name, workshop)

@@ -66,12 +66,14 @@ def as_signed(value: int, bits: int) -> int:
     return value - (value >> bits - 1 << bits)
 
 
+@pytest.mark.few(1)
 def test_reduction_with_dpp(run: Run) -> None:
     x = numbers(1).integers(-8, 8, (3, 1000)).astype(np.float32)
     out = run("reduce", (3,), (256,), x, np.zeros(3, np.float32), np.int32(1000))[1]
     np.testing.assert_array_equal(out, x.sum(1))
 
 
+@pytest.mark.few(1)
 def test_softmax(run: Run) -> None:
     x = (numbers(2).standard_normal((3, 200)) * 5).astype(np.float32)
     y = run("softmax", (3,), (64,), x, np.zeros_like(x), np.int32(200))[1]
@@ -138,6 +140,7 @@ def test_integer_dot_products(run: Run) -> None:
     assert out[3].tolist() == [max(-(1 << 31), min((1 << 31) - 1, s)) for s in dot(8, True)]
 
 
+@pytest.mark.few(1)
 def test_atomics(run: Run) -> None:
     t, half = np.arange(256), np.zeros((2, 2), np.float16)
     f, d, u, total, h, extremes, cas = run(
@@ -178,6 +181,7 @@ def test_permutations(run: Run) -> None:
     np.testing.assert_array_equal(mixed, x[LANE ^ 1] + x[17] + x[LANE ^ 3])
 
 
+@pytest.mark.few(1)
 def test_arrays_in_scratch(run: Run) -> None:
     n = 1000
     x = numbers(8).integers(-1 << 31, 1 << 31, n).astype(np.int32)

@@ -25,6 +25,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("target", "form"), one_of_each(FORMS, class_of), ids=id_of)
 @pytest.mark.parametrize("matrix", ["A", "B"])
 def test_every_cell_is_the_documents(target: str, form: MatrixForm, matrix: str) -> None:
@@ -46,6 +47,7 @@ def test_every_cell_is_the_documents(target: str, form: MatrixForm, matrix: str)
                 assert np.array_equal(received[:, :, to_lane, at + to], raw[:, :, lane, at + element])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("lds", SCHEMES)
 @pytest.mark.parametrize("dtype", ["f16", "i8"])
 def test_what_lanes_fetch_does_not_depend_on_the_scheme(lds: str, dtype: str) -> None:
@@ -73,6 +75,7 @@ WRONG = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_probes_are_red(name: str, tmp_path: Path) -> None:
     old, new = WRONG[name]

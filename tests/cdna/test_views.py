@@ -104,7 +104,7 @@ SAID = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SAID)
 def test_it_is_plain_which_part_of_the_way_is_at_fault(name: str, tmp_path: Path) -> None:
     kernel = wrong(name, tmp_path)

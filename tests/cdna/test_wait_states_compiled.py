@@ -126,6 +126,7 @@ def without_waits(text: str) -> str:
     return "\n".join(kept)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 def test_every_matrix_instruction(target: str, tmp_path: Path) -> None:
     """Compiled code holds; without the waits behind the matrix instruction each is a finding with clang's number."""

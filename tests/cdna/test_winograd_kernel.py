@@ -50,6 +50,7 @@ def verdict_of(case: KernelCase, target: str = "gfx942") -> KernelVerdict:
     return check_kernel(replace(case, sizes=(SMALL,)), target, CHECKS, allow_reference=True)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
 def test_with_transformed_filters_it_is_a_convolution(target: str) -> None:
     """Every output against the sum over channels and nine taps; numbers are rounded to f16 twice."""
@@ -124,6 +125,7 @@ WRONG = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", one_of_each(WRONG, lambda name: WRONG[str(name)][2]))
 def test_wrong_variants_are_red(name: str, tmp_path: Path) -> None:
     old, new, check = WRONG[name]

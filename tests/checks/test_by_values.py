@@ -81,6 +81,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]
@@ -95,6 +96,7 @@ def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str) -
         assert cause.place.source.line in lines, cause.place
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("defines", ["", "TILED = 1"])
 def test_right_kernels_make_no_run_more(tmp_path: Path, defines: str) -> None:
     found = verdict(tmp_path, SOURCE, defines, RAGGED)

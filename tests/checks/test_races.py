@@ -141,6 +141,7 @@ SINGLE = ("stage(buffer ^ 1, k0 + DEPTH)", "stage(buffer, k0 + DEPTH)"), ("    b
 LOADS, STORES = (" a[k] =", " b[k] ="), ("= a_in ?", "= b_in ?")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("edits", "kinds"),
     [

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from checks.gemm_lab import KERNELS, Edit, buffers, checked, direct, edited, only
+from sampling import one_in
 
 from layoutprobe.checks import numerics
 from layoutprobe.errors import UsageError
@@ -25,7 +26,7 @@ ALL = "identity = true, zeros = true, ranges = 16"
 
 
 def judged(
-    folder: Path, *edits: Edit, asks: str = ALL, sizes: Sequence[str] = (INTERIOR, RAGGED)
+    folder: Path, *edits: Edit, asks: str = ALL, sizes: Sequence[str] = one_in(2, (RAGGED, INTERIOR))
 ) -> CheckResult:
     """What numerics says of the tiled GEMM with edits."""
     return checked(
@@ -63,6 +64,7 @@ def test_what_is_not_asked_is_not_said(tmp_path: Path) -> None:
     assert "A = I" not in result.reason
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("edit", "rule", "words"),
     [
@@ -187,6 +189,7 @@ def test_the_pv_stage_of_an_attention_kernel_holds(tmp_path: Path) -> None:
     assert "P = 0, V = 0, P = I by rows and columns, ranges of 64 rows of V" in result.reason
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("edit", "rule", "words"),
     [

@@ -65,6 +65,7 @@ def test_maps_of_the_tiles_are_metrics(tmp_path: Path) -> None:
     ) in str(metrics["B in LDS"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "side"),
     [

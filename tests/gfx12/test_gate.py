@@ -23,6 +23,7 @@ SYNC = """    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
 STORED = "for (u32 v = 0; v < kD; v++)"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("target", "wave"), [("gfx1200", 32), ("gfx1201", 32), ("gfx1200", 64)])
 def test_a_correct_gemm_is_green(tmp_path: Path, target: str, wave: int) -> None:
     results = through_lds(tmp_path, target, wave)
@@ -37,6 +38,7 @@ def test_a_limit_on_conflicts_cannot_be_judged(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("wave", [32, 64])
 @pytest.mark.parametrize("form", TYPES)
 def test_every_type(tmp_path: Path, form: int, wave: int) -> None:
@@ -48,6 +50,7 @@ def test_every_type(tmp_path: Path, form: int, wave: int) -> None:
     assert statuses(results) == expected
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", TYPES)
 def test_the_row_map_of_rdna3_is_red_in_every_type(tmp_path: Path, form: int) -> None:
     edit = (ROW, "row + 2 * v + lane / 16")
@@ -55,6 +58,7 @@ def test_the_row_map_of_rdna3_is_red_in_every_type(tmp_path: Path, form: int) ->
     assert (finding.expected, finding.observed) == ("C[1][0]", "stored to C[2][0]")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wave", [32, 64])
 def test_k_in_another_order_is_right_if_both_share_it(tmp_path: Path, wave: int) -> None:
     edits = (A, "x[e] = a[lane % 16][15 - kA * (lane / 16) - e]"), (
@@ -99,6 +103,7 @@ WRONG: dict[str, tuple[tuple[Edit, ...], str, str, dict[str, object], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_layout_is_red(tmp_path: Path, case: str) -> None:
     edits, check, words, place, at = WRONG[case]
@@ -110,6 +115,7 @@ def test_a_wrong_layout_is_red(tmp_path: Path, case: str) -> None:
     assert {name for name, status in statuses(results).items() if status != "holds"} == {check, "numerics"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("removed", "kind"),
     [

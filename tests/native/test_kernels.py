@@ -48,7 +48,7 @@ def native(code: CodeObject, kernel: str) -> bool:
     return ENGINES[0]._bind(code, code.kernel(kernel)) is not None
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("size", [(64, 64, 32), (72, 40, 24)], ids=str)
 def test_gemm(name: str, size: tuple[int, int, int]) -> None:
@@ -67,7 +67,7 @@ CORPUS = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", BUILDS)
 @pytest.mark.parametrize(("source", "kernel", "rest", "grid", "block"), CORPUS, ids=lambda v: str(v)[:12])
 def test_corpus(
@@ -91,6 +91,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", FAULTS)
 def test_faults(kind: str) -> None:
     """Wave 1 of workgroup 2 is not the first that could fault, and only some of its lanes do."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from examples import WHOLE
 from oracle.families import MEMORY
 from oracle.forms import exec_masks, fill, generator
 from oracle.harness import Image, execute, make_machine
@@ -33,7 +34,7 @@ from layoutprobe.machine.machine import Machine
 from native.alone import Alone
 
 Case = tuple[Inst, Image, Machine]
-EACH = 3
+EACH = 3 if WHOLE else 1
 """Forms of each encoding of a mnemonic."""
 D16 = ("_d16", "_d16_hi")
 """Loads of CDNA that spoil half a register are numpy's."""
@@ -121,11 +122,13 @@ def _compare_all(cases: Sequence[Case], how: str) -> None:
     assert ended == len(cases) if how == "plain" else ended > len(cases) / 8
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["plain", "undefined", "astray"])
 def test_loads_and_stores(how: str) -> None:
     _compare_all(_cases(MEMORY), how)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["plain", "undefined", "astray"])
 def test_loads_and_stores_of_cdna(how: str) -> None:
     with speaking(CDNA4):
@@ -168,6 +171,7 @@ def _between_lanes(rng: np.random.Generator) -> Iterator[Inst]:
     yield Inst(0, 8, "v_permlane64_b32", "VOP1", (target,), (source,))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("lanes", [32, 64])
 def test_between_lanes(lanes: int) -> None:
     """Undefined bits: none, some, or all lanes of target or source."""

@@ -64,6 +64,7 @@ class Matrices(Blocks):
         self.seen.append((inst.pc, c.regs.vgprs[d.index : d.index + d.regs].tobytes()))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [Blocks, Accesses, Matrices])
 @pytest.mark.parametrize("name", ["standard", "asmOpt", "swizzled"])
 def test_events(name: str, kind: type[Blocks]) -> None:

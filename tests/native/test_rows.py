@@ -102,7 +102,7 @@ def _forgive_nan(fmt: str, ours: Array, numpys: Array, index: int) -> None:
             ours[n][both] = numpys[n][both]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_forms_compute_what_rows_do(part: int) -> None:
     slow = _compared(_forms(part))
@@ -110,6 +110,7 @@ def test_forms_compute_what_rows_do(part: int) -> None:
     assert not unexpected, f"{current().target}: {sorted(unexpected)}"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("family", OTHERS)
 def test_forms_of_other_families(family: str) -> None:
     step = 1 if WHOLE else 5
@@ -141,7 +142,7 @@ def _compared(forms: Iterable[Inst]) -> set[str]:
     return slow
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_undefined_bits_are_kept_as_numpy_keeps_them(part: int) -> None:
     insts = [inst for inst in _forms(part) if _executable(inst)]

@@ -20,7 +20,10 @@ def _run(part: str, count: int = 0) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("part", COUNTS)
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    "part", [pytest.param(part, marks=pytest.mark.long if part == "moves" else ()) for part in COUNTS]
+)
 def test_every_access_lies_in_the_arenas(part: str) -> None:
     done = _run(part, COUNTS[part])
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-2000:]

@@ -35,6 +35,7 @@ def _gemm() -> list[str]:
     return [form.text for form in steps.forms.values()]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("lanes", [32, 64])
 @pytest.mark.parametrize("processor", ELSEWHERE)
 def test_compiles(processor: str, lanes: int) -> None:

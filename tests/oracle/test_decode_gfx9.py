@@ -142,6 +142,7 @@ def test_every_matrix_instruction_takes_accvgprs(taken: dict[str, Accepted], tar
         assert kinds == {"A v", "A a", "B v", "B a", "D v", "D a"} | third, name
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("target", "other"), [TARGETS, TARGETS[::-1]])
 def test_what_the_target_lacks_is_refused(taken: dict[str, Accepted], target: str, other: str) -> None:
     """The bytes of the other target's own instructions are an error with PC, never another instruction."""
@@ -208,6 +209,7 @@ def differing(found: Sequence[Pair], change: Callable[[Inst], Inst] = lambda ins
     return differences(found, change, shown)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", one_in(2, TARGETS))
 def test_every_instruction_is_the_compilers_own(target: str) -> None:
     wrong = differing(pairs(target))

@@ -97,7 +97,7 @@ def _together(recording: Recording, row: int) -> int:
     return row
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_state_comes_back(name: str) -> None:
     recording, taken = recorded(name)

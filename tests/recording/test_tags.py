@@ -56,7 +56,7 @@ def inputs(name: str, recording: Recording) -> np.ndarray:
     return np.concatenate(parts)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", KERNELS)
 def test_moved_copies_hold_the_bits_of_their_elements(name: str) -> None:
     recording = opened(name).recording()
@@ -150,7 +150,7 @@ CHANGED = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CHANGED)
 def test_what_an_element_changes_is_named_after_it(name: str) -> None:
     element, bits = CHANGED[name]

@@ -55,6 +55,7 @@ def verdict_of(case: KernelCase) -> KernelVerdict:
     return report.verdicts[0]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CASES)
 def test_correct_kernels_are_accepted(name: str) -> None:
     verdict = verdict_of(CASES[name])
@@ -62,6 +63,7 @@ def test_correct_kernels_are_accepted(name: str) -> None:
     assert judged(verdict) == HOLDS[name]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "macro"), WRONG)
 def test_wrong_variants_are_found(name: str, macro: str) -> None:
     case = CASES[name]

@@ -61,7 +61,7 @@ def test_the_code_objects_are_small_and_all_are_run(folder: str) -> None:
     assert max(files.values()) <= LARGEST
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CASES)
 def test_correct_kernels_are_accepted(name: str) -> None:
     case = CASES[name]
@@ -94,7 +94,7 @@ def test_what_the_objects_of_gfx942_are_there_for() -> None:
     assert "the kernel computes C transposed" in verdict.results[0].reason
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name",
     [
@@ -143,7 +143,7 @@ def accesses_of(name: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if one.startswith("ds_read")]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "access"), [(name, access) for name in GFX950_GEMMS for access in accesses_of(name)]
 )
@@ -166,7 +166,7 @@ def test_a_load_of_gfx950_that_reads_elsewhere_is_named(
         assert "loads look 16 bytes beyond their place in LDS" in finding.what
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [name for name in GFX950_GEMMS if "padded" in name or "16x16" in name])
 def test_a_tile_of_gfx950_that_lies_elsewhere_is_named(name: str, tmp_path: Path) -> None:
     """A load straight into LDS, in front of the loop, puts its rows 16 bytes too far: M0 is told so."""

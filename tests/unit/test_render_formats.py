@@ -60,6 +60,7 @@ def nasty() -> LayoutReport:
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", fake_reports.ALL)
 def test_json_obeys_the_schema_and_holds_every_slot(name: str) -> None:
     report = fake_reports.ALL[name]()
