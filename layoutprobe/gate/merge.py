@@ -20,9 +20,10 @@ Sized = tuple[Size, CheckResult]
 
 def merge(results: Sequence[Sized]) -> CheckResult:
     """The result of one check over all sizes (at least one)."""
+    by_size = {in_words(size): result.metrics for size, result in results if size}
     if len(results) == 1:
         size, only = results[0]
-        return replace(only, findings=tuple(_placed(f, [size]) for f in only.findings))
+        return replace(only, findings=tuple(_placed(f, [size]) for f in only.findings), by_size=by_size)
     first = results[0][1]
     reason, at_last = _reasons(results)
     return CheckResult(
@@ -33,6 +34,7 @@ def merge(results: Sequence[Sized]) -> CheckResult:
         reason,
         _metrics(results),
         at_last,
+        by_size,
     )
 
 

@@ -45,6 +45,7 @@ class CheckResult:
         metrics: figures in the order in which they are to be shown, name with unit -> value,
             or a Table of them.
         at_last: the reason at the last size, where those of several sizes differ: one line has no room for all.
+        by_size: problem size in words -> the figures there, as numbers; empty where the check knows no sizes.
         waived: skipped because the manifest's author says so, though it may well apply.
         accepted: findings that the manifest or a baseline lets pass, each with why.
     """
@@ -56,6 +57,7 @@ class CheckResult:
     reason: str = ""
     metrics: Mapping[str, object] = field(default_factory=dict)
     at_last: str = ""
+    by_size: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     waived: bool = False
     accepted: tuple[tuple[Finding, str], ...] = ()
 

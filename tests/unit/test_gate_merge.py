@@ -130,6 +130,12 @@ def test_figures_stand_side_by_side() -> None:
         ]
     )
     assert merged.metrics == {"cycles": "4 / 8", "error": "0.25 / 1e-09", "same": 7, "worst": "b"}
+    assert merged.by_size == {
+        "M=1": {"cycles": 4, "error": 0.25, "same": 7, "worst": "a"},
+        "M=2": {"cycles": 8, "error": 1e-9, "same": 7, "worst": "b"},
+    }
+    assert merge([(m(3), CHECK.holds(metrics={"cycles": 5}))]).by_size == {"M=3": {"cycles": 5}}
+    assert merge([((), CHECK.holds(metrics={"registers": 5}))]).by_size == {}
 
 
 # Faults.
