@@ -12,7 +12,7 @@ from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.views import MEANT, RAW
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.solver.coverage import coverage
-from layoutprobe.solver.lane_groups import blame, in_groups, in_words, named
+from layoutprobe.solver.lane_groups import in_groups, in_words, named, parting
 from layoutprobe.trace.views import Seen
 
 
@@ -36,8 +36,8 @@ def shown_as(view: str, seen: Seen, packed: LayoutReport) -> LayoutReport:
         about.append(("addresses", in_words(byte[wave])))
     else:
         about.append(("packing", _packing(table, seen.fragment.loaded)))
-    said = (blame(seen.views, needed, one, np.unique(byte[one]).size) for one in seen.fragment.waves)
-    about += [("look at", words) for words in next(([words] for words in said if words), [])]
+    said = (parting(seen.views, needed, one, np.unique(byte[one]).size) for one in seen.fragment.waves)
+    about += [("look at", found.words) for found in said if found][:1]
     return replace(
         packed,
         loaded=table,

@@ -75,6 +75,8 @@ class Finding:
         count: how many slots show it (one root cause is one finding).
         related: where the wrong value came from: the load that wrote the register, the store that
             wrote the LDS byte; or the other side of a race. Empty where unknown.
+        blocks: of an operand that comes through transposing loads, block by block, at which of its views (raw,
+            received, packed) it parts from what is needed; "" where that is not known.
         sizes: all problem sizes that show it, the first of which `place` and the rest are about.
         follows: another finding of the kernel, without which this one would not be; None for a cause.
     """
@@ -87,6 +89,7 @@ class Finding:
     hint: str = ""
     count: int = 1
     related: Sequence[Related] = ()
+    blocks: str = ""
     sizes: tuple[Size, ...] = ()
     follows: Finding | None = None
 

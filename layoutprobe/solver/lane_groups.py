@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.layouts.views import RAW, OperandViews, k_and_col
+from layoutprobe.layouts.views import PACKED, RAW, RECEIVED, OperandViews, k_and_col
 from layoutprobe.report.words import spans
 
 Ints = NDArray[np.int64]
@@ -101,8 +101,21 @@ def in_words(byte: Ints) -> str:
     return f"{distinct.size} bytes, each named {often} times"
 
 
-def blame(seen: OperandViews, needed: Layout, wave: int, bytes_named: int) -> str:
-    """Which part of an operand's way is to be looked at, where a wave does not hold what it needs; "" where it does.
+@dataclass(frozen=True)
+class Parting:
+    """Where an operand's way first parts from what the instruction needs.
+
+    Attributes:
+        view: "raw", "received" or "packed".
+        words: which part of the way is to be looked at.
+    """
+
+    view: str
+    words: str
+
+
+def parting(seen: OperandViews, needed: Layout, wave: int, bytes_named: int) -> Parting | None:
+    """Where a wave's operand parts from what it needs; None where it holds it.
 
     Args:
         seen: the operand.
@@ -111,20 +124,36 @@ def blame(seen: OperandViews, needed: Layout, wave: int, bytes_named: int) -> st
         bytes_named: so many bytes of LDS its lanes name.
     """
     if _same(seen.packed, needed, wave).all():
-        return ""
+        return None
     lanes, slots = needed.lanes, needed.vgprs * needed.fields
     wanted = lanes * slots * needed.field_bits // 8
     if bytes_named < wanted:
-        return (
+        return Parting(
+            RAW,
             f"the addresses: the lanes name {bytes_named} bytes of LDS, whatever lies there, and need {wanted}; "
-            "look at base, offset and row of the loads"
+            "look at base, offset and row of the loads",
         )
-    if all(_elements(seen.received, wave, lane) == _elements(needed, wave, lane) for lane in range(lanes)):
-        return "the packing: every lane receives what it needs, and hands it on in another order"
+    if _enough(seen.received, needed, wave, 1):
+        return Parting(
+            PACKED, "the packing: every lane receives what it needs, and hands it on in another order"
+        )
+    if _enough(seen.raw, needed, wave, lanes) and not _enough(seen.received, seen.packed, wave, 1):
+        return Parting(
+            PACKED,
+            "the packing, or the rows that it expects: the wave receives what it needs, and lanes hand it on "
+            "to lanes that need something else",
+        )
+    if _enough(seen.raw, needed, wave, EXCHANGING):
+        return Parting(
+            RECEIVED,
+            f"the order of the addresses: every {EXCHANGING} lanes fetch what they need together, and each "
+            "receives what another of them needs",
+        )
     off = toggles(seen.packed, needed)
-    return (
+    return Parting(
+        RAW,
         "the stores or the loads: the lanes name bytes enough, and other elements lie there; row permutation and "
-        f"swizzle must be one function for both{f' ({off})' if off else ''}"
+        f"swizzle must be one function for both{f' ({off})' if off else ''}",
     )
 
 
@@ -133,9 +162,19 @@ def _same(held: Layout, needed: Layout, wave: int) -> NDArray[np.bool_]:
     return np.asarray(same | needed.holes[wave])
 
 
-def _elements(layout: Layout, wave: int, lane: int) -> set[tuple[int, int]]:
-    k, col = (axis[wave, lane].tolist() for axis in k_and_col(layout))
-    return set(zip(k, col, strict=True))
+def _enough(held: Layout, needed: Layout, wave: int, together: int) -> bool:
+    """Whether every so many lanes hold together what they need."""
+    return all(
+        _elements(needed, wave, first, together) <= _elements(held, wave, first, together)
+        for first in range(0, needed.lanes, together)
+    )
+
+
+def _elements(layout: Layout, wave: int, first: int, together: int) -> set[tuple[int, int]]:
+    """(k, line) of what some lanes hold."""
+    k, col = (axis[wave, first : first + together].ravel() for axis in k_and_col(layout))
+    held = (k >= 0) & (col >= 0)
+    return set(zip(k[held].tolist(), col[held].tolist(), strict=True))
 
 
 def toggles(held: Layout, needed: Layout) -> str:

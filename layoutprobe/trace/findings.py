@@ -19,6 +19,7 @@ from layoutprobe.trace.copies import DifferingCopy
 from layoutprobe.trace.culprits import Culprit
 from layoutprobe.trace.load_path import load_paths, related
 from layoutprobe.trace.operands import Slot
+from layoutprobe.trace.partings import partings
 from layoutprobe.trace.places import slot_place
 from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Subject
@@ -51,6 +52,7 @@ def operand_finding(
         hint=found.diagnosis.hint,
         count=culprit.count,
         related=way,
+        blocks=partings(subject).get(matrix, ""),
     )
 
 

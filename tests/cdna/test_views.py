@@ -9,14 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from campaign.fault import plant
-from campaign.planting import kernels
+from campaign.planting import judged, kernels
 from campaign.transposing import FAULTS
+from numpy.typing import NDArray
 
 from cdna.test_transposing import goes_to
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.inspect import Inspection, look_into
-from layoutprobe.layouts.views import PACKED, RAW, RECEIVED, OperandViews, k_and_col
-from layoutprobe.solver.lane_groups import in_words, lane_groups, named, toggles
+from layoutprobe.layouts.layout import Layout
+from layoutprobe.layouts.views import PACKED, RAW, RECEIVED, VIEWS, OperandViews, k_and_col
+from layoutprobe.solver.lane_groups import in_words, lane_groups, named, parting, toggles
 
 SIZE = {"M": 128, "N": 128, "K": 128}
 
@@ -119,6 +121,75 @@ def test_it_is_plain_which_part_of_the_way_is_at_fault(name: str, tmp_path: Path
     packed = kernel.operand("B", first)
     assert packed.needed is not None
     assert packed.mismatch.any()
+
+
+def folded(missing: bool) -> str:
+    """k whose bit 3 is set, as the loads of the folded kernel clear it; and the others."""
+    rows = np.asarray([k for k in range(64) if bool(k & 8) == missing])
+    return ", ".join(f"{first}-{first + 7}" for first in rows[::8])
+
+
+PARTS = {
+    "pv: rows fold by 8": (
+        "B0-B3 part at raw: the addresses",
+        f"; rows fold by 8; k {folded(True)} missing, k {folded(False)} more than once",
+    ),
+    "pv: rows not permuted by the reads": ("B0-B3 part at raw: the stores or the loads", "function for both"),
+    "pv: half of the columns of another block": ("B0-B3 part at raw: the stores", "(col ^ 32 at k 32-63)"),
+    "pv: block 1 packed in another order": (
+        "B0 right; B1 parts at packed: the packing: every lane receives what it needs",
+        "; B2-B3 right",
+    ),
+    "tr8: columns of the second half of lanes": ("B0 parts at raw: the addresses", "; columns fold by 16"),
+}
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("name", PARTS)
+def test_findings_say_where_each_block_parts(name: str, tmp_path: Path) -> None:
+    (found,) = judged(plant(tmp_path, next(fault for fault in FAULTS if fault.name == name))).findings
+    begins, ends = PARTS[name]
+    assert found.blocks.startswith(begins)
+    assert found.blocks.endswith(ends)
+
+
+def test_each_stage_of_the_way_is_told_apart() -> None:
+    """Tables of a right kernel, one of which is changed at a time, and all behind it with it."""
+    seen = views(pv(), 0)
+    needed, lanes = seen.packed, np.arange(64)
+
+    def moved(view: str, order: NDArray[np.int64]) -> Layout:
+        table = seen.view(view)
+        return replace(table, row=table.row[:, order], col=table.col[:, order])
+
+    def told(**changed: Layout) -> tuple[str, str]:
+        raw, received, packed = (changed.get(name, seen.view(name)) for name in VIEWS)
+        found = parting(OperandViews(raw, received, packed, seen.reads, seen.address), needed, 0, 2048)
+        assert found
+        return found.view, found.words
+
+    assert parting(seen, needed, 0, 2048) is None
+    # Registers of a lane in another order.
+    turned = replace(needed, row=needed.row[:, :, ::-1], col=needed.col[:, :, ::-1])
+    view, words = told(packed=turned)
+    assert view == PACKED
+    assert "every lane receives" in words
+    # Lanes hand on what they receive, to others than the rows that they fetched ask for.
+    halves = {name: moved(name, lanes ^ 32) for name in (RAW, RECEIVED)}
+    view, words = told(**halves, packed=moved(PACKED, lanes ^ 16))
+    assert view == PACKED
+    assert "lanes hand it on" in words
+    # Lanes of a group name each other's addresses: neighbours are exchanged.
+    view, words = told(received=moved(RECEIVED, lanes ^ 1), packed=moved(PACKED, lanes ^ 1))
+    assert view == RECEIVED
+    assert "every 16 lanes fetch what they need together" in words
+    # The halves of the wave name each other's addresses.
+    other = {name: moved(name, lanes ^ 32) for name in (RAW, RECEIVED, PACKED)}
+    assert told(**other)[0] == RAW
+    # Too few bytes.
+    found = parting(replace(seen, packed=turned), needed, 0, 1024)
+    assert found
+    assert found.view == RAW
 
 
 def test_a_wrong_block_does_not_hide_behind_a_right_one(tmp_path: Path) -> None:

@@ -125,6 +125,7 @@ def test_json_holds_a_finding_in_full() -> None:
                 },
             },
         ],
+        "blocks": None,
         "next": transposed.hint,
         "count": 3840,
         "sizes": [],

@@ -94,6 +94,7 @@ def finding(found: Finding) -> dict[str, Any]:
         "related": [
             {"role": other.role, "text": str(other), "place": other.place.json()} for other in found.related
         ],
+        "blocks": found.blocks or None,
         "next": found.hint or None,
         "count": found.count,
         "sizes": [dict(size) for size in found.sizes],

@@ -261,6 +261,7 @@ def finding(found: Finding) -> Lines:
         ("expected", found.expected),
         ("observed", found.observed),
         ("related", found.related_text),
+        ("blocks", found.blocks),
         ("slots", f"{found.count} show it" if found.count > 1 else ""),
         ("next", found.hint),
     ]
