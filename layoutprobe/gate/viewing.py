@@ -7,13 +7,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.layouts.explain import explain
+from layoutprobe.layouts.explain import closed_form, explain
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.views import MEANT, RAW
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.solver.coverage import coverage
 from layoutprobe.solver.lane_groups import in_groups, in_words, named, parting
 from layoutprobe.trace.views import Seen
+
+Ints = NDArray[np.int64]
+_BASES = 4
+"""Formulas of addresses that are shown."""
 
 
 def shown_as(view: str, seen: Seen, packed: LayoutReport) -> LayoutReport:
@@ -34,6 +38,7 @@ def shown_as(view: str, seen: Seen, packed: LayoutReport) -> LayoutReport:
     about += [(f"wave {wave}", in_groups(view, table, wave))]
     if view == RAW:
         about.append(("addresses", in_words(byte[wave])))
+        about += [("base", forms) for forms in [_bases(seen, wave)] if forms]
     else:
         about.append(("packing", _packing(table, seen.fragment.loaded)))
     said = (parting(seen.views, needed, one, np.unique(byte[one]).size) for one in seen.fragment.waves)
@@ -62,9 +67,32 @@ def _among(held: Layout, needed: Layout) -> NDArray[np.bool_]:
 
 
 def _loads(seen: Seen) -> str:
-    """ "4 x ds_read_b64_tr_b8 at pv.h:52"."""
-    sites = [read.place.site for read in seen.views.reads]
-    return ", ".join(f"{sites.count(site)} x {site}" for site in dict.fromkeys(sites))
+    """ "4 x ds_read_b64_tr_b8 at pv.h:52, offset 0, 2048, 4096, 6144"."""
+    offsets: dict[str, list[int]] = {}
+    for read in seen.views.reads:
+        offsets.setdefault(read.place.site, []).append(read.offset)
+    return "; ".join(
+        f"{len(each)} x {site}" + (f", offset {', '.join(map(str, each))}" if any(each) else "")
+        for site, each in offsets.items()
+    )
+
+
+def _bases(seen: Seen, wave: int) -> str:
+    """ "byte 144*(lane % 8) ^ 16*(lane / 16 % 2), + 0, 2048": what the lanes of a wave name, load by load, but for
+    offsets; bases that are a constant apart are one. "" where there is no formula, or too many."""
+    apart: list[tuple[Ints, list[int]]] = []
+    for number, read in enumerate(seen.views.reads):
+        base = seen.views.address[wave, :, number] - read.offset
+        known = next((one for one in apart if np.unique(base - one[0]).size == 1), None)
+        if known is None:
+            apart.append((base, [0]))
+        elif (step := int((base - known[0])[0])) not in known[1]:
+            known[1].append(step)
+    forms = [closed_form(("lane",), (base.size,), base) if base.min() >= 0 else "" for base, _ in apart]
+    if len(forms) > _BASES or not all(forms):
+        return ""
+    steps = [f", + {', '.join(map(str, steps))}" if len(steps) > 1 else "" for _, steps in apart]
+    return "; ".join(f"byte {form}{step}" for form, step in zip(forms, steps, strict=True))
 
 
 def _packing(received: Layout, packed: Layout) -> str:

@@ -37,11 +37,13 @@ class Read:
         name: its mnemonic.
         place: where in the kernel.
         words: registers that a lane receives.
+        offset: bytes that the instruction itself adds to a lane's address.
     """
 
     name: str
     place: Place
     words: int
+    offset: int = 0
 
 
 @dataclass(frozen=True, eq=False)

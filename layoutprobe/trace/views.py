@@ -71,7 +71,11 @@ def views_of(subject: Subject, inst: Inst, matrix: str, group: Group, iteration:
         )
     ]
     loads = chains[0][0]
-    reads = tuple(Read(load.inst.name, where(subject, load.inst), len(load.raw)) for load in loads)
+    reads = tuple(
+        Read(load.inst.name, where(subject, load.inst), len(load.raw), load.inst.mods.get("offset0", 0)
+             | load.inst.mods.get("offset1", 0) << 8)
+        for load in loads
+    )  # fmt: skip
     waves, lanes = fragment.loaded.waves, fragment.loaded.lanes
     address = np.full((waves, lanes, len(loads)), -1, np.int64)
     for wave, chain in zip(fragment.waves, chains[0], strict=True):

@@ -9,12 +9,15 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from third_party.accepted import assert_accepted, judged
 
 from layoutprobe.checks.registry import check_names
 from layoutprobe.codeobj.elf import load
+from layoutprobe.errors import UsageError
 from layoutprobe.gate.gate import check
+from layoutprobe.gate.inspect import inspect
 from layoutprobe.isa.inst import M0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.store import load_instructions
@@ -135,6 +138,33 @@ def test_what_the_objects_of_gfx950_are_there_for() -> None:
     assert {one[len("v_mfma_f32_") :] for one in shapes} == {
         "32x32x16_f16", "32x32x16_bf16", "32x32x64_f8f6f4", "16x16x128_f8f6f4",
     }  # fmt: skip
+
+
+def test_the_kernel_of_one_tile_as_triton_makes_it() -> None:
+    """docs/tr8.md: A by four plain reads, B by pairs of transposing ones, four products, bases that are XORs."""
+    insts = insts_of(CASES["gfx950/gemm-f16-32x32x64"])
+    count = Counter(inst.name for inst in insts)
+    assert count["ds_read_b128"] == 4
+    assert count["ds_read_b64_tr_b16"] == 8
+    assert count["v_mfma_f32_32x32x16_f16"] == 4
+    xors = [inst for inst in insts if inst.name == "v_xor_b32"]
+    assert not {0x88, 0x288} & {source.value for inst in xors for source in inst.src}
+    case = CASES["gfx950/gemm-f16-32x32x64"]
+    kernel = inspect(case.file.parent / "layoutprobe.toml", case.name)
+    plain = {inst.dst[0].index for inst in insts if inst.name == "ds_read_b128"}
+    products = [inst for inst in insts if Kind.MATRIX in inst.kind]
+    assert {inst.src[1].index for inst in products} == plain
+    lane = np.arange(64)
+    # Its IR says swizzled_shared with vec 8, perPhase 4, maxPhase 4: chunks of 16 bytes are XORed with row / 4 % 4.
+    for step in range(4):
+        seen = kernel.views("B", step)
+        assert [read.offset for read in seen.reads] == [1024 * step, 1024 * step + 256]
+        row = 8 * (lane // 32) + lane // 4 % 4
+        for half, at in enumerate(seen.address[0].T):
+            chunk = (2 * (lane // 16 % 2) + lane % 4 // 2) ^ (row + 4 * half) // 4 % 4
+            assert at.tolist() == (64 * (16 * step + row + 4 * half) + 16 * chunk + 8 * (lane % 2)).tolist()
+        with pytest.raises(UsageError, match="does not come through transposing loads"):
+            kernel.views("A", step)
 
 
 def accesses_of(name: str) -> list[str]:
