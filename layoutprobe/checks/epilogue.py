@@ -27,7 +27,7 @@ from layoutprobe.solver.rules import NEVER_WRITTEN, STORE_RULES, WRITTEN_TWICE
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.by_values import used_elements
-from layoutprobe.trace.comparisons import require_doubt, wrong_on_integers
+from layoutprobe.trace.comparisons import holds_f32, plain_product, require_doubt, wrong_on_integers
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import accumulator_finding, destination
 from layoutprobe.trace.places import vector, where, who_was
@@ -111,7 +111,8 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.found(findings, f"{covered}; {reason}, so there are no slots to follow")
     except UndecidedError as reason:
         return CHECK.found(findings) if findings else CHECK.undecided(f"{covered}; {reason}")
-    if not findings or _misplaced(analysis):
+    sized = any(found.rule is OTHER_SIZE for found in findings)
+    if not findings or (_misplaced(analysis) and not sized):
         # Where slots go astray, some elements are written twice and others never.
         findings = list(_slot_findings(subject, analysis, stores)) or findings
     if analysis.astray.size and not findings:
@@ -152,7 +153,14 @@ def _store_findings(subject: Subject, stores: Stores, output: str) -> Iterator[F
     plain, atomic = (_per_element(stores, allocation, buffer, atomic=kind) for kind in (False, True))
     element = buffer.elements()
     inside = element >= 0
-    if width := narrow_stores(stores, allocation, buffer):
+    width = narrow_stores(stores, allocation, buffer)
+    if (
+        not width
+        and isinstance(subject.contract, Gemm)
+        and holds_f32(plain_product(subject, subject.contract))
+    ):
+        width = 2 * buffer.itemsize
+    if width:
         yield _of_other_size(subject, stores, allocation, buffer, width)
         return
     never = list(_never(subject, stores, allocation, buffer, inside & (plain == 0) & (atomic == 0)))

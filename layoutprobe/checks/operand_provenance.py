@@ -24,6 +24,7 @@ from layoutprobe.solver.diagnose import (
     BEYOND,
     LDS_OFFSET,
     OTHER_BUFFER,
+    OTHER_LANE,
     OTHER_MATRIX,
     OTHER_STEP,
     OVERLAP,
@@ -42,6 +43,7 @@ from layoutprobe.trace.findings import copy_finding, operand_finding
 from layoutprobe.trace.places import loop_around, where, who_was
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.subject import Subject
+from layoutprobe.trace.unread import left_in_lds
 
 NAME = "operand-provenance"
 LAW = (
@@ -110,6 +112,13 @@ RULES = cause_rules(NAME, "AB") | {
         "two matrices lie in the same bytes of LDS",
         "The needed element was stored to the byte, and so was one of another matrix: their tiles overlap.",
         "check where in LDS the tile of each matrix begins, and how large it is, padding included",
+    ),
+    OTHER_LANE: Rule(
+        f"{NAME}/{OTHER_LANE}",
+        "an operand that lanes pass to each other arrives in the wrong lane",
+        "The elements were loaded, and a permutation (ds_bpermute, permlane, DPP) brings them to other lanes than it "
+        "should, or the choice between a lane's own value and the one that it got is the wrong way round.",
+        "write down for each lane which one it gets a value from: ds_bpermute_b32 takes 4 times a lane's number",
     ),
     OTHER_MATRIX: Rule(
         f"{NAME}/{OTHER_MATRIX}",
@@ -210,15 +219,20 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
         hint = "is a buffer read again before the new tile is in it, or the wrong one of two?"
     else:
         hint = "check the bounds of the K loop, its tail, and what happens before the first step"
+    unread = left_in_lds(subject, analysis.problem, link, chain, missing) if doubled.size else None
+    if unread is not None:
+        place, told = unread
+        parts.append(told)
+        hint = "which of the buffers is filled, and which is read, in this step? does the number change?"
     finding = Finding(
-        INCOMPLETE,
+        INCOMPLETE if unread is None else RULES[OTHER_BUFFER],
         "the sum over k is not complete: " + ", ".join(parts),
         replace(place, matrix="A and B"),
         expected=f"every k from 0 to {analysis.problem.k - 1} once",
         observed=", ".join(parts),
         hint=hint,
         count=np.unique(chains[sure]).size,
-        related=() if loop is None else (Related("used by", used),),
+        related=() if loop is None and unread is None else (Related("used by", used),),
     )
     return [finding], doubts
 

@@ -18,6 +18,8 @@ _TIMING = ("stale-tile", "other-step", "incomplete-sum", "unexplained", "half-wa
 """Names of rules about operands that a value which comes too late or too early explains."""
 _OF_PARTNERS = ("other-step", "other-buffer", "stale-tile")
 """Names of rules about an operand that does not fit its partner: either of the two may be said not to."""
+_HANDED_OVER = ("global-handover", "signal-before-store", "stale-cache")
+"""Races about what a wave loads that another one has stored."""
 _UNORDERED = ("read-after-write", "write-after-read", "write-after-write", "divergent-barrier")
 """Races in LDS."""
 
@@ -168,6 +170,18 @@ def _overwritten(cause: Finding, effect: Finding) -> bool:
     return (misplaced or cause.name == "global-overwrite") and effect.name == "incomplete-sum"
 
 
+def _handed_over(cause: Finding, effect: Finding) -> bool:
+    """Partial results that were taken too early, or of another tile: sums are of too many k, or too few."""
+    return cause.name in _HANDED_OVER and effect.name in (*_TIMING, "shifted", "never-written")
+
+
+def _lost_before(cause: Finding, effect: Finding) -> bool:
+    """What lies in a buffer is overwritten, and so what others load from there is not what they look for."""
+    return (
+        cause.name == "global-overwrite" and effect.name in _HANDED_OVER and _same_buffer(cause, effect)
+    ) or (cause.name == effect.name and cause.name in _HANDED_OVER and _same_buffer(cause, effect))
+
+
 def _same_store(cause: Finding, effect: Finding) -> bool:
     return effect.name == "out-of-bounds" and _meet(cause, effect)
 
@@ -212,6 +226,9 @@ _WAYS = (
     _Way("operand-provenance", "races", _wrong_place),
     _Way("swizzle", "races", _wrong_place),
     _Way("memory", "memory", _one_function),
+    _Way("races", "races", _lost_before),
+    _Way("races", "operand-provenance", _handed_over),
+    _Way("races", "epilogue", _handed_over),
     _Way("operand-provenance", "memory", _leaves_buffer),
     _Way("memory", "operand-provenance", _loads_nothing),
     _Way("memory", "epilogue", _loads_nothing),

@@ -32,7 +32,8 @@ from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Pictures, Status
 from layoutprobe.trace.coverage import code_coverage
-from layoutprobe.trace.rounding import accumulators, widened
+from layoutprobe.trace.narrow import arithmetic
+from layoutprobe.trace.rounding import widened
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
 
 _UNDEFINED_DATA = ("lds-safety/undefined-read", "numerics/never-defined", "operand-provenance/unexplained")
@@ -142,7 +143,7 @@ class Tally:
         if self.coverage is None or not isinstance(contract, Gemm) or given != Tolerance():
             return ()
         dtype = bind(self.case, self.case.sizes[0]).buffers[contract.d].dtype
-        says = widened(accumulators(self.coverage.insts), contract.d, dtype)
+        says = widened(arithmetic(self.coverage), contract.d, dtype)
         return (says,) if says else ()
 
     def results(self) -> tuple[CheckResult, ...]:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import VGPR0, Inst
+from layoutprobe.isa.lanes import passed_between_lanes, passes_between_lanes
 from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
@@ -83,11 +84,14 @@ class LoadPaths:
 
     Attributes:
         paths: target -> steps, from the operand back to the first load.
+        exchanges: target -> the last instruction before the operand that may have brought its value from another
+            lane, of those where it was.
         complete: False where the kernel was too long to follow to its end.
     """
 
     paths: dict[Target, tuple[Step, ...]]
     complete: bool
+    exchanges: dict[Target, Step]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +133,7 @@ class LoadPathObserver(WaveCounter):
             self._wanted.setdefault((target.wave, target.turn), []).append(target)
         self._wave_numbers = np.array(sorted({wave for wave, _ in self._wanted}), np.int64)
         self._paths: dict[Target, tuple[Step, ...]] = {}
+        self._exchanges: dict[Target, Step] = {}
         self._complete = True
 
     def batch(self, machine: Machine, program: Program) -> None:
@@ -189,10 +194,12 @@ class LoadPathObserver(WaveCounter):
                 here = int(c.waves[position])
                 start = _Position(int(self._node[here]), inst.pc, here, target.lane)
                 self._paths[target] = tuple(self._follow(start, VGPR0 + target.vgpr, target.bit))
+                if exchange := self._exchange(start, VGPR0 + target.vgpr, target.bit):
+                    self._exchanges[target] = exchange
 
     def record(self) -> LoadPaths:
         """The paths found so far."""
-        return LoadPaths(dict(self._paths), self._complete)
+        return LoadPaths(dict(self._paths), self._complete, dict(self._exchanges))
 
     # Backwards.
 
@@ -203,6 +210,9 @@ class LoadPathObserver(WaveCounter):
                 return
             *passed, (node, load, target) = stretch
             yield from (Step(inst, self._who(at)) for _, inst, _ in passed)
+            if any(passes_between_lanes(inst) for _, inst, _ in passed):  # which lane loaded it is not known
+                yield Step(load, self._who(at))
+                return
             lane, byte = self._named(at, load, target, 0 if passed else bit or 0)
             named = replace(at, lane=lane)
             read = self._what_was_read(named, node, load, target, byte)
@@ -216,6 +226,24 @@ class LoadPathObserver(WaveCounter):
             offset = read[0] - int(store.local[position, lane])
             data = store.inst.src[1]
             register, bit = VGPR0 + data.index + max(offset, 0) // 4, None
+
+    def _exchange(self, at: _Position, register: int, bit: int | None) -> Step | None:
+        """What brought a value from another lane: the first such instruction on any way back to a load."""
+        half, pending = None if bit is None else bit // 16, [(at, register)]
+        for _ in range(_FANOUT):
+            if not pending:
+                return None
+            here, register = pending.pop(0)
+            found = self._writer_of(here, register, half)
+            half = None
+            if found is None or _is_load(found[1]):
+                continue
+            node, inst = found
+            if passes_between_lanes(inst):
+                return Step(inst, self._who(at))
+            before = _Position(node, inst.pc, at.wave, at.lane)
+            pending += [(before, source) for source in _sources(inst, register)]
+        return None
 
     def _who(self, at: _Position) -> Who:
         return who_is(self._machine, at.wave, at.lane)
@@ -289,7 +317,14 @@ class _Position:
 
 
 def _is_load(inst: Inst) -> bool:
-    return inst.encoding in ("DS", "GLOBAL", "FLAT", "SCRATCH", "MUBUF", "SMEM")
+    return not passes_between_lanes(inst) and inst.encoding in (
+        "DS",
+        "GLOBAL",
+        "FLAT",
+        "SCRATCH",
+        "MUBUF",
+        "SMEM",
+    )
 
 
 def _writes(inst: Inst, register: int) -> bool:
@@ -303,6 +338,9 @@ def _other_half(inst: Inst, half: int | None) -> bool:
 
 def _sources(inst: Inst, register: int) -> Iterator[int]:
     """VGPRs that the instruction computed a register from."""
+    if passes_between_lanes(inst):
+        yield from passed_between_lanes(inst)
+        return
     for half in inst.pair or (inst,):
         if any(register in o.registers() for o in half.dst):
             for operand in half.src:

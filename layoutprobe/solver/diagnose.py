@@ -35,6 +35,8 @@ OVERLAP = "lds-overlap"
 """Name of the diagnosis that two matrices were given the same bytes of LDS."""
 OTHER_MATRIX = "other-matrix"
 """Name of the diagnosis that an operand holds elements of another matrix only."""
+OTHER_LANE = "other-lane"
+"""Name of the diagnosis that an operand was passed between lanes, and arrives in the wrong ones."""
 BATCH_STRIDE = "batch-stride"
 """Name of the diagnosis that batches of a matrix are taken a wrong distance apart."""
 _TEST_BOUNDS = "test row and column against M and N before each store"
@@ -130,12 +132,13 @@ def beyond_slots(suspect: Suspect) -> NDArray[np.bool_]:
     return np.asarray(suspect.live & known & ~_inside(suspect) & held)
 
 
-def diagnose_executions(suspect: Suspect, *, copies_differ: bool) -> Diagnosis:
+def diagnose_executions(suspect: Suspect, *, copies_differ: bool, in_lds: bool = True) -> Diagnosis:
     """The cause that explains all executions of a suspect.
 
     Args:
         suspect: what one matrix held and needed; axes [execution, lane, vgpr, field].
         copies_differ: lanes that should hold copies of each other do not.
+        in_lds: operands may have been in LDS.
     """
     if suspect.matrix in "CD" and not wrong_slots(suspect).any() and beyond_slots(suspect).any():
         return _stored_beyond(suspect)
@@ -146,7 +149,9 @@ def diagnose_executions(suspect: Suspect, *, copies_differ: bool) -> Diagnosis:
             "load zeros for what a ragged tile lacks, along k as well as along rows and columns",
         )
     addressed = None
-    if suspect.matrix in "AB" and _lines_apart(suspect):  # a buffer that is late is so for all lines
+    if (
+        in_lds and suspect.matrix in "AB" and _lines_apart(suspect)
+    ):  # a buffer that is late is so for all lines
         addressed = next(_in_lds_tiles(suspect), None)
     if addressed:
         return addressed
@@ -160,8 +165,8 @@ def diagnose_executions(suspect: Suspect, *, copies_differ: bool) -> Diagnosis:
         return _replication(suspect)
     if not (suspect.live & (suspect.row != HOLE)).any():
         return unexplained(suspect)  # what is nowhere seen follows every law
-    found = diagnose(suspect, without=(COPY,))
-    if found.name == UNEXPLAINED and suspect.matrix in "AB":
+    found = diagnose(suspect, without=(COPY,) if in_lds else (COPY, *LDS_ADDRESSES))
+    if in_lds and found.name == UNEXPLAINED and suspect.matrix in "AB":
         found = next(_in_lds_tiles(suspect), found)
     return found
 

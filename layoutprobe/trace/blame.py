@@ -27,6 +27,7 @@ from layoutprobe.solver.diagnose import (
     LDS_OFFSET,
     LINE_ORDER,
     OTHER_BUFFER,
+    OTHER_LANE,
     OTHER_MATRIX,
     OTHER_STEP,
     OVERLAP,
@@ -35,14 +36,19 @@ from layoutprobe.solver.diagnose import (
     Diagnosis,
     unexplained,
 )
+from layoutprobe.solver.hypotheses import COPY
 from layoutprobe.solver.product import UNDEFINED
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.lds_tiles import TileMap, tile_maps
-from layoutprobe.trace.load_path import lds_byte, load_paths
+from layoutprobe.trace.load_path import exchanges, lds_byte, load_paths
 from layoutprobe.trace.problem import require_product
 from layoutprobe.trace.subject import RunStoppedError, Subject
 
 Ints = NDArray[np.int64]
+
+
+_OF_LANES = (COPY, UNEXPLAINED, LINE_ORDER)
+"""Diagnoses that say no more than that lanes hold the elements of others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +87,11 @@ def _blames(subject: Subject) -> tuple[tuple[Culprit, Blame], ...]:
 
 def _blame(subject: Subject, culprit: Culprit) -> Blame:
     path = load_paths(subject).get(culprit.slot.target, ())
+    passed = exchanges(subject).get(culprit.slot.target)
+    if passed is not None and culprit.diagnosis.name in _OF_LANES:
+        return Blame(
+            _other_lane(culprit, passed), (passed, *(step for step in path if step.inst != passed.inst)), 0
+        )
     loads = [at for at, step in enumerate(path) if Kind.LOAD in step.inst.kind]
     if not loads:
         return Blame(culprit.diagnosis, path)
@@ -99,6 +110,16 @@ def _blame(subject: Subject, culprit: Culprit) -> Blame:
     if _seen(culprit, tiles) and loads[-1] != loads[0] and slot.number != UNDEFINED:
         return replace(found, at=loads[-1])
     return found
+
+
+def _other_lane(culprit: Culprit, passed: Step) -> Diagnosis:
+    letter = culprit.slot.executions.letter(culprit.slot.matrix)
+    what = f"lanes pass {letter} to each other by {passed.inst.name}, and it comes from a wrong one, or is taken "
+    return Diagnosis(
+        OTHER_LANE,
+        f"{what}where a lane's own value belongs",
+        "from which lane does each get a value (ds_bpermute_b32 takes 4 * lane), and which keep their own?",
+    )
 
 
 def tiles_of(subject: Subject) -> tuple[TileMap, ...]:

@@ -6,7 +6,6 @@ is multiplied for that k, and its number says which it is. With A as the selecto
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.lanes import passes_between_lanes
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.selection import Pick, numbers_of
@@ -36,8 +36,9 @@ Ints = NDArray[np.int64]
 
 INCOMPLETE = "incomplete-sum"
 OTHER_MATRIX = "other-matrix"
-_RUNS = 4
-"""Runs with a selector that are made for a matrix: each asks for as many k as D has columns, or rows."""
+_RUNS, _RUNS_OF_A_LINE = 4, 96
+"""Runs with a selector that are made for a matrix: each asks for as many k as D has columns, or rows; and where that
+is one."""
 _MOSTLY = 0.5
 """Share of elements that must be known for a diagnosis."""
 _FETCHED = 0.9
@@ -46,8 +47,6 @@ _NAMES = ("transposed", "leading-dimension", "shifted", "folded", "k-exchanged",
 _LAST = (LINE_ORDER,)
 """What explains most is asked last."""
 _TILES = (16, 32, 8)
-_EXCHANGE = re.compile(r"ds_b?permute|ds_swizzle|v_permlane|\w+_dpp")
-"""Instructions that get a value from another lane."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,8 @@ def _seen(subject: Subject, contract: Gemm, matrix: str) -> _Seen:
     depth = shape[1] if matrix == "A" else shape[0]
     step = n if matrix == "A" else m
     firsts = [*range(0, depth, step)]
-    firsts = firsts if len(firsts) <= _RUNS else [*firsts[: _RUNS - 1], depth - step]
+    runs = _RUNS if step > 1 else _RUNS_OF_A_LINE
+    firsts = firsts if len(firsts) <= runs else [*firsts[: runs - 1], depth - step]
     code = numbers_of(subject.binding, name)
     number, times, rows, cols = [], [], [], []
     i, j = np.indices((m, n))
@@ -342,7 +342,7 @@ def _depth(subject: Subject, contract: Gemm, seen: list[_Seen]) -> UsedElements 
     parts += [f"k {spans(doubled)} added more than once"] if doubled.size else []
     sites = _sites(subject, contract, "A")
     place = where(subject, sites[0]) if sites else Place(kernel=subject.kernel.name)
-    if exchanges := [inst for inst in executed(subject) if _EXCHANGE.match(inst.name) or "dpp" in inst.mods]:
+    if exchanges := [inst for inst in executed(subject) if passes_between_lanes(inst)]:
         parts.append("lanes add up their parts")
         place = where(subject, exchanges[-1])
     loop = loop_around(subject, sites[0].pc) if sites and _at_an_end(missing, one.shape[1]) else None

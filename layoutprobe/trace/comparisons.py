@@ -22,14 +22,17 @@ from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps, rebound, steps_of
 from layoutprobe.trace.gemm_faults import TILE, Product
+from layoutprobe.trace.narrow import Arithmetic, arithmetic
 from layoutprobe.trace.problem import NoProductError, require_product
-from layoutprobe.trace.rounding import accumulators, is_exact, judgeable, tolerated
+from layoutprobe.trace.rounding import is_exact, judgeable, tolerated
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
 
 Doubles = NDArray[np.float64]
 
 FACTORS = ((0.0, 1.0), (-1.5, 0.0), (3e-6, -0.7))
 """alpha and beta of runs beside those of the contract, as far as the kernel takes them as arguments."""
+_MOSTLY = 0.9
+"""Share of numbers that must be there for being recognised: stores of other rows may lie between."""
 _REFERENCE = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-5, "f64": 1e-10}
 
 
@@ -77,7 +80,7 @@ def products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
     plain = plain_product(subject, contract)
     yield plain
     assert plain.product is not None
-    if not is_exact(plain.product, plain.dtype, _kinds(subject)):
+    if not is_exact(plain.product, plain.dtype, _computed(subject)):
         yield _product(subject, contract, subject.run(RunSpec("sparse")))
     yield _product(subject, contract, subject.run(RunSpec("normal")))
     for alpha, beta in _factors(subject, contract):
@@ -90,6 +93,19 @@ def products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
 def plain_product(subject: Subject, contract: Gemm) -> Comparison:
     """The output of a matrix product in the run on small integers."""
     return _product(subject, contract, subject.plain())
+
+
+def holds_f32(c: Comparison) -> bool:
+    """Two elements of 16 bits hold one number of 32: its bits are those of what should be there."""
+    kind = element_type(c.dtype)
+    if kind.storage.itemsize != 2 or not kind.is_float or c.undefined.all():
+        return False
+    pairs = c.observed.size // 2
+    bits = np.ascontiguousarray(kind.encode(c.observed.ravel()[: 2 * pairs])).view(np.uint32)
+    known = ~c.undefined.ravel()[: 2 * pairs].reshape(-1, 2).any(axis=1)
+    wanted = c.expected.ravel()[:pairs].astype(np.float32)
+    found = bits.view(np.float32) == wanted
+    return bool(known.any() and np.unique(wanted[known]).size > 1 and found[known].mean() > _MOSTLY)
 
 
 def wrong_on_integers(subject: Subject) -> bool:
@@ -142,10 +158,10 @@ def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison
     expected = _held(product.value(), dtype) if product.steps else product.value()
     given = any(subject.case.argument(name).values is not None for name in (contract.a, contract.b))
     random = recorded.spec.inputs in ("normal", "scaled") and not given
-    kinds = _kinds(subject)
-    bound = tolerated(product, expected, dtype, kinds, subject.case.tolerance, random=random)
+    computed = _computed(subject)
+    bound = tolerated(product, expected, dtype, computed, subject.case.tolerance, random=random)
     if recorded.spec.inputs == "scaled":  # where a sum may overflow on the way, anything may come out
-        expected = np.where(judgeable(product, (dtype, *kinds)), expected, observed)
+        expected = np.where(judgeable(product, (dtype, *computed.sums, *computed.once)), expected, observed)
     return Comparison(
         "C", contract.d, recorded.spec, dtype, observed, expected, np.asarray(undefined), bound, product
     )
@@ -157,8 +173,9 @@ def looser(subject: Subject, c: Comparison, kind: str) -> Doubles | float | None
     given = subject.case.tolerance
     if c.product is None or given.absolute is not None or given.relative is not None:
         return None
-    kinds = (*_kinds(subject), kind)
-    return tolerated(c.product, c.expected, c.dtype, kinds, given, random=c.spec.inputs == "normal")
+    computed = _computed(subject)
+    narrower = replace(computed, sums=(*computed.sums, kind))
+    return tolerated(c.product, c.expected, c.dtype, narrower, given, random=c.spec.inputs == "normal")
 
 
 def _typed(subject: Subject, contract: Gemm, product: Product) -> Product:
@@ -191,13 +208,13 @@ def small_floats(subject: Subject) -> str:
     return " and ".join(sorted({t for t in found - given if is_small_float(t)}))
 
 
-def _kinds(subject: Subject) -> tuple[str, ...]:
-    """Types in which what ran adds up."""
-    return subject.once(_accumulators)
+def _computed(subject: Subject) -> Arithmetic:
+    """Types in which what ran adds up and rounds."""
+    return subject.once(_arithmetic)
 
 
-def _accumulators(subject: Subject) -> tuple[str, ...]:
-    return accumulators(executed(subject))
+def _arithmetic(subject: Subject) -> Arithmetic:
+    return arithmetic(subject.plain().record(Coverage))
 
 
 def executed(subject: Subject) -> tuple[Inst, ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
+from layoutprobe.isa.kind import Kind
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.solver.diagnose import (
     OTHER_MATRIX,
@@ -196,6 +197,7 @@ def _culprits(subject: Subject) -> tuple[Culprit, ...]:
 def _in_group(subject: Subject, judged: JudgedExecutions, problem: Problem, waves: Ints) -> Iterator[Culprit]:
     """What is wrong in a group of executions; `waves` are the numbers of all waves in their workgroups."""
     copies = subject.copies_every
+    in_lds = any(Kind.LDS in inst.kind and Kind.LOAD in inst.kind for inst in subject.insts.values())
     broken = np.flatnonzero(judged.judgement.broken)
     pc = judged.executions.pc[broken]
     for here in np.unique(pc):
@@ -206,14 +208,14 @@ def _in_group(subject: Subject, judged: JudgedExecutions, problem: Problem, wave
         views = [_View.of(judged, int(at), problem) for at in sample]
         if fault := batch_fault(subject, judged, problem, np.flatnonzero(judged.executions.pc == here)):
             matrix, diagnosis = fault
-            yield _culprit(matrix, views, problem, copies, waves, _count(judged, events, matrix), diagnosis)[
-                0
-            ]
+            yield _culprit(
+                matrix, views, problem, copies, waves, _count(judged, events, matrix), in_lds, diagnosis
+            )[0]
             continue
         chain = judged.factors.chain[[view.at for view in views]]
         stored = [views[first] for first in np.sort(np.unique(chain, return_index=True)[1])]
         blamed = {
-            matrix: _culprit(matrix, guilty, problem, copies, waves, _count(judged, events, matrix))
+            matrix: _culprit(matrix, guilty, problem, copies, waves, _count(judged, events, matrix), in_lds)
             for matrix in "ABD"
             if (guilty := [v for v in (stored if matrix == "D" else views) if matrix in v.blamed()])
         }
@@ -238,6 +240,7 @@ def _culprit(
     copies: int,
     waves: Ints,
     count: int,
+    in_lds: bool,
     known: Diagnosis | None = None,
 ) -> tuple[Culprit, bool]:
     """A culprit, and whether any of its slots is wrong; `known`: its diagnosis, where that was made before."""
@@ -276,7 +279,7 @@ def _culprit(
         views[first[0]].chain,
         known
         or _foreign(suspect, views)
-        or diagnose_executions(suspect, copies_differ=_copies_differ(suspect, views, copies)),
+        or diagnose_executions(suspect, copies_differ=_copies_differ(suspect, views, copies), in_lds=in_lds),
         max(count, int(wrong.sum())),
         suspect,
     )

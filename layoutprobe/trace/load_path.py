@@ -22,16 +22,21 @@ def load_paths(subject: Subject) -> Mapping[Target, Path]:
 
     One more run of the kernel follows them all. Those that could not be followed are left out.
     """
-    return subject.once(_load_paths)
+    return subject.once(_load_paths).paths
 
 
-def _load_paths(subject: Subject) -> Mapping[Target, Path]:
+def exchanges(subject: Subject) -> Mapping[Target, Step]:
+    """What may have brought the value of a slot from another lane, for the slots of `load_paths`."""
+    return subject.once(_load_paths).exchanges
+
+
+def _load_paths(subject: Subject) -> LoadPaths:
     wrong = [culprit.slot for culprit in culprits_of(subject) if culprit.slot.matrix in "AB"]
     wrong = wrong or [copy.slot for copy in differing_copies(subject)]
     if not wrong:
-        return {}
+        return LoadPaths({}, complete=True, exchanges={})
     follow = FollowBack(tuple(dict.fromkeys(slot.target for slot in wrong)))
-    return subject.run(RunSpec("integers", (follow,)), partial=True).record(LoadPaths).paths
+    return subject.run(RunSpec("integers", (follow,)), partial=True).record(LoadPaths)
 
 
 def related(subject: Subject, path: Sequence[Step]) -> tuple[Related, ...]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.isa.inst import Inst
-from layoutprobe.isa.kind import Kind
-from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.manifest.model import Tolerance
 from layoutprobe.numbers import element_type
 from layoutprobe.trace.epilogues import ACTIVATE, MULTIPLY
 from layoutprobe.trace.gemm_faults import Product
+from layoutprobe.trace.narrow import Arithmetic
 
 Doubles = NDArray[np.float64]
 
@@ -25,25 +22,11 @@ _SPREAD = 4.0
 of the estimate below, so that no element of a large matrix reaches it."""
 _STEEPEST, _COMPUTED = 1.2, 1e-5
 """The largest slope of an activation, and the error of computing one with a card's exp and rcp."""
-_NARROW = re.compile(r"\w*_(?:add|sub|subrev|mul|fma|fmac|mac|mad|dot2|mix|mixlo|mixhi)(?:_\w+)?_(b?f16)")
-"""Arithmetic whose result is rounded to 16 bits; conversions are none."""
 
 
-def accumulators(executed: Iterable[Inst]) -> tuple[str, ...]:
-    """Float and integer types in which instructions that ran add up: results of matrix instructions, and
-    16-bit floats of other arithmetic. f32 goes without saying."""
-    kinds = set()
-    for inst in executed:
-        form = matrix_form(inst) if Kind.MATRIX in inst.kind else None
-        if form is not None:
-            kinds.add(form.result)
-        elif found := _NARROW.fullmatch(inst.name):
-            kinds.add(found[1])
-    return tuple(sorted(kinds))
-
-
-def widened(kinds: tuple[str, ...], name: str, dtype: str) -> str:
+def widened(computed: Arithmetic, name: str, dtype: str) -> str:
     """That an output is judged by the tolerance of a narrower type that it is computed in, in words; else ""."""
+    kinds = (*computed.sums, *computed.once)
     narrow = [kind for kind in kinds if half_ulp(kind) > max(_F32, half_ulp(dtype))]
     if not narrow:
         return ""
@@ -55,7 +38,7 @@ def tolerated(
     product: Product,
     expected: Doubles,
     dtype: str,
-    kinds: tuple[str, ...],
+    computed: Arithmetic,
     given: Tolerance,
     *,
     random: bool,
@@ -65,14 +48,15 @@ def tolerated(
     Args:
         product, expected: the product and its value.
         dtype: of the output.
-        kinds: types in which it was added up, see `accumulators`.
+        computed: types in which it was added up and rounded, see `trace.narrow`.
         given: the manifest's, which goes before.
         random: elements of A and B are independent and as often positive as negative.
     """
     if given.absolute is not None or given.relative is not None:
         return np.asarray((given.absolute or 0.0) + (given.relative or 0.0) * np.abs(expected))
     terms, added = product.magnitude()
-    if is_exact(product, dtype, kinds):
+    kinds = computed.sums
+    if is_exact(product, dtype, computed):
         return 0.0
     output = element_type(dtype)
     steps = product.a.shape[-1] + 8
@@ -81,6 +65,9 @@ def tolerated(
     error = steps * _F32 * (terms + added) + half_ulp(dtype) * np.abs(expected) + output.smallest
     if any(step.kind == ACTIVATE for step in product.steps):
         error = _STEEPEST * error + _COMPUTED * (1 + np.abs(expected))
+    if computed.once:  # terms before they are added up, or their sum
+        once = max(half_ulp(kind) for kind in computed.once)
+        error = error + once * (terms + added) + max(element_type(kind).smallest for kind in computed.once)
     unit = max((half_ulp(kind) for kind in kinds), default=0.0)
     if unit > _F32:
         smallest = max(element_type(kind).smallest for kind in kinds)
@@ -108,13 +95,14 @@ def half_ulp(kind: str) -> float:
     return 2.0**-found.precision if found.is_float else 0.0
 
 
-def is_exact(product: Product, dtype: str, kinds: tuple[str, ...]) -> bool:
+def is_exact(product: Product, dtype: str, computed: Arithmetic) -> bool:
     """All partial results are multiples of one power of two that every type on the way holds.
 
     True for small integers, and for such multiples of alpha and beta; the order of summation is then
     of no effect.
     """
-    types = [element_type(kind) for kind in ("f64", dtype, *(kinds or ("f32",)))]
+    kinds = (*computed.sums, *computed.once) or ("f32",)
+    types = [element_type(kind) for kind in ("f64", dtype, *kinds)]
     limit = min(kind.exact for kind in types)
     smallest = max(kind.smallest for kind in types)
     factors = _quantum(product.a) * _quantum(product.b)

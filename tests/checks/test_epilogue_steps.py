@@ -173,6 +173,25 @@ def test_right_kernels_are_green(tmp_path: Path, name: str, contract: str) -> No
     assert (found.error, found.findings, found.exit_code) == ("", (), 0)
 
 
+MIXED = (
+    ("    x *= scale[row];\n    x += bias[col];\n    x = x > 0 ? x : 0;\n", ""),
+    ("    x += (float)res[row * N + col];\n", ""),
+    ("= (_Float16)x;", "= (_Float16)(x * scale[row] + bias[col]);"),
+)
+"""The compiler makes one `v_fma_mixlo_f16` of factor, sum and rounding."""
+
+
+def test_a_result_that_is_rounded_once_is_no_sum_in_f16(tmp_path: Path) -> None:
+    """A sum of 256 roundings to f16 could hide the bias; here there is one."""
+    contract, sizes = 'kind = "gemm", scales = ["scale"], bias = "bias"', "{ M = 32, N = 16, K = 256 }"
+    right = verdict(tmp_path, edited(SOURCE, MIXED), contract, sizes)
+    assert (right.error, right.findings, right.exit_code) == ("", (), 0)
+    missing = verdict(
+        tmp_path, edited(SOURCE, MIXED).replace("scale[row] + bias[col]", "scale[row]"), contract, sizes
+    )
+    assert [(f.rule.id, "bias is missing" in f.what) for f in missing.findings] == [(EPILOGUE, True)]
+
+
 def test_an_epilogue_is_followed_slot_by_slot(tmp_path: Path) -> None:
     """Where the contract states the epilogue, both checks of the way decide: nothing is left open."""
     found = verdict(tmp_path, SOURCE, GEMM)

@@ -1,0 +1,106 @@
+"""Types in which a kernel computes, and whether sums are rounded to them again and again, or results once.
+
+`v_fma_mixlo_f16` makes a half of an f32 sum and a factor, as an epilogue does with its result: that is one rounding,
+which the output's type explains. The same instruction in a loop adds up in f16. So values are followed along the ways
+that waves went: arithmetic in 16 bits that takes what was rounded before accumulates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.matrix import matrix_form
+from layoutprobe.observe.coverage import START, Coverage
+
+_NARROW = re.compile(r"\w*_(?:add|sub|subrev|mul|fma|fmac|mac|mad|dot2|mix|mixlo|mixhi)(?:_\w+)?_(b?f16)")
+"""Arithmetic whose result is rounded to 16 bits; conversions are none."""
+_TAKES_ITS_RESULT = re.compile(r"v_(?:pk_)?(?:fmac|mac|dot2c)_")
+_LDS = -1
+"""Stands for all of LDS among the registers that hold rounded values."""
+
+Rounded = frozenset[int]
+"""Registers, numbered as `Operand.registers` does, that hold what was rounded to 16 bits, or came of it."""
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """What a kernel computes in; f32 goes without saying.
+
+    Attributes:
+        sums: float and integer types in which it adds up: results of matrix instructions, and 16-bit floats.
+        once: 16-bit floats to which it rounds, and does not add up.
+    """
+
+    sums: tuple[str, ...]
+    once: tuple[str, ...]
+
+
+def arithmetic(ran: Coverage) -> Arithmetic:
+    """The types of what ran."""
+    sums: set[str] = set()
+    once: set[str] = set()
+    held = _held(ran)
+    for pc in ran.blocks:
+        now = held.get(pc, frozenset[int]())
+        for inst in ran.flow.blocks[pc]:
+            form = matrix_form(inst) if Kind.MATRIX in inst.kind else None
+            if form is not None:
+                sums.add(form.result)
+            elif found := _NARROW.fullmatch(inst.name):
+                again = Kind.ATOMIC in inst.kind or _takes(inst, now)
+                (sums if again else once).add(found[1])
+            now = _after(inst, now)
+    return Arithmetic(tuple(sorted(sums)), tuple(sorted(once - sums)))
+
+
+def _held(ran: Coverage) -> dict[int, Rounded]:
+    """What each block finds when it begins, by any of the ways that led there."""
+    ways: dict[int, list[int]] = {}
+    for begin, end in ran.edges:
+        if begin != START:
+            ways.setdefault(begin, []).append(end)
+    held: dict[int, Rounded] = {pc: frozenset() for pc in ran.blocks}
+    pending = sorted(ran.blocks, reverse=True)
+    while pending:
+        pc = pending.pop()
+        now = held[pc]
+        for inst in ran.flow.blocks[pc]:
+            now = _after(inst, now)
+        for end in ways.get(pc, ()):
+            if end in held and not now <= held[end]:
+                held[end] |= now
+                pending.append(end)
+    return held
+
+
+def _after(inst: Inst, now: Rounded) -> Rounded:
+    """What holds rounded values behind an instruction."""
+    if inst.encoding == "DS" and not inst.dst:
+        return now | {_LDS} if _reads(inst.src, now) else now
+    to = [operand for half in inst.pair or (inst,) for operand in half.dst]
+    written = {register for operand in to for register in operand.registers()}
+    if not written:
+        return now
+    if _NARROW.fullmatch(inst.name) or (_takes(inst, now) and Kind.MATRIX not in inst.kind):
+        return now | written
+    whole = "d16" not in inst.name and all(operand.bits >= 32 for operand in to)
+    return now - written if whole else now  # one half keeps what it held
+
+
+def _takes(inst: Inst, now: Rounded) -> bool:
+    if inst.encoding == "DS":
+        return _LDS in now if Kind.LOAD in inst.kind else _reads(inst.src, now)
+    if inst.kind & (Kind.LOAD | Kind.STORE):  # an address that was rounded says nothing of what lies there
+        return False
+    return any(
+        _reads((*half.src, *(half.dst if _TAKES_ITS_RESULT.match(half.name) else ())), now)
+        for half in inst.pair or (inst,)
+    )
+
+
+def _reads(sources: Iterable[Operand], now: Rounded) -> bool:
+    return bool(now) and any(register in now for operand in sources for register in operand.registers())
