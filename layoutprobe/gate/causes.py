@@ -183,7 +183,9 @@ def _lost_before(cause: Finding, effect: Finding) -> bool:
 
 
 def _same_store(cause: Finding, effect: Finding) -> bool:
-    return effect.name == "out-of-bounds" and _meet(cause, effect)
+    """Elements of another size go to other places, and leave the buffer."""
+    sized = cause.name == "element-size" and effect.name in ("unexplained", "out-of-bounds")
+    return (sized or effect.name == "out-of-bounds") and _meet(cause, effect)
 
 
 def _same_buffer(cause: Finding, effect: Finding) -> bool:
