@@ -63,8 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     Returns:
         1 where a check has found something, whatever the program says; else the program's own exit code,
-        128 + N after signal N; 2 where it ended well although a kernel failed, a launch was refused, a
-        check could not decide, or none ran.
+        128 + N after signal N; 2 where it ended well although a kernel failed, a launch was refused, memory was
+        freed twice, a check could not decide, or none ran.
 
     Raises:
         ProbeError: there is no such program, or the device cannot be made.
@@ -166,12 +166,18 @@ def _judged(code: int, server: Server) -> int:
     say(f"layoutprobe: {_summary(server)}; emulated, not measured")
     if code == _NOT_STARTED:
         say("layoutprobe: exit code 127: the program may miss a function; see what the loader wrote")
-    return 2 if code == 0 and (server.faults or server.refused or not server.launches) else code
+    return 2 if code == 0 and _went_wrong(server) else code
+
+
+def _went_wrong(server: Server) -> bool:
+    """Whether something failed that the program's exit code may not tell."""
+    return bool(server.faults or server.refused or server.freed_twice or not server.launches)
 
 
 def _summary(server: Server) -> str:
     """ "3 kernel launches on layoutprobe emulator 0.1.0 as TARGET, 1 failed, 2 refused"."""
     refused = f", {server.refused} refused (launches or code)" if server.refused else ""
+    refused += f", {server.freed_twice} freed twice" if server.freed_twice else ""
     if not server.launches:
         return f"no kernel ran on {server.name}{refused}: nothing was shown"
     launches = f"{server.launches} kernel launch{'es' if server.launches != 1 else ''}"

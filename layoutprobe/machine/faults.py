@@ -46,10 +46,16 @@ def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -
     if 0 <= at < _NULL_PAGE:
         hint = _null_hint(c.machine.facts) or hint
     kind = "global-load" if Kind.LOAD in inst.kind else "global-store"
+    what = f"global access of {size} bytes outside every allocation"
+    expected = f"an address inside {region.name} ({region.end - region.start} bytes), the nearest allocation"
+    for region in (one for one in c.machine.arena.freed if one.start <= first < one.end):
+        what = f"global access of {size} bytes in memory that was freed"
+        expected = f"{region.name} ({region.end - region.start} bytes) still to be allocated"
+        hint = "free it behind the last launch that uses it"
     return ExecutionError(
-        f"global access of {size} bytes outside every allocation",
+        what,
         place=_place(c, inst, bad),
-        expected=f"an address inside {region.name} ({region.end - region.start} bytes), the nearest allocation",
+        expected=expected,
         observed=f"address {at & 0xFFFF_FFFF_FFFF_FFFF:#x}: {_distance(region, first)}",
         hint=hint,
         kind=kind,

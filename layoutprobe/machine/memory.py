@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,14 +150,19 @@ class Arena(Memory):
     """Global memory: allocations with guards between them, at made-up virtual addresses.
 
     Whoever has memory of his own (shared with another process) gives its stores.
+
+    Attributes:
+        regions: what may be accessed.
+        freed: what was, and may no more; only messages ask for it.
     """
 
-    __slots__ = ("_ends", "_starts", "regions")
+    __slots__ = ("_ends", "_starts", "freed", "regions")
 
     def __init__(
         self, size: int, regions: list[Region], data: Store | None = None, shadow: Store | None = None
     ) -> None:
         super().__init__(size, undefined=False, data=data, shadow=shadow)
+        self.freed: Sequence[Region] = ()
         self.use(regions)
 
     def use(self, regions: Iterable[Region]) -> None:

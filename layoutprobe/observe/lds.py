@@ -237,10 +237,7 @@ class LdsObserver(Recorder):
 
     def _read(self, me: Stamps, at: Granules) -> None:
         kept, floor = self._kept, self._floor(me)
-        if self._overwrites:
-            for number in np.unique(self._suspect[at.cells]):
-                if number:
-                    self._overwrites[number - 1].read = True
+        self._look(at.cells)
         for row in (WRITER, ADDER):
             if (writer := kept.since(row, at, floor)) is not None:
                 apart = (writer >= floor) & self._apart(row, writer, me, at.cells)
@@ -262,6 +259,13 @@ class LdsObserver(Recorder):
         if self._ahead:
             self._keep_ahead(both, me, at.cells)
 
+    def _look(self, cells: Array) -> None:
+        """What is there matters now, and with it whoever overwrote it."""
+        if self._overwrites:
+            for number in np.unique(self._suspect[cells]):
+                if number:
+                    self._overwrites[number - 1].read = True
+
     def _keep_ahead(self, both: list[Stamps], me: Stamps, cells: Array) -> None:
         """Readers that count for the next interval stay, whoever reads in this one."""
         before, other = both
@@ -272,7 +276,9 @@ class LdsObserver(Recorder):
 
     def _write(self, store: Store, me: Stamps, at: Granules) -> None:
         kept, floor, atomic = self._kept, self._floor(me), Kind.ATOMIC in store.inst.kind
-        if self._overwrites:
+        if atomic:
+            self._look(at.cells)  # it adds to what is there
+        elif self._overwrites:
             self._suspect[at.cells] = 0
         for row in (READER, OTHER, LATE_READER, LATE_OTHER):
             if (reader := kept.since(row, at, floor)) is not None:
@@ -408,6 +414,7 @@ class LdsObserver(Recorder):
         a, b = (np.broadcast_to(stamps, cells.shape)[which] for stamps in (first, second))
         at = cells[which]
         pairs = (a >> SITE & SITE_LIMIT - 1) << 20 | (b >> SITE & SITE_LIMIT - 1) | (a >> LATE & 1) << 40
+        pairs |= differ(a, b).astype(np.int64) << 41  # lanes of one wave that meet are no race, and hide none
         for pair, place, count in zip(*np.unique(pairs, return_index=True, return_counts=True), strict=True):
             one, other, cell = int(a[place]), int(b[place]), int(at[place])
             byte = (cell << self._shift) - self._base(one)

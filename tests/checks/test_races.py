@@ -110,6 +110,20 @@ def test_a_store_over_another_waves_atomic() -> None:
     assert at("// overwritten adds") in finding.related_text
 
 
+@pytest.mark.parametrize(
+    ("kernel", "first", "second"),
+    [
+        ("zeroed_and_counted", "// counted stores", "// counted adds"),
+        ("scattered_over", "// scattered stores", "// scattered again"),
+    ],
+)
+def test_what_the_same_wave_did_hides_no_race(kernel: str, first: str, second: str) -> None:
+    finding = only(result_of(kernel))
+    assert finding.what.endswith("with no barrier between: write after write")
+    assert {finding.place.line, finding.related[0].place.line} == {at(first), at(second)}
+    assert {finding.place.wave, finding.related[0].place.wave} == {0, 1}
+
+
 def test_one_wave_races_with_nobody() -> None:
     result = result_of("own_wave_only", block=32)
     assert (result.status, result.reason) == ("holds", "one wave a workgroup: nobody to race with")

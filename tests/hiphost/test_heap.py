@@ -155,3 +155,18 @@ def test_globals_start_as_the_code_says_each_time(device: EmulatedDevice) -> Non
         device.write(table, b"\xff" * size)
         device.unload(module)
         device.heap._windows["image"].next = device.heap._windows["image"].start
+
+
+def test_freed_memory_is_remembered_until_something_else_lies_there(device: EmulatedDevice) -> None:
+    address = device.allocate(300, "device")
+    assert device.heap.freed(address) is None
+    device.free(address)
+    assert device.heap.freed(address + 299) is not None
+    assert device.heap.freed(address + 300) is None
+    with pytest.raises(HipError) as refused:
+        device.free(address)
+    assert refused.value.words.endswith("was freed already")
+    with pytest.raises(HipError) as refused:
+        device.free(address + 5000)
+    assert "no allocation starts at" in refused.value.words
+    assert device.freed_twice == 1

@@ -54,3 +54,21 @@ def test_each_planted_fault_is_found_at_its_line(
         place = causes[rule]
         lines = {place.get("line"), *(site["line"] for site in place.get("inlined_at", ()))} - {None}
         assert any(abs(one - line) <= bool(place.get("near")) for one in lines), (rule, place)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "says"),
+    [
+        (1, 1, "bytes in memory that was freed"),
+        (2, 2, "hipMalloc no. 2 was freed already"),
+    ],
+)
+def test_memory_that_was_freed_has_a_name(tmp_path: Path, fault: int, code: int, says: str) -> None:
+    """In a kernel, and where it is freed again, although the program looks at no status."""
+    program = tmp_path / "streams"
+    assert hipcc(f"-DFAULT={fault}", str(SAMPLES / "streams.hip"), "-o", str(program)) == 0
+    done = layoutprobe_run(program)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert ("1 freed twice" in done.stderr) == (fault == 2)
+    assert (done.stdout == "passed\n") == (fault == 2)

@@ -74,12 +74,14 @@ class EmulatedDevice:
         memory: bytes that may be allocated.
         run: executes a kernel; raises what the engine raises.
         broken: the status of everything from a fault on, until the device is reset.
+        freed_twice: how often memory was freed that was free.
     """
 
     target: str
     memory: int = DEVICE_MEMORY
     run: Callable[[Dispatch], object] = field(default_factory=lambda: make_engine().run)
     broken: Error = Error.SUCCESS
+    freed_twice: int = 0
 
     def __post_init__(self) -> None:
         self.heap = Heap(min(self.memory, DEVICE_MEMORY))
@@ -119,7 +121,10 @@ class EmulatedDevice:
         """Give memory back."""
         allocation = self.heap.at(address)
         if allocation is None or allocation.kind == "image" or allocation.address != address:
-            raise HipError(Error.INVALID_VALUE, f"no allocation starts at {address:#x}")
+            gone = self.heap.freed(address)
+            self.freed_twice += gone is not None
+            words = f"{gone.name} was freed already" if gone else f"no allocation starts at {address:#x}"
+            raise HipError(Error.INVALID_VALUE, words)
         self.heap.free(address)
 
     def write(self, address: int, data: bytes | bytearray) -> None:

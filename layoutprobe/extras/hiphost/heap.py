@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,8 @@ DEVICE_MEMORY = SHARED_OFFSET - _DEVICE
 MAX_ALLOCATIONS = 1 << 14
 
 _PAGE = 4096
+_REMEMBERED = 256
+"""Freed allocations whose names are kept, for messages."""
 
 
 class NoRoomError(Exception):
@@ -101,6 +104,7 @@ class Heap:
         self._allocations: dict[int, Allocation] = {}
         self._arguments: tuple[Region, ...] = ()
         self._made = 0
+        self._freed: deque[Region] = deque(maxlen=_REMEMBERED)
 
     def close(self) -> None:
         """Give the file back; the memory goes with the last array that looks at it."""
@@ -155,6 +159,8 @@ class Heap:
         if allocation is not None:
             self._windows[allocation.kind].used -= allocation.size
             self._release_pages(allocation)
+            if allocation.kind != "image":
+                self._freed.extend(allocation.regions)
             self._use()
         return allocation
 
@@ -162,6 +168,12 @@ class Heap:
         """Give everything back."""
         for allocation in list(self._allocations.values()):
             self.free(allocation.address)
+
+    def freed(self, address: int) -> Region | None:
+        """What lay at an address until it was freed; None where something else lies there now."""
+        offset = address - BASE_ADDRESS
+        gone = (region for region in reversed(self._freed) if region.start <= offset < region.end)
+        return None if self.at(address) else next(gone, None)
 
     def at(self, address: int) -> Allocation | None:
         """The allocation that holds an address."""
@@ -215,6 +227,7 @@ class Heap:
         self._use()
 
     def _use(self) -> None:
+        self.arena.freed = self._freed
         self.arena.use(
             [*self._arguments, *(region for one in self._allocations.values() for region in one.regions)]
         )

@@ -119,6 +119,11 @@ class Server:
         return sum(session.refused for session in self.sessions)
 
     @property
+    def freed_twice(self) -> int:
+        """How often memory was freed that was free."""
+        return sum(session.device.freed_twice for session in self.sessions)
+
+    @property
     def name(self) -> str:
         """What runs the kernels, for a person."""
         return f"{EmulatorBackend().evidence.source} as {self.target}"

@@ -99,6 +99,22 @@ KERNEL added_up_overwritten(int* out) {  // by the wave that the emulator lets a
   out[threadIdx.x] = sum[threadIdx.x % 32];
 }
 
+KERNEL zeroed_and_counted(int* out) {  // no barrier; later counts hide no earlier ones
+  __shared__ int counts[32];
+  if (wave() == 0) counts[threadIdx.x] = 0;                          // counted stores
+  for (int i = 1; i < 4; i++) atomicAdd(&counts[(threadIdx.x * i + 5) % 32], 3);  // counted adds
+  __syncthreads();
+  out[threadIdx.x] = counts[threadIdx.x % 32];
+}
+
+KERNEL scattered_over(int* out) {  // by lanes of the same wave, which is no race, and by those of the other
+  __shared__ int tile[64];
+  tile[threadIdx.x] = threadIdx.x * 3;              // scattered stores
+  tile[(threadIdx.x * 37 + 11) % 64] = threadIdx.x;  // scattered again
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+
 KERNEL barrier_in_one_wave(int* out) {
   __shared__ int tile[64];
   tile[threadIdx.x] = threadIdx.x;

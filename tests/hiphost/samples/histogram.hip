@@ -19,7 +19,7 @@ __global__ void histogram(const unsigned char* in, unsigned* bins, int n) {
 #elif FAULT == 4
     atomicAdd(&local[in[i]], 1u);  // fault 4: lds-safety/out-of-bounds
 #else
-    atomicAdd(&local[in[i] % kBins], 1u);
+    atomicAdd(&local[in[i] % kBins], 1u);  // fault 2: races/write-after-write
 #endif
   __syncthreads();
   if (threadIdx.x < kBins) atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);  // fault 1: lds-safety/undefined-read

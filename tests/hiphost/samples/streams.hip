@@ -44,6 +44,9 @@ int main() {
 #if FAULT != 1
   (void)hipFree(a);
 #endif
+#if FAULT == 2
+  (void)hipFree(a);
+#endif
   (void)hipFree(b);
   return verdict(right && milliseconds == 0.0f);
 }
