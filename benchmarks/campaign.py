@@ -26,6 +26,8 @@ from layoutprobe.report.finding import Finding  # noqa: E402
 from layoutprobe.report.gate import KernelVerdict  # noqa: E402
 
 DOCUMENT = ROOT / "docs" / "campaign.md"
+TRIALS = ROOT / "benchmarks" / "trials.md"
+"""Kernels that are not kept, and what was found of them: written by hand."""
 HEAD = """\
 # The mutation campaign
 
@@ -85,6 +87,7 @@ def document(faults: Sequence[Fault], verdicts: Sequence[KernelVerdict]) -> str:
         parts += [_row(fault, verdict) for fault, verdict in listed]
     parts.append("\n## Not found\n\n| fault | class | why |\n|---|---|---|\n")
     parts += [f"| {_cell(f.name)} | {f.kind} | {_cell(f.unseen)} |\n" for f in faults if f.unseen]
+    parts.append("\n" + TRIALS.read_text())
     return "".join(parts)
 
 
