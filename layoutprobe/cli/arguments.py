@@ -155,9 +155,9 @@ def add_engine_option(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--engine",
         action=_UseEngine,
-        choices=choice.NAMES,
-        help=f"what emulates: numpy, or compiled code with the same results (default: ${choice.ENVIRONMENT}, else "
-        f"{choice.DEFAULT})",
+        choices=choice.CHOICES,
+        help="what emulates: numpy, native (compiled code with the same results), or auto, which is native where "
+        f"that pays (default: ${choice.ENVIRONMENT}, else {choice.DEFAULT})",
     )
 
 

@@ -2,6 +2,9 @@
 
 NUMPY, NATIVE = "numpy", "native"
 NAMES = (NUMPY, NATIVE)
-DEFAULT = NUMPY
+AUTO = "auto"
+"""Native where that pays: see `automatic`."""
+DEFAULT = AUTO
+CHOICES = (AUTO, *NAMES)
 ENVIRONMENT = "LAYOUTPROBE_ENGINE"
 """Names the engine where nobody else does; processes that a command starts inherit it."""

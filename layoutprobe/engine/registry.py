@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Mapping
 
 from layoutprobe.engine.allocator import keep_freed_memory
+from layoutprobe.engine.automatic import AutomaticEngine
 from layoutprobe.engine.base import Engine
-from layoutprobe.engine.choice import DEFAULT, ENVIRONMENT, NATIVE, NUMPY
+from layoutprobe.engine.choice import AUTO, DEFAULT, ENVIRONMENT, NATIVE, NUMPY
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import UsageError
 
@@ -19,6 +20,7 @@ def _native() -> Engine:
 
 
 ENGINES: Mapping[str, Callable[[], Engine]] = {
+    AUTO: AutomaticEngine,
     NUMPY: NumpyEngine,
     NATIVE: _native,
 }

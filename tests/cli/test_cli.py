@@ -20,6 +20,8 @@ from layoutprobe import __version__
 from layoutprobe.cli.arguments import Parser
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.main import main
+from layoutprobe.engine.choice import ENVIRONMENT
+from layoutprobe.engine.native import library
 
 STUB = Path(__file__).with_name("stub_layoutprobe.py")
 ROOT = Path(__file__).parents[2]
@@ -524,3 +526,28 @@ def test_doctor_needs_a_compiler(capsys: pytest.CaptureFixture[str], monkeypatch
     monkeypatch.setattr(doctor, "examine", lambda: [doctor.Part("compiler", False, "none", "no probes")])
     assert main(["doctor"]) == 2
     assert "without it: no probes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("named", "native", "mark", "words"),
+    [
+        ("", True, "✓", "auto: C for launches of 64 waves"),
+        ("", False, "✓", "auto: numpy, as there is no native one"),
+        ("native", False, "✓", "native, as LAYOUTPROBE_ENGINE says: numpy"),
+        ("numpy", True, "✓", "numpy, as LAYOUTPROBE_ENGINE says"),
+        ("nunpy", True, "✗", "nunpy, as LAYOUTPROBE_ENGINE says: there is none"),
+    ],
+)
+def test_doctor_says_which_engine_runs_and_why(
+    named: str,
+    native: bool,
+    mark: str,
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT, named)
+    monkeypatch.setattr(library, "examine", lambda: (native, "what was found"))
+    main(["doctor"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"{mark} engine {words}" in shown

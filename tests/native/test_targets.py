@@ -44,5 +44,5 @@ def test_compiles(processor: str, lanes: int) -> None:
     forms = "\n".join(f"FORM(f_{n}) {{\n{text}\nNEXT;\n}}" for n, text in enumerate(texts))
     units = [(library._SOURCES / unit).read_text() for unit in library._UNITS]
     flags = (*library._FLAGS, "-O1", *ELSEWHERE[processor], f"-DLANES={lanes}")
-    raw = library._compile((*units, '#include "numbers.h"\n' + forms), flags, str(library._compiler()))
+    raw = library._compile((*units, library.FORMS_BEGIN + forms), flags, str(library._compiler()))
     assert int.from_bytes(raw[18:20], "little") == MACHINE[processor]

@@ -27,14 +27,14 @@ def atomic_template(inst: Inst, layout: Layout) -> Template | None:
     verb, update, kind = found
     size = np.dtype(DTYPES[kind]).itemsize
     store, operands = addressed(inst, size, layout), _operands(inst, verb, size)
-    if store is None or operands is None:
+    if store is None or store.form is None or operands is None:
         return None
     data, compare = operands
     returns = bool(inst.dst)
     if returns and (inst.dst[0].kind != "v" or 4 * inst.dst[0].regs < size):
         return None
     try:
-        text = _text(inst.name.partition("_")[0], "sv" in store.symbol, update, kind, returns)
+        text = _text(inst.name.partition("_")[0], "address_sv" in store.form.text, update, kind, returns)
     except UntraceableError:
         return None
     offsets = [*store.offsets, *[0] * (_TARGET + 1 - len(store.offsets))]

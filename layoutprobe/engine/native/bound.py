@@ -100,8 +100,8 @@ class Bound:
 
 
 @cache
-def _runtime(lanes: int) -> tuple[ctypes.CDLL, Offsets]:
-    library = runtime(lanes)
+def _runtime(lanes: int, wait: bool) -> tuple[ctypes.CDLL, Offsets]:
+    library = runtime(lanes, wait=wait)
     u64, pointer = ctypes.c_uint64, ctypes.c_void_p
     library.lp_run.argtypes = [pointer, u64, u64]
     library.lp_reset.argtypes = [pointer, u64, u64, u64, ctypes.c_uint32, u64]
@@ -109,25 +109,25 @@ def _runtime(lanes: int) -> tuple[ctypes.CDLL, Offsets]:
     return library, Offsets(library)
 
 
-def steps_of(program: Program, lanes: int) -> Steps:
-    """A program for waves of that many lanes.
+def steps_of(program: Program, lanes: int, *, wait: bool = True) -> Steps:
+    """A program for waves of that many lanes; `wait` as of `library.runtime`.
 
     Raises:
         UnavailableError: as of `bind_native`.
     """
-    return Steps(program, Layout(lanes, _runtime(lanes)[1].wave))
+    return Steps(program, Layout(lanes, _runtime(lanes, wait)[1].wave))
 
 
-def bind_native(steps: Steps) -> Bound:
-    """Lower a program, and compile what forms it needs.
+def bind_native(steps: Steps, *, wait: bool = True) -> Bound:
+    """Lower a program, and compile what forms it needs; `wait` as of `library.runtime`.
 
     Raises:
         UnavailableError: there is no compiler, or the machine is not one of ours.
     """
     program, lanes = steps.program, steps.layout.lanes
-    library, offsets = _runtime(lanes)
+    library, offsets = _runtime(lanes, wait)
     lowered = lower(steps)
-    addresses: dict[str, Any] = dict(compiled_forms(lowered.forms.values(), lanes))
+    addresses: dict[str, Any] = dict(compiled_forms(lowered.forms.values(), lanes, wait=wait))
     records = (Ins * len(lowered.records))()
     for entry, record in zip(records, lowered.records, strict=True):
         if record.symbol not in addresses:

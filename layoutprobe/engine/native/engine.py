@@ -18,8 +18,9 @@ from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.engine.base import Dispatch, Finished
 from layoutprobe.engine.native.bound import Bound, bind_native, steps_of
 from layoutprobe.engine.native.interpreter import Interpreter, regions_of
-from layoutprobe.engine.native.library import UnavailableError
+from layoutprobe.engine.native.library import NotYetError, UnavailableError
 from layoutprobe.engine.native.state import WaveMemory
+from layoutprobe.engine.native.steps import Steps
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine import launch
@@ -58,8 +59,16 @@ class NativeEngine:
 
     name = "native"
 
-    def __init__(self) -> None:
-        self._numpy = NumpyEngine()
+    def __init__(self, numpy: NumpyEngine | None = None, *, wait: bool = True) -> None:
+        """An engine.
+
+        Args:
+            numpy: runs what this engine leaves; a fresh one unless given.
+            wait: what the cache has not is compiled first; else in the background, while numpy runs.
+        """
+        self._numpy = numpy or NumpyEngine()
+        self._wait = wait
+        self._steps: dict[tuple[str, str], Steps] = {}
         self._bound: dict[tuple[str, str], Bound | None] = {}
         self._spare: dict[Shape, _Memories] = {}
 
@@ -80,13 +89,19 @@ class NativeEngine:
 
     def _bind(self, code: CodeObject, kernel: Kernel) -> Bound | None:
         key = (code.digest, kernel.name)
-        try:
-            if key not in self._bound:
-                program = _one_by_one(self._numpy.program(code, kernel))
-                bound = bind_native(steps_of(program, kernel.wavefront_size))
+        if key not in self._bound:
+            try:
+                if key not in self._steps:
+                    program = _one_by_one(self._numpy.program(code, kernel))
+                    self._steps[key] = steps_of(program, kernel.wavefront_size, wait=self._wait)
+                bound = bind_native(self._steps[key], wait=self._wait)
+            except NotYetError:
+                return None
+            except UnavailableError:
+                self._bound[key] = None
+            else:
                 self._bound[key] = bound if bound.lowered.slow <= MOST_SLOW else None
-        except UnavailableError:
-            return None
+            self._steps.pop(key, None)
         return self._bound[key]
 
 

@@ -7,21 +7,30 @@ scripts: clang and ld.lld of the ziglang package make them in a fraction of a se
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import platform
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from functools import cache as remembered
 from itertools import count
 from pathlib import Path
+from threading import Thread
 
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.errors import ProbeError, ToolchainError
 from layoutprobe.toolchain import cache, find, process
 
 _FORMAT = "native 1"
+_LOCK = "native.lock"
+_MOST_FORMS = 100
+"""Of one file, so that the compiler ends in time on a busy machine: a kernel has 70 to 100."""
+FORMS_BEGIN = '#include "numbers.h"\n#include "buffer.h"\n'
+"""What a file of forms begins with."""
 _SOURCES = Path(__file__).parent / "c"
-_UNITS = ("control.c", "memory.c", "buffer.c", "matrix.c", "lanes.c")
+_UNITS = ("control.c", "scalar.c", "matrix.c", "lanes.c")
 _FLAGS = ("-O2", "-fPIC", "-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-strict-aliasing",
           "-ffreestanding", "-g0", "-Wno-everything")  # fmt: skip
 _LEVELS: Mapping[str, tuple[frozenset[str], tuple[str, ...]]] = {
@@ -39,6 +48,10 @@ _LEVELS: Mapping[str, tuple[frozenset[str], tuple[str, ...]]] = {
 
 class UnavailableError(ProbeError):
     """The native engine cannot be had here; the text says why."""
+
+
+class NotYetError(UnavailableError):
+    """What is needed is being compiled in the background."""
 
 
 @remembered
@@ -92,28 +105,33 @@ def _header() -> str:
     return "".join(p.read_text() for p in sorted(_SOURCES.iterdir()) if p.suffix in (".c", ".h"))
 
 
-def runtime(lanes: int) -> ctypes.CDLL:
+def runtime(lanes: int, *, wait: bool = True) -> ctypes.CDLL:
     """The runtime for waves of that many lanes.
 
+    Args:
+        lanes: 32 or 64.
+        wait: what is not in the cache is compiled now; else in the background, and NotYetError says so.
+
     Raises:
         UnavailableError: there is no compiler, or it fails.
     """
-    return _loaded(tuple((_SOURCES / unit).read_text() for unit in _UNITS), lanes)
+    return _library(tuple((_SOURCES / unit).read_text() for unit in _UNITS), lanes, wait)
 
 
-def compiled_forms(forms: Iterable[Form], lanes: int) -> Mapping[str, int]:
-    """Addresses of forms, by symbol.
+def compiled_forms(forms: Iterable[Form], lanes: int, *, wait: bool = True) -> Mapping[str, int]:
+    """Addresses of forms, by symbol. Arguments and errors are those of `runtime`.
 
-    Raises:
-        UnavailableError: there is no compiler, or it fails.
+    What a kernel needs is one library, whatever other kernels have brought: so that the cache has it again when
+    they come in another order.
     """
     wanted = {form.symbol: form for form in forms}
-    missing = [wanted[s] for s in sorted(wanted) if (s, lanes) not in _addresses]
-    if missing:
-        text = "\n".join(f"FORM({form.symbol}) {{\n  {form.text}\n  NEXT;\n}}" for form in missing)
-        library = _loaded(('#include "numbers.h"\n#include "memory.h"\n' + text,), lanes)
-        for form in missing:
-            _addresses[form.symbol, lanes] = address_of(library, form.symbol)
+    if any((symbol, lanes) not in _addresses for symbol in wanted):
+        needed = [wanted[symbol] for symbol in sorted(wanted)]
+        texts = [f"FORM({form.symbol}) {{\n  {form.text}\n  NEXT;\n}}" for form in needed]
+        parts = (texts[n : n + _MOST_FORMS] for n in range(0, len(texts), _MOST_FORMS))
+        library = _library(tuple(FORMS_BEGIN + "\n".join(part) for part in parts), lanes, wait)
+        for form in needed:
+            _addresses.setdefault((form.symbol, lanes), address_of(library, form.symbol))
     return {symbol: _addresses[symbol, lanes] for symbol in wanted}
 
 
@@ -132,16 +150,74 @@ def address_of(library: ctypes.CDLL, symbol: str) -> int:
         raise KeyError(symbol) from missing
 
 
+_Units = tuple[str, ...]
+_jobs: dict[tuple[_Units, int], Future[bytes]] = {}
+"""What is, or was, compiled in the background."""
+
+
+def _library(units: _Units, lanes: int, wait: bool) -> ctypes.CDLL:
+    if not wait:
+        job = _jobs.get((units, lanes))
+        if job is None and _kept(units, lanes) is None:
+            job = _jobs[units, lanes] = _begun(units, lanes)
+        if job is not None and not job.done():
+            raise NotYetError("the native engine is being compiled")
+    return _loaded(units, lanes)
+
+
 @remembered
-def _loaded(units: tuple[str, ...], lanes: int) -> ctypes.CDLL:
-    level, flags = host()
-    zig = _compiler()
-    key = cache.key(_FORMAT, level, str(lanes), find.identity(zig), _header(), *_FLAGS, *units)
-    raw = cache.load(key)
-    if raw is None:
-        raw = _compile(units, (*_FLAGS, *flags, f"-DLANES={lanes}"), str(zig))
-        cache.store(key, raw)
-    return _open(raw)
+def _loaded(units: _Units, lanes: int) -> ctypes.CDLL:
+    job = _jobs.get((units, lanes))
+    return _open(job.result() if job else _kept(units, lanes) or _made(units, lanes))
+
+
+def _begun(units: _Units, lanes: int) -> Future[bytes]:
+    """A process that ends does not wait for it: then the next one begins anew."""
+    job: Future[bytes] = Future()
+
+    def work() -> None:
+        try:
+            job.set_result(_made(units, lanes))
+        except Exception as problem:
+            job.set_exception(problem)
+
+    Thread(target=work, name="layoutprobe-compile", daemon=True).start()
+    return job
+
+
+def _key(units: _Units, lanes: int) -> str:
+    level, _ = host()
+    return cache.key(_FORMAT, level, str(lanes), find.identity(_compiler()), _header(), *_FLAGS, *units)
+
+
+def _kept(units: _Units, lanes: int) -> bytes | None:
+    return cache.load(_key(units, lanes))
+
+
+def _made(units: _Units, lanes: int) -> bytes:
+    with _one_at_a_time():
+        raw = _kept(units, lanes)  # another process may have made it meanwhile
+        if raw is None:
+            raw = _compile(units, (*_FLAGS, *host()[1], f"-DLANES={lanes}"), str(_compiler()))
+            cache.store(_key(units, lanes), raw)
+    return raw
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Processes that share a cache wait for each other: they mostly need the same."""
+    root = cache.directory()
+    file = None
+    with suppress(OSError):
+        if root is not None:
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = (root / _LOCK).open("wb")
+    if file is None:
+        yield
+        return
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # closing the file lets go
+        yield
 
 
 def _compile(units: Sequence[str], flags: Sequence[str], zig: str) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.steps import MOVES, Step, Steps
@@ -95,8 +95,9 @@ class Lowered:
     waits: bool
 
 
+@lru_cache(16)
 def lower(steps: Steps) -> Lowered:
-    """The records of a program."""
+    """The records of a program. They are asked for again once what they need has been compiled."""
     return _Lowering(steps).result()
 
 

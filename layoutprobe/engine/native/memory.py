@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.template import HIGH_HALF, LOW_HALF, WHOLE, Layout, Line, Template, scalar_of
 from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, Inst, Operand
 from layoutprobe.machine.memory import BASE_ADDRESS
@@ -22,15 +23,20 @@ class Access:
     width: Width
     steps: tuple[int, ...] = ()
 
-    @property
-    def code(self) -> str:
-        """The end of the C function's name."""
-        half = {None: "", 0: "_low", 1: "_high"}[self.width.half]
-        if not self.load and not self.width.half:
-            half = ""
-        return f"{'load' if self.load else 'store'}_{'twice_' if self.steps else ''}{self.width.size}" + (
-            f"{'_signed' if self.width.signed else ''}{half}"
-        )
+    def form(self, space: str, address: str = "") -> Form:
+        """The function: that of c/memory.h and c/buffer.h for the memory, with what is known of the access.
+
+        Args:
+            space: "lds", "global", "buffer" or "scratch".
+            address: of global memory, what makes addresses.
+        """
+        half = {None: "PLAIN", 0: "LOW", 1: "HIGH"}[self.width.half]
+        how = f"SIGNED | {half}" if self.width.signed else half
+        where = f", {address}(w, i)" if address else ""
+        count = f", {self.places}" if space == "lds" else ""
+        verb = "load" if self.load else "store"
+        call = f"{space}_{verb}(w, i, c{where}, {self.width.size}, {how}{count})"
+        return Form(f"if (unlikely(!{call})) STOP(SLOW);", (), ())
 
     @property
     def places(self) -> int:
@@ -68,12 +74,14 @@ def _lds(inst: Inst, access: Access, layout: Layout) -> Template | None:
     given = [inst.mods.get(name, 0) for name in ("offset0", "offset1")]
     offsets = [n * step for n, step in zip(given, access.steps, strict=True)] if access.steps else []
     reads, writes = access.moved(data)
+    form = access.form("lds")
     return Template(
-        f"F_ds_{access.code}",
+        form.symbol,
         (layout.offset(address), *(o.index for o in data)),
         tuple(offsets) or (given[0] | given[1] << 8,),
         (address, *reads),
         writes,
+        form=form,
         line=access.line(layout),
     )
 
@@ -87,12 +95,14 @@ def _global(inst: Inst, access: Access, layout: Layout) -> Template | None:
         return None
     add = (inst.mods.get("offset", 0) - BASE_ADDRESS) & 0xFFFF_FFFF_FFFF_FFFF
     reads, writes = access.moved(data)
+    form = access.form("global", "address_vv" if base.kind == "none" else "address_sv")
     return Template(
-        f"F_global_{'vv' if base.kind == 'none' else 'sv'}_{access.code}",
+        form.symbol,
         (layout.offset(address), data[0].index, layout.offset(base) if base.kind == "s" else 0),
         (add & 0xFFFFFFFF, add >> 32),
         (address, base, *reads),
         writes,
+        form=form,
         line=access.line(layout),
     )
 
@@ -107,8 +117,9 @@ def _buffer(inst: Inst, access: Access, layout: Layout) -> Template | None:
         return None
     flags = (lanes.kind == "v") | (not added.known) << 1
     reads, writes = access.moved(data)
+    form = access.form("buffer")
     return Template(
-        f"F_buffer_{access.code}",
+        form.symbol,
         (
             layout.offset(lanes) if lanes.kind == "v" else 0,
             data[0].index,
@@ -118,6 +129,7 @@ def _buffer(inst: Inst, access: Access, layout: Layout) -> Template | None:
         (_BASE & 0xFFFFFFFF, _BASE >> 32, inst.mods.get("offset", 0) & 0xFFFFFFFF, flags, added.number),
         (lanes, Operand("s", resource.index, 4, 128), last, *reads),
         writes,
+        form=form,
     )
 
 
@@ -128,12 +140,14 @@ def _scratch(inst: Inst, access: Access, layout: Layout) -> Template | None:
         return None
     flags = (lanes.kind == "v") | (not added.known) << 1
     reads, writes = access.moved(data)
+    form = access.form("scratch")
     return Template(
-        f"F_scratch_{access.code}",
+        form.symbol,
         (layout.offset(lanes) if lanes.kind == "v" else 0, data[0].index, added.offset),
         (inst.mods.get("offset", 0) & 0xFFFFFFFF, flags),
         (lanes, base, *reads),
         writes,
+        form=form,
     )
 
 

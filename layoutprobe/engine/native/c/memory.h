@@ -200,12 +200,60 @@ AI int crooked(const u64 *at, u32 size) {
   return (met & (size - 1)) != 0;
 }
 AI u64 pair_of(Wave *w, u32 n, u32 l) { return (u64)vgpr(w, n)[l] | (u64)vgpr(w, n + 1)[l] << 32; }
-// The widths in which memory is accessed, for macros LOADS and STORES.
-#define EVERY_LOAD \
-  LOADS(4, 4, PLAIN) LOADS(8, 8, PLAIN) LOADS(12, 12, PLAIN) LOADS(16, 16, PLAIN) \
-  LOADS(1, 1, PLAIN) LOADS(1_signed, 1, SIGNED) LOADS(2, 2, PLAIN) LOADS(2_signed, 2, SIGNED) \
-  LOADS(1_low, 1, LOW) LOADS(1_high, 1, HIGH) LOADS(1_signed_low, 1, SIGNED | LOW) \
-  LOADS(1_signed_high, 1, SIGNED | HIGH) LOADS(2_low, 2, LOW) LOADS(2_high, 2, HIGH)
-#define EVERY_STORE \
-  STORES(1, 1, PLAIN) STORES(2, 2, PLAIN) STORES(4, 4, PLAIN) STORES(8, 8, PLAIN) STORES(12, 12, PLAIN) \
-  STORES(16, 16, PLAIN) STORES(1_high, 1, HIGH) STORES(2_high, 2, HIGH)
+
+// LDS: o1 number of the first data register; k0 offset, k1 second offset of the 2addr forms. See lds_at.
+// Nobody takes part; observers are told of the others of the cohort.
+AI int idle(Wave *w, const Ins *i, Ctx *c, u32 count, u32 dwords) {
+  for (u32 n = 0; n < count; n++) tell_access(w, i, c, n, 0, 0, LANES, 0, dwords);
+  return 1;
+}
+AI int lds_load(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
+  mask ex = EX;
+  if (!ex) return idle(w, i, c, count, 0);
+  u64 at[2][LANES] __attribute__((aligned(128)));
+  for (u32 n = 0; n < count; n++)
+    if (!lds_at(w, i, c, i->k[n], size, ex, at[n]) || unlikely(any_undefined(c->lds_shadow, at[n], size)))
+      return 0;
+  for (u32 n = 0; n < count; n++) {
+    tell_access(w, i, c, n, ex, at[n], LANES, 0, 0);
+    load_lanes(w, i->o[1] + n * (size + 3) / 4, c->lds, at[n], size, how, ex);
+  }
+  return 1;
+}
+AI int lds_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
+  mask ex = EX;
+  if (!ex) return idle(w, i, c, count, (size + 3) / 4);
+  u64 at[2][LANES] __attribute__((aligned(128)));
+  for (u32 n = 0; n < count; n++)
+    if (!lds_at(w, i, c, i->k[n], size, ex, at[n])) return 0;
+  for (u32 n = 0; n < count; n++) {
+    tell_access(w, i, c, n, ex, at[n], LANES, vgpr(w, i->o[1 + n]), (size + 3) / 4);
+    store_lanes(c->lds, at[n], vgpr(w, i->o[1 + n]), size, how, ex);
+    clear_lanes(c->lds_shadow, at[n], size, ex);
+  }
+  return 1;
+}
+
+// Global memory.
+AI int global_load(Wave *w, const Ins *i, Ctx *c, v_u64 a, u32 size, u32 how) {
+  mask ex = EX;
+  if (!ex) return idle(w, i, c, 1, 0);
+  u64 at[LANES] __attribute__((aligned(128)));
+  int met = global_at(c, i, a, size, ex, 0, at);
+  if (unlikely(met != DEFINED))
+    if (met == OUTSIDE || any_undefined(c->arena_shadow, at, size)) return 0;
+  tell_access(w, i, c, 0, ex, at, LANES, 0, 0);
+  load_lanes(w, i->o[1], c->arena, at, size, how, ex);
+  return 1;
+}
+AI int global_store(Wave *w, const Ins *i, Ctx *c, v_u64 a, u32 size, u32 how) {
+  mask ex = EX;
+  if (!ex) return idle(w, i, c, 1, (size + 3) / 4);
+  u64 at[LANES] __attribute__((aligned(128)));
+  int met = global_at(c, i, a, size, ex, 1, at);
+  if (unlikely(met == OUTSIDE)) return 0;
+  tell_access(w, i, c, 0, ex, at, LANES, vgpr(w, i->o[1]), (size + 3) / 4);
+  store_lanes(c->arena, at, vgpr(w, i->o[1]), size, how, ex);
+  if (met == UNDEFINED) clear_lanes(c->arena_shadow, at, size, ex);
+  return 1;
+}

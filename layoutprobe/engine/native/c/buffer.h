@@ -1,4 +1,5 @@
 // Loads and stores through buffer resources, and of scratch (a lane's private memory).
+#pragma once
 #include "memory.h"
 
 AI int buffer_load(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
@@ -58,10 +59,3 @@ AI int scratch_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
   clear_lanes(c->scratch_shadow, at, size, ex);
   return 1;
 }
-#define LOADS(name, size, how) \
-  FORM(F_buffer_load_##name) TRY(buffer_load(w, i, c, size, how)) \
-  FORM(F_scratch_load_##name) TRY(scratch_load(w, i, c, size, how))
-#define STORES(name, size, how) \
-  FORM(F_buffer_store_##name) TRY(buffer_store(w, i, c, size, how)) \
-  FORM(F_scratch_store_##name) TRY(scratch_store(w, i, c, size, how))
-EVERY_LOAD EVERY_STORE

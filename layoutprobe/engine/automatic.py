@@ -1,0 +1,51 @@
+"""The engine that runs where nobody names one: numpy begins, and C takes over what pays.
+
+To make a kernel ready for C costs a tenth of a second, and several times that where the cache has not what it
+needs. A launch of some waves costs numpy less. So the rule is this: C runs a launch of many waves, and a kernel
+that has kept numpy busy for about as long. While something must be compiled, that happens in the background and
+numpy goes on; where nothing can be compiled, it always does. Both give the same results, so that nothing depends
+on which of them ran.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+
+from layoutprobe.engine.base import Dispatch, Engine, Finished
+from layoutprobe.engine.choice import AUTO
+from layoutprobe.engine.numpy_engine import NumpyEngine
+
+WAVES = 64
+"""Of a launch that C runs at once."""
+ISSUED = 2000
+"""Instructions of a kernel that numpy has issued, all its launches together, before C runs it."""
+RULE = f"C for launches of {WAVES} waves, and for kernels that go on for {ISSUED} instructions; numpy for the rest"
+
+
+class AutomaticEngine:
+    """Keeps both engines, and what each kernel has cost."""
+
+    name = AUTO
+
+    def __init__(self) -> None:
+        self._numpy = NumpyEngine()
+        self._native: Engine | None = None
+        self._issued = Counter[tuple[str, str]]()
+
+    def run(self, dispatch: Dispatch) -> Finished:
+        """See Engine."""
+        key = (dispatch.code.digest, dispatch.kernel.name)
+        waves = prod(dispatch.grid) * -(-prod(dispatch.block) // dispatch.kernel.wavefront_size)
+        if waves >= WAVES or self._issued[key] >= ISSUED:
+            return self._with_c().run(dispatch)
+        finished = self._numpy.run(dispatch)
+        self._issued[key] += finished.issued
+        return finished
+
+    def _with_c(self) -> Engine:
+        if self._native is None:
+            from layoutprobe.engine.native.engine import NativeEngine  # 20 ms that small launches do not need
+
+            self._native = NativeEngine(self._numpy, wait=False)
+        return self._native
