@@ -159,7 +159,7 @@ def roundtrip() -> LayoutReport:
     """A 64 x 16 tile under an XOR swizzle of 8-column chunks, as LDS was found to hold it."""
     cell = np.arange(64 * 16, dtype=np.int32)
     row = cell // 16
-    lds = LdsMap(row, (cell % 16) ^ (row % 2 * 8), 2, 32)
+    lds = LdsMap(row, (cell % 16) ^ (row % 2 * 8), 16, 32)
     return replace(
         dump(),
         command="roundtrip",
@@ -186,7 +186,7 @@ def padded_roundtrip() -> LayoutReport:
     row, col = cell // 24, cell % 24
     hole = col >= 16
     lds = LdsMap(
-        np.where(hole, HOLE, row).astype(np.int32), np.where(hole, HOLE, col).astype(np.int32), 2, 32
+        np.where(hole, HOLE, row).astype(np.int32), np.where(hole, HOLE, col).astype(np.int32), 16, 32
     )
     return replace(roundtrip(), lds="padded", lds_map=lds)
 

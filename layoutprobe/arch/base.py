@@ -29,7 +29,6 @@ class Arch:
         matrix: all matrix instructions by their spelling, in the order of their opcodes.
         probed: matrix instructions that the layout probes execute; the first of a type of A is the one that is
             meant where only the type is given.
-        stored: those that the epilogue probe executes, in the same order, where they are not the same ones.
         isa: how its code is read, and what the code must obey; None where it is not known here.
         resources: what its waves share; None where it is not known here.
         lds: its banks, and which lanes of an access are served together.
@@ -48,7 +47,6 @@ class Arch:
     sources: Mapping[str, str]
     matrix: Mapping[str, MatrixForm] = field(default_factory=dict)
     probed: tuple[MatrixForm, ...] = ()
-    stored: tuple[MatrixForm, ...] = ()
     isa: Isa | None = None
     resources: Resources | None = None
     reads: tuple[LdsRead, ...] = PLAIN_READS
@@ -98,34 +96,28 @@ class Arch:
         """Element type of A -> the instruction that the probes execute unless another is named."""
         return {form.dtype: form for form in reversed(self.probed)}
 
-    @cached_property
-    def stored_types(self) -> Mapping[str, MatrixForm]:
-        """The same of the epilogue probe."""
-        return {form.dtype: form for form in reversed(self.stored)} or self.probed_types
-
-    def probed_instruction(self, name: str, *, stored: bool = False) -> MatrixForm:
-        """The instruction of that spelling, which a probe executes: the epilogue probe where `stored`, else all.
+    def probed_instruction(self, name: str) -> MatrixForm:
+        """The instruction of that spelling, which the probes execute.
 
         Raises:
             UsageError: the target has none of that name, or no probe executes it.
         """
         form = self.matrix_form(name)
-        if form in self.probed or (stored and form in self.stored):
+        if form in self.probed:
             return form
         raise UsageError(
             f"no probe executes {form.spelling} of {self.name}",
             expected="one of: " + ", ".join(each.spelling for each in self.probed),
-            hint="`layoutprobe layout` shows which element it needs in which slot"
-            + (", and `layoutprobe epilogue` how its results are stored" if form in self.stored else ""),
+            hint="`layoutprobe layout` shows which element it needs in which slot",
         )
 
-    def probed_form(self, dtype: str, *, stored: bool = False) -> MatrixForm:
-        """The instruction that the probes execute for operands of a type; where `stored`, the epilogue probe alone.
+    def probed_form(self, dtype: str) -> MatrixForm:
+        """The instruction that the probes execute for operands of a type.
 
         Raises:
             UsageError: the target has none, or no probe executes it; lists those with a probe.
         """
-        known = self.stored_types if stored else self.probed_types
+        known = self.probed_types
         if found := known.get(dtype):
             return found
         probed = f"one of: {', '.join(known)}" if known else "another target"
@@ -137,8 +129,7 @@ class Arch:
                 f"layoutprobe has no probe yet for the {asked} matrix instructions of {self.name}",
                 where={"instructions": ", ".join(real)},
                 expected=probed,
-                hint="choose another dtype or arch"
-                + ("; `layoutprobe epilogue` and `layout` take it" if asked in self.stored_types else ""),
+                hint="choose another dtype or arch",
             )
         raise UsageError(
             f"{self.name} has no matrix instruction for dtype {dtype[:40]!r}",

@@ -150,7 +150,6 @@ def _target(
         isa=isa,
         matrix=isa.matrix if isa else {},
         probed=mfma.probed(isa.matrix) if isa else (),
-        stored=mfma.stored(isa.matrix) if isa else (),
         probes="cdna/" if isa else "",
         emulated=isa is not None,
         facts_only=isa is None,

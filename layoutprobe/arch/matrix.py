@@ -107,6 +107,16 @@ class MatrixForm:
         """What users call the type of A: without the variant that the target decides."""
         return self.a.removesuffix("_fnuz")
 
+    @property
+    def b_dtype(self) -> str:
+        """The same of B."""
+        return self.b.removesuffix("_fnuz")
+
+    @property
+    def types(self) -> str:
+        """Types of A and B in words: "f16", "fp8 and fp4"."""
+        return " and ".join(dict.fromkeys((self.dtype, self.b_dtype)))
+
     def selected(self, mods: Mapping[str, int]) -> bool:
         """Whether these decoded modifiers choose this form among those of its mnemonic."""
         return all(mods.get(name, 0) == value for name, value in self.select.items())
@@ -131,6 +141,10 @@ class MatrixForm:
     def b_bits(self) -> int:
         """Width of an element of B."""
         return element_type(self.b).bits
+
+    def element_bits(self, matrix: str) -> int:
+        """Width of an element of "A", "B", "C" or "D"."""
+        return {"A": self.bits, "B": self.b_bits}.get(matrix, self.result_bits)
 
     @property
     def result_bits(self) -> int:

@@ -299,19 +299,14 @@ def _studied(form: MatrixForm) -> MatrixForm:
 _XF32 = (_row(16, 8, "xf32"), _row(32, 4, "xf32"))
 
 
-def stored(forms: Mapping[str, MatrixForm]) -> tuple[MatrixForm, ...]:
-    """What the epilogue probe of probes/cdna executes: all of them, the usual one of a type first."""
+def probed(forms: Mapping[str, MatrixForm]) -> tuple[MatrixForm, ...]:
+    """What the probes of probes/cdna execute: all of them, the usual one of a type first."""
 
     def order(form: MatrixForm) -> tuple[bool, bool, bool, int, int, int]:
         m, _, depth = form.shape
         return form.sparse, form.scaled, form.a != form.b, form.blocks, -m, -depth
 
     return tuple(sorted(forms.values(), key=order))
-
-
-def probed(forms: Mapping[str, MatrixForm]) -> tuple[MatrixForm, ...]:
-    """What the others execute, which load operands from LDS: dense instructions, A and B of the same whole bytes."""
-    return tuple(form for form in stored(forms) if not form.sparse and form.bits == form.b_bits >= 8)
 
 
 CDNA3 = by_name(*(_studied(form) for form in (*_XF32, *_shared("fp8" + FNUZ, "bf8" + FNUZ))))

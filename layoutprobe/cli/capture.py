@@ -92,11 +92,6 @@ def _everything(arguments: argparse.Namespace, recorder: object) -> int:
             for matrix in ("A", "B"):
                 asked = partial(layoutprobe.roundtrip, *how, matrix=matrix, backend=source)
                 runs.append((f"roundtrip of {matrix}, {lds}", asked))
-    runs += [
-        (f"epilogue, {dtype}", partial(layoutprobe.epilogue, dtype, target.name, backend=source))
-        for dtype in target.stored_types
-        if dtype not in target.probed_types
-    ]
     for variant in instructions.variants(target.name):
         asked = partial(
             instructions.solve, variant.form.spelling, target.name, variant.wave, variant.opsel, source

@@ -76,7 +76,7 @@ def dump(
     else:
         shown = show_operand(matrix, operands, judged[matrix], accumulators.instruction, agreement)
     if view in (RAW, RECEIVED):
-        table = moved_in(bench.spec(probe), operands.captures, codings, matrix, view)
+        table = moved_in(bench, probe, operands.captures, codings, matrix, view)
         shown = show_view(view, table, shown)
     findings = [*findings_of(matrix, agreement, judged), *store_findings(accumulators.stored)]
     shown = replace(shown, undecided=undecided([operands.moved[name] for name in operands.ambiguous]))

@@ -29,7 +29,7 @@ def epilogue(
 
     Args and errors: as for `dump`; there is no pattern to choose, as every slot has its own number.
     """
-    bench = bench_of("none", dtype, arch, backend, compiler, probes, instruction, acc, stored=True)
+    bench = bench_of("none", dtype, arch, backend, compiler, probes, instruction, acc)
     accumulators = accumulators_of(bench)
     stored = accumulators.stored
     agreement = agree(None, None, stored.layout, accumulators.instruction, accumulators.origins)

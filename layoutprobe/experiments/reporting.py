@@ -14,9 +14,9 @@ from layoutprobe.experiments.judging import Judged
 from layoutprobe.experiments.runs import Accumulators, Operands
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.layouts.swizzle import SCHEMES, of_bits
+from layoutprobe.layouts.swizzle import SCHEMES, of_bits, per_chunk
 from layoutprobe.layouts.views import MEANT
-from layoutprobe.probing.bench import Bench, Coded, spelled
+from layoutprobe.probing.bench import Bench, Coding, spelled
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.layout import LayoutReport, LdsMap
 from layoutprobe.solver.agree import Agreement
@@ -26,6 +26,12 @@ from layoutprobe.solver.lane_groups import in_groups
 from layoutprobe.solver.movement import Movement
 
 Mask = NDArray[np.bool_]
+
+SPARSE = (
+    "columns 2g and 2g + 1 of A are the elements kept of k 4g to 4g + 3; which two, an index operand says, "
+    "whose bits `layoutprobe layout` shows; loads are judged for every index"
+)
+"""What a reader of a dump must know of a sparse instruction."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,8 @@ def show_operand(
     """An operand beside what the instruction needs, in all its copies."""
     loaded = operands.moved[matrix].layout
     shown = _beside_instruction(matrix, operands.tile, loaded, instruction, agreement)
-    return replace(shown, needed=judged.needed, mismatch=judged.mismatch)
+    about = (("sparse", SPARSE),) if instruction.index.size else ()
+    return replace(shown, needed=judged.needed, mismatch=judged.mismatch, about=about)
 
 
 def show_accumulators(matrix: str, accumulators: Accumulators, agreement: Agreement) -> Shown:
@@ -118,7 +125,7 @@ def report(
     command: str,
     bench: Bench,
     captures: Sequence[Capture],
-    codings: Sequence[Coded],
+    codings: Sequence[Coding],
     shown: Shown,
     findings: Sequence[Finding],
     *,
@@ -131,10 +138,10 @@ def report(
         arch=captures[0].arch,
         instruction="" if command == "roundtrip" else instruction,
         matrix=shown.matrix,
-        dtype=bench.dtype,
+        dtype=bench.form.types,
         lds="" if command == "epilogue" else bench.lds,
         tile=shown.tile,
-        patterns=tuple(spelled(pattern) for pattern, _ in codings),
+        patterns=tuple(spelled(coding.pattern) for coding in codings),
         loaded=shown.loaded,
         needed=shown.needed,
         mismatch=shown.mismatch,
@@ -150,7 +157,7 @@ def report(
         toolchain=_toolchain(captures),
         undecided=shown.undecided,
         lds_map=shown.lds_map,
-        about=shown.about,
+        about=(*shown.about, *((("unproven", bench.form.contested),) if bench.form.contested else ())),
         acc=bench.acc,
         lds_form=""
         if command == "epilogue"
@@ -162,8 +169,12 @@ def _lds_form(bench: Bench, matrix: str, shape: tuple[int, int], *, by_k: bool) 
     """Where an element lies in LDS: A as it is, B transposed, so that k is contiguous in both; or the reverse."""
     if matrix not in "AB":
         return ""
-    lines, names = (shape, ("row", "col")) if (matrix == "A") != by_k else (shape[::-1], ("col", "row"))
-    return of_bits(SCHEMES[bench.lds], bench.form.bits).formula(lines, *names)
+    turned, bits = (matrix == "A") == by_k, bench.form.element_bits(matrix)
+    lines, length = shape[::-1] if turned else shape
+    length = max(length, 2 * per_chunk(bits))  # schemes exchange chunks
+    return of_bits(SCHEMES[bench.lds], bits).formula(
+        (lines, length), *(("col", "row") if turned else ("row", "col"))
+    )
 
 
 def _toolchain(captures: Sequence[Capture]) -> dict[str, str]:

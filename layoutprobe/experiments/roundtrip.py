@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source
 from layoutprobe.experiments.reporting import Shown, report, undecided
 from layoutprobe.experiments.runs import observations
-from layoutprobe.experiments.setup import bench_of, codings_of, field_bits, one_of
+from layoutprobe.experiments.setup import bench_of, codings_of, one_of
 from layoutprobe.probing.bench import declared
 from layoutprobe.report.layout import LayoutReport, LdsMap
 from layoutprobe.solver.movement import solve_cells, solve_movement
@@ -43,14 +41,11 @@ def roundtrip(
     codings = codings_of(bench, probe, pattern, carrier)
     captures = bench.run_coded(probe, codings)
     spec = bench.spec(probe)
-    m, n, k = spec.tile
-    shape = (m, k) if matrix == "A" else (k, n)
-    bits = field_bits(codings)
-    moved = solve_movement(observations(captures, codings, "readback"), matrix, shape, bits)
+    shape = bench.coded_shapes(probe)[matrix]
+    bits = bench.form.element_bits(matrix)
+    moved = solve_movement(observations(captures, codings, matrix, "readback"), matrix, shape, bits)
     asked = declared(spec.argument("readback"), shape, bits)
-    cells = solve_cells(
-        observations(captures, codings, "lds", cells_of=np.dtype(f"u{bits // 8}")), shape, bits
-    )
+    cells = solve_cells(observations(captures, codings, matrix, "lds"), shape, bits)
     mismatch = contradicted(moved, asked)
     doubtful = moved.ambiguous.any() or (cells.candidates > 1).any()
     shown = Shown(
@@ -59,7 +54,7 @@ def roundtrip(
         moved.layout,
         mismatch=mismatch,
         undecided=undecided([moved] if doubtful else []),
-        lds_map=None if doubtful else LdsMap(cells.row, cells.col, bits // 8, find(bench.arch).lds.banks),
+        lds_map=None if doubtful else LdsMap(cells.row, cells.col, bits, find(bench.arch).lds.banks),
     )
     findings = roundtrip_findings(lds, moved.layout, asked, mismatch, cells)
     return report("roundtrip", bench, captures, codings, shown, findings)

@@ -12,12 +12,10 @@ from layoutprobe.arch import find
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import ProbeError
-from layoutprobe.experiments.setup import field_bits
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.instructions.solving import interaction_by
 from layoutprobe.layouts.views import PACKED
-from layoutprobe.probing.bench import Bench, Coded, wave_origins
-from layoutprobe.probing.spec import ProbeSpec
+from layoutprobe.probing.bench import Bench, Coding, wave_origins
 from layoutprobe.solver.epilogue import Epilogue, epilogue_codes, solve_epilogue
 from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.movement import Movement, solve_movement
@@ -72,22 +70,22 @@ class Accumulators:
     __repr__ = brief
 
 
-def operands_of(bench: Bench, codings: Sequence[Coded], probe: str = OPERAND) -> Operands:
+def operands_of(bench: Bench, codings: Sequence[Coding], probe: str = OPERAND) -> Operands:
     """What the operand probe, or the one with transposing loads, leaves in the registers of A and B."""
     spec = bench.spec(probe)
     captures = bench.run_coded(probe, codings)
-    moved = {matrix: moved_in(spec, captures, codings, matrix, PACKED) for matrix in "AB"}
+    moved = {matrix: moved_in(bench, probe, captures, codings, matrix, PACKED) for matrix in "AB"}
     origins = {name: wave_origins(spec, name, one.layout.waves) for name, one in moved.items()}
     return Operands(spec.tile, captures, moved, origins)
 
 
 def moved_in(
-    spec: ProbeSpec, captures: Sequence[Capture], codings: Sequence[Coded], matrix: str, view: str
+    bench: Bench, probe: str, captures: Sequence[Capture], codings: Sequence[Coding], matrix: str, view: str
 ) -> Movement:
     """A view of A or B in runs of a probe."""
-    m, n, k = spec.tile
-    seen = observations(captures, codings, f"{matrix.lower()}_{'regs' if view == PACKED else view}")
-    return solve_movement(seen, matrix, (m, k) if matrix == "A" else (k, n), field_bits(codings))
+    output = f"{matrix.lower()}_{'regs' if view == PACKED else view}"
+    seen = observations(captures, codings, matrix, output)
+    return solve_movement(seen, matrix, bench.coded_shapes(probe)[matrix], bench.form.element_bits(matrix))
 
 
 def accumulators_of(bench: Bench) -> Accumulators:
@@ -114,16 +112,12 @@ def accumulators_of(bench: Bench) -> Accumulators:
 
 
 def observations(
-    captures: Sequence[Capture],
-    codings: Sequence[Coded],
-    output: str,
-    cells_of: np.dtype[np.unsignedinteger] | None = None,
+    captures: Sequence[Capture], codings: Sequence[Coding], matrix: str, output: str
 ) -> list[Observation]:
-    """One output of every run; read as cells of a dtype instead of dwords where one is given."""
-    found = []
-    for capture, (pattern, carrier) in zip(captures, codings, strict=True):
-        raw, undefined = capture.outputs[output], capture.undefined.get(output)
-        if cells_of is not None:
-            raw, undefined = raw.view(cells_of), None if undefined is None else undefined.view(cells_of)
-        found.append(Observation(pattern, carrier, raw, undefined))
-    return found
+    """One output of every run, which shows where elements of a matrix are."""
+    return [
+        Observation(
+            coding.pattern, coding.carriers[matrix], capture.outputs[output], capture.undefined.get(output)
+        )
+        for capture, coding in zip(captures, codings, strict=True)
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +13,11 @@ from layoutprobe.backends.source import Source, chosen
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.layouts.views import VIEWS
+from layoutprobe.numbers.digits import digit_base, digits_of
 from layoutprobe.patterns import load_pattern
 from layoutprobe.patterns.carriers import DTYPE_CARRIERS, carrier_of
-from layoutprobe.patterns.pattern import first_collision
-from layoutprobe.probing.bench import Bench, Coded
+from layoutprobe.patterns.pattern import Pattern, first_collision
+from layoutprobe.probing.bench import Bench, Coding
 
 TRANSPOSING = "transposing"
 """The probe whose operands come through transposing loads."""
@@ -24,7 +25,7 @@ DEFAULT_PATTERNS = ("rowcol", "row-coded")
 """row*256 + col in raw bits is exact in every dtype of 16 bits and more, and readable in hexadecimal. row-coded
 never codes 0, so that a register that was merely cleared does not pass for element (0, 0)."""
 NARROW_PATTERNS = ("row-coded", "col-coded")
-"""For elements of 8 bits, which hold a row or a column."""
+"""For elements of 8 bits, which hold a row or a column. Those of 6 and 4 bits hold a digit of a number."""
 
 
 def bench_of(
@@ -36,17 +37,15 @@ def bench_of(
     probes: str | Path | None,
     instruction: str | None = None,
     acc: bool = False,
-    *,
-    stored: bool = False,
 ) -> Bench:
-    """What all runs of a command share; `stored` where it is the epilogue probe alone.
+    """What all runs of a command share.
 
     Raises:
         UsageError: an argument of the wrong type, an unknown name, or probes that execute another
             instruction than the target has.
     """
     target = find(DEFAULT if arch is None else _text("arch", arch))
-    form = _form(target, dtype, instruction, stored)
+    form = _form(target, dtype, instruction)
     if acc and not (target.resources and target.resources.accvgpr_granule):
         raise UsageError(f"{target.name} has no AccVGPRs", hint="choose another arch")
     if _text("lds", lds) not in SCHEMES:
@@ -57,12 +56,12 @@ def bench_of(
     return Bench(target.name, form, lds, chosen(backend, target.name), named, _directory(probes), acc)
 
 
-def _form(target: Arch, dtype: str | None, instruction: str | None, stored: bool) -> MatrixForm:
+def _form(target: Arch, dtype: str | None, instruction: str | None) -> MatrixForm:
     """The instruction that is meant: named, or the usual one of a type."""
     if instruction is None:
-        return target.probed_form("f16" if dtype is None else _text("dtype", dtype), stored=stored)
+        return target.probed_form("f16" if dtype is None else _text("dtype", dtype))
     named = matrix_form(target.name, _text("instruction", instruction)).spelling
-    form = target.probed_instruction(named, stored=stored)
+    form = target.probed_instruction(named)
     if dtype is not None and dtype != form.dtype:
         raise UsageError(
             f"{form.spelling} has no A of type {_text('dtype', dtype):.40}",
@@ -83,43 +82,44 @@ def transposing_probe(bench: Bench, matrix: str, view: str) -> str:
     if matrix not in "AB":
         raise UsageError("only A and B come through transposing loads", observed=f"matrix {matrix}")
     form, target = bench.form, find(bench.arch)
-    widths = sorted({read.bits for read in target.reads if read.bits >= 8})
-    if form.bits not in widths:
-        raise UsageError(
-            f"{target.name} has no transposing loads of elements of {form.bits} bits that a probe executes",
-            expected=", ".join(f"{bits} bits" for bits in widths) or "a target that has such loads",
-        )
-    if form.blocks > 1 or form.shape[0] % 16:
+    widths = sorted({read.bits for read in target.reads if read.bits})
+    for bits in (form.bits, form.b_bits):
+        if bits not in widths:
+            raise UsageError(
+                f"{target.name} has no transposing loads of elements of {bits} bits",
+                expected=", ".join(f"{bits} bits" for bits in widths) or "a target that has such loads",
+            )
+    if form.blocks > 1 or form.shape[0] % 16 or form.sparse:
         raise UsageError(
             f"no probe feeds {form.spelling} by transposing loads",
-            expected="one block of 16 or 32 rows and columns",
+            expected="one block of 16 or 32 rows and columns, and dense A",
         )
     return TRANSPOSING
 
 
 def codings_of(
     bench: Bench, probe: str, pattern: str | Sequence[str] | None, carrier: str | None
-) -> list[Coded]:
-    """The patterns, each with the carrier that holds its codes.
+) -> list[Coding]:
+    """The patterns, each with the carriers that hold its codes.
 
     Args:
         bench: what the probe runs on.
         probe: whose input matrices are to be coded.
-        pattern: as the user names them; DEFAULT_PATTERNS, or NARROW_PATTERNS, where None.
-        carrier: one for all; the best of each pattern where None.
+        pattern: as the user names them; DEFAULT_PATTERNS, NARROW_PATTERNS or digits where None.
+        carrier: one for all; the best of each pattern, for each matrix, where None.
 
     Raises:
         UsageError: no such pattern or carrier, the carrier is no bits of such an element, or the
             patterns together do not tell all elements apart (unless one says itself that it names
             one axis, or marked elements: what it leaves open is undecided).
     """
-    usual = DEFAULT_PATTERNS if bench.form.bits > 8 else NARROW_PATTERNS
-    given: object = usual if pattern is None else pattern
+    shapes = bench.coded_shapes(probe)
+    narrowest = min(bench.form.element_bits(matrix) for matrix in shapes)
+    given: object = _usual(narrowest, shapes.values()) if pattern is None else pattern
     if not isinstance(given, str | Sequence):
         raise UsageError(
             "`pattern` must be text, or a list of texts", observed=f"{given!r:.60} ({type(given).__name__})"
         )
-    dtype = bench.dtype
     names = [given] if isinstance(given, str) else list(given)
     if not names:
         raise UsageError("no pattern is given", hint="leave `pattern` out to have the default")
@@ -128,30 +128,52 @@ def codings_of(
         raise UsageError(
             "two patterns have the same name", hint="rename one of the files, and the pattern in it"
         )
-    if carrier is not None and carrier_of(_text("carrier", carrier)).name not in DTYPE_CARRIERS[dtype]:
-        raise UsageError(
-            f"carrier {carrier} does not hold {dtype} elements",
-            expected="one of " + ", ".join(DTYPE_CARRIERS[dtype]),
-            hint="choose another carrier, or leave it out to have the best",
-        )
-    shapes = bench.coded_shapes(probe)
-    codings = [(one, carrier or one.default_carrier(dtype, shapes)) for one in found]
+    codings = [Coding(one, _carriers(bench.form, one, shapes, carrier)) for one in found]
     if not any(one.partial for one in found):
         for matrix, shape in shapes.items():
             _check_apart(codings, matrix, shape)
     return codings
 
 
-def _check_apart(codings: Sequence[Coded], matrix: str, shape: tuple[int, int]) -> None:
+def _usual(bits: int, shapes: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    """Patterns that tell all elements apart, where the narrowest are of so many bits."""
+    if bits >= 8:
+        return DEFAULT_PATTERNS if bits > 8 else NARROW_PATTERNS
+    base = digit_base([f"u{bits}"])
+    digits = digits_of(max(rows * cols for rows, cols in shapes), base)
+    return tuple(f"digits:base={base},step={base**place}" for place in range(digits))
+
+
+def _carriers(
+    form: MatrixForm, pattern: Pattern, shapes: Mapping[str, tuple[int, int]], carrier: str | None
+) -> dict[str, str]:
+    """The carrier of every matrix: one for those of one type."""
+    types = {matrix: form.b_dtype if matrix == "B" else form.dtype for matrix in shapes}
+    chosen = {}
+    for dtype in dict.fromkeys(types.values()):
+        if carrier is not None and carrier_of(_text("carrier", carrier)).name not in DTYPE_CARRIERS[dtype]:
+            raise UsageError(
+                f"carrier {carrier} does not hold {dtype} elements",
+                expected="one of " + ", ".join(DTYPE_CARRIERS[dtype]),
+                hint="choose another carrier, or leave it out to have the best",
+            )
+        of_type = {matrix: shape for matrix, shape in shapes.items() if types[matrix] == dtype}
+        chosen[dtype] = carrier or pattern.default_carrier(dtype, of_type)
+    return {matrix: chosen[dtype] for matrix, dtype in types.items()}
+
+
+def _check_apart(codings: Sequence[Coding], matrix: str, shape: tuple[int, int]) -> None:
     """Refuses patterns by which two elements of a matrix have the same codes."""
-    raw = np.stack([pattern.encode_matrix(matrix, shape, carrier).ravel() for pattern, carrier in codings])
+    raw = np.stack(
+        [one.pattern.encode_matrix(matrix, shape, one.carriers[matrix]).ravel() for one in codings]
+    )
     _, number = np.unique(raw, axis=1, return_inverse=True)
     pair = first_collision(number.ravel(), shape[1], ("row", "col"))
     if pair is None:
         return
-    names = " and ".join(pattern.name for pattern, _ in codings)
+    names = " and ".join(coding.pattern.name for coding in codings)
     (r0, c0), (r1, c1) = pair
-    codes = ", ".join(str(pattern.codes(shape)[r0, c0]) for pattern, _ in codings)
+    codes = ", ".join(str(coding.pattern.codes(shape)[r0, c0]) for coding in codings)
     raise UsageError(
         f"Pattern {names} does not tell two elements of {matrix} apart",
         where={"matrix": matrix, "shape": f"{shape[0]} x {shape[1]}"},
@@ -159,11 +181,6 @@ def _check_apart(codings: Sequence[Coded], matrix: str, shape: tuple[int, int]) 
         observed=f"{matrix}[{r0}][{c0}] and {matrix}[{r1}][{c1}] both have code {codes}",
         hint="give another pattern in addition, such as col-coded beside row-coded; or row*cols + col alone",
     )
-
-
-def field_bits(codings: Sequence[Coded]) -> int:
-    """Width of an element."""
-    return carrier_of(codings[0][1]).bits
 
 
 def _text(name: str, value: object) -> str:

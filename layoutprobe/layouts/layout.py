@@ -7,11 +7,12 @@ reverse is then no function. The dense table is the truth; closed forms only exp
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.place import FIELD_NAMES, Place, Register, field_bits
+from layoutprobe.place import FIELD_NAMES, Place, Register
 
 HOLE = -1
 """Row and column of a slot that holds no element of the matrix."""
@@ -41,8 +42,9 @@ class Layout:
         shape: (rows, cols) of the logical tile: A is M x K, B is K x N, C and D are M x N.
         row: int32, axes [wave, lane, vgpr, field]; row of the element in the slot, HOLE or UNKNOWN.
         col: int32, same axes.
-        field_bits: width of one field in bits (64, 32, 16, 8 or 4). Field f of a VGPR is
-            bits [f*field_bits, (f+1)*field_bits). Of 64 bits, the axis "vgpr" counts pairs of VGPRs.
+        field_bits: width of one field in bits (64, 32, 16, 8, 6 or 4). Field f of a VGPR is
+            bits [f*field_bits, (f+1)*field_bits). Of 64 bits, the axis "vgpr" counts pairs of VGPRs, and of 6
+            bits groups of three, in which fields are counted on: no VGPR begins with an element but the first.
     """
 
     matrix: str
@@ -76,6 +78,16 @@ class Layout:
         return int(self.row.shape[3])
 
     @property
+    def registers(self) -> int:
+        """VGPRs that one step along the axis "vgpr" is."""
+        return lcm(self.field_bits, 32) // 32
+
+    def register_name(self, vgpr: int) -> str:
+        """A step along the axis "vgpr": "v3", or of several VGPRs "v3-5"."""
+        first = vgpr * self.registers
+        return f"v{first}" if self.registers == 1 else f"v{first}-{first + self.registers - 1}"
+
+    @property
     def holes(self) -> NDArray[np.bool_]:
         """True where a slot holds no element."""
         return np.asarray(self.row == HOLE)
@@ -92,12 +104,12 @@ class Layout:
     def place(self, slot: tuple[int, ...]) -> Place:
         """A slot by the names of its axes; the register is counted within the operand."""
         wave, lane, vgpr, field = (int(x) for x in slot)
-        first = vgpr * max(1, self.field_bits // 32)
+        further, bit = divmod(field * self.field_bits, 32)
         return Place(
             wave=wave,
             lane=lane,
-            register=Register("VGPR", first),
-            bits=field_bits(field, self.field_bits),
+            register=Register("VGPR", vgpr * self.registers + further),
+            bits=None if self.field_bits >= 32 else (bit, bit + self.field_bits - 1),
             matrix=self.matrix,
         )
 

@@ -5,8 +5,9 @@ and once in probes/lds/lds_schemes.h for the device. LDS has 32 banks of one dwo
 halves, 128 bytes, pass before a bank repeats. Rows of the same column that lie a multiple of 64
 halves apart conflict; padding and XOR schemes move them to other banks.
 
-Every scheme keeps groups of 8 halves (16 bytes) together, so that `ds_load_b128` still works. A permutation of rows
-moves no banks; kernels have one where transposing loads or direct loads want it, and both sides must know it.
+Every scheme keeps groups of 8 halves (16 bytes, a chunk) together, so that `ds_load_b128` still works. A
+permutation of rows moves no banks; kernels have one where transposing loads or direct loads want it, and both
+sides must know it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ GROUP = 8
 
 BANK_SWEEP = 64
 """Halves in 32 banks of 4 bytes."""
+
+CHUNK_BITS = 128
+"""Bits of a chunk."""
 
 Index = NDArray[np.int64]
 Shape = tuple[int, int]
@@ -216,6 +220,20 @@ def _exchange_fours(row: Index) -> Index:
     return np.asarray((row & ~12) | (row & 4) << 1 | (row & 8) >> 1)
 
 
+def per_chunk(bits: int) -> int:
+    """Elements of so many bits in a chunk of 16 bytes: a power of two, so that of 6 bits 16 fill 12 bytes of it.
+
+    The reads that transpose elements of 6 bits take 12 bytes from addresses that are multiples of 16.
+    """
+    return 1 << (CHUNK_BITS // bits).bit_length() - 1
+
+
+def bit_of(element: Index, bits: int) -> Index:
+    """Where in a line of so wide elements one begins, in bits; broadcasts."""
+    chunk, place = np.divmod(np.asarray(element, np.int64), per_chunk(bits))
+    return np.asarray(chunk * CHUNK_BITS + place * bits)
+
+
 class _OfBits:
     """A scheme for elements of another width: they are halves of one, or several halves."""
 
@@ -225,36 +243,48 @@ class _OfBits:
         self.name, self.summary, self.device_define = scheme.name, scheme.summary, scheme.device_define
 
     def _halves(self, shape: Shape) -> Shape:
-        return shape[0], shape[1] * self.bits // 16
+        return shape[0], int(bit_of(np.asarray(shape[1]), self.bits)) // 16
+
+    def _element(self, bit: Index) -> Index:
+        """The inverse of `bit_of`, of any bit of an element."""
+        chunk, place = np.divmod(bit, CHUNK_BITS)
+        return np.asarray(chunk * per_chunk(self.bits) + place // self.bits)
 
     def refusal(self, shape: Shape) -> str:
         """Why the scheme cannot hold a tile of this shape; "" where it can."""
+        if CHUNK_BITS % self.bits and shape[1] % per_chunk(self.bits):
+            return f"the columns must be a multiple of {per_chunk(self.bits)}, which share 16 bytes"
         why = self.scheme.refusal(self._halves(shape))
         return f"{why} (in halves of {self.bits}-bit elements)" if why else ""
 
     def size(self, shape: Shape) -> int:
         """Elements of LDS that the tile takes."""
-        return self.scheme.size(self._halves(shape)) * 16 // self.bits
+        return self.scheme.size(self._halves(shape)) * 16 * per_chunk(self.bits) // CHUNK_BITS
 
     def index(self, row: Index, col: Index, shape: Shape) -> Index:
         """Index of the element (row, col), in elements; broadcasts."""
-        bit = np.asarray(col, np.int64) * self.bits
-        return (self.scheme.index(row, bit // 16, self._halves(shape)) * 16 + bit % 16) // self.bits
+        bit = bit_of(col, self.bits)
+        half = self.scheme.index(row, bit // 16, self._halves(shape))
+        return self._element(half * 16 + bit % 16)
 
     def inverse(self, index: Index, shape: Shape) -> tuple[Index, Index]:
         """(row, col) held by each element, or (HOLE, HOLE) for padding and beyond the tile."""
-        bit = np.asarray(index, np.int64) * self.bits
+        bit = bit_of(index, self.bits)
         row, col = self.scheme.inverse(bit // 16, self._halves(shape))
-        return row, np.where(row == HOLE, HOLE, (col * 16 + bit % 16) // self.bits)
+        return row, np.where(row == HOLE, HOLE, self._element(col * 16 + bit % 16))
 
     def formula(self, shape: Shape, row: str = "row", col: str = "col") -> str:
         """Index of the half in which (row, col) begins; "/" rounds down."""
-        half = f"({self.bits // 16}*{col})" if self.bits > 16 else f"({col}/{16 // self.bits})"
+        each = per_chunk(self.bits)
+        if CHUNK_BITS % self.bits:
+            half = f"({col}/{each}*{GROUP} + {self.bits}*({col}%{each})/16)"
+        else:
+            half = f"({self.bits // 16}*{col})" if self.bits > 16 else f"({col}/{16 // self.bits})"
         return self.scheme.formula(self._halves(shape), row, half) + ", in halves"
 
 
 def of_bits(scheme: Scheme, bits: int) -> Scheme:
-    """The scheme for a tile whose elements are so wide: 8, 16, 32 or 64 bits; index and size count elements."""
+    """The scheme for a tile whose elements are so wide: 4 to 64 bits; index and size count elements."""
     return scheme if bits == 16 else _OfBits(scheme, bits)
 
 

@@ -55,6 +55,7 @@ TYPES: Mapping[str, ElementType] = {
         _float("e8m0", 8, 1, -127, 2.0**127, 0xFF, library="float8_e8m0fnu"),
         *(_integer(f"{'i' if signed else 'u'}{bits}", bits, signed)
           for bits in (4, 8, 16, 32, 64) for signed in (True, False)),
+        _integer("u6", 6, False),  # the bits of fp6 and bf6
         # RDNA: whether an element has a sign stands in the instruction. Here as if it had none.
         _integer("iu8", 8, False),
         _integer("iu4", 4, False),

@@ -55,7 +55,7 @@ class Carrier:
 
 
 CARRIERS: dict[str, Carrier] = {
-    **{f"raw{bits}": Carrier(f"raw{bits}", element_type(f"u{bits}"), raw=True) for bits in (8, 16, 32, 64)},
+    **{f"raw{bits}": Carrier(f"raw{bits}", element_type(f"u{bits}"), raw=True) for bits in (4, 6, 8, 16, 32, 64)},
     **{name: Carrier(name, element_type(name))
        for name in ("f16", "bf16", "f32", "f64", "i8", "u8", "i4", "u4", "i32")},
 }  # fmt: skip
@@ -63,15 +63,14 @@ CARRIERS: dict[str, Carrier] = {
 
 def _carriers_of(dtype: str) -> tuple[str, ...]:
     """Its bits themselves, and its numbers where patterns can be held in them; iu8 and iu4 as if they had no sign."""
-    bits = element_type(dtype).bits
-    raw = f"raw{bits}" if f"raw{bits}" in CARRIERS else f"u{bits}"
-    return tuple(name for name in dict.fromkeys((raw, dtype.replace("iu", "u"))) if name in CARRIERS)
+    names = (f"raw{element_type(dtype).bits}", dtype.replace("iu", "u"))
+    return tuple(name for name in names if name in CARRIERS)
 
 
 DTYPE_CARRIERS: dict[str, tuple[str, ...]] = {
     dtype: _carriers_of(dtype)
     for dtype in (
-        *("f16", "bf16", "f32", "xf32", "f64", "fp8", "bf8"),
+        *("f16", "bf16", "f32", "xf32", "f64", "fp8", "bf8", "fp6", "bf6", "fp4"),
         *("i32", "iu8", "i8", "u8", "iu4", "i4", "u4"),
     )
 }

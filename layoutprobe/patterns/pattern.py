@@ -150,7 +150,8 @@ class Pattern:
         if holds:
             hint = f"another carrier holds it: {holds[0]}"
         else:
-            hint = f"no {kind.bits}-bit carrier holds it: use smaller codes, such as row-coded with col-coded"
+            smaller = "row-coded with col-coded" if kind.bits > 6 else f"digits:base={kind.element.exact}"
+            hint = f"no {kind.bits}-bit carrier holds it: use smaller codes, such as {smaller}"
         raise UsageError(
             f"Pattern {self.name} is not exact in {kind.name}",
             where={"shape": f"{code.shape[0]} x {code.shape[1]}", "row": row, "col": col},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import lcm
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,23 @@ from layoutprobe.probing.spec import SLOT_NAMES, ArgumentSpec, ProbeSpec, load_s
 _ACC = "ACC"
 """The define that puts what the instruction reads and writes into AccVGPRs."""
 
-Coded = tuple[Pattern, str]
-"""A pattern and the carrier it is written in."""
+
+@dataclass(frozen=True)
+class Coding:
+    """A pattern, and what each matrix is coded in by it.
+
+    Attributes:
+        pattern: the formula.
+        carriers: matrix -> its carrier; they differ where A and B have elements of different widths.
+    """
+
+    pattern: Pattern
+    carriers: Mapping[str, str]
+
+    @property
+    def carrier(self) -> str:
+        """All carriers, each once: "raw8", "raw8 and raw4"."""
+        return " and ".join(dict.fromkeys(self.carriers.values()))
 
 
 @dataclass(frozen=True)
@@ -99,13 +115,13 @@ class Bench:
         inputs = [a for a in self.spec(name).arguments if a.role == "in"]
         return {argument.matrix: _matrix_shape(argument.shape) for argument in inputs}
 
-    def run_coded(self, name: str, codings: Sequence[Coded]) -> list[Capture]:
+    def run_coded(self, name: str, codings: Sequence[Coding]) -> list[Capture]:
         """The probe once per pattern, every input matrix coded by it."""
         inputs = [a for a in self.spec(name).arguments if a.role == "in"]
         captures = []
-        for pattern, carrier in codings:
-            coded = {a.name: _coded(a, pattern, carrier) for a in inputs}
-            captures.append(self.run(name, coded, pattern=spelled(pattern), carrier=carrier))
+        for coding in codings:
+            coded = {a.name: _coded(a, coding) for a in inputs}
+            captures.append(self.run(name, coded, pattern=spelled(coding.pattern), carrier=coding.carrier))
         return captures
 
 
@@ -124,13 +140,13 @@ def declared(argument: ArgumentSpec, shape: tuple[int, int], field_bits: int) ->
     """What the halves of a register dump are declared to hold.
 
     Args:
-        argument: a dump with axes [wave, vgpr, lane] that declares it; of 64 bits "vgpr" counts pairs.
+        argument: a dump with axes [wave, vgpr, lane] that declares it; "vgpr" counts as of `Layout`.
         shape: rows and columns of the matrix.
         field_bits: width of an element.
     """
     waves, vgprs, lanes = (int(extent) for extent in argument.shape)
-    wide = max(1, field_bits // 32)
-    extents = (waves, lanes, vgprs // wide, max(1, 32 // field_bits))
+    group = lcm(field_bits, 32)
+    extents = (waves, lanes, vgprs * 32 // group, group // field_bits)
     grids = dict(
         zip(("wave", "lane", "vgpr", "half"), np.indices(extents, np.int64, sparse=True), strict=True)
     )
@@ -141,8 +157,9 @@ def declared(argument: ArgumentSpec, shape: tuple[int, int], field_bits: int) ->
     return Layout(argument.matrix, shape, row, col, field_bits)
 
 
-def _coded(argument: ArgumentSpec, pattern: Pattern, carrier: str) -> NDArray[np.unsignedinteger]:
-    return pattern.encode_matrix(argument.matrix, _matrix_shape(argument.shape), carrier)
+def _coded(argument: ArgumentSpec, coding: Coding) -> NDArray[np.unsignedinteger]:
+    matrix = argument.matrix
+    return coding.pattern.encode_matrix(matrix, _matrix_shape(argument.shape), coding.carriers[matrix])
 
 
 def _matrix_shape(shape: tuple[int | str, ...]) -> tuple[int, int]:

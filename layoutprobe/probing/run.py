@@ -14,7 +14,7 @@ from layoutprobe.backends.source import Prepared, Request, Source, source_of
 from layoutprobe.capture.capture import Capture
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import CodeObjectError, UsageError
-from layoutprobe.layouts.swizzle import SCHEMES, Scheme, of_bits
+from layoutprobe.layouts.swizzle import SCHEMES, Scheme, bit_of, of_bits
 from layoutprobe.numbers import element_type
 from layoutprobe.probing.spec import INSTRUCTION, ArgumentSpec, ProbeSpec
 
@@ -166,7 +166,8 @@ def _instruction_defines(form: MatrixForm, wave: int) -> dict[str, str]:
         "INST_N": str(n),
         "INST_K": str(k),
         "INST_BLOCKS": str(form.blocks),
-        "BITS": str(form.bits),
+        "A_BITS": str(form.bits),
+        "B_BITS": str(form.b_bits),
         "RESULT_BITS": str(form.result_bits),
         "A_VGPRS": str(vgprs["A"]),
         "B_VGPRS": str(vgprs["B"]),
@@ -187,11 +188,11 @@ def _bind(spec: ProbeSpec, inputs: Mapping[str, NDArray[Any]], scheme: Scheme) -
     sizes: dict[str, int] = {}
     if "LDS_SCHEME" in spec.defines:
         shape = (spec.tile[0] or spec.tile[1], spec.tile[2])  # B lies transposed
-        bits = min(element_type(a.dtype).bits for a in wanted)
-        scheme = of_bits(scheme, bits)
-        if why := scheme.refusal(shape):
-            raise UsageError(f"LDS scheme {scheme.name} does not fit the {spec.name} probe", observed=why)
-        sizes["lds_dwords"] = scheme.size(shape) * bits // 32
+        for bits in {element_type(a.dtype).bits for a in wanted}:
+            placed = of_bits(scheme, bits)
+            if why := placed.refusal(shape):
+                raise UsageError(f"LDS scheme {scheme.name} does not fit the {spec.name} probe", observed=why)
+            sizes["lds_dwords"] = int(bit_of(np.asarray(placed.size(shape)), bits)) // 32
     for argument in wanted:
         data = inputs[argument.name]
         fits = (

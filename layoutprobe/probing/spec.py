@@ -16,11 +16,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import lcm
 from pathlib import Path
 
 from layoutprobe.arch import MatrixForm
 from layoutprobe.assets import asset_dir
 from layoutprobe.errors import UsageError
+from layoutprobe.layouts.swizzle import per_chunk
 from layoutprobe.probing._toml import Table
 
 SLOT_NAMES = ("wave", "lane", "vgpr", "half")
@@ -41,9 +43,11 @@ _SYMBOLS = (
     "bits",
     "fields",
     "line_length",
+    "a_depth",
+    "line_vgprs",
 )
-_CHUNK, _LINE = 16, 64
-"""Bytes that LDS schemes keep together, and bytes of a line of the roundtrip."""
+_LINE_CHUNKS = 4
+"""Chunks of 16 bytes, which LDS schemes keep together, in a line of the roundtrip."""
 
 MNEMONIC = "mnemonic"
 """Stands for the name of the kernel where it is that of the matrix instruction."""
@@ -65,20 +69,26 @@ def symbols_of(form: MatrixForm, wave: int, waves: int) -> dict[Extent, int]:
     """What a matrix instruction says of extents, in a workgroup of so many waves.
 
     Its registers; rows and columns of what one wave multiplies, all blocks ("m", "n"), and of what all of them do
-    ("rows", "cols"); k of a tile in LDS, at least two chunks ("depth"); width of an element, elements of a VGPR or of
-    a pair that holds one ("bits", "fields"), and of a line of the roundtrip ("line_length").
+    ("rows", "cols"); k of a tile in LDS, at least two chunks ("depth"), and of A, which may be sparse ("a_depth");
+    width of an element of A, elements of a VGPR or of the group of VGPRs that begins with one ("bits", "fields"), and
+    of a line of the roundtrip ("line_length"), of which a lane reads half ("line_vgprs").
     """
     vgprs, (m, n, depth) = form.vgprs(wave), form.shape
+    kept = 2 if form.sparse else 1
+    depth = max(depth, kept * 2 * per_chunk(form.bits), 2 * per_chunk(form.b_bits))
+    line = _LINE_CHUNKS * per_chunk(form.bits)
     return {
         **{f"{operand.lower()}_vgprs": vgprs[operand] for operand in "ABD"},
         "m": m * form.blocks,
         "n": n * form.blocks,
         "rows": m * form.blocks * waves,
         "cols": n * form.blocks * waves,
-        "depth": max(depth, 2 * _CHUNK * 8 // form.bits),
+        "depth": depth,
+        "a_depth": depth // kept,
         "bits": form.bits,
-        "fields": max(1, 32 // form.bits),
-        "line_length": _LINE * 8 // form.bits,
+        "fields": lcm(form.bits, 32) // form.bits,
+        "line_length": line,
+        "line_vgprs": line // 2 * form.bits // 32,
     }
 
 
@@ -165,12 +175,11 @@ class ProbeSpec:
         if instruction is None:
             return self
         known = symbols_of(instruction, self.wave, self.waves_per_group)
-        types = {"element": f"u{instruction.bits}", "result": f"u{instruction.result_bits}"}
         m, n, k = (known.get(extent, extent) for extent in self.extents)
         arguments = (
             replace(
                 a,
-                dtype=types.get(a.dtype, a.dtype),
+                dtype=_sized_type(a, instruction),
                 shape=tuple(known.get(extent, extent) for extent in a.shape),
                 holds=_told(a.holds, known),
             )
@@ -215,6 +224,13 @@ class ProbeSpec:
             where={"file": self.source.with_suffix(".toml")},
             expected="one of " + ", ".join(self.instructions),
         )
+
+
+def _sized_type(argument: ArgumentSpec, instruction: MatrixForm) -> str:
+    """The element type of an argument, whose width the instruction may give."""
+    if argument.dtype == "element":
+        return f"u{instruction.element_bits(argument.matrix)}"
+    return f"u{instruction.result_bits}" if argument.dtype == "result" else argument.dtype
 
 
 def _told(holds: tuple[str, str], known: Mapping[Extent, int]) -> tuple[str, str]:

@@ -192,7 +192,8 @@ class LaneGrid:
     """A lane x VGPR grid: lanes down in panels, VGPRs and their fields across.
 
     Attributes:
-        lanes, vgprs: numbers of those that are shown.
+        lanes: numbers of those that are shown.
+        vgprs: names of those that are shown.
         fields: headings of a VGPR's fields, lowest bits first; one empty heading where it has one.
         slots: for [lane][vgpr][field].
         panel: lanes of a panel: those with one number modulo it stand in one line.
@@ -203,7 +204,7 @@ class LaneGrid:
     """
 
     lanes: Sequence[int]
-    vgprs: Sequence[int]
+    vgprs: Sequence[str]
     fields: Sequence[str]
     slots: Sequence[Sequence[Sequence[Slot]]]
     panel: int
@@ -267,7 +268,7 @@ class LaneGrid:
         slot, group = self._slot, self._group
         for column, vgpr in enumerate(self.vgprs):
             left = x + LEFT + group * column
-            sheet.text(left + (group - GAP) / 2, sheet.y + 12, f"v{vgpr}", "head")
+            sheet.text(left + (group - GAP) / 2, sheet.y + 12, vgpr, "head")
             for field, name in enumerate(self.fields):
                 sheet.text(left + slot * (field + 0.5), sheet.y + 27, name, "head soft")
         for line, position in enumerate(positions):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import Layout
+from layoutprobe.layouts.swizzle import bit_of, per_chunk
 from layoutprobe.report import notebook
 from layoutprobe.report.finding import Finding
 
@@ -38,18 +39,26 @@ class Coverage:
 
 @dataclass(frozen=True, eq=False)
 class LdsMap:
-    """Which element each 16-bit cell of LDS was found to hold, in address order.
+    """Which element each cell of LDS was found to hold, in address order.
 
     Attributes:
         row, col: int32 [cells]; HOLE where no element was found (padding was never stored).
-        cell_bytes: bytes of one cell.
+        cell_bits: width of one cell. Those of 6 bits fill 12 of 16 bytes; the others are no cells.
         banks: dword banks of the target's LDS.
     """
 
     row: NDArray[np.int32]
     col: NDArray[np.int32]
-    cell_bytes: int
+    cell_bits: int
     banks: int
+
+    def byte(self, cell: int) -> int:
+        """The byte in which a cell begins."""
+        return int(bit_of(np.asarray(cell), self.cell_bits)) // 8
+
+    def cells(self, count: int) -> int:
+        """Cells of so many bytes, a multiple of 16."""
+        return count // 16 * per_chunk(self.cell_bits)
 
     __repr__ = brief
 

@@ -23,7 +23,16 @@ from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.diagnose import Diagnosis, diagnose
 from layoutprobe.solver.interaction import Interaction
-from layoutprobe.solver.product import FOREIGN, Coordinates, Factors, Targets, geometry_of, judge
+from layoutprobe.solver.product import (
+    FOREIGN,
+    Coordinates,
+    Factors,
+    Targets,
+    Terms,
+    geometry_of,
+    judge,
+    terms_of,
+)
 from layoutprobe.solver.rules import OPERAND_RULES, STORE_RULES
 from layoutprobe.solver.suspect import Suspect
 
@@ -135,13 +144,13 @@ def agree(
         for name, layout in given.items()
     }
     a, b, d = sides["A"], sides["B"], sides["D"]
-    met = interaction.meetings
+    terms = terms_of(interaction)
     if a_loaded is None and b_loaded is not None:
-        a.col[:, met.a] = b.row[:, met.b]
+        a.col[:, terms.a] = terms.compressed(b.row[:, terms.b])
     elif b_loaded is None and a_loaded is not None:
-        b.row[:, met.b] = a.col[:, met.a]
-    ok = _law(a, b, d, interaction)
-    gauge = _settle_names(a, b, d, ok, interaction)
+        b.row[:, terms.b] = terms.dense(a.col[:, terms.a], terms.second)
+    ok = _law(a, b, d, interaction, terms)
+    gauge = _settle_names(a, b, d, ok, interaction.shape[2], terms)
     mismatch = {
         name: np.zeros(side.layout.row.shape, np.bool_)
         if all(ok.values()) or given[name] is None
@@ -207,11 +216,13 @@ def _side(
     return _Side(layout, anchor, np.asarray(origin, np.int64), tile)
 
 
-def _law(a: _Side, b: _Side, d: _Side, interaction: Interaction) -> dict[str, bool]:
+def _law(a: _Side, b: _Side, d: _Side, interaction: Interaction, terms: Terms) -> dict[str, bool]:
     """Along which axes the law holds; each wave is one execution, and one accumulator."""
     g, (m, n, k) = geometry_of(interaction), interaction.shape
     targets = Targets(*d.at(g.d))
-    judged = judge(Factors(np.arange(len(a.row)), *a.at(g.a), *b.at(g.b)[::-1]), targets, g, k)
+    a_row, a_col = a.at(g.a)
+    a_k = terms.dense(a_col, np.arange(k) % terms.of // terms.kept * terms.kept).astype(np.int32)
+    judged = judge(Factors(np.arange(len(a.row)), a_row, a_k, *b.at(g.b)[::-1]), targets, g, k)
     products = int(g.product.max()) + 1
     covered, (row_apart, col_apart) = targets.cover(m, n, products), targets.scattered()
     return {
@@ -222,11 +233,10 @@ def _law(a: _Side, b: _Side, d: _Side, interaction: Interaction) -> dict[str, bo
 
 
 def _settle_names(
-    a: _Side, b: _Side, d: _Side, ok: Mapping[str, bool], interaction: Interaction
+    a: _Side, b: _Side, d: _Side, ok: Mapping[str, bool], depth: int, terms: Terms
 ) -> tuple[str, ...]:
     """Let the needed coordinates follow the kernel's own order where that order is consistent."""
     gauge = []
-    met = interaction.meetings
     if ok["M"]:
         gauge += ["M"] if _differs(d.row, d.need_row, d) or _differs(a.row, a.need_row, a) else []
         a.need_row, d.need_row = np.where(a.live, a.row, HOLE), np.where(d.live, d.row, HOLE)
@@ -239,10 +249,12 @@ def _settle_names(
     elif _differs(a.col, a.need_col, a) and _differs(b.row, b.need_row, b):
         # Neither follows the convention: perhaps the kernel has an order of its own, and only one
         # of the two breaks it. The order that most slots agree on decides.
-        order = _plurality(a.need_col[:, met.a], a.col[:, met.a], b.row[:, met.b], interaction.shape[2])
+        kept, of = terms.kept, terms.of
+        named, a_k, b_k = a.need_col[:, terms.a] // kept, a.col[:, terms.a] // kept, b.row[:, terms.b] // of
+        order = _plurality(named, a_k, b_k, depth // of)
         if order is not None:
-            a.need_col = np.where(a.live, order[a.need_col], HOLE)
-            b.need_row = np.where(b.live, order[b.need_row], HOLE)
+            a.need_col = np.where(a.live, order[a.need_col // kept] * kept + a.need_col % kept, HOLE)
+            b.need_row = np.where(b.live, order[b.need_row // of] * of + b.need_row % of, HOLE)
     return tuple(gauge)
 
 
@@ -251,7 +263,7 @@ def _differs(held: Ints, needed: Ints, side: _Side) -> bool:
 
 
 def _plurality(named: Ints, a_k: Ints, b_k: Ints, k: int) -> Ints | None:
-    """For every k of the convention the k that most slots hold; None unless that is a permutation."""
+    """For every k (or group of k) of the convention the one that most slots hold; None unless that permutes them."""
     votes = np.zeros((k, k), np.int64)
     for held in (a_k, b_k):
         valid = (held >= 0) & (held < k)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
+from layoutprobe.layouts.swizzle import per_chunk
 from layoutprobe.patterns.pattern import first_collision
 from layoutprobe.solver.observe import (
     Match,
@@ -100,8 +101,8 @@ def solve_cells(observations: Sequence[Observation], shape: tuple[int, int], cel
     """Elements in the cells of a dumped memory (LDS), one observation per pattern.
 
     Args:
-        observations: raw: unsigned, one axis: cells, or dwords of several cells each (low first);
-            undefined the same.
+        observations: raw: unsigned, one axis: cells, or dwords of several cells each (low first), of 6 and of 64
+            bits all dwords of every 16 bytes; undefined the same.
         shape: rows and columns of the coded matrix.
         cell_bits: width of a cell, that of an element.
 
@@ -127,6 +128,10 @@ def _matched(
 
 
 def _cells_of(raw: Raw, cell_bits: int) -> Raw:
+    """Cells of 16 bytes each time: in every word as many as fit, or counted on through words of 32 bits."""
+    if cell_bits in (6, 64) and raw.dtype.itemsize == 4:
+        words = raw.reshape(-1, 4)[None, :, : per_chunk(cell_bits) * cell_bits // 32]
+        return split_fields(words.transpose(0, 2, 1), cell_bits).ravel()
     shifts = np.arange(0, raw.dtype.itemsize * 8, cell_bits, dtype=raw.dtype)
     mask = raw.dtype.type((1 << cell_bits) - 1)
     return ((raw[:, None] >> shifts) & mask).ravel()

@@ -32,6 +32,46 @@ NOWHERE = -1
 
 
 @dataclass(frozen=True, eq=False)
+class Terms:
+    """Products of slots, one for each k of each output.
+
+    Sparse A meets two k of every four with each of its slots: here those at places 0 and 1, as one legal index tells,
+    and those at 2 and 3, as another does. So all of B is met, and the law is that of a dense product.
+
+    Attributes:
+        a, b, d: int64 [term]: slots.
+        second: int64 [term]: 2 where a slot of sparse A is at its second place, else 0.
+        kept, of: so many of so many neighbouring k are in A: 2 of 4, or 1 of 1.
+    """
+
+    a: Ints
+    b: Ints
+    d: Ints
+    second: Ints
+    kept: int = 1
+    of: int = 1
+
+    def dense(self, held: NDArray[np.integer], second: Ints) -> Ints:
+        """k of columns of A, at its first or second place; what is below 0 stays."""
+        found = held // self.kept * self.of + held % self.kept + second
+        return np.asarray(np.where(held < 0, held, found), np.int64)
+
+    def compressed(self, k: Ints) -> Ints:
+        """The inverse: column of A of every k; what is below 0 stays."""
+        return np.where(k < 0, k, k // self.of * self.kept + k % self.of % self.kept)
+
+
+def terms_of(instruction: Interaction) -> Terms:
+    """Which slots meet, whatever the index operand says."""
+    met = instruction.meetings
+    if not instruction.index.size:
+        return Terms(met.a, met.b, met.d, np.zeros_like(met.a))
+    first, _, last, _ = met.partners  # places (0, 1) and (2, 3): INDEX_SETTINGS
+    second = np.repeat([0, 2], met.a.size)
+    return Terms(np.tile(met.a, 2), np.concatenate([first, last]), np.tile(met.d, 2), second, 2, 4)
+
+
+@dataclass(frozen=True, eq=False)
 class Geometry:
     """Which slots meet: the instruction as blocks of outputs that share their copies of A and B.
 
@@ -63,13 +103,13 @@ def geometry_of(instruction: Interaction) -> Geometry:
     Raises:
         UsageError: its blocks have different extents.
     """
-    met, (m, n, _) = instruction.meetings, instruction.shape
-    d, a = instruction.needed["D"], instruction.needed["A"]
-    row, col, depth = d.row.ravel()[met.d], d.col.ravel()[met.d], a.col.ravel()[met.a]
+    terms, (m, n, _) = terms_of(instruction), instruction.shape
+    d, b = instruction.needed["D"], instruction.needed["B"]
+    row, col, depth = d.row.ravel()[terms.d], d.col.ravel()[terms.d], b.row.ravel()[terms.b]
     # Independent products are named as the diagonal of one.
     product = row // m
     parts = [
-        _blocks(instruction, one, row[here] - one * m, col[here] - one * n, depth[here], here)
+        _blocks(instruction.shape, terms, one, row[here] - one * m, col[here] - one * n, depth[here], here)
         for one in range(int(product.max()) + 1)
         for here in [product == one]
     ]
@@ -80,14 +120,14 @@ def geometry_of(instruction: Interaction) -> Geometry:
 
 
 def _blocks(
-    instruction: Interaction, product: int, row: Ints, col: Ints, depth: Ints, here: Mask
+    shape: tuple[int, int, int], terms: Terms, product: int, row: Ints, col: Ints, depth: Ints, here: Mask
 ) -> dict[str, Ints]:
-    """The arrays of a Geometry for one product, from its meetings and their names."""
-    met, (m, n, k) = instruction.meetings, instruction.shape
+    """The arrays of a Geometry for one product, from its terms and their names."""
+    m, n, k = shape
     a_of, b_of = np.zeros((m, n, k), np.int64), np.zeros((m, n, k), np.int64)
-    a_of[row, col, depth], b_of[row, col, depth] = met.a[here], met.b[here]
+    a_of[row, col, depth], b_of[row, col, depth] = terms.a[here], terms.b[here]
     d_of = np.zeros((m, n), np.int64)
-    d_of[row, col] = met.d[here]
+    d_of[row, col] = terms.d[here]
     # Rows that meet the same slots of B belong together, and so do columns that meet the same of A.
     row_groups = _groups(b_of.reshape(m, -1))
     col_groups = _groups(a_of.transpose(1, 0, 2).reshape(n, -1))

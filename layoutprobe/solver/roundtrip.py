@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.layouts.explain import LdsForm, explain_lds
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
-from layoutprobe.layouts.swizzle import SCHEMES, of_bits
+from layoutprobe.layouts.swizzle import SCHEMES, bit_of, of_bits
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.movement import Cells
@@ -45,7 +45,7 @@ def roundtrip_findings(
             Finding(
                 STORE_OFF_SCHEME,
                 f"the store does not follow the LDS scheme `{lds}`",
-                Place(matrix=loaded.matrix, lds_byte=cell * bits // 8),
+                Place(matrix=loaded.matrix, lds_byte=int(bit_of(np.asarray(cell), bits)) // 8),
                 expected=element_name(loaded.matrix, int(want_row[cell]), int(want_col[cell]))
                 + f", as index = {scheme.formula(shape, *names)}",
                 observed=element_name(loaded.matrix, int(cells.row[cell]), int(cells.col[cell]))

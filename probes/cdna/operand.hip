@@ -5,20 +5,28 @@
 #include "cdna/mfma.h"
 #include "cdna/tile.h"
 
-constexpr int kDepth = larger(kK, 2 * kPerChunk);  // k of the tile, of which the instruction takes the first
-typedef Tile<kWaves * kRows, kDepth> TileA;
-typedef Tile<kWaves * kCols, kDepth> TileB;
+// k of the tiles, of which the instruction takes the first; of sparse A half is kept.
+constexpr int kKept = SPARSE ? 2 : 1;
+constexpr int kDepth = larger(kK, larger(2 * kKept * per_chunk(A_BITS), 2 * per_chunk(B_BITS)));
+typedef Tile<kWaves * kRows, kDepth / kKept, A_BITS> TileA;
+typedef Tile<kWaves * kCols, kDepth, B_BITS> TileB;
 
-template <typename Operand, typename T> __device__ inline Operand load_operand(const char* lds, int line, int group) {
-  union { Operand all; u32 each[kOperandVgprs]; } value;
+template <int Bytes> struct Piece { typedef u32 type; };
+template <> struct Piece<2> { typedef u16 type; };
+
+template <typename Operand, typename Held, typename T>
+__device__ inline Operand load_operand(const char* lds, int line, int group) {
+  typedef typename Piece<Held::kPiece>::type Part;
+  union { Operand all; Part each[sizeof(Operand) / sizeof(Part)]; } value;
 #pragma unroll
-  for (int v = 0; v < kOperandVgprs; ++v) value.each[v] = *(const u32*)(lds + T::byte_of(line, k_byte(group, 4 * v)));
+  for (int p = 0; p < Held::kBytes / Held::kPiece; ++p)
+    value.each[p] = *(const Part*)(lds + T::byte_of(line, Held::k_byte(group, Held::kPiece * p)));
   return value.all;
 }
 
 extern "C" __global__ void __block__(kThreads)
-operand(const Element* A,  // [kWaves * kRows][kDepth]
-        const Element* B,  // [kDepth][kWaves * kCols]
+operand(const ElementA* A, // [kWaves * kRows][kDepth / kKept]
+        const ElementB* B, // [kDepth][kWaves * kCols]
         u32* a_regs,       // [wave][vgpr][lane]
         u32* b_regs,       // [wave][vgpr][lane]
         u32* d_regs)       // [wave][vgpr][lane]
@@ -30,13 +38,13 @@ operand(const Element* A,  // [kWaves * kRows][kDepth]
   TileB::store_columns(b_lds, B, thread, kThreads);
   __syncthreads();
 
-  OperandA a = load_operand<OperandA, TileA>(a_lds, wave * kRows + lane % kRows, lane / kRows);
-  OperandB b = load_operand<OperandB, TileB>(b_lds, wave * kCols + lane % kCols, lane / kCols);
+  OperandA a = load_operand<OperandA, HeldA, TileA>(a_lds, wave * kRows + lane % kRows, lane / kRows);
+  OperandB b = load_operand<OperandB, HeldB, TileB>(b_lds, wave * kCols + lane % kCols, lane / kCols);
   pin_words(a);
   pin_words(b);
   const Result d = multiply(a, b, Result{});
 
-  dump_words(a_regs, wave, lane, a);
-  dump_words(b_regs, wave, lane, b);
-  dump_words(d_regs, wave, lane, d);
+  dump_words<A_VGPRS>(a_regs, wave, lane, a);
+  dump_words<B_VGPRS>(b_regs, wave, lane, b);
+  dump_words<kResultVgprs>(d_regs, wave, lane, d);
 }

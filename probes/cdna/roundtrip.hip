@@ -8,14 +8,14 @@
 #include "cdna/tile.h"
 
 constexpr int kThreads = 128;
-constexpr int kLines = 64, kLineBytes = 64, kLineElements = kLineBytes / (int)sizeof(Element);
+constexpr int kLines = 64, kLineElements = 4 * per_chunk(A_BITS), kLineBytes = kLineElements * A_BITS / 8;
 constexpr int kVgprs = kLines * kLineBytes / kThreads / 4;
-typedef Tile<kLines, kLineElements> Whole;
+typedef Tile<kLines, kLineElements, A_BITS> Whole;
 
 extern "C" __global__ void __block__(kThreads)
-roundtrip(const Element* in,  // A: [64][kLineElements]; B: [kLineElements][64]
-          u32* readback,      // [wave][vgpr][lane], 8 VGPRs
-          u32* lds_dump)      // [dword of the LDS allocation]
+roundtrip(const ElementA* in,  // A: [64][kLineElements]; B: [kLineElements][64]
+          u32* readback,       // [wave][vgpr][lane], kVgprs
+          u32* lds_dump)       // [dword of the LDS allocation]
 {
   __shared__ alignas(16) char tile[Whole::kBytes];
   const int thread = thread_id(), wave = thread / kLanes, lane = thread % kLanes;

@@ -37,12 +37,15 @@ def class_of(case: object) -> object:
     return form.bits, form.blocks > 1, form.shape[0] == 4, form.vgprs(64)["A"], form.result_bits
 
 
-FORMS = [
+ALL = [
     (target, form)
     for target in ("gfx942", "gfx950")
-    for form in TARGETS[target].probed
+    for form in TARGETS[target].matrix.values()
     if target == "gfx942" or form.spelling not in TARGETS["gfx942"].matrix
 ]
+FORMS = [case for case in ALL if not case[1].sparse and case[1].bits == case[1].b_bits >= 8]
+OTHERS = [case for case in ALL if case not in FORMS]
+"""Sparse ones, those of less than a byte, and those of operands of two widths."""
 
 
 def expected(form: MatrixForm, matrix: str) -> tuple[np.ndarray, np.ndarray]:
@@ -74,28 +77,40 @@ def test_every_cell_is_the_documents(target: str, form: MatrixForm) -> None:
     assert not accumulators.stored.unwritten.any()
 
 
-STORED = [
-    (target, form)
-    for target in ("gfx942", "gfx950")
-    for form in TARGETS[target].stored
-    if form not in TARGETS[target].probed
-    and (target == "gfx942" or form.spelling not in TARGETS["gfx942"].matrix)
-]
-
-
 def kind_of(case: object) -> object:
-    """Forms that the epilogue probe writes with one statement, and operands as long."""
+    """Forms that the probes write with one statement, and operands as long."""
     assert isinstance(case, tuple)
     form = case[1]
     return form.sparse, form.scaled, form.vgprs(64)["A"], form.vgprs(64)["B"], form.shape[0], form.result
 
 
+@pytest.mark.parametrize("target", ["gfx942", "gfx950"])
+def test_no_matrix_instruction_is_refused(target: str) -> None:
+    known = TARGETS[target]
+    assert {known.probed_instruction(name) for name in known.matrix} == set(known.matrix.values())
+    assert {form.dtype for form in known.matrix.values()} == set(known.probed_types)
+    assert not any(form.sparse or form.scaled for form in known.probed_types.values())
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("lds", ["xor", "padded"])
+@pytest.mark.parametrize(("target", "form"), one_of_each(OTHERS, kind_of), ids=id_of)
+def test_operands_are_the_documents_too(target: str, form: MatrixForm, lds: str) -> None:
+    """Of sparse instructions, of less than a byte, and of operands of two widths; A where it is sparse compressed."""
+    bench = bench_of(lds, None, target, None, None, None, form.spelling)
+    operands = operands_of(bench, codings_of(bench, "operand", None, None))
+    for matrix, moved in operands.moved.items():
+        assert not moved.ambiguous.any()
+        assert moved.layout.field_bits == Instruction(form.spelling).operand(matrix).bits
+        assert_documented(form, matrix, moved.layout)
+
+
 @pytest.mark.few(3)
 @pytest.mark.parametrize("acc", [False, True], ids=["vgpr", "acc"])
-@pytest.mark.parametrize(("target", "form"), one_of_each(STORED, kind_of), ids=id_of)
+@pytest.mark.parametrize(("target", "form"), one_of_each(OTHERS, kind_of), ids=id_of)
 def test_the_epilogue_of_every_instruction_is_the_documents(target: str, form: MatrixForm, acc: bool) -> None:
     """Sparse ones, those with scales, and those of less than a byte, too."""
-    bench = bench_of("none", None, target, None, None, None, form.spelling, acc, stored=True)
+    bench = bench_of("none", None, target, None, None, None, form.spelling, acc)
     accumulators = accumulators_of(bench)
     assert_documented(form, "D", accumulators.stored.layout)
     assert (accumulators.stored.stores == 1).all()
@@ -112,6 +127,10 @@ def test_the_epilogue_of_every_instruction_is_the_documents(target: str, form: M
         ("gfx942", "v_mfma_f32_32x32x8_f16"),
         ("gfx942", "v_mfma_f64_4x4x4_4b_f64"),
         ("gfx950", "v_mfma_f32_16x16x128_f8f6f4 cbsz:0 blgp:0"),
+        ("gfx950", "v_mfma_f32_32x32x64_f8f6f4 cbsz:4 blgp:2"),
+        ("gfx950", "v_mfma_scale_f32_16x16x128_f8f6f4 cbsz:0 blgp:3"),
+        ("gfx942", "v_smfmac_f32_32x32x16_f16"),
+        ("gfx950", "v_smfmac_i32_16x16x128_i8"),
     ],
 )
 def test_the_commands_hold(target: str, name: str, acc: bool) -> None:
@@ -125,7 +144,9 @@ def test_the_commands_hold(target: str, name: str, acc: bool) -> None:
         assert report.closed_form == report.needed_form != ""
 
 
-@pytest.mark.parametrize("form", [form for _, form in one_of_each(FORMS, class_of)], ids=id_of)
+@pytest.mark.parametrize(
+    "form", [form for _, form in (*one_of_each(FORMS, class_of), *one_of_each(OTHERS, kind_of))], ids=id_of
+)
 @pytest.mark.parametrize("probe", ["operand", "epilogue"])
 def test_the_registers_are_of_the_file_asked_for(probe: str, form: MatrixForm) -> None:
     """One matrix instruction, the one named; A, B, C and D are AccVGPRs in the variant, and only there."""
@@ -138,24 +159,27 @@ def test_the_registers_are_of_the_file_asked_for(probe: str, form: MatrixForm) -
         assert inst.name == form.name
         files = [operand.kind for operand in (*inst.dst, *inst.src)]
         assert files[:4] == ["a" if acc else "v"] * 4
+        # Of a sparse instruction the fourth is the index, of a scaled one the fifth and sixth are scales.
         assert set(files[4:]) <= {"v"}, "scales are no accumulators"
 
 
 @pytest.mark.parametrize("lds", SCHEMES)
-@pytest.mark.parametrize("dtype", ["fp8", "f16", "f32", "f64"])
+@pytest.mark.parametrize("dtype", ["fp4", "bf6", "fp8", "f16", "f32", "f64"])
 @pytest.mark.parametrize("matrix", ["A", "B"])
 def test_roundtrips_hold_under_every_scheme(matrix: str, dtype: str, lds: str) -> None:
-    report = roundtrip(lds, dtype=dtype, arch="gfx942", matrix=matrix)
+    report = roundtrip(lds, dtype=dtype, arch="gfx950", matrix=matrix)
     assert report.exit_code == 0
     wave, lane, _, _ = np.indices(report.loaded.row.shape)
     line = report.loaded.row if matrix == "A" else report.loaded.col
     assert np.array_equal(line, 32 * wave + lane % 32)
     cells = report.lds_map
     assert cells is not None
-    chunk = 16 // cells.cell_bytes  # elements that every scheme keeps together
+    chunk = {4: 32, 6: 16, 8: 16, 16: 8, 32: 4, 64: 2}[
+        cells.cell_bits
+    ]  # elements that every scheme keeps together
     along, across = (cells.col, cells.row) if matrix == "A" else (cells.row, cells.col)
     held = along >= 0
-    assert np.array_equal(np.unique(across[held] * 64 + along[held]).size, held.sum())
+    assert np.unique(across[held] * 128 + along[held]).size == held.sum() == report.loaded.row.size
     assert (along.reshape(-1, chunk) % chunk == np.arange(chunk))[held.reshape(-1, chunk)].all()
     first = {"none": 0, "padded": 0, "xor": 1, "xor-vector": 0, "row-permute": 0}[lds]
     assert along[across == 1][0] == first * chunk
@@ -165,8 +189,8 @@ def test_roundtrips_hold_under_every_scheme(matrix: str, dtype: str, lds: str) -
 # Wrong probes
 
 ROW = "const int row = wave * kRows + block * kM + row_of(lane, slot), col = block * kN + col_of(lane);"
-LOAD_A = "load_operand<OperandA, TileA>(a_lds, wave * kRows + lane % kRows, lane / kRows)"
-K_OF = "return (at / kRun * (kLanes / kRows) + group) * kRun + at % kRun;"
+LOAD_A = "load_operand<OperandA, HeldA, TileA>(a_lds, wave * kRows + lane % kRows, lane / kRows)"
+K_OF = "return (at / kRun * (kLanes / Lines) + group) * kRun + at % kRun;"
 F16, F8F6F4 = "v_mfma_f32_32x32x8_f16", "v_mfma_f32_16x16x128_f8f6f4 cbsz:0 blgp:0"
 SMALL = "v_mfma_f32_16x16x16_bf16"
 
@@ -215,12 +239,12 @@ WRONG: dict[str, tuple[str, str, str, str, str, str]] = {
     ),
     "halves of A swapped": (
         F16, "operand.hip", LOAD_A + ";",
-        after_a("for (int v = 0; v < kOperandVgprs; ++v) a[v] = a[v] << 16 | a[v] >> 16;"),
+        after_a("for (int v = 0; v < A_VGPRS; ++v) a[v] = a[v] << 16 | a[v] >> 16;"),
         "operand-layout/halves-swapped", "reverse order",
     ),
     "k of A contiguous where it is split": (
         F8F6F4, "operand.hip", LOAD_A + ";",
-        after_a("for (int v = 0; v < kOperandVgprs; ++v)\n"
+        after_a("for (int v = 0; v < A_VGPRS; ++v)\n"
                 "    a[v] = *(const u32*)(a_lds + TileA::byte_of(wave * kRows + lane % kRows,\n"
                 "                                                 lane / kRows * 32 + 4 * v));"),
         "operand-layout/k-order", "another order than its partner: 32 33 34 35 36 37 38 39 ... where that has 16 17",
@@ -284,10 +308,93 @@ def test_a_wrong_probe_is_as_red_with_accvgprs(name: str, workshop: Path) -> Non
     assert report.findings[0].rule.id == WRONG[name][-2]
 
 
+FP4, FP6 = "v_mfma_f32_32x32x64_f8f6f4 cbsz:4 blgp:4", "v_mfma_f32_16x16x128_f8f6f4 cbsz:2 blgp:2"
+MIXED, SCALED = "v_mfma_f32_16x16x128_f8f6f4 cbsz:0 blgp:4", "v_mfma_scale_f32_32x32x64_f8f6f4 cbsz:4 blgp:1"
+SPARSE, LONG = "v_smfmac_f32_16x16x32_f16", "v_smfmac_i32_32x32x64_i8"
+LOAD = "T::byte_of(line, Held::k_byte(group, Held::kPiece * p))"
+WORD = "for (int v = 0; v < A_VGPRS; ++v) a[v] ="
+
+NARROW: dict[str, tuple[str, str, str, str, str]] = {
+    # Name: instruction, file, edit (2), the matrix that is wrong.
+    "nibbles of A exchanged": (
+        FP4, "operand.hip", LOAD_A + ";",
+        after_a(f"{WORD} (a[v] & 0x0f0f0f0f) << 4 | (a[v] >> 4 & 0x0f0f0f0f);"), "A",
+    ),
+    "nibbles of A in reverse": (
+        SCALED, "operand.hip", LOAD_A + ";", after_a(f"{WORD} __builtin_bitreverse32(a[v]);"), "A",
+    ),
+    "A of 6 bits moved by a register": (
+        FP6, "operand.hip", LOAD_A + ";", after_a("a = a.s123450;"), "A",
+    ),
+    "6 bits read as if no chunk had a gap": (
+        FP6, "operand.hip", f"lds + {LOAD}", "lds + T::byte_of(line, 0) + Held::k_byte(group, Held::kPiece * p)", "A",
+    ),
+    "6 bits, five to a register": (
+        FP6, "tile.h", "const int word = e * Bits / 32, shift = e * Bits % 32;",
+        "const int word = e / 5, shift = e % 5 * 6;", "A",
+    ),
+    "8 bits contiguous beside 4": (MIXED, "mfma.h", "kDense > 16 && Bits >= 8", "kDense > 16 && Bits > 8", "A"),
+    "lane halves of A of 4 bits exchanged": (
+        FP4, "operand.hip", LOAD_A, LOAD_A.replace("lane / kRows", "(lane / kRows ^ 1)"), "A",
+    ),
+    "kept elements of sparse A exchanged": (
+        SPARSE, "operand.hip", LOAD_A + ";", after_a(f"{WORD} a[v] << 16 | a[v] >> 16;"), "A",
+    ),
+    "groups of sparse A exchanged": (SPARSE, "operand.hip", LOAD_A + ";", after_a("a = a.s10;"), "A"),
+    "sparse A as if it was dense": (LONG, "mfma.h", "kLong && Compressed && Bits == 8", "false && Compressed", "A"),
+    "B beside sparse A in runs of 16": (LONG, "mfma.h", "SPARSE ? Bits : 16", "16", "B"),
+    "halves of fours of B exchanged": (
+        SPARSE, "operand.hip", f"lds + {LOAD}",
+        "lds + T::byte_of(line, Held::k_byte(group, Held::kPiece * p) ^ (sizeof(Operand) == 16 ? 4 : 0))", "B",
+    ),
+}  # fmt: skip
+"""Wrong loads of less than a byte, of two widths, and of sparse instructions."""
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", NARROW)
+def test_wrong_loads_of_narrow_and_sparse_operands_are_red(name: str, workshop: Path) -> None:
+    instruction, file, old, new, matrix = NARROW[name]
+    probes = edited(workshop, f"cdna/{file}", old, new)
+    report = dump(matrix, "xor", arch="gfx950", instruction=instruction, probes=probes)
+    assert report.exit_code == 1
+    first = report.findings[0]
+    assert first.place.matrix == matrix
+    assert first.rule.id.startswith("operand-layout/")
+    assert first.expected != first.observed
+    assert first.count == report.mismatch.sum() > 0
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("dtype", ["fp4", "fp6"])
+@pytest.mark.parametrize("matrix", ["A", "B"])
+def test_wrong_roundtrips_of_narrow_elements_are_red(matrix: str, dtype: str, workshop: Path) -> None:
+    for old, new, rule in (
+        ("*(u32x4*)(lds + byte_of(line, at))", "*(u32x4*)(lds + line * 2 * kHalves + at)", "store"),
+        ("const int word = e * Bits / 32, shift = e * Bits % 32;",
+         "const int word = (e ^ 1) * Bits / 32, shift = (e ^ 1) * Bits % 32;", "store"),
+    ):  # fmt: skip
+        probes = edited(workshop, "cdna/tile.h", old, new)
+        report = roundtrip("xor", dtype=dtype, arch="gfx950", matrix=matrix, probes=probes)
+        assert report.exit_code == 1
+        assert rule in report.findings[0].rule.id, report.findings[0].rule.id
+        assert report.findings[0].expected != report.findings[0].observed
+
+
+def test_a_joint_order_of_fours_is_right_for_a_sparse_instruction(workshop: Path) -> None:
+    probes = edited(
+        workshop, "cdna/mfma.h", K_OF, K_OF.replace("+ group)", "+ (kLanes / Lines - 1 - group))")
+    )
+    report = dump("A", arch="gfx950", instruction=SPARSE, probes=probes)
+    assert report.exit_code == 0
+    assert "permutation of K" in report.ambiguity
+    assert report.loaded.col[0, 0, 0, 0] == 12
+
+
 def test_a_joint_order_of_k_is_right(workshop: Path) -> None:
     """Groups of lanes in reverse order, in A and B alike: no product tells."""
     probes = edited(
-        workshop, "cdna/mfma.h", K_OF, K_OF.replace("+ group)", "+ (kLanes / kRows - 1 - group))")
+        workshop, "cdna/mfma.h", K_OF, K_OF.replace("+ group)", "+ (kLanes / Lines - 1 - group))")
     )
     report = dump("A", arch="gfx942", instruction=SMALL, probes=probes)
     assert report.exit_code == 0
@@ -296,11 +403,16 @@ def test_a_joint_order_of_k_is_right(workshop: Path) -> None:
         report.loaded.col.shape))  # fmt: skip
 
 
-def test_what_no_probe_executes_is_refused_in_words() -> None:
-    with pytest.raises(UsageError, match="no probe executes v_smfmac_f32_16x16x32_f16 of gfx942"):
-        dump("A", arch="gfx942", instruction="v_smfmac_f32_16x16x32_f16")
-    with pytest.raises(UsageError, match="no probe yet for the fp4 matrix instructions of gfx950"):
-        dump("A", arch="gfx950", dtype="fp4")
+def test_what_does_not_belong_together_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="gfx942 has no matrix instruction for dtype 'fp4'"):
+        dump("A", arch="gfx942", dtype="fp4")
+    with pytest.raises(UsageError, match="carrier raw8 does not hold fp4 elements"):
+        dump("A", arch="gfx950", instruction="v_mfma_f32_16x16x128_f8f6f4 cbsz:0 blgp:4", carrier="raw8")
+    with pytest.raises(UsageError, match="Pattern row-coded is not exact in raw4") as refusal:
+        dump("A", arch="gfx950", dtype="fp4", pattern="row-coded")
+    assert refusal.value.hint == "no 4-bit carrier holds it: use smaller codes, such as digits:base=15"
+    with pytest.raises(UsageError, match="does not tell two elements of A apart"):
+        dump("A", arch="gfx950", dtype="fp4", pattern=["digits", "digits:step=15", "digits:step=225"])
     with pytest.raises(UsageError, match="has no A of type bf16"):
         dump("A", arch="gfx942", dtype="bf16", instruction=F16)
     with pytest.raises(UsageError, match="gfx1151 has no AccVGPRs"):

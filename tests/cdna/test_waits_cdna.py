@@ -164,6 +164,17 @@ def test_what_goes_directly_to_lds_is_not_there_by_itself(case: str, target: str
     assert finding.expected.startswith(f"s_waitcnt {wait}(0), or as many as were issued later")
 
 
+def test_a_transposing_read_of_what_the_wave_loads_to_lds_itself_must_wait() -> None:
+    """Lanes name eight bytes each: 32 of them those that the load still has to write."""
+    stored = ("ds_write_b32 v1, v0", "ds_write_b32 v1, v0 offset:256", "s_waitcnt lgkmcnt(0)")
+    read = ("v_lshlrev_b32_e32 v4, 3, v0", "ds_read_b64_tr_b16 v[2:3], v4")
+    waited = (*stored, DIRECT, "s_waitcnt vmcnt(0)", *read, *ENDS)
+    assert result_of(*waited, lds=1024, target="gfx950").status == "holds"
+    finding = only(result_of(*stored, DIRECT, *read, *ENDS, lds=1024, target="gfx950"))
+    assert finding.rule.id == EARLY
+    assert "ds_read_b64_tr_b16 reads LDS" in finding.what
+
+
 def test_the_widest_load_to_lds_is_followed_to_its_last_dword() -> None:
     body = (
         "v_lshlrev_b32_e32 v1, 4, v0",

@@ -19,7 +19,7 @@ from layoutprobe.capture.capture import Capture
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.patterns import load_pattern
-from layoutprobe.probing.bench import Bench
+from layoutprobe.probing.bench import Bench, Coding
 
 SHAPE = (64, 16)
 BACKEND = EmulatorBackend()
@@ -27,7 +27,7 @@ BACKEND = EmulatorBackend()
 
 def capture(lds: str, pattern: str) -> Capture:
     bench = Bench(DEFAULT, find(DEFAULT).probed_form("f16"), lds, BACKEND)
-    return bench.run_coded("roundtrip", [(load_pattern(pattern), "raw16")])[0]
+    return bench.run_coded("roundtrip", [Coding(load_pattern(pattern), {"A": "raw16"})])[0]
 
 
 @pytest.mark.parametrize("lds", SCHEMES)

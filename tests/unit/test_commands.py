@@ -120,7 +120,7 @@ def test_patterns_that_together_suffice_are_decided_without_naming_a_carrier(
     assert (
         codings_of(
             Bench("gfx1151", find("gfx1151").probed_form("f16"), "none", BACKEND), "operand", pattern, None
-        )[0][1]
+        )[0].carrier
         == carrier
     )
 

@@ -58,7 +58,7 @@ FLOATS = {
     "e8m0": Float(8, 0, 127, "top", signed=False),
 }
 INTEGERS = {f"{sign}{bits}": (sign == "i", bits) for sign in "iu" for bits in (4, 8, 16, 32, 64)}
-INTEGERS |= {"iu8": (False, 8), "iu4": (False, 4)}
+INTEGERS |= {"iu8": (False, 8), "iu4": (False, 4), "u6": (False, 6)}
 SMALL = [name for name in FLOATS if TYPES[name].bits <= 16]
 
 

@@ -25,7 +25,7 @@ def grid(lanes: list[int], vgprs: int, fields: int, panel: int, lines: int, need
         for lane in lanes
     ]
     names = field_names(fields, 32 // fields)
-    return LaneGrid(lanes, range(vgprs), names, slots, panel, range(lines), "row of A")
+    return LaneGrid(lanes, [f"v{v}" for v in range(vgprs)], names, slots, panel, range(lines), "row of A")
 
 
 def boxes(text: str) -> list[Placed]:

@@ -111,7 +111,7 @@ def _grid(solved: InstructionLayout, drawn: Map, heading: bool) -> LaneGrid:
     ]
     return LaneGrid(
         range(layout.lanes),
-        range(layout.vgprs),
+        tuple(map(layout.register_name, range(layout.vgprs))),
         field_names(layout.fields, layout.field_bits),
         slots,
         panel_of(layout),

@@ -68,8 +68,12 @@ def operand_line(solved: InstructionLayout, matrix: str) -> str:
     if matrix == "A" and solved.sparse:
         axes = "M x K/2, compressed"
     each = f" of {layout.fields} elements" if layout.fields > 1 else ""
+    if layout.registers > 1:
+        held = "an element" if layout.fields == 1 else f"{layout.fields} elements"
+        each = f", every {layout.registers} of which hold {held}"
     copies = copies_text(layout)
-    registers = f"{layout.vgprs} {'VGPR' if layout.vgprs == 1 else 'VGPRs'}{each}"
+    count = layout.vgprs * layout.registers
+    registers = f"{count} {'VGPR' if count == 1 else 'VGPRs'}{each}"
     size = f"{layout.shape[0]} x {layout.shape[1]} ({axes}), {registers}"
     unread = int((~layout.holes & ~solved.live[matrix]).sum())
     dead = f"; {unread} slots were not seen to be read" if unread else ""

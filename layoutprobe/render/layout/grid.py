@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from layoutprobe.layouts.layout import Layout
 from layoutprobe.render.layout.cells import cell, explain, number_list
 from layoutprobe.render.layout.groups import LaneGroup, lane_groups
 from layoutprobe.render.layout.view import View
@@ -76,7 +77,7 @@ class Grid:
 
 def grid(view: View, glyphs: Glyphs) -> Grid:
     """The table of a view of one wave."""
-    return Grid(tuple(f"v{v}" for v in view.vgprs), tuple(_rows(view, glyphs)))
+    return Grid(tuple(map(view.report.loaded.register_name, view.vgprs)), tuple(_rows(view, glyphs)))
 
 
 def _rows(view: View, glyphs: Glyphs) -> Iterator[Row]:
@@ -143,7 +144,14 @@ def wrong_slot(report: LayoutReport) -> str:
     return "the register holds something else than the instruction needs"
 
 
-FIRST_REGISTER = "v0 is the operand's first register, whatever its number in the kernel"
+def first_register(layout: Layout) -> str:
+    """What the numbers of registers are, and what formulas count."""
+    text = "v0 is the operand's first register, whatever its number in the kernel"
+    if layout.registers > 1:
+        text += (
+            f"; vgpr in a formula counts groups of {layout.registers} registers, which begin with an element"
+        )
+    return text
 
 
 def marks_of(grid: Grid) -> set[Mark]:

@@ -8,7 +8,7 @@ from typing import TextIO
 from layoutprobe.render import html
 from layoutprobe.render.html import definitions, safe
 from layoutprobe.render.layout import words
-from layoutprobe.render.layout.grid import FIRST_REGISTER, Row, grid, legend, marks_of, notation
+from layoutprobe.render.layout.grid import Row, first_register, grid, legend, marks_of, notation
 from layoutprobe.render.layout.lds import lds_lines
 from layoutprobe.render.layout.svg import picture
 from layoutprobe.render.layout.view import View, select
@@ -62,7 +62,7 @@ def _table(view: View) -> Iterator[str]:
     table = grid(view, UNICODE)
     yield f'<details><summary>Wave {view.waves[0]} as a table</summary>\n<div class="body">'
     reading = notation(view, UNICODE)
-    notes = [f"{reading}; {FIRST_REGISTER}"] if reading else []
+    notes = [f"{reading}; {first_register(view.report.loaded)}"] if reading else []
     notes += [f"{sign} {text}" for sign, text, _ in legend(marks_of(table), UNICODE, view.report)]
     yield "".join(f"<p>{safe(note)}</p>\n" for note in notes)
     yield from html.table(("lane", *table.headings), map(_row, table.rows), "slots")

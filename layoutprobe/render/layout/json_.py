@@ -108,7 +108,12 @@ def plain(value: object) -> int | str:
 
 def _lds(cells: LdsMap) -> dict[str, Any]:
     elements = zip(cells.row.tolist(), cells.col.tolist(), strict=True)
-    return {"cell_bytes": cells.cell_bytes, "cells": [_element(row, col) for row, col in elements]}
+    whole = None if cells.cell_bits % 8 else cells.cell_bits // 8
+    return {
+        "cell_bytes": whole,
+        "cell_bits": cells.cell_bits,
+        "cells": [_element(row, col) for row, col in elements],
+    }
 
 
 def _element(row: int, col: int) -> list[int | None] | None:

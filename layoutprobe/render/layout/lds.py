@@ -50,16 +50,16 @@ def lds_lines(cells: LdsMap, matrix: str, limit: int | None) -> list[tuple[str, 
     shown = []
     for line in lines[:limit]:
         end = line[-1].first + line[-1].count
-        span = f"{line[0].first * cells.cell_bytes}-{end * cells.cell_bytes - 1}"
-        shown.append((span, " ".join(text_of(run, matrix, cells.cell_bytes) for run in line)))
+        span = f"{cells.byte(line[0].first)}-{cells.byte(end) - 1}"
+        shown.append((span, " ".join(text_of(run, matrix, cells) for run in line)))
     left = len(lines) - len(shown)
     return [*shown, ("", f"{left} more lines not shown; --all shows them")] if left > 0 else shown
 
 
-def text_of(run: Run, matrix: str, cell_bytes: int) -> str:
+def text_of(run: Run, matrix: str, cells: LdsMap) -> str:
     """ "A[3][8..15]", "(16 B never stored)"."""
     if run.hole:
-        return f"({run.count * cell_bytes} B never stored)"
+        return f"({cells.byte(run.first + run.count) - cells.byte(run.first)} B never stored)"
     rows = _span(run.row, run.count if run.step == (1, 0) else 1)
     cols = _span(run.col, run.count if run.step == (0, 1) else 1)
     return f"{matrix}[{rows}][{cols}]"

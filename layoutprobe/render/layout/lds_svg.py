@@ -35,7 +35,7 @@ class LdsBlock:
 
     @property
     def _per_line(self) -> int:
-        return self._sweep // self.cells.cell_bytes
+        return self.cells.cells(self._sweep)
 
     @property
     def width(self) -> int:
@@ -50,7 +50,7 @@ class LdsBlock:
         heading += f"{self.cells.banks} banks ({self._sweep} bytes)"
         sheet.sentences([(heading, "soft")])
         for bank in range(0, self.cells.banks, 4):
-            x = EDGE + LEFT + bank * BANK_BYTES // self.cells.cell_bytes * CELL
+            x = EDGE + LEFT + self.cells.cells(bank * BANK_BYTES) * CELL
             sheet.text(x, sheet.y + 12, f"bank {bank}", "head left soft")
         sheet.y += ROW
         for line in range(shown):
@@ -77,7 +77,7 @@ class LdsBlock:
     def _piece(self, sheet: Sheet, run: Run, line: int, place: int) -> None:
         x, y = EDGE + LEFT + place * CELL, sheet.y + ROW * line
         width = run.count * CELL - 1
-        text = text_of(run, self.matrix, self.cells.cell_bytes)
+        text = text_of(run, self.matrix, self.cells)
         look, shown = "hole", "·"
         if not run.hole:
             look = sheet.colour(run.row if self.matrix == "A" else run.col, self.lines)

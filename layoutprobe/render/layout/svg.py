@@ -11,7 +11,7 @@ from typing import TextIO
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.cells import element
-from layoutprobe.render.layout.grid import FIRST_REGISTER, legend, wrong_slot
+from layoutprobe.render.layout.grid import first_register, legend, wrong_slot
 from layoutprobe.render.layout.lds_svg import LdsBlock
 from layoutprobe.render.layout.view import View
 from layoutprobe.render.look import UNICODE, Mark
@@ -62,7 +62,7 @@ def _grid(view: View, details: bool) -> LaneGrid:
     ]
     return LaneGrid(
         view.lanes,
-        view.vgprs,
+        tuple(map(view.report.loaded.register_name, view.vgprs)),
         field_names(view.fields, view.report.loaded.field_bits),
         slots,
         panel_of(layout, view.waves[0]),
@@ -91,7 +91,7 @@ def _slot(view: View, at: tuple[int, int, int, int], by_col: bool, first: int) -
 def _notes(view: View, details: bool) -> list[str]:
     notes = [
         f"wave {view.waves[0]} of {view.report.loaded.waves}: each slot shows row,column of the element of"
-        f" {view.report.matrix} that it holds; {FIRST_REGISTER}"
+        f" {view.report.matrix} that it holds; {first_register(view.report.loaded)}"
     ]
     marks = {Mark(mark) for mark in set(view.marks[0].ravel().tolist())}
     here = {

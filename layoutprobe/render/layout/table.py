@@ -15,9 +15,9 @@ from rich.text import Text
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.cells import number_list
 from layoutprobe.render.layout.grid import (
-    FIRST_REGISTER,
     Grid,
     Row,
+    first_register,
     grid,
     legend,
     marks_of,
@@ -113,7 +113,7 @@ def _legend(page: Page, view: View, table: Grid) -> Iterator[tuple[str, str, str
     """(sign, sentence, style of the sign)."""
     reading = notation(view, page.glyphs)
     if reading:
-        yield "", f"{reading}; {FIRST_REGISTER}", ""
+        yield "", f"{reading}; {first_register(view.report.loaded)}", ""
     merged = merged_example(table.rows)
     if merged:
         alike = "hold the same elements (replicated)" if view.report.loaded.identified else "look the same"
