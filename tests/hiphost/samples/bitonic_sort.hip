@@ -13,8 +13,8 @@ __global__ void sort(int* data) {
       const int other = i ^ stride;
       if (other > i && (keys[i] > keys[other]) == !(i & size)) {  // fault 1: races/read-after-write
         const int held = keys[i];
-        keys[i] = keys[other];  // fault 1: races/write-after-write
-        keys[other] = held;
+        keys[i] = keys[other];
+        keys[other] = held;  // fault 1: races/write-after-write
       }
 #if FAULT == 2
       if (other > i) __syncthreads();  // fault 2: races/divergent-barrier
