@@ -158,9 +158,9 @@ def test_the_registers_are_of_the_file_asked_for(probe: str, form: MatrixForm) -
         (inst,) = [inst for inst in insts if Kind.MATRIX in inst.kind]
         assert inst.name == form.name
         files = [operand.kind for operand in (*inst.dst, *inst.src)]
-        assert files[:4] == ["a" if acc else "v"] * 4
-        # Of a sparse instruction the fourth is the index, of a scaled one the fifth and sixth are scales.
-        assert set(files[4:]) <= {"v"}, "scales are no accumulators"
+        held = 3 if form.sparse else 4  # D is C of a sparse one, and the index follows; then scales
+        assert files[:held] == ["a" if acc else "v"] * held
+        assert set(files[held:]) <= {"v"}, "an index and scales are no accumulators"
 
 
 @pytest.mark.parametrize("lds", SCHEMES)
