@@ -339,7 +339,7 @@ ELSEWHERE = {
     "Triton's two pointers at the end": "third_party/test_triton.py::test_correct_kernels_are_accepted",
     "dynamic LDS": "emulator/test_launch.py::test_dynamic_lds_is_as_large_as_the_launch_says",
     "code without optimisation": "emulator/test_faults.py::test_code_without_optimisation_gives_the_same_answers",
-    "calls": "emulator/test_corpus.py::test_calls_are_refused_by_name",
+    "calls": "emulator/test_calls.py::test_functions",
     "printf and hostcalls": "emulator/test_faults.py::test_printf_and_hostcalls_are_named_where_they_fault",
     "a second barrier that is ignored": "emulator/test_divergence.py::test_the_second_barrier_is_not_ignored",
     "wild pointers": "emulator/test_faults.py::test_null_and_wild_pointers",
