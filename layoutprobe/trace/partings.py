@@ -98,10 +98,12 @@ def _in_words(blocks: Mapping[tuple[int, ...], str]) -> str:
     """ "B0 right; B1-B3 part at packed: ...": neighbours of which the same is said are one. "" where all are
     right."""
     said = list(blocks.values())
+    if all(one == RIGHT for one in said):  # or none: no such load brings the operand
+        return ""
     starts = [at for at in range(len(said)) if not at or said[at] != said[at - 1]]
     parts = []
     for first, past in zip(starts, [*starts[1:], len(said)], strict=True):
         several = past - first > 1
         who = f"B{first}-B{past - 1}" if several else f"B{first}"
         parts.append(f"{who} {'' if said[first] == RIGHT else 'part ' if several else 'parts '}{said[first]}")
-    return "; ".join(parts) if any(one != RIGHT for one in said) else ""
+    return "; ".join(parts)

@@ -219,3 +219,13 @@ def test_what_has_no_such_view_says_so() -> None:
         pv().operand("B", 0, view="loaded")
     with pytest.raises(UsageError, match="only A and B"):
         pv().operand("C", 0, view=RAW)
+
+
+def test_operands_of_plain_loads_have_no_blocks(tmp_path: Path) -> None:
+    """In a kernel whose other operand comes through transposing loads: it is found as ever."""
+    (found,) = judged(
+        plant(tmp_path, next(f for f in FAULTS if f.name == "pv: weights in runs of 32 keys"))
+    ).findings
+    assert found.check == "operand-provenance"
+    assert found.place.matrix == "A"
+    assert found.blocks == ""
