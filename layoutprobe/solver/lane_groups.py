@@ -149,7 +149,7 @@ def parting(seen: OperandViews, needed: Layout, wave: int, bytes_named: int) -> 
             f"the order of the addresses: every {EXCHANGING} lanes fetch what they need together, and each "
             "receives what another of them needs",
         )
-    off = toggles(seen.packed, needed)
+    off = toggles(seen.packed, needed) or exchanged_bits(seen.packed, needed)
     return Parting(
         RAW,
         "the stores or the loads: the lanes name bytes enough, and other elements lie there; row permutation and "
@@ -188,3 +188,19 @@ def toggles(held: Layout, needed: Layout) -> str:
         return ""
     where = np.unique(k[wrong])
     return f"col ^ {apart[0]} at k {spans(where, 8)}"
+
+
+def exchanged_bits(held: Layout, needed: Layout) -> str:
+    """What a row permute that only one side knows does: "k with bits 3 and 4 exchanged", where that and nothing else
+    is wrong; else ""."""
+    (k, col), (need_k, need_col) = k_and_col(held), k_and_col(needed)
+    both = (k >= 0) & (need_k >= 0)
+    if not both.any() or (k == need_k)[both].all() or (col != need_col)[both].any():
+        return ""
+    got, want = k[both], need_k[both]
+    for high in range(int(want.max()).bit_length()):
+        for low in range(high):
+            differ = (want >> high ^ want >> low) & 1
+            if (got == want ^ (differ << high | differ << low)).all():
+                return f"k with bits {low} and {high} exchanged"
+    return ""

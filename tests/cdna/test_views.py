@@ -18,7 +18,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.gate.inspect import Inspection, look_into
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.views import PACKED, RAW, RECEIVED, VIEWS, OperandViews, k_and_col
-from layoutprobe.solver.lane_groups import in_words, lane_groups, named, parting, toggles
+from layoutprobe.solver.lane_groups import exchanged_bits, in_words, lane_groups, named, parting, toggles
 
 SIZE = {"M": 128, "N": 128, "K": 128}
 
@@ -134,7 +134,15 @@ PARTS = {
         "B0-B3 part at raw: the addresses",
         f"; rows fold by 8; k {folded(True)} missing, k {folded(False)} more than once",
     ),
-    "pv: rows not permuted by the reads": ("B0-B3 part at raw: the stores or the loads", "function for both"),
+    # permuted() of pv.h exchanges bits 3 and 4 of a row.
+    "pv: rows not permuted by the reads": (
+        "B0-B3 part at raw: the stores or",
+        "(k with bits 3 and 4 exchanged)",
+    ),
+    "pv: rows not permuted by the stores": (
+        "B0-B3 part at raw: the stores or",
+        "(k with bits 3 and 4 exchanged)",
+    ),
     "pv: half of the columns of another block": ("B0-B3 part at raw: the stores", "(col ^ 32 at k 32-63)"),
     "pv: block 1 packed in another order": (
         "B0 right; B1 parts at packed: the packing: every lane receives what it needs",
@@ -210,6 +218,22 @@ def test_toggles_are_named_where_k_is_right() -> None:
         )
     shifted = replace(held, row=held.row ^ 1, col=held.col ^ 32)
     assert toggles(shifted, held) == "", "k is wrong, too"
+
+
+def test_exchanged_bits_are_named_where_columns_are_right() -> None:
+    held = views(pv(), 0).packed
+    assert exchanged_bits(held, held) == ""
+    row = held.row
+    for low, high in ((0, 5), (2, 3)):
+        bits = [5 - bit for bit in range(6)]
+        text = np.vectorize(lambda k: f"{k:06b}")(row)
+        order = list(range(6))
+        order[bits[low]], order[bits[high]] = order[bits[high]], order[bits[low]]
+        other = np.vectorize(lambda k, order=tuple(order): int("".join(k[at] for at in order), 2))(text)
+        moved = replace(held, row=other.astype(np.int32))
+        assert exchanged_bits(moved, held) == f"k with bits {low} and {high} exchanged"
+        assert exchanged_bits(replace(moved, col=held.col ^ 32), held) == ""
+    assert exchanged_bits(replace(held, row=row ^ 1), held) == "", "a shift is no permute"
 
 
 def test_what_has_no_such_view_says_so() -> None:
