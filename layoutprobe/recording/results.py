@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.recording.model import NOTHING
 from layoutprobe.recording.planes import BITS
 from layoutprobe.recording.tags import TagTable
@@ -28,6 +29,8 @@ class Brought:
     tags: Ints
     value: NDArray[np.uint8]
     planes: int
+
+    __repr__ = brief
 
     def by_plane(self, part: str, shape: tuple[int, ...]) -> Iterator[NDArray[Any]]:
         """Tags or values as each plane marks them: [wave, lane]."""

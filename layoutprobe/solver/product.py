@@ -51,6 +51,8 @@ class Terms:
     kept: int = 1
     of: int = 1
 
+    __repr__ = brief
+
     def dense(self, held: NDArray[np.integer], second: Ints) -> Ints:
         """k of columns of A, at its first or second place; what is below 0 stays."""
         found = held // self.kept * self.of + held % self.kept + second
