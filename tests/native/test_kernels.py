@@ -129,5 +129,5 @@ def test_without_a_compiler_numpy_runs_everything(monkeypatch: pytest.MonkeyPatc
     assert stored.tolist() == [4 * lane + 7 for lane in range(LANES)]
 
 
-def _unavailable(*_: object) -> None:
+def _unavailable(*_: object, **__: object) -> None:
     raise library.UnavailableError("none here")
