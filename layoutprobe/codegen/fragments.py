@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.brief import brief
-from layoutprobe.codegen.hip import INDENT, of_lane
+from layoutprobe.codegen.hip import INDENT, in_c
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.explain import closed_form
 from layoutprobe.layouts.instruction import InstructionLayout
@@ -276,13 +276,10 @@ def _epilogue(helpers: Helpers) -> Iterator[str]:
 
 
 def _formula(names: tuple[str, str], table: Ints) -> str:
-    """A table over two unsigned variables, in C: of these `/`, `%` and `^` mean what they mean here; a step back does
-    not."""
-    text = closed_form(names, table.shape, table)
-    if text and "-" not in text:
-        return text
+    """A table over two unsigned variables, in C."""
     first, second = names
-    return of_lane(Polynomial.of(table.ravel()), f"({first} * {table.shape[1]} + {second})")
+    number = f"({first} * {table.shape[1]} + {second})"
+    return in_c(closed_form(names, table.shape, table), Polynomial.of(table.ravel()), number)
 
 
 # What shows that it is right

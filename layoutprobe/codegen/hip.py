@@ -82,3 +82,15 @@ def of_lane(value: Polynomial, lane: str = "lane") -> str:
         test = f"{lane} & 0x{mask:x}u" if single else f"({lane} & 0x{mask:x}u) == 0x{mask:x}u"
         parts.append(f"({test} ? 0x{weight:08x}u : 0u)")
     return " ^ ".join(parts)
+
+
+def in_c(text: str, value: Polynomial, number: str) -> str:
+    """A formula of unsigned variables: `/`, `%` and `^` mean in C what they mean in the pattern language, a step back
+    does not.
+
+    Args:
+        text: the closed form, in the pattern language; "" where there is none.
+        value: the same table, by its number.
+        number: that number, as an expression of the variables.
+    """
+    return text if text and "-" not in text else of_lane(value, number)

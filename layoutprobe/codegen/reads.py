@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import LdsRead
 from layoutprobe.brief import brief
-from layoutprobe.codegen.hip import INDENT, of_lane
+from layoutprobe.codegen.hip import INDENT, in_c
 from layoutprobe.layouts.explain import closed_form
 from layoutprobe.layouts.polynomial import Polynomial
 from layoutprobe.solver.lds_reads import ReadAt
@@ -37,9 +37,8 @@ def formula(name: str, table: Ints) -> Formula:
     """The formula of a table of a power of two of values that are not negative."""
     value = Polynomial.of(table)
     text = closed_form((name,), (table.size,), table)
-    # Of unsigned numbers `/`, `%` and `^` are C's; a step back is not.
     kind = "linear over GF(2)" if value.linear else "linear as a sum" if text else "not linear"
-    return Formula(text or value.text(name), text if text and "-" not in text else of_lane(value, name), kind)
+    return Formula(text or value.text(name), in_c(text, value, name), kind)
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,7 @@ class _Hunt:
         self.start = time.monotonic()
         self.known = {tuple(sizes.items()) for sizes in tally.case.sizes}
         self.kept: list[Sizes] = []
+        self.reached = _reached(tally.covered())
         self.tried = self.undecided = 0
         self.rate = 0.0  # seconds an element of the index space, at the size that cost most of them
 
@@ -56,12 +57,12 @@ class _Hunt:
 
     def run(self) -> Hunt:
         failed: Outcome | None = None
-        if not _rules(self.tally.outcomes) and self.tally.case.sizes[0]:
+        if not _rules(self.tally.case, self.tally.outcomes) and self.tally.case.sizes[0]:
             for sizes in candidates(self.tally.case, self.kept):
                 if self.left <= 0:
                     break
                 outcome = self._try(sizes)
-                if outcome is not None and _rules([outcome]):
+                if outcome is not None and _rules(self.tally.case, [outcome]):
                     failed = self._smallest(outcome)
                     break
                 if outcome is not None and self._is_new(outcome):
@@ -74,6 +75,7 @@ class _Hunt:
     def _keep(self, outcome: Outcome) -> None:
         self.tally.keep(outcome)
         self.kept.append(outcome.sizes)
+        self.reached = _reached(self.tally.covered())
 
     def _try(self, sizes: Sizes) -> Outcome | None:
         """What the checks say of a size; None where it was tried before, costs too much or cannot be launched."""
@@ -95,11 +97,11 @@ class _Hunt:
         """Whether code ran that had not, or went ways that it had not gone; what is undecided tells nothing."""
         if any(result.status == "undecided" for result in outcome.results.values()):
             return False
-        return _reached(self.tally.covered_with(outcome)) > _reached(self.tally.covered())
+        return _reached(self.tally.covered_with(outcome)) > self.reached
 
     def _smallest(self, outcome: Outcome) -> Outcome:
         """Of the sizes that break the same rules, one of which no extent can be made smaller."""
-        rules, best, tries = _rules([outcome]), outcome, 0
+        rules, best, tries = _rules(self.tally.case, [outcome]), outcome, 0
         smaller = _smaller(best.sizes, self.tally.case)
         while tries < _SHRINKS and self.left > -self.seconds / 2:
             sizes = next(smaller, None)
@@ -107,7 +109,7 @@ class _Hunt:
                 break
             tries += 1
             found = self._try(sizes)
-            if found is not None and rules & _rules([found]):
+            if found is not None and rules & _rules(self.tally.case, [found]):
                 best, smaller = found, _smaller(sizes, self.tally.case)
         return best
 
@@ -116,13 +118,13 @@ _MANY = 4096
 """Elements of the index space from which on the time for a size grows with them."""
 
 
-def _rules(outcomes: list[Outcome]) -> set[str]:
+def _rules(case: KernelCase, outcomes: list[Outcome]) -> set[str]:
     """Rules that are broken, and that the manifest does not let pass."""
     return {
         found.rule.id
         for outcome in outcomes
         for result in outcome.results.values()
-        for found in result.without(outcome.waived).findings
+        for found in result.without(case.skip).findings
     }
 
 

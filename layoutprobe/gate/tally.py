@@ -75,7 +75,6 @@ class Outcome:
         bytes: of the buffers.
         endless: what ended a launch that took too long, or None.
         coverage, choices: what of the code ran, and how its tests against numbers came out; None where unknown.
-        waived: rule of a finding -> why the manifest lets it pass.
         pictures: those of the sizes that were kept before, and of this one.
     """
 
@@ -85,7 +84,6 @@ class Outcome:
     endless: ExecutionError | None
     coverage: Coverage | None
     choices: Choices | None
-    waived: Mapping[str, str]
     pictures: Pictures
 
     __repr__ = brief
@@ -217,7 +215,6 @@ class Tally:
             runner.endless,
             runner.coverage,
             choices,
-            self.case.skip,
             pictures,
         )
 
