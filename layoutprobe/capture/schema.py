@@ -18,7 +18,7 @@ _MAX_TEXT = 4096
 _MAX_ITEMS = 256
 _MAX_CAPTURES = 2048
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./ -]{0,127}")
-_KEY = r"[0-9a-f]{64}"
+KEY = r"[0-9a-f]{64}"
 RENAMED = {
     "instruction": "interaction",
     "interaction": "one-hot interaction",
@@ -88,19 +88,7 @@ def read_index(text: bytes, path: Path, form: str, version: int) -> Index:
     Raises:
         UsageError: it is not of this format and version, or a key or value is none that this reads.
     """
-    try:
-        found = json.loads(text.decode("utf-8"), parse_constant=_constant)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(
-            _REFUSAL, where={"file": path}, observed=f"its index is no JSON: {error!s:.100}"
-        ) from None
-    if not isinstance(found, dict):
-        raise UsageError(_REFUSAL, where={"file": path}, observed="its index is no object")
-    top = _Table(found, path)
-    if top.get("format") != form:
-        top.fail("format", repr(form))
-    of = top.integer("version", 1, version)
-    written = top.words("layoutprobe")
+    top, of, written = opened(text, path, form, version)
     captures = top.tables("captures", least=1, most=_MAX_CAPTURES)
     top.finish()
     entries = tuple(_entry(one) for one in captures)
@@ -116,8 +104,28 @@ def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-class _Table(Table):
-    """One object of the index; every key is there."""
+def opened(text: bytes, path: Path, form: str, version: int) -> tuple[IndexTable, int, str]:
+    """The top of an index in JSON, its version, and the layoutprobe that wrote it.
+
+    Raises:
+        UsageError: it is not of this format, or of a later version.
+    """
+    try:
+        found = json.loads(text.decode("utf-8"), parse_constant=_constant)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            _REFUSAL, where={"file": path}, observed=f"its index is no JSON: {error!s:.100}"
+        ) from None
+    if not isinstance(found, dict):
+        raise UsageError(_REFUSAL, where={"file": path}, observed="its index is no object")
+    top = IndexTable(found, path)
+    if top.get("format") != form:
+        top.fail("format", repr(form))
+    return top, top.integer("version", 1, version), top.words("layoutprobe")
+
+
+class IndexTable(Table):
+    """One object of an index; every key is there."""
 
     def refusal(self, why: str) -> str:
         """See `Table`."""
@@ -134,6 +142,13 @@ class _Table(Table):
         value = self.get(key)
         if not isinstance(value, str) or len(value) > _MAX_TEXT:
             self.fail(key, f"text of at most {_MAX_TEXT} characters")
+        return value
+
+    def list_of(self, key: str, least: int, most: int) -> list[Any]:
+        """A list of so many values, of whatever type."""
+        value = self.get(key)
+        if not isinstance(value, list) or not least <= len(value) <= most:
+            self.fail(key, f"a list of {least} to {most} values")
         return value
 
     def names(self) -> tuple[str, ...]:
@@ -159,7 +174,7 @@ class _Table(Table):
         return found
 
 
-def _entry(table: _Table) -> Entry:
+def _entry(table: IndexTable) -> Entry:
     evidence = table.table("evidence")
     entry = Entry(
         probe=table.words("probe"),
@@ -177,13 +192,13 @@ def _entry(table: _Table) -> Entry:
     return entry
 
 
-def _texts(table: _Table) -> dict[str, str]:
+def _texts(table: IndexTable) -> dict[str, str]:
     return {name: table.words(name) for name in table.names()}
 
 
-def _parameters(table: _Table) -> dict[str, Any]:
+def _parameters(table: IndexTable) -> dict[str, Any]:
     return {name: table.value(name) for name in table.names()}
 
 
-def _arrays(table: _Table) -> dict[str, str]:
-    return {name: table.text(name, "a SHA-256", _KEY) for name in table.names()}
+def _arrays(table: IndexTable) -> dict[str, str]:
+    return {name: table.text(name, "a SHA-256", KEY) for name in table.names()}

@@ -10,6 +10,7 @@ from layoutprobe.errors import UsageError
 
 if TYPE_CHECKING:
     from layoutprobe.gate.inspect import Inspection
+    from layoutprobe.recording.questions import Asked
     from layoutprobe.report.answer import Answer
 
 QUESTIONS = ("registers", "lds", "why", "where", "follow")
@@ -59,18 +60,26 @@ def refuse(arguments: argparse.Namespace, question: str) -> None:
     refuse_idle(f"with --{question}", options)
 
 
-def answer(arguments: argparse.Namespace, question: str, kernel: Inspection) -> Answer:
-    """Record the kernel, and find what was asked.
+def moment_of(arguments: argparse.Namespace, kernel: Inspection) -> Asked:
+    """The moment that is meant, of a kernel that is recorded for it.
 
     Raises:
-        UsageError: there is no such moment, register or element.
+        UsageError: there is no such moment.
     """
-    moment = kernel.moment(
+    return kernel.moment(
         arguments.at,
         wave=arguments.wave or 0,
         iteration=arguments.iteration or 0,
         workgroup=arguments.workgroup or (0, 0, 0),
     )
+
+
+def answer(arguments: argparse.Namespace, question: str, moment: Asked) -> Answer:
+    """What was asked of a moment.
+
+    Raises:
+        UsageError: there is no such register or element.
+    """
     given = getattr(arguments, question)
     if question == "registers":
         return moment.registers(given, arguments.lanes)

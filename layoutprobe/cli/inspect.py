@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from layoutprobe.cli import recorded
 from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, add_slots, index, refuse_idle
-from layoutprobe.cli.asking import add_questions, answer, asked, refuse
+from layoutprobe.cli.asking import add_questions, answer, asked, moment_of, refuse
 from layoutprobe.cli.check import MANIFEST, manifest_path
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit
@@ -22,6 +23,8 @@ examples:
   layoutprobe inspect --kernel gemm --at mfma:3 --why v40:3          # back to the load, instruction by instruction
   layoutprobe inspect --kernel gemm --follow "A[3][5]"               # who moves it, and what is computed of it
   layoutprobe inspect --kernel gemm --at barrier:1 --lds 0-255       # which element lies at which byte
+  layoutprobe inspect --kernel gemm --save run.cap                   # the run of workgroup 0,0,0, for somebody else
+  layoutprobe inspect run.cap --at barrier:1 --lds 0-255             # needs neither source nor compiler
   layoutprobe inspect --kernel gemm --output kernel.html   # a page: source, operands in time, wrong elements of C
 """
 PAGE = "html"
@@ -32,7 +35,11 @@ _WAITING = "inspect: compiling and running the kernel"
 
 def _add_options(command: Parser) -> None:
     command.add_argument(
-        "manifest", nargs="?", default=MANIFEST, metavar="MANIFEST", help=f"default {MANIFEST}"
+        "manifest",
+        nargs="?",
+        default=MANIFEST,
+        metavar="MANIFEST|RUN.cap",
+        help=f"a manifest, or a run that --save has kept; default {MANIFEST}",
     )
     command.add_argument("--kernel", metavar="NAME", help="which kernel of the manifest")
     command.add_argument(
@@ -66,6 +73,11 @@ def _add_options(command: Parser) -> None:
         "reads (default packed)",
     )
     add_questions(command)
+    command.add_argument(
+        "--save",
+        metavar="RUN.cap",
+        help="keep the run of a workgroup, to be inspected without source or compiler",
+    )
     shown = command.add_argument_group("output")
     add_output(shown, "layout")
     add_slots(shown)
@@ -83,6 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.gate.inspect import inspect
     from layoutprobe.render.progress import waiting
 
+    if recorded.meant(arguments):
+        return recorded.run(arguments)
+    if arguments.save is not None:
+        return recorded.save(arguments)
     question = asked(arguments)
     if question:
         refuse(arguments, question)
@@ -91,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
             kernel = inspect(
                 manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
             )
-            found = answer(arguments, question, kernel)
+            found = answer(arguments, question, moment_of(arguments, kernel))
         emit(format, found, arguments.output, outcome=lambda: found.summary)
         return 0
     listing = arguments.matrix is None and arguments.at is None

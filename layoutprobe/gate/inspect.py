@@ -33,7 +33,7 @@ from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.place import Place
 from layoutprobe.recording.model import Recording
-from layoutprobe.recording.questions import Asked
+from layoutprobe.recording.questions import Asked, asked
 from layoutprobe.report.answer import Answer
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.inspection import Held, Operands, Owners, Site, Sites
@@ -121,7 +121,7 @@ class Inspection:
         Raises:
             UsageError: there is no such moment.
         """
-        return Asked(self.recording(workgroup), wave, at, iteration)
+        return asked(self.recording(workgroup), at, wave=wave, iteration=iteration, group=workgroup)
 
     def operand(
         self,

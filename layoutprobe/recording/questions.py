@@ -10,7 +10,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import SCC
 from layoutprobe.place import Element
 from layoutprobe.recording.code import register_name
-from layoutprobe.recording.model import INACTIVE, SPACES, Instruction, Recording
+from layoutprobe.recording.model import INACTIVE, SPACES, Group, Instruction, Recording
 from layoutprobe.recording.names import Names, joined
 from layoutprobe.recording.replay import Lds, Registers, Replay
 from layoutprobe.recording.slots import Slot, element_of, slot_of, slots_of
@@ -134,6 +134,25 @@ class Asked:
             rows,
             f"{len(rows)} registers of lanes",
         )
+
+    def events(self) -> Answer:
+        """What `at` can be: every matrix instruction, barrier, load, store, atomic and wait that was executed."""
+        r = self.recording
+        numbers: dict[str, int] = {}
+        counts = np.zeros((len(r.waves), len(r.code)), np.int64)
+        np.add.at(counts, (r.steps.wave, r.steps.inst), 1)
+        rows: list[tuple[Cell, ...]] = []
+        for at, one in enumerate(r.code):
+            if one.kind in _NUMBERED:
+                number = numbers[one.kind] = numbers.get(one.kind, -1) + 1
+                times = counts[:, at]
+                if times.any():
+                    often = spans(sorted({int(n) for n in times}))
+                    rows.append((f"{one.kind}:{number}", one.text, _line(one), f"{one.place.pc:#x}", often))
+        return self._answer(
+            "recording", ("at", "instruction", "line", "PC", "times a wave"), rows,
+            f"{r.steps.inst.size} instructions of {len(r.waves)} waves were recorded", moment=False,
+        )  # fmt: skip
 
     def lds(self, first: int = 0, last: int | None = None) -> Answer:
         """What LDS of the workgroup holds at the moment, dword by dword; stretches that nobody wrote are one row."""
@@ -406,6 +425,34 @@ class Asked:
         if r.cut:
             about.append(("cut", r.cut))
         return Answer(question, tuple(about), columns, tuple(rows), summary, r.evidence)
+
+
+def asked(
+    recording: Recording,
+    at: str | None = None,
+    *,
+    wave: int = 0,
+    iteration: int = 0,
+    group: Group | None = None,
+) -> Asked:
+    """A moment of a recording; arguments as of `Asked`, but `wave` counts in the workgroup.
+
+    Args:
+        group: the workgroup; by default the first one.
+
+    Raises:
+        UsageError: there is no such moment, or the wave was not recorded.
+    """
+    group = group or recording.waves[0].group
+    position = recording.wave_at(group, wave)
+    if position is None:
+        known = [one for one in recording.waves if one.group == group]
+        groups = ", ".join(map(str, list(dict.fromkeys(one.group for one in recording.waves))[:8]))
+        raise UsageError(
+            f"workgroup {group} has no wave {wave}" if known else f"workgroup {group} was not recorded",
+            expected=f"waves {spans(sorted(one.index for one in known))}" if known else f"one of {groups}",
+        )
+    return Asked(recording, position, at, iteration)
 
 
 def spans(numbers: Sequence[int]) -> str:

@@ -16,12 +16,14 @@ from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import EXEC_LO
 from layoutprobe.machine.cohort import unpack_mask
 from layoutprobe.machine.registers import POISON, SGPRS
-from layoutprobe.recording.model import INACTIVE, NOTHING, SPACES, Ints, Recording
+from layoutprobe.recording.model import INACTIVE, NOTHING, SPACES, Group, Ints, Recording
 
 NOBODY = -2
 """Row of a writer where nobody has written; -1 is what a wave starts with."""
 _EVERY = 2048
-"""Dwords of stores between two images of LDS."""
+"""Dwords of stores between two images of LDS, at least."""
+_IMAGES = 32
+"""Images of LDS that are kept, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +81,11 @@ class Replay:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self._rows = {wave: recording.steps_of(wave) for wave in range(len(recording.waves))}
-        writes, scalars = recording.vectors, recording.scalars
-        self._own = {wave: np.flatnonzero(writes.wave == wave) for wave in self._rows}
-        self._scalars = {wave: np.flatnonzero(scalars.wave == wave) for wave in self._rows}
-        self._groups = sorted({wave.group for wave in recording.waves})
-        self._lds = {group: _LdsHistory(recording, group) for group in self._groups}
+        count = len(recording.waves)
+        self._rows = _by_wave(recording.steps.wave, count)
+        self._own = _by_wave(recording.vectors.wave, count)
+        self._scalars = _by_wave(recording.scalars.wave, count)
+        self._lds: dict[Group, _LdsHistory] = {}
 
     def steps(self, wave: int) -> Ints:
         """Rows of a wave, in its order."""
@@ -171,7 +172,16 @@ class Replay:
 
     def lds(self, wave: int, row: int) -> Lds:
         """LDS of a wave's workgroup before a row."""
-        return self._lds[self.recording.waves[wave].group].before(row)
+        group = self.recording.waves[wave].group
+        if group not in self._lds:
+            self._lds[group] = _LdsHistory(self.recording, group)
+        return self._lds[group].before(row)
+
+
+def _by_wave(waves: NDArray[np.int32], count: int) -> list[Ints]:
+    """Where each wave's own are, in their order."""
+    order = np.argsort(waves, kind="stable")
+    return np.split(order, np.searchsorted(waves[order], np.arange(1, count)))
 
 
 def _last(register: NDArray[np.int32], own: Ints, count: int) -> Ints:
@@ -184,19 +194,20 @@ def _last(register: NDArray[np.int32], own: Ints, count: int) -> Ints:
 class _LdsHistory:
     """Stores to the LDS of one workgroup, byte by byte, in their order."""
 
-    def __init__(self, recording: Recording, group: tuple[int, int, int]) -> None:
+    def __init__(self, recording: Recording, group: Group) -> None:
         self._recording = recording
         a, d = recording.accesses, recording.stored
         mine = np.array([wave.group == group for wave in recording.waves], np.bool_)
         here = mine[recording.steps.wave[a.row]] & a.store & (a.space == SPACES.index("LDS"))
         self._dwords = np.flatnonzero(here[d.access])
         self._row = a.row[d.access[self._dwords]]
+        self._every = max(_EVERY, -(-self._dwords.size // _IMAGES))
         self._images: dict[int, Lds] = {}
 
     def before(self, row: int) -> Lds:
         """The image before a row."""
         count = int(np.searchsorted(self._row, row))
-        start = count // _EVERY * _EVERY
+        start = count // self._every * self._every
         image = _copy(self._image(start))
         self._apply(image, start, count)
         return image
@@ -204,8 +215,8 @@ class _LdsHistory:
     def _image(self, count: int) -> Lds:
         if count not in self._images:
             if count:
-                image = _copy(self._image(count - _EVERY))
-                self._apply(image, count - _EVERY, count)
+                image = _copy(self._image(count - self._every))
+                self._apply(image, count - self._every, count)
             else:
                 size = self._recording.lds_size
                 image = Lds(

@@ -1,0 +1,95 @@
+"""`layoutprobe inspect` of recordings: a run is kept in a file, and looked into without source or compiler."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from layoutprobe.cli.arguments import refuse_idle
+from layoutprobe.cli.asking import QUESTIONS, answer, asked, refuse
+from layoutprobe.cli.check import manifest_path
+from layoutprobe.cli.terminal import chosen, emit, say
+from layoutprobe.files import check_writable
+
+SUFFIX = ".cap"
+_MIB = 1 << 20
+
+
+def meant(arguments: argparse.Namespace) -> bool:
+    """Whether a recording is looked into, by its suffix."""
+    return Path(arguments.manifest).suffix.lower() == SUFFIX
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Answer a question about a recording; without one, tell which moments it has.
+
+    Returns:
+        0; a recording is no verdict.
+
+    Raises:
+        ProbeError: it is no whole recording, or has no such moment.
+    """
+    question = asked(arguments)
+    built = ("kernel", "size", "arch", "engine", "save", "matrix", "view", "vgprs")
+    names = {"vgprs": "--vgpr"}
+    given = {names.get(name, f"--{name}"): getattr(arguments, name) for name in built}
+    refuse_idle("on a recording: nothing is built or run", given)
+    moments = ("at", "iteration", "wave")
+    if question:
+        refuse(arguments, question)
+    else:
+        idle = {f"--{name}": getattr(arguments, name) for name in moments} | {"--lane": arguments.lanes}
+        which = ", ".join(f"--{name}" for name in QUESTIONS)
+        refuse_idle("without a question", idle, f"ask one: {which}")
+    format = chosen(arguments, "answer")
+
+    from layoutprobe.recording import questions
+    from layoutprobe.recording.file import read_recording
+    from layoutprobe.render.progress import waiting
+
+    with waiting("inspect: reading the recording", sys.stderr):
+        moment = questions.asked(
+            read_recording(Path(arguments.manifest)), arguments.at, wave=arguments.wave or 0,
+            iteration=arguments.iteration or 0, group=arguments.workgroup,
+        )  # fmt: skip
+        found = answer(arguments, question, moment) if question else moment.events()
+    emit(format, found, arguments.output, outcome=lambda: found.summary)
+    return 0
+
+
+def save(arguments: argparse.Namespace) -> int:
+    """Record a workgroup of a kernel, and keep it.
+
+    Returns:
+        0 kept to its end, 2 it ends early.
+
+    Raises:
+        ProbeError: whatever stops it; then nothing is written.
+    """
+    from layoutprobe.gate.inspect import inspect
+    from layoutprobe.recording.file import write_recording
+    from layoutprobe.render.progress import waiting
+
+    path = Path(arguments.save)
+    moments = ("matrix", "at", "iteration", "wave", "view", "format", "output", *QUESTIONS)
+    idle = {f"--{name}": getattr(arguments, name) for name in moments}
+    refuse_idle(
+        "beside --save, which keeps all of a workgroup's run",
+        idle | {"--lane": arguments.lanes, "--vgpr": arguments.vgprs},
+        f"ask afterwards: layoutprobe inspect {path.name} ...",
+    )
+    check_writable(path, "the recording")
+    with waiting("inspect: recording the kernel", sys.stderr):
+        kernel = inspect(
+            manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
+        )
+        made = kernel.recording(arguments.workgroup or (0, 0, 0))
+        digest = write_recording(path, made)
+    lines = sum(map(len, made.sources.values()))
+    size = path.stat().st_size / _MIB if path.is_file() else 0
+    say(
+        f"{path}: {made.steps.inst.size} instructions of {len(made.waves)} waves, {lines} lines of source, "
+        f"{size:.1f} MiB, digest {digest[:12]}" + (f"; {made.cut}" if made.cut else "")
+    )
+    return 2 if made.cut else 0
