@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutprobe.cli.arguments import Parser, add_engine_option, add_reports, check_reports, refuse_idle
 from layoutprobe.cli.command import Command
+from layoutprobe.cli.programs import found_program, run_program, said, warn_of_missing
 from layoutprobe.cli.terminal import save, say
-from layoutprobe.errors import UsageError
 from layoutprobe.render.formats import find, format_of
 
 if TYPE_CHECKING:
@@ -30,8 +27,6 @@ examples:
 """
 SUBJECT = "gate"
 """What the findings of launches are written as."""
-_PATIENCE = 5.0
-"""Seconds that an interrupted program has to end by itself."""
 _NOT_STARTED = 127
 """What a loader ends with that misses a function."""
 
@@ -74,16 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.extras.hiphost.server import Server
 
     words = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
-    program = _found(words)
+    program = found_program(words, "layoutprobe run -- PROGRAM [ARGUMENT ...]")
     pretence = Pretence.parse(os.environ.get(ENVIRONMENT, ""))
     check_reports(arguments.report)
     if arguments.no_check:
         refuse_idle("together with --no-check", {"--report": arguments.report})
     checks = None if arguments.no_check else _checks(arguments.check)
     runner = checks.runner if checks else None
-    with Server(arguments.arch or DEFAULT, say=_said, pretence=pretence, runner=runner) as server:
-        _warn(program)
-        code = _run([program, *words[1:]], server)
+    with Server(arguments.arch or DEFAULT, say=said, pretence=pretence, runner=runner) as server:
+        warn_of_missing(program)
+        code = run_program([program, *words[1:]], server)
         found = _report(checks, program, arguments.report) if checks else 0
         judged = _judged(code, server)
         return found if found == 1 else judged or found
@@ -108,53 +103,6 @@ def _report(checks: LaunchChecks, program: str, files: Sequence[str]) -> int:
         with suppress(OSError, ValueError):
             find(SUBJECT, "quiet").write(report, sys.stderr)
     return report.exit_code if report.verdicts else 0
-
-
-def _found(words: Sequence[str]) -> str:
-    if not words:
-        raise UsageError("which program?", expected="layoutprobe run -- PROGRAM [ARGUMENT ...]")
-    program = shutil.which(words[0])
-    if program is None and Path(words[0]).is_file():
-        raise UsageError(
-            f"{words[0][:200]!r} is no executable file",
-            expected="a program: a HIP source is compiled first; to check its kernels, write a manifest",
-            hint="chmod +x, where it is a script; for a source or code object, `layoutprobe init FILE`",
-        )
-    if program is None:
-        raise UsageError(
-            f"there is no program {words[0][:200]!r}",
-            expected="an executable file, or its name on PATH",
-            hint="a program of the current folder is written ./PROGRAM",
-        )
-    return program
-
-
-def _warn(program: str) -> None:
-    from layoutprobe.extras.hiphost.needs import missing_functions
-    from layoutprobe.extras.hiphost.shim_build import library
-
-    if missing := missing_functions(Path(program), library()):
-        shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
-        say(f"layoutprobe: the emulated HIP runtime lacks what the program may call: {shown}")
-
-
-def _run(command: Sequence[str], server: Server) -> int:
-    """The exit code of the program, as shells count it."""
-    try:
-        process = subprocess.Popen(command, env={**os.environ, **server.environment()})
-    except OSError as refused:
-        raise UsageError(
-            "the program cannot be started", where={"program": command[0]}, observed=str(refused)
-        ) from refused
-    try:
-        code = process.wait()
-    except BaseException:  # Ctrl-C reaches the program too
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_PATIENCE)
-        process.kill()
-        process.wait()
-        raise
-    return code if code >= 0 else 128 - code
 
 
 def _judged(code: int, server: Server) -> int:
@@ -182,10 +130,6 @@ def _summary(server: Server) -> str:
         return f"no kernel ran on {server.name}{refused}: nothing was shown"
     launches = f"{server.launches} kernel launch{'es' if server.launches != 1 else ''}"
     return f"{launches} on {server.name}, {server.faults or 'none'} failed{refused}"
-
-
-def _said(message: str) -> None:
-    say(f"layoutprobe: {message}")
 
 
 COMMAND = Command("run", "run a HIP program, with its kernels on the emulator", run, _add_options, EXAMPLES)

@@ -1,4 +1,4 @@
-"""Entries of .debug_info, as far as inlined calls need them.
+"""Entries of .debug_info, as far as inlined calls and the parameters of kernels need them.
 
 Source: DWARF 5 standard, sections 7.5 (entries, abbreviations, forms) and 7.25 to 7.28 (indexed tables);
 DWARF 2 to 4 differ in the unit's header. Read in one pass. Every step is counted, so that damaged or
@@ -20,9 +20,10 @@ COMPILE_UNIT, INLINED, SUBPROGRAM = 0x11, 0x1D, 0x2E
 NAME, STMT_LIST, LOW_PC, HIGH_PC, ORIGIN, SPECIFICATION = 0x03, 0x10, 0x11, 0x12, 0x31, 0x47
 RANGES, CALL_COLUMN, CALL_FILE, CALL_LINE = 0x55, 0x57, 0x58, 0x59
 STR_OFFSETS_BASE, ADDR_BASE, RNGLISTS_BASE = 0x72, 0x73, 0x74
+TYPE, BYTE_SIZE, ENCODING = 0x49, 0x0B, 0x3E
 _WANTED = {
     NAME, STMT_LIST, LOW_PC, HIGH_PC, ORIGIN, SPECIFICATION, RANGES, CALL_COLUMN, CALL_FILE, CALL_LINE,
-    STR_OFFSETS_BASE, ADDR_BASE, RNGLISTS_BASE,
+    STR_OFFSETS_BASE, ADDR_BASE, RNGLISTS_BASE, TYPE, BYTE_SIZE, ENCODING,
 }  # fmt: skip
 _UNIT_KINDS = (0x01, 0x03)
 """Full and partial compilation units; others hold no code."""

@@ -62,7 +62,7 @@ def draft(
             expected=f"1 to {_MAX_KERNELS}",
             hint="choose a kernel by its symbol",
         )
-    names = _unique([_name(kernel) for kernel in kernels])
+    names = unique([name_of(kernel) for kernel in kernels])
     shared = list(_origin(source, folder, include, target))
     tables = [
         "\n".join(_kernel(kernel, name, shared, len(kernels) > 1 or len(code.kernels) > 1))
@@ -106,7 +106,7 @@ def _code(source: Path, include: Sequence[Path], target: str | None) -> CodeObje
 
 def _origin(source: Path, folder: Path, include: Sequence[Path], target: str | None) -> Iterator[str]:
     def relative(path: Path) -> str:
-        return _text(Path(os.path.relpath(str(path), str(folder))).as_posix())
+        return quoted(Path(os.path.relpath(str(path), str(folder))).as_posix())
 
     if is_code_object(source):
         yield f"code_object = {relative(source)}"
@@ -114,7 +114,7 @@ def _origin(source: Path, folder: Path, include: Sequence[Path], target: str | N
     yield f"source = {relative(source)}"
     if include:
         yield f"include = [{', '.join(relative(path) for path in include)}]"
-    yield f"arch = [{_text(target or arch.DEFAULT)}]"
+    yield f"arch = [{quoted(target or arch.DEFAULT)}]"
 
 
 def _kernel(kernel: Kernel, name: str, shared: Sequence[str], several: bool) -> Iterator[str]:
@@ -123,10 +123,10 @@ def _kernel(kernel: Kernel, name: str, shared: Sequence[str], several: bool) -> 
     factors = _factors(arguments)
     gemm = {"A", "B"} <= matrices and bool({"C", "D"} & matrices)
     yield "[[kernel]]"
-    yield f"name = {_text(name)}"
+    yield f"name = {quoted(name)}"
     yield from shared
     if several:
-        yield f"symbol = {_text(kernel.name)}"
+        yield f"symbol = {quoted(kernel.name)}"
     block = min(kernel.max_workgroup_size, 1024)
     yield f"block = [{block}]  # FILL IN: the kernel was compiled for at most {kernel.max_workgroup_size}"
     if gemm:
@@ -187,7 +187,7 @@ class _Guess:
     def lines(self) -> Iterator[str]:
         kind = re.sub(r"\W+", " ", self.argument.kind)[:40]
         yield f"[[kernel.argument]]  # offset {self.argument.offset}, {self.argument.size} bytes, {kind}"
-        yield f"name = {_text(self.name)}"
+        yield f"name = {quoted(self.name)}"
         if self.null:
             yield 'role = "null"  # a guess: Triton passes two null pointers last'
         elif self.is_pointer:
@@ -204,7 +204,7 @@ class _Guess:
         yield f'role = "{role}"' + ("" if sure else "  # FILL IN: in, out or inout")
         dtype = "f32" if self.matrix in ("C", "D") else "f16"
         yield f'dtype = "{dtype}"  # FILL IN'
-        shape = ", ".join(_text(extent) for extent in self.shape) or '"M * N"'
+        shape = ", ".join(quoted(extent) for extent in self.shape) or '"M * N"'
         yield f"shape = [{shape}]" + ("" if self.shape else "  # FILL IN")
         if self.matrix:
             yield f'matrix = "{self.matrix}"'
@@ -233,13 +233,14 @@ def _guess(argument: Argument, index: int, kernel: Kernel) -> _Guess:
     return _Guess(argument, name, null=null)
 
 
-def _name(kernel: Kernel) -> str:
+def name_of(kernel: Kernel) -> str:
     """A name that a manifest accepts, as like the symbol as can be."""
     text = re.sub(r"[^A-Za-z0-9_.+-]+", "_", kernel.name)[:60].lstrip(".+-")
     return text or "kernel"
 
 
-def _unique(names: Sequence[str]) -> list[str]:
+def unique(names: Sequence[str]) -> list[str]:
+    """The names, with a number behind those that were there before."""
     seen: dict[str, int] = {}
     result = []
     for name in names:
@@ -248,6 +249,6 @@ def _unique(names: Sequence[str]) -> list[str]:
     return result
 
 
-def _text(value: str) -> str:
+def quoted(value: str) -> str:
     """A TOML basic string: JSON's escapes are TOML's, but for DEL."""
     return json.dumps(value).replace("\x7f", "\\u007f")

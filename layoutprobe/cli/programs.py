@@ -1,0 +1,82 @@
+"""Programs that are run on the emulated HIP device: found, warned of, started, waited for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layoutprobe.cli.terminal import say
+from layoutprobe.errors import UsageError
+
+if TYPE_CHECKING:
+    from layoutprobe.extras.hiphost.server import Server
+
+_PATIENCE = 5.0
+"""Seconds that an interrupted program has to end by itself."""
+
+
+def found_program(words: Sequence[str], expected: str) -> str:
+    """The program that a command line begins with.
+
+    Raises:
+        UsageError: there is none, with what was expected.
+    """
+    if not words:
+        raise UsageError("which program?", expected=expected)
+    program = shutil.which(words[0])
+    if program is None and Path(words[0]).is_file():
+        raise UsageError(
+            f"{words[0][:200]!r} is no executable file",
+            expected="a program: a HIP source is compiled first; to check its kernels, write a manifest",
+            hint="chmod +x, where it is a script; for a source or code object, `layoutprobe init FILE`",
+        )
+    if program is None:
+        raise UsageError(
+            f"there is no program {words[0][:200]!r}",
+            expected="an executable file, or its name on PATH",
+            hint="a program of the current folder is written ./PROGRAM",
+        )
+    return program
+
+
+def warn_of_missing(program: str) -> None:
+    """Say which functions a program may call that the runtime lacks."""
+    from layoutprobe.extras.hiphost.needs import missing_functions
+    from layoutprobe.extras.hiphost.shim_build import library
+
+    if missing := missing_functions(Path(program), library()):
+        shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
+        say(f"layoutprobe: the emulated HIP runtime lacks what the program may call: {shown}")
+
+
+def run_program(command: Sequence[str], server: Server) -> int:
+    """The exit code of the program, as shells count it.
+
+    Raises:
+        UsageError: it cannot be started.
+    """
+    try:
+        process = subprocess.Popen(command, env={**os.environ, **server.environment()})
+    except OSError as refused:
+        raise UsageError(
+            "the program cannot be started", where={"program": command[0]}, observed=str(refused)
+        ) from refused
+    try:
+        code = process.wait()
+    except BaseException:  # Ctrl-C reaches the program too
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE)
+        process.kill()
+        process.wait()
+        raise
+    return code if code >= 0 else 128 - code
+
+
+def said(message: str) -> None:
+    """What the emulator has to say to a person."""
+    say(f"layoutprobe: {message}")

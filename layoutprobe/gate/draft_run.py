@@ -1,0 +1,348 @@
+"""A manifest written from launches that happened: grids, extents, types and the product as they were seen."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from layoutprobe.codeobj.model import Kernel
+from layoutprobe.codeobj.parameters import Signature, signature_of
+from layoutprobe.errors import UsageError
+from layoutprobe.gate.draft import name_of, quoted, unique
+from layoutprobe.gate.fits import fit, fit_extent
+from layoutprobe.gate.products import EXTENTS, Operand, find_product, leading, matrix_shape
+from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
+from layoutprobe.manifest.model import Sizes
+from layoutprobe.numbers import element_type
+
+HEADER = """\
+# What `layoutprobe check` builds, launches and expects; docs/manifest.md describes every key.
+# Written by `layoutprobe init --from-run` from launches that it watched: sizes, grids and extents are those that
+# were seen, and expressions that fit all of them. What is marked FILL IN could not be seen.
+"""
+_MOST_SIZES = 5
+_MOST_BYTES = 64 << 20
+"""Of the buffers of a size that the manifest lists: the gate runs it many times."""
+_INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}
+_FLOATS = {"f32": "f", "f64": "d", "f16": "e"}
+_NULL = bytes(8)
+
+
+def draft_run(
+    launches: Sequence[SeenLaunch], folder: Path, stem: str, symbols: Sequence[str] = ()
+) -> tuple[str, int, Mapping[Path, bytes]]:
+    """The text of a manifest, how many kernels are in it, and the code objects that it names.
+
+    Args:
+        launches: in their order, of any kernels.
+        folder: directory where the manifest will lie; code objects lie beside it.
+        stem: what their names begin with.
+        symbols: kernels to put in, by symbol or name in the source; empty for all.
+
+    Raises:
+        UsageError: nothing was launched, or no such kernel.
+    """
+    kernels: dict[tuple[str, str], list[SeenLaunch]] = {}
+    for launch in launches:
+        kernels.setdefault((launch.code.digest, launch.kernel.name), []).append(launch)
+    if not kernels:
+        raise UsageError(
+            "the program launched no kernel that could be drafted",
+            hint="see what `layoutprobe run` says of it",
+        )
+    drafts = [_Draft(seen) for seen in kernels.values()]
+    for symbol in symbols:
+        if not any(symbol in one.called for one in drafts):
+            known = ", ".join(one.name for one in drafts)
+            raise UsageError(f"no kernel {symbol[:80]!r} was launched", expected=f"one of: {known}")
+    drafts = [one for one in drafts if not symbols or one.called & set(symbols)]
+    files = {}
+    tables = []
+    for one, name in zip(drafts, unique([one.name for one in drafts]), strict=True):
+        path = folder / f"{stem}-{one.first.code.digest[:8]}.hsaco"
+        files[path] = one.first.code.image
+        tables.append("\n".join(one.lines(name, path.name)))
+    return (
+        "\n".join((HEADER, *("\n" * (at > 0) + table for at, table in enumerate(tables)))) + "\n",
+        len(drafts),
+        files,
+    )
+
+
+@dataclass(frozen=True)
+class _Named:
+    """An argument by its number: what it is called, and its type."""
+
+    name: str
+    dtype: str
+
+
+class _Draft:
+    """The launches of one kernel, and what follows from them."""
+
+    def __init__(self, launches: Sequence[SeenLaunch]) -> None:
+        first = launches[0]
+        signature = signature_of(first.code, first.kernel)
+        self.arguments = _named(first.kernel, signature)
+        pointers = set(first.buffers)
+        self.launches = [launch for launch in launches if set(launch.buffers) == pointers]
+        self.first = first
+        self.name = signature.name if signature and signature.name.isidentifier() else name_of(first.kernel)
+        self.called = {self.name, first.kernel.name}
+        self.integers = {
+            i: [_integer(launch.values[i], one.dtype) for launch in self.launches]
+            for i, one in enumerate(self.arguments)
+            if i not in pointers and one.dtype.startswith(("i", "u")) and len(first.values[i]) in _INTEGERS
+        }
+        self.product = find_product(
+            self.launches,
+            [one.name for one in self.arguments],
+            [one.dtype for one in self.arguments],
+            self.integers,
+        )
+        self.sizes: Sequence[Sizes] = self.product.sizes if self.product else self._by_arguments()
+        self.extents = self._matching()
+
+    def _by_arguments(self) -> Sequence[Sizes]:
+        """Sizes of a kernel that is no product: its integers, under their own names; or the first extent."""
+        names = {i: self.arguments[i].name for i in self.integers}
+        found = [
+            {names[i]: values[at] for i, values in self.integers.items() if values[at] > 0}
+            for at in range(len(self.launches))
+        ]
+        if all(found) and len({tuple(one) for one in found}) == 1:
+            return found
+        return [{"N": self._elements(launch)} for launch in self.launches]
+
+    def _elements(self, launch: SeenLaunch) -> int:
+        counts = [b.size // _width(self.arguments[i].dtype) for i, b in launch.buffers.items()]
+        return max(counts, default=1) or 1
+
+    def _matching(self) -> tuple[tuple[str, str, str], bool]:
+        """The grid as expressions, and whether they hold for all launches; else the smallest launch's alone."""
+        liked = (("N", "M"), ("M", "N"), ("batch",))
+        found = tuple(
+            fit_extent([launch.grid[axis] for launch in self.launches], self.sizes, liked[axis])
+            for axis in range(3)
+        )
+        if None not in found:
+            return tuple(one or "" for one in found), True  # type: ignore[return-value]  # three of them
+        self.launches, self.sizes = [self.launches[0]], [self.sizes[0]]
+        x, y, z = self.launches[0].grid
+        return (str(x), str(y), str(z)), False
+
+    # Text
+
+    def lines(self, name: str, code_object: str) -> Iterator[str]:
+        """The [[kernel]] table."""
+        grid, whole = self.extents
+        count = len({tuple(size.values()) for size in self.sizes})
+        yield "[[kernel]]"
+        yield f"name = {quoted(name)}"
+        yield f"code_object = {quoted(code_object)}"
+        yield f"symbol = {quoted(self.first.kernel.name)}"
+        yield f"grid = [{', '.join(one if one.isdigit() else quoted(one) for one in grid)}]" + (
+            ""
+            if whole and count > 1
+            else "  # of one size"
+            if whole
+            else "  # of one launch: nothing fits them all"
+        )
+        yield f"block = {self._constant([launch.block for launch in self.launches])}"
+        lds = fit([launch.dynamic_lds for launch in self.launches], self.sizes)
+        if lds != "0":
+            yield (
+                f"dynamic_lds = {_expression(lds)}"
+                if lds
+                else "dynamic_lds = 0  # FILL IN: no expression fits"
+            )
+        yield f"sizes = [{', '.join(map(_size, self._listed()))}]"
+        yield self._contract()
+        for i in range(len(self.arguments)):
+            yield ""
+            yield from self._argument(i)
+
+    def _constant(self, blocks: Sequence[tuple[int, int, int]]) -> str:
+        texts = [fit([block[axis] for block in blocks], self.sizes) for axis in range(3)]
+        if None in texts:
+            return f"[{', '.join(map(str, blocks[0]))}]  # FILL IN: launches differ, and no expression fits"
+        return f"[{', '.join(_expression(text or '1') for text in texts)}]"
+
+    def _listed(self) -> Sequence[Sizes]:
+        """Distinct sizes, the smallest: the gate runs each several times."""
+        cost = {
+            tuple(size.items()): math.prod(size.values())
+            for launch, size in zip(self.launches, self.sizes, strict=True)
+            if sum(buffer.size for buffer in launch.buffers.values()) <= _MOST_BYTES
+        }
+        chosen = sorted(cost, key=lambda size: cost[size])[:_MOST_SIZES]
+        return [dict(size) for size in chosen] or [self.sizes[0]]
+
+    def _contract(self) -> str:
+        found = self.product
+        if found is None:
+            return 'contract = { kind = "none" }  # FILL IN: "gemm", or "reference" with a Python function'
+        parts = ['kind = "gemm"']
+        for key, value, usual in (("alpha", found.alpha, 1.0), ("beta", found.beta, 0.0)):
+            number = self._factor(key, value)[1]
+            parts += [f"{key} = {number!r}"] if number != usual else []
+        if found.bias is not None:
+            parts.append(f"bias = {quoted(self.arguments[found.bias].name)}")
+        if found.activation:
+            parts.append(f"activation = {quoted(found.activation)}")
+        sure = (
+            "  # FILL IN: the data fits other orders of A and B, too"
+            if found.ambiguous
+            else "  # as the data shows"
+        )
+        return f"contract = {{ {', '.join(parts)} }}{sure}"
+
+    def _factor(self, key: str, value: float) -> tuple[int | None, float]:
+        """The argument that holds a factor of the product, and the factor."""
+        floats = {i: self._float(i) for i, one in enumerate(self.arguments) if one.dtype in _FLOATS}
+        near = [
+            i for i, x in floats.items() if x is not None and abs(x - value) <= 0.02 * max(abs(value), 0.1)
+        ]
+        named = [i for i in near if self.arguments[i].name.lower() == key]
+        chosen = named or (near if value not in (0.0, 1.0) else [])
+        known = floats[chosen[0]] if chosen else None
+        return (chosen[0], known) if chosen and known is not None else (None, round(value, 2))
+
+    def _float(self, i: int) -> float | None:
+        raw, code = self.launches[0].values[i], _FLOATS[self.arguments[i].dtype]
+        if i in self.launches[0].buffers or len(raw) != struct.calcsize(code):
+            return None
+        return float(repr_of(struct.unpack("<" + code, raw)[0], self.arguments[i].dtype))
+
+    def _argument(self, i: int) -> Iterator[str]:
+        one, given = self.arguments[i], self.first.kernel.explicit_args[i]
+        yield f"[[kernel.argument]]  # offset {given.offset}, {given.size} bytes"
+        yield f"name = {quoted(one.name)}"
+        if i in self.launches[0].buffers:
+            yield from self._buffer(i)
+        elif given.kind == "global_buffer" and all(launch.values[i] == _NULL for launch in self.launches):
+            yield 'role = "null"'
+        elif one.dtype in _FLOATS and self._float(i) is not None:
+            yield 'role = "scalar"'
+            yield f'dtype = "{one.dtype}"'
+            yield f"value = {self._scalar_float(i)}"
+        elif i in self.integers:
+            yield 'role = "scalar"'
+            yield f'dtype = "{one.dtype}"'
+            text = fit(self.integers[i][: len(self.launches)], self.sizes, liked=_liked(one.name))
+            yield (
+                f"value = {_expression(text)}"
+                if text
+                else f"value = {self.integers[i][0]}  # FILL IN: it varies"
+            )
+        else:
+            yield 'role = "bytes"'
+            same = len({launch.values[i] for launch in self.launches}) == 1
+            yield f'hex = "{self.launches[0].values[i].hex()}"' + ("" if same else "  # FILL IN: it varies")
+
+    def _scalar_float(self, i: int) -> str:
+        if self.product:
+            for key, value in (("alpha", self.product.alpha), ("beta", self.product.beta)):
+                if self._factor(key, value)[0] == i:
+                    return quoted(key)
+        return repr(self._float(i))
+
+    def _buffer(self, i: int) -> Iterator[str]:
+        found, buffers = self.product, [launch.buffers[i] for launch in self.launches]
+        matrices = {"A": found.a, "B": found.b, "D": found.d} if found else {}
+        letter = next((name for name, operand in matrices.items() if operand.argument == i), "")
+        if found and letter:
+            role, initial = buffers[0].role, ""
+            if letter == "D":
+                letter, role = ("C", "inout") if found.c == i else ("D", "out")
+                initial = "zero" if found.zeroed else ""
+            yield f'role = "{role}"'
+            yield from self._matrix(letter, matrices["D" if letter == "C" else letter], buffers)
+            yield f'matrix = "{letter}"'
+            if initial:
+                yield f'initial = "{initial}"'
+            return
+        yield f'role = "{buffers[0].role}"'
+        if found and found.c == i:
+            yield from self._matrix("C", Operand(i, found.d.dtype, found.d.order), buffers)
+            yield 'matrix = "C"'
+            return
+        dtype = self.arguments[i].dtype
+        yield f'dtype = "{dtype or "u8"}"' + ("" if dtype else "  # FILL IN: the source does not say")
+        liked = ("N",) if found and found.bias == i else ()
+        text = fit([buffer.size // _width(dtype) for buffer in buffers], self.sizes, liked=liked)
+        yield (
+            f"shape = [{_expression(text)}]" if text else f"shape = [{buffers[0].size}]  # FILL IN: it varies"
+        )
+
+    def _matrix(self, letter: str, operand: Operand, buffers: Sequence[SeenBuffer]) -> Iterator[str]:
+        rows, columns = EXTENTS.get(letter, ("M", "N"))
+        batch = [quoted("batch")] if "batch" in self.sizes[0] else []
+        yield f'dtype = "{operand.dtype}"'
+        yield f"shape = [{', '.join([*batch, quoted(rows), quoted(columns)])}]"
+        if operand.order == "col":
+            yield 'order = "col"'
+        name = letter if letter in "AB" else "D"
+        inner = columns if operand.order == "row" else rows
+        lds = [
+            leading(
+                b.size // _width(operand.dtype), matrix_shape(name, size), operand.order, size.get("batch", 1)
+            )
+            for b, size in zip(buffers, self.sizes, strict=True)
+        ]
+        if any(ld != size[inner] for ld, size in zip(lds, self.sizes, strict=True)) and None not in lds:
+            text = fit([ld or 0 for ld in lds], self.sizes)
+            yield f"ld = {_expression(text)}" if text else "# FILL IN: ld, elements from one row to the next"
+
+
+def repr_of(value: float, dtype: str) -> str:
+    """The shortest decimal number that the type reads as this one."""
+    return (
+        str(np.float32(value))
+        if dtype == "f32"
+        else str(np.float16(value))
+        if dtype == "f16"
+        else repr(value)
+    )
+
+
+def _named(kernel: Kernel, signature: Signature | None) -> list[_Named]:
+    """Arguments by their names in metadata or debug information, with types as the source declares them."""
+    given = kernel.explicit_args
+    declared = signature.parameters if signature and len(signature.parameters) == len(given) else None
+    result: list[_Named] = []
+    for i, argument in enumerate(given):
+        name = argument.name or (declared[i].name if declared else "")
+        plain = name.isidentifier() and name.isascii() and name not in (one.name for one in result)
+        dtype = declared[i].dtype if declared else ""
+        if not dtype and argument.kind == "by_value" and argument.size in (4, 8):
+            dtype = f"i{8 * argument.size}"
+        result.append(_Named(name if plain else f"argument{i}", dtype))
+    return result
+
+
+def _integer(raw: bytes, dtype: str) -> int:
+    return int.from_bytes(raw, "little", signed=dtype.startswith("i"))
+
+
+def _width(dtype: str) -> int:
+    return element_type(dtype).raw.itemsize if dtype else 1
+
+
+def _liked(name: str) -> tuple[str, ...]:
+    """Sizes that an argument is likely to be, by its name."""
+    strides = {"LDA": ("K", "M"), "LDB": ("N", "K"), "LDC": ("N", "M"), "LDD": ("N", "M")}
+    return (name, name.upper(), *strides.get(name.upper(), ()))
+
+
+def _expression(text: str | None) -> str:
+    return text if text is not None and text.isdigit() else quoted(text or "")
+
+
+def _size(size: Sizes) -> str:
+    return f"{{ {', '.join(f'{name} = {value}' for name, value in size.items())} }}"

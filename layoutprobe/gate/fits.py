@@ -1,0 +1,85 @@
+"""Expressions of the sizes that give the numbers that launches had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations_with_replacement, product
+
+_LARGEST_TILE = 1024
+_TILES = tuple(1 << bits for bits in range(3, 10))
+_MOST_OFFSET = 64
+
+Sizes = Sequence[Mapping[str, int]]
+
+
+def fit(numbers: Sequence[int], sizes: Sizes, *, liked: Sequence[str] = ()) -> str | None:
+    """The simplest expression that gives a number for each size: a constant, a size, or one of few forms of one or
+    two sizes; None where nothing fits. A number that never varies is a size only where it is called like one.
+
+    Args:
+        numbers: what there was, launch by launch.
+        sizes: of the same launches.
+        liked: names in the order in which they are tried; all others come behind.
+    """
+    names = list(dict.fromkeys((*(name for name in liked if name in sizes[0]), *sizes[0])))
+    first = next((name for name in names if _gives(numbers, [size[name] for size in sizes])), None)
+    if first is not None and (len(set(numbers)) > 1 or first in liked):
+        return first
+    if len(set(numbers)) == 1:
+        return str(numbers[0])
+    return next(_forms(numbers, sizes, names), None)
+
+
+def fit_extent(numbers: Sequence[int], sizes: Sizes, liked: Sequence[str]) -> str | None:
+    """As `fit`, for workgroups along an axis: those that tiles of one or two sizes need go first.
+
+    With a single size a tile is a guess; one that is no power of two is none.
+    """
+    several = len({tuple(size.values()) for size in sizes}) > 1
+    if len(set(numbers)) == 1 and (several or numbers[0] == 1):
+        return str(numbers[0])
+    names = list(dict.fromkeys((*(name for name in liked if name in sizes[0]), *sizes[0])))
+    for name in names:
+        tile = _tile(numbers, [size[name] for size in sizes])
+        if tile is not None and (several or tile in _TILES):
+            return _tiles(name, tile)
+    if several:
+        for (one, other), (a, b) in product(combinations_with_replacement(names, 2), product(_TILES, _TILES)):
+            needed = [-(-size[one] // a) * -(-size[other] // b) for size in sizes]
+            if _gives(numbers, needed):
+                return f"({_tiles(one, a)}) * ({_tiles(other, b)})"
+    return fit(numbers, sizes, liked=liked)
+
+
+def _tile(numbers: Sequence[int], extents: Sequence[int]) -> int | None:
+    """A tile of which each extent needs so many: a power of two where one fits."""
+    fitting = [
+        tile
+        for tile in range(1, _LARGEST_TILE + 1)
+        if all(-(-extent // tile) == number for number, extent in zip(numbers, extents, strict=True))
+    ]
+    return next((tile for tile in fitting if tile & tile - 1 == 0), fitting[0] if fitting else None)
+
+
+def _tiles(name: str, tile: int) -> str:
+    return f"({name} + {tile - 1}) / {tile}" if tile > 1 else name
+
+
+def _forms(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterator[str]:
+    for one, other in combinations_with_replacement(names, 2):
+        if _gives(numbers, [size[one] * size[other] for size in sizes]):
+            yield f"{one} * {other}"
+    for name in names:
+        extents = [size[name] for size in sizes]
+        if numbers[0] % extents[0] == 0 and _gives(numbers, [numbers[0] // extents[0] * e for e in extents]):
+            yield f"{name} * {numbers[0] // extents[0]}"
+        tile = _tile(numbers, extents)
+        if tile is not None:
+            yield _tiles(name, tile)
+        offset = numbers[0] - extents[0]
+        if 0 < abs(offset) <= _MOST_OFFSET and _gives(numbers, [e + offset for e in extents]):
+            yield f"{name} {'+' if offset > 0 else '-'} {abs(offset)}"
+
+
+def _gives(numbers: Sequence[int], found: Sequence[int]) -> bool:
+    return list(numbers) == list(found)

@@ -1,0 +1,294 @@
+"""Which arguments of launches that happened are A, B and D of a matrix product, and how they are stored.
+
+Nothing is guessed from names where the data tells: each way to read the bytes is multiplied out in numpy and compared
+with what the kernel stored.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
+from layoutprobe.numbers import element_type
+from layoutprobe.numbers.activations import ACTIVATIONS
+
+EXTENTS = {"A": ("M", "K"), "B": ("K", "N"), "D": ("M", "N")}
+"""Rows and columns of a matrix."""
+_MOST_WORK = 1 << 25
+"""Multiplications of one launch that are done here."""
+_MOST_LAUNCHES = 3
+_MOST_POINTERS = 8
+_ERROR = 0.02
+"""Of the largest element: what sums in half precision may be off. Another reading is off by about all of it."""
+_CLOSER = 0.25
+"""So much of the error is left where another matrix is added, if it is added at all."""
+_LETTER = re.compile(r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matrix))?", re.IGNORECASE)
+_SIZE = re.compile(r"(?:_|size_?|n_?)?([mnk])(?:_?(?:size|dim|total))?", re.IGNORECASE)
+_READINGS = {"u16": ("bf16", "f16", "u16"), "i16": ("bf16", "f16", "i16"), "u8": ("u8", "fp8", "bf8"),
+             "i8": ("i8", "fp8", "bf8"), "": ("f32", "f16", "bf16")}  # fmt: skip
+"""What an element may be whose type in the source does not say it: bits of small floats are often declared so."""
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One matrix of the product.
+
+    Attributes:
+        argument: its number.
+        dtype: of its elements.
+        order: "row" or "col", as a manifest has it.
+    """
+
+    argument: int
+    dtype: str
+    order: str
+
+
+@dataclass(frozen=True)
+class FoundProduct:
+    """D = activation(alpha * A @ B + beta * C + bias), found in the data.
+
+    Attributes:
+        a, b, d: the matrices.
+        sizes: M, N and K, and batch where there are several, launch by launch.
+        c: number of the argument that is added; None for none. It may be that of d.
+        alpha, beta: as the launches had them.
+        bias: number of the argument with an element for each column; None for none.
+        activation: as manifests name it; "" for none.
+        zeroed: what D held was zero, and the kernel adds to it.
+        ambiguous: other ways to store A and B explain the data as well.
+    """
+
+    a: Operand
+    b: Operand
+    d: Operand
+    sizes: tuple[Mapping[str, int], ...]
+    c: int | None = None
+    alpha: float = 1.0
+    beta: float = 0.0
+    bias: int | None = None
+    activation: str = ""
+    zeroed: bool = False
+    ambiguous: bool = field(default=False, compare=False)
+
+
+def find_product(
+    launches: Sequence[SeenLaunch],
+    names: Sequence[str],
+    dtypes: Sequence[str],
+    integers: Mapping[int, Sequence[int]],
+) -> FoundProduct | None:
+    """The product that launches of one kernel computed; None where their data shows none.
+
+    Args:
+        launches: of one kernel.
+        names, dtypes: of its arguments; "" where unknown.
+        integers: number of an argument -> its values, launch by launch.
+    """
+    pointers = [i for i in launches[0].buffers if all(i in launch.buffers for launch in launches)][
+        :_MOST_POINTERS
+    ]
+    stored = [i for i in pointers if launches[0].buffers[i].stored]
+    loaded = [i for i in pointers if launches[0].buffers[i].loaded]
+    letters = [m[1].lower() if (m := _LETTER.fullmatch(name)) else "" for name in names]
+    triples = [(a, b, d) for d in stored for a, b in permutations(loaded, 2) if d not in (a, b)]
+    triples.sort(key=lambda t: (letters[t[0]] != "a", letters[t[1]] != "b", t))
+    for triple in triples:
+        found = next(_readings(launches, triple, names, dtypes, integers), None)
+        if found is not None:
+            return found
+    return None
+
+
+def _readings(
+    launches: Sequence[SeenLaunch], triple: tuple[int, int, int], names: Sequence[str], dtypes: Sequence[str],
+    integers: Mapping[int, Sequence[int]],
+) -> Iterator[FoundProduct]:  # fmt: skip
+    kinds = [_READINGS.get(dtypes[i], (dtypes[i],)) for i in triple]
+    for types in dict.fromkeys(product(*kinds)):
+        if dtypes[triple[0]] == dtypes[triple[1]] and types[0] != types[1]:
+            continue
+        elements = [
+            [
+                launch.buffers[i].size // element_type(t).raw.itemsize
+                for i, t in zip(triple, types, strict=True)
+            ]
+            for launch in launches
+        ]
+        for sizes in _sizes(elements, names, integers):
+            fitting = []
+            for orders in product(("row", "col"), repeat=3):
+                a, b, d = (Operand(*one) for one in zip(triple, types, reversed(orders), strict=True))
+                if (found := _confirmed(launches, dtypes, FoundProduct(a, b, d, sizes))) is not None:
+                    fitting.append(found)
+            if fitting:
+                rows = [one for one in fitting if one.d.order == fitting[0].d.order]
+                yield replace(fitting[0], ambiguous=len(rows) > 1)
+
+
+def _sizes(
+    elements: Sequence[Sequence[int]], names: Sequence[str], integers: Mapping[int, Sequence[int]]
+) -> Iterator[tuple[Mapping[str, int], ...]]:
+    """M, N and K of each launch: by arguments of these names, and as the extents of three matrices give them."""
+    named = {m[1].upper(): values for i, values in integers.items() if (m := _SIZE.fullmatch(names[i]))}
+    if set(named) == {"M", "N", "K"}:
+        given = [{name: named[name][at] for name in "MNK"} for at in range(len(elements))]
+        if all(min(size.values()) > 0 for size in given):
+            batches = [one[2] // (size["M"] * size["N"]) for one, size in zip(elements, given, strict=True)]
+            if any(batch > 1 for batch in batches):
+                yield tuple({"batch": max(b, 1), **size} for b, size in zip(batches, given, strict=True))
+            yield tuple(given)
+    solved = [_solved(*one) for one in elements]
+    if None not in solved:
+        yield tuple(size for size in solved if size)
+
+
+def _solved(a: int, b: int, d: int) -> Mapping[str, int] | None:
+    """M, N and K of the extents M*K, K*N and M*N."""
+    if not a or not b or not d or a * d % b:
+        return None
+    m = math.isqrt(a * d // b)
+    if not m or m * m != a * d // b or a % m or d % m or a // m * (d // m) != b:
+        return None
+    return {"M": m, "N": d // m, "K": a // m}
+
+
+def _confirmed(
+    launches: Sequence[SeenLaunch], dtypes: Sequence[str], way: FoundProduct
+) -> FoundProduct | None:
+    """A way to read the launches, with its factors, where all whose data was kept agree."""
+    kept = [
+        (launch, size)
+        for launch, size in zip(launches, way.sizes, strict=True)
+        if math.prod(size.values()) <= _MOST_WORK
+        and all(launch.buffers[o.argument].before is not None for o in (way.a, way.b, way.d))
+    ]
+    kept.sort(key=lambda one: math.prod(one[1].values()))
+    found: FoundProduct | None = None
+    for launch, size in kept[:_MOST_LAUNCHES]:
+        one = _explained(launch, size, dtypes, way)
+        if one is None or (found is not None and replace(one, alpha=found.alpha, beta=found.beta) != found):
+            return None
+        found = one
+    return found
+
+
+def matrix_shape(name: str, size: Mapping[str, int]) -> tuple[int, int]:
+    """Rows and columns of A, B or D."""
+    rows, columns = EXTENTS[name]
+    return size[rows], size[columns]
+
+
+def leading(elements: int, shape: tuple[int, int], order: str, batch: int) -> int | None:
+    """Elements from one row (column) to the next in so many; None where they do not hold the matrix."""
+    outer, inner = shape if order == "row" else shape[::-1]
+    ld = elements // (batch * outer)
+    return ld if elements % (batch * outer) == 0 and ld >= inner and (batch == 1 or ld == inner) else None
+
+
+def _matrix(raw: NDArray[np.uint8], operand: Operand, name: str, size: Mapping[str, int]) -> Doubles | None:
+    """A matrix as numbers, [batch, row, column]."""
+    kind, shape, batch = element_type(operand.dtype), matrix_shape(name, size), size.get("batch", 1)
+    codes = raw[: raw.size // kind.raw.itemsize * kind.raw.itemsize].view(kind.raw)
+    ld = leading(codes.size, shape, operand.order, batch)
+    if ld is None:
+        return None
+    outer, inner = shape if operand.order == "row" else shape[::-1]
+    values = kind.decode(codes.reshape(batch, outer, ld)[..., :inner])
+    return values if operand.order == "row" else values.swapaxes(1, 2)
+
+
+def _explained(
+    launch: SeenLaunch, size: Mapping[str, int], dtypes: Sequence[str], way: FoundProduct
+) -> FoundProduct | None:
+    """The factors, or the epilogue, with which one launch's data is the product read this way."""
+    before: dict[str, Doubles | None] = {}
+    for name, operand in (("A", way.a), ("B", way.b), ("D", way.d)):
+        raw = launch.buffers[operand.argument]
+        before[name] = None if raw.before is None else _matrix(raw.before, operand, name, size)
+    target = launch.buffers[way.d.argument]
+    d = None if target.after is None else _matrix(target.after, way.d, "D", size)
+    a, b = before["A"], before["B"]
+    if a is None or b is None or d is None or not all(np.isfinite(x).all() for x in (a, b, d)):
+        return None
+    p = a @ b
+    if np.ptp(p) == 0 or np.ptp(d) == 0:
+        return None
+    others = [
+        (i, other, dtypes[i] or way.d.dtype)
+        for i, other in launch.buffers.items()
+        if other.loaded and not other.stored and i not in (way.a.argument, way.b.argument)
+    ]
+    added = [(way.d.argument, before["D"])] if target.role == "inout" else []
+    for i, other, dtype in others:
+        if other.before is not None:
+            added.append((i, _matrix(other.before, Operand(i, dtype, way.d.order), "D", size)))
+    biases: list[tuple[int | None, Doubles]] = [(None, np.zeros(1))]
+    for i, other, dtype in others:
+        biases += [(i, one) for one in _vectors(other, size["N"], dtype)]
+    return _added(way, p, d, added) or _epilogue(way, p, d, biases)
+
+
+def _added(
+    way: FoundProduct, p: Doubles, d: Doubles, matrices: Sequence[tuple[int, Doubles | None]]
+) -> FoundProduct | None:
+    """alpha P, and the matrix of those given that explains what is left, if one does."""
+    best = _factors(p, None, d)
+    for i, c in matrices:
+        found = _factors(p, c, d) if c is not None and np.isfinite(c).all() else None
+        if found is None or c is None:
+            continue
+        if i == way.d.argument and not c.any():
+            return replace(way, alpha=found.alpha, zeroed=True)
+        if found.beta and (best is None or found.error < best.error * _CLOSER):
+            best, way = found, replace(way, c=i)
+    return replace(way, alpha=best.alpha, beta=best.beta) if best else None
+
+
+@dataclass(frozen=True)
+class _Factors:
+    """alpha and beta, and by how much the largest element is off with them."""
+
+    alpha: float
+    beta: float
+    error: float
+
+
+def _factors(p: Doubles, c: Doubles | None, d: Doubles) -> _Factors | None:
+    """Those of D = alpha P + beta C, if they exist."""
+    columns = np.stack([p.ravel()] if c is None or not c.any() else [p.ravel(), c.ravel()], axis=1)
+    found, *_ = np.linalg.lstsq(columns, d.ravel(), rcond=None)
+    fitted = columns @ found
+    if not _near(fitted, d.ravel()) or abs(found[0]) < _ERROR:
+        return None
+    beta = float(found[1]) if len(found) > 1 and abs(found[1]) >= _ERROR else 0.0
+    return _Factors(float(found[0]), beta, float(np.abs(fitted - d.ravel()).max()))
+
+
+def _epilogue(
+    way: FoundProduct, p: Doubles, d: Doubles, biases: Sequence[tuple[int | None, Doubles]]
+) -> FoundProduct | None:
+    for (i, bias), (name, function) in product(biases, [("", np.asarray), *ACTIVATIONS.items()]):
+        with np.errstate(over="ignore"):
+            if _near(function(p + bias), d):
+                return replace(way, bias=i, activation=name)
+    return None
+
+
+def _vectors(buffer: SeenBuffer, count: int, dtype: str) -> Iterator[Doubles]:
+    kind = element_type(dtype)
+    if buffer.before is not None and buffer.size == count * kind.raw.itemsize:
+        yield kind.decode(buffer.before.view(kind.raw))
+
+
+def _near(found: Doubles, d: Doubles) -> bool:
+    return bool(np.abs(found - d).max() <= _ERROR * np.abs(d).max())
