@@ -77,6 +77,21 @@ class LdsRead:
     align: int = 4
 
     @property
+    def together(self) -> int:
+        """Lanes that hand each other elements (CDNA4 ISA guide, "LDS transpose reads")."""
+        return 16
+
+    @property
+    def naming(self) -> int:
+        """Lanes of a wave that name addresses."""
+        return 64
+
+    @property
+    def even(self) -> bool:
+        """The first register of an exchange must be an even one: those of 96 bits may begin anywhere (LLVM)."""
+        return self.words % 2 == 0
+
+    @property
     def words(self) -> int:
         """Registers that a lane gets."""
         return self.bytes // 4

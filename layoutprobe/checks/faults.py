@@ -28,6 +28,13 @@ FAULT_RULES: Mapping[str, Rule] = {
         "CDNA4 asks for EXEC all ones.",
         "move the load out of the divergent code, and let lanes without work name an address that exists",
     ),
+    "transpose-exec-global": Rule(
+        "memory/transposing-lanes-off",
+        "a transposing load from global memory is executed while lanes are off",
+        "Lanes hand each other what they fetch: of one that is off, nobody knows what the others get. No document of "
+        "RDNA4 was at hand; that of CDNA4's transposing reads asks for EXEC all ones.",
+        "move the load out of the divergent code, and let lanes without work name an address that exists",
+    ),
     "transpose-register": Rule(
         "lds-safety/transposing-odd-register",
         "a transposing load fills a pair of registers that begins with an odd one",
@@ -68,8 +75,8 @@ FAULT_RULES: Mapping[str, Rule] = {
     ),
     "alignment": Rule(
         "memory/misaligned",
-        "an atomic in global memory is not aligned to its size",
-        "Loads and stores may take any address, atomics may not: on a card they stop the kernel.",
+        "an atomic or a transposing load in global memory is not aligned to its size",
+        "Plain loads and stores may take any address, these may not: on a card an atomic stops the kernel.",
         "align the buffer, and check the offset in bytes",
     ),
     "undefined-address": Rule(

@@ -36,7 +36,7 @@ class Kind(Flag):
     ATOMIC = auto()
     """A read-modify-write: no load and no store."""
     TRANSPOSE = auto()
-    """An LDS load whose lanes exchange what they read."""
+    """A load whose lanes exchange what they read."""
     CACHE = auto()
     """Cache control."""
     ARRIVE = auto()
@@ -130,6 +130,7 @@ _PREFIXES: tuple[tuple[tuple[str, ...], Kind], ...] = (
         _K.LDS,
     ),
     (("ds_",), _K.LDS | _K.ATOMIC),
+    (("global_load_tr_",), _K.GLOBAL | _K.LOAD | _K.TRANSPOSE),
     (("buffer_gl", "buffer_wb", "buffer_inv"), _K.BUFFER | _K.CACHE),
     (("global_inv", "global_wb"), _K.GLOBAL | _K.CACHE),
 )

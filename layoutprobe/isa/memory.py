@@ -8,6 +8,7 @@ from dataclasses import replace
 from layoutprobe.isa.fields import NONE, Fields
 from layoutprobe.isa.inst import NULL, Inst, Operand
 from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.transposing import exchange_of
 
 _TO_LDS = "_load_lds_"
 """Loads from memory to LDS: they write no register, though AMD's table has their field."""
@@ -65,6 +66,9 @@ def _flat(f: Fields) -> Inst:
     if dst and "_cmpswap_" in f.name and f.rules.compared_width:
         # The table gives the width of the data: new value and comparand.
         dst = (replace(dst[0], regs=dst[0].regs // 2, bits=dst[0].bits // 2),)
+    if dst and (exchange := exchange_of(f.name, f.mask_bits)):
+        # The table gives the width of what a lane fetches, whatever it gets of that.
+        dst = (replace(dst[0], regs=exchange.words, bits=32 * exchange.words),)
     data = (f.data(vdata),) if vdata in names else ()
     return f.inst(dst, (addr, *data, saddr), **mods)
 

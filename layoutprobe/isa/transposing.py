@@ -1,9 +1,11 @@
 """Transposing loads: who of the lanes gets which element of what the others fetched.
 
-`ds_read_b64_tr_b16/b8/b4` and `ds_read_b96_tr_b6` of CDNA4: the payloads of 16 lanes, laid end to end, are a matrix
-of 16 columns, and each lane gets the column of its number. AMD gives no pseudocode. Sources: Modular's documents for
-8 bits, Triton 3.9 (chooseDsReadTrLayout) for 4 bits, rocjitsu for 16; they agree with one another and with the
-address pattern of rocRoller's GPU tests for all four widths.
+The payloads of some lanes, laid end to end, are a matrix, and each of them gets the column of its number: 16 lanes
+and 16 columns of `ds_read_b64_tr_b16/b8/b4` and `ds_read_b96_tr_b6` (CDNA4), 8 of `global_load_tr_b128/b64` (RDNA4).
+AMD gives no pseudocode. Sources for CDNA4: Modular's documents for 8 bits, Triton 3.9 (chooseDsReadTrLayout) for 4
+bits, rocjitsu for 16; they agree with one another and with the address pattern of rocRoller's GPU tests for all four
+widths. For RDNA4: IREE and rocjitsu, which agree; of waves of 64 lanes rocjitsu alone, whose lanes then hold what
+AMD's calculator wants of a wave64 operand.
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import TRANSPOSING_READS, LdsRead
+from layoutprobe.arch.transposing import GLOBAL_READS, GlobalRead
 from layoutprobe.brief import brief
 
 Ints = NDArray[np.int64]
+Read = LdsRead | GlobalRead
 
-GROUP = 16
-"""Lanes of CDNA4 that exchange elements."""
-_READS = {read.name: read for read in TRANSPOSING_READS}
+_READS: dict[str, Read] = {read.name: read for read in (*TRANSPOSING_READS, *GLOBAL_READS)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,16 +34,27 @@ class Exchange:
         size: bytes that a lane fetches.
         bits: of an element.
         unit: bytes that an address must be a multiple of.
+        even: the first register must be an even one.
+        together: neighbouring lanes that hand each other elements.
+        naming: the first so many lanes of the wave name addresses and fetch.
         lane, element: int64 [lane, element], where each element that a lane gets comes from.
     """
 
     size: int
     bits: int
     unit: int
+    even: bool
+    together: int
+    naming: int
     lane: Ints
     element: Ints
 
     __repr__ = brief
+
+    @property
+    def words(self) -> int:
+        """Registers that a lane gets."""
+        return self.lane.shape[1] * self.bits // 32
 
     def source(self, lane: int, bit: int) -> tuple[int, int]:
         """Whose address names the element that a lane gets in that bit of its registers, and its bit there."""
@@ -56,14 +69,23 @@ def exchange_of(name: str, lanes: int) -> Exchange | None:
     return by_columns(read, lanes) if read else None
 
 
-def by_columns(read: LdsRead, lanes: int) -> Exchange:
-    """16 lanes that fetch so many bytes each hand out columns of elements of so many bits."""
+def by_columns(read: Read, lanes: int) -> Exchange:
+    """Groups of lanes that fetch so many bytes each hand out columns of elements of so many bits.
+
+    Where fewer lanes fetch than there are, the others get the upper halves of the columns.
+    """
     each = read.bytes * 8 // read.bits
-    lane, row = (np.asarray(x, np.int64) for x in np.indices((lanes, each)))
-    # Element `row` of column lane % 16, of rows of 16 elements that lie end to end in the group's payloads.
-    number = row * GROUP + lane % GROUP
-    from_lane = lane // GROUP * GROUP + number // each
-    return Exchange(read.bytes, read.bits, read.align, from_lane, number % each)
+    naming = min(read.naming, lanes)
+    parts = lanes // naming
+    lane, row = (np.asarray(x, np.int64) for x in np.indices((lanes, each // parts)))
+    row = row + lane // naming * (each // parts)
+    lane = lane % naming
+    # Element `row` of column lane % together, of rows that lie end to end in the group's payloads.
+    number = row * read.together + lane % read.together
+    from_lane = lane // read.together * read.together + number // each
+    return Exchange(
+        read.bytes, read.bits, read.align, read.even, read.together, naming, from_lane, number % each
+    )
 
 
 def transposing_names() -> tuple[str, ...]:

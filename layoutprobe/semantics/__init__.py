@@ -14,7 +14,6 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     indexed,
     int_ops,
     lds_direct,
-    lds_transpose,
     memory_ops,
     older_ops,
     packed_ops,
@@ -23,6 +22,7 @@ from layoutprobe.semantics import (  # noqa: F401  (importing a module registers
     salu_exec,
     salu_float,
     scaled_ops,
+    transposing,
     vopd,
     wmma,
 )

@@ -321,9 +321,9 @@ def test_scalar_transcendentals(name: str, function: np.ufunc) -> None:
 
 
 def test_what_is_missing_is_listed_before_anything_runs() -> None:
-    body = "global_load_tr_b64 v[6:7], v[4:5], off\n s_getreg_b32 s10, hwreg(HW_REG_WAVE_MODE)\n s_endpgm"
+    body = "ds_append v6\n s_getreg_b32 s10, hwreg(HW_REG_WAVE_MODE)\n s_endpgm"
     error = fault(
         lambda: launch(kernel(body, pointers=1), [Buffer(words(1, 4))]), "does not know these instructions"
     )
-    assert "global_load_tr_b64 at PC" in error.what
+    assert "ds_append at PC" in error.what
     assert "s_getreg_b32 at PC" in error.what

@@ -15,7 +15,7 @@ from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import EXEC_LO, M0, Inst
 from layoutprobe.isa.transposing import by_columns
 from layoutprobe.machine.machine import Machine
-from layoutprobe.semantics import lds_transpose
+from layoutprobe.semantics import transposing
 from oracle.encode import encodings
 from oracle.forms import generator
 from oracle.harness import Image, MismatchError, Outcome, buffer_address, execute
@@ -159,7 +159,7 @@ def test_undefined_bits_go_where_the_data_goes(name: str) -> None:
 def test_elements_of_another_width_are_caught(name: str, wrong: int) -> None:
     image, machine = start(name)
     inst = read_of(name)
-    executor = lds_transpose._bind(by_columns(LdsRead(name, bytes_of(name), wrong), 64), inst)
+    executor = transposing._bind(inst, by_columns(LdsRead(name, bytes_of(name), wrong), 64))
     with pytest.raises(MismatchError):
         check_transposed(inst, image, machine, execute(inst, image, machine=machine, executor=executor))
 
