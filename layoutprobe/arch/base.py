@@ -10,6 +10,7 @@ from layoutprobe.arch.isa import Isa
 from layoutprobe.arch.lds import PLAIN_READS, LdsModel, LdsRead
 from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.registers import Resources
+from layoutprobe.arch.transposing import GlobalRead
 from layoutprobe.errors import UsageError, did_you_mean, one_of
 
 _EITHER_SIGN = {"i8": "iu8", "u8": "iu8", "i4": "iu4", "u4": "iu4"}
@@ -33,6 +34,7 @@ class Arch:
         resources: what its waves share; None where it is not known here.
         lds: its banks, and which lanes of an access are served together.
         reads: instructions that read LDS, those first in which lanes exchange elements.
+        global_reads: loads from global memory whose lanes exchange elements.
         emulated: the emulator executes its code.
         probes: where its probes lie below probes/, for those who execute them: "", "cdna/", "nvidia/".
         macros: for libraries that do not know the target, but another one with the same matrix instructions.
@@ -50,6 +52,7 @@ class Arch:
     isa: Isa | None = None
     resources: Resources | None = None
     reads: tuple[LdsRead, ...] = PLAIN_READS
+    global_reads: tuple[GlobalRead, ...] = ()
     emulated: bool = True
     probes: str = ""
     facts_only: bool = False
@@ -90,6 +93,12 @@ class Arch:
             expected="one of: " + ", ".join(names),
             hint=did_you_mean(name, names),
         )
+
+    @cached_property
+    def transposing(self) -> Mapping[int, LdsRead | GlobalRead]:
+        """Bits of an element -> the load that transposes such elements."""
+        every: tuple[LdsRead | GlobalRead, ...] = (*self.reads, *self.global_reads)
+        return {read.bits: read for read in every if read.bits}
 
     @cached_property
     def probed_types(self) -> Mapping[str, MatrixForm]:

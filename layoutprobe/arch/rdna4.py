@@ -30,6 +30,7 @@ from layoutprobe.arch.lds import LdsModel
 from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name, wmma_builtin
 from layoutprobe.arch.rdna3 import ENCODINGS as RDNA3
 from layoutprobe.arch.registers import KIB, rdna_resources
+from layoutprobe.arch.transposing import GLOBAL_READS
 
 LINES = 16
 """Rows of A and columns of B of every matrix instruction; also lanes of a group."""
@@ -309,6 +310,7 @@ def _target(name: str, product: str) -> Arch:
         probed=tuple(FORMS[f"v_wmma_f32_16x16x16_{dtype}"] for dtype in ("f16", "bf16")),
         isa=ISA,
         resources=rdna_resources(1536),
+        global_reads=GLOBAL_READS,
         sources={
             "lds_bytes": "LLVM 22, AMDGPUBaseInfo",
             "matrix": "RDNA4 ISA guide; fragments and register counts: AMD matrix instruction calculator "

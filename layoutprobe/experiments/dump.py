@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from layoutprobe.arch import find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source
 from layoutprobe.experiments.judging import findings_of, judge
 from layoutprobe.experiments.reporting import report, show_accumulators, show_operand, show_view, undecided
 from layoutprobe.experiments.runs import OPERAND, accumulators_of, moved_in, operands_of
-from layoutprobe.experiments.setup import bench_of, codings_of, one_of, transposing_probe
+from layoutprobe.experiments.setup import bench_of, codings_of, in_lds, one_of, transposing_probe
 from layoutprobe.layouts.views import RAW, RECEIVED
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.solver.agree import agree
@@ -77,8 +78,12 @@ def dump(
         shown = show_operand(matrix, operands, judged[matrix], accumulators.instruction, agreement)
     if view in (RAW, RECEIVED):
         table = moved_in(bench, probe, operands.captures, codings, matrix, view)
-        shown = show_view(view, table, shown)
+        together = find(bench.arch).transposing[bench.form.element_bits(matrix)].together
+        shown = show_view(view, table, shown, together)
     findings = [*findings_of(matrix, agreement, judged), *store_findings(accumulators.stored)]
     shown = replace(shown, undecided=undecided([operands.moved[name] for name in operands.ambiguous]))
     captures = [*operands.captures, *accumulators.captures]
-    return report("dump", bench, captures, codings, shown, findings, by_k=view is not None)
+    return report(
+        "dump", bench, captures, codings, shown, findings,
+        by_k=view is not None, in_lds=in_lds(bench, probe),
+    )  # fmt: skip

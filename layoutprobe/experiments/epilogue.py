@@ -35,4 +35,4 @@ def epilogue(
     agreement = agree(None, None, stored.layout, accumulators.instruction, accumulators.origins)
     shown = show_accumulators("D", accumulators, agreement)
     findings = [*findings_of("D", agreement, {}), *store_findings(stored)]
-    return report("epilogue", bench, accumulators.captures, [], shown, findings)
+    return report("epilogue", bench, accumulators.captures, [], shown, findings, in_lds=False)

@@ -54,8 +54,11 @@ class Shown:
     __repr__ = brief
 
 
-def show_view(view: str, seen: Movement, operand: Shown) -> Shown:
-    """What lanes fetch or receive of an operand; nothing is needed of it, and so nothing is wrong with it."""
+def show_view(view: str, seen: Movement, operand: Shown, together: int) -> Shown:
+    """What lanes fetch or receive of an operand; nothing is needed of it, and so nothing is wrong with it.
+
+    `together`: lanes that hand each other what they fetch.
+    """
     return replace(
         operand,
         loaded=seen.layout,
@@ -63,7 +66,7 @@ def show_view(view: str, seen: Movement, operand: Shown) -> Shown:
         mismatch=np.zeros(seen.layout.row.shape, np.bool_),
         live=None,
         readers=None,
-        about=(("view", MEANT[view]), ("wave 0", in_groups(view, seen.layout))),
+        about=(("view", MEANT[view]), ("wave 0", in_groups(view, seen.layout, together))),
     )
 
 
@@ -130,8 +133,10 @@ def report(
     findings: Sequence[Finding],
     *,
     by_k: bool = False,
+    in_lds: bool = True,
 ) -> LayoutReport:
-    """The whole report. The first capture is the one that the command is about; `by_k`: lines in LDS are of one k."""
+    """The whole report. The first capture is the one that the command is about; `by_k`: lines in LDS are of one k;
+    not `in_lds`: nothing is there."""
     instruction = bench.form.spelling
     return LayoutReport(
         command=command,
@@ -139,7 +144,7 @@ def report(
         instruction="" if command == "roundtrip" else instruction,
         matrix=shown.matrix,
         dtype=bench.form.types,
-        lds="" if command == "epilogue" else bench.lds,
+        lds=bench.lds if in_lds else "",
         tile=shown.tile,
         patterns=tuple(spelled(coding.pattern) for coding in codings),
         loaded=shown.loaded,
@@ -159,9 +164,7 @@ def report(
         lds_map=shown.lds_map,
         about=(*shown.about, *((("unproven", bench.form.contested),) if bench.form.contested else ())),
         acc=bench.acc,
-        lds_form=""
-        if command == "epilogue"
-        else _lds_form(bench, shown.matrix, shown.loaded.shape, by_k=by_k),
+        lds_form=_lds_form(bench, shown.matrix, shown.loaded.shape, by_k=by_k) if in_lds else "",
     )
 
 

@@ -75,14 +75,15 @@ def transposing_probe(bench: Bench, matrix: str, view: str) -> str:
     """The probe whose operands come through transposing loads.
 
     Raises:
-        UsageError: no such view, no such operand, or the target has no such loads for elements of that width.
+        UsageError: no such view, no such operand, the target has no such loads for elements of that width, or they
+            do not read LDS and a scheme is given.
     """
     if _text("view", view) not in VIEWS:
         raise UsageError(f"no view {view!r:.40}", expected="one of " + ", ".join(VIEWS))
     if matrix not in "AB":
         raise UsageError("only A and B come through transposing loads", observed=f"matrix {matrix}")
     form, target = bench.form, find(bench.arch)
-    widths = sorted({read.bits for read in target.reads if read.bits})
+    widths = sorted(target.transposing)
     for bits in (form.bits, form.b_bits):
         if bits not in widths:
             raise UsageError(
@@ -94,7 +95,18 @@ def transposing_probe(bench: Bench, matrix: str, view: str) -> str:
             f"no probe feeds {form.spelling} by transposing loads",
             expected="one block of 16 or 32 rows and columns, and dense A",
         )
+    if bench.lds != "none" and not in_lds(bench, TRANSPOSING):
+        raise UsageError(
+            f"the transposing loads of {target.name} read global memory: nothing goes through LDS",
+            expected="lds none",
+            observed=f"lds {bench.lds}",
+        )
     return TRANSPOSING
+
+
+def in_lds(bench: Bench, probe: str) -> bool:
+    """A and B go through LDS in a probe."""
+    return "LDS_SCHEME" in bench.spec(probe).defines
 
 
 def codings_of(

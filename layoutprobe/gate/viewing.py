@@ -35,7 +35,7 @@ def shown_as(view: str, seen: Seen, packed: LayoutReport) -> LayoutReport:
     byte = {one: named(seen.views.address[one], np.asarray(seen.sizes)) for one in seen.fragment.waves}
     about = [pair for pair in packed.about if pair[0] != "registers"]
     about += [("view", MEANT[view]), ("loads", _loads(seen))]
-    about += [(f"wave {wave}", in_groups(view, table, wave))]
+    about += [(f"wave {wave}", in_groups(view, table, seen.views.together, wave))]
     if view == RAW:
         about.append(("addresses", in_words(byte[wave])))
         about += [("base", forms) for forms in [_bases(seen, wave)] if forms]
@@ -82,7 +82,8 @@ def _bases(seen: Seen, wave: int) -> str:
     offsets; bases that are a constant apart are one. "" where there is no formula, or too many."""
     apart: list[tuple[Ints, list[int]]] = []
     for number, read in enumerate(seen.views.reads):
-        base = seen.views.address[wave, :, number] - read.offset
+        address = seen.views.address[wave, :, number]
+        base = address[address >= 0] - read.offset
         known = next((one for one in apart if np.unique(base - one[0]).size == 1), None)
         if known is None:
             apart.append((base, [0]))

@@ -21,6 +21,9 @@ from layoutprobe.place import Place
 Table = NDArray[np.int32]
 
 RAW, RECEIVED, PACKED = VIEWS = ("raw", "received", "packed")
+LDS = "LDS"
+MEMORY = "global memory"
+"""What transposing loads read, in words."""
 MEANT = {
     RAW: "raw: what lies where each lane's address points; registers are numbered load by load",
     RECEIVED: "received: what each lane has behind the transposing loads; registers load by load",
@@ -54,9 +57,12 @@ class OperandViews:
         raw, received: element in each field of each register that the loads fill, load by load; axes of a Layout.
         packed: element in each field of the operands, matrix instruction by matrix instruction.
         reads: the loads, in the order of `raw` and `received`.
-        address: int64 [wave, lane, read], first byte of LDS that a lane names, counted in its workgroup's; -1 where
-            it is not known.
+        address: int64 [wave, lane, read], first byte that a lane names, counted in the LDS of its workgroup or in
+            the buffer that it is in; -1 where a lane names none.
         blocks: matrix instructions of which `packed` has the operand.
+        together: neighbouring lanes that hand each other what they fetch.
+        naming: the first so many lanes of a wave name addresses, and fetch for all of its lanes.
+        memory: what they read, in words.
     """
 
     raw: Layout
@@ -65,10 +71,13 @@ class OperandViews:
     reads: tuple[Read, ...]
     address: NDArray[np.int64]
     blocks: int = 1
+    together: int = 16
+    naming: int = 64
+    memory: str = LDS
 
     def __post_init__(self) -> None:
-        if self.raw.row.shape != self.received.row.shape:
-            raise ValueError("what lanes fetch and what they receive has the same axes")
+        if self.raw.row.shape[:2] != self.received.row.shape[:2]:
+            raise ValueError("the same waves and lanes fetch and receive")
         if self.packed.vgprs % self.blocks:
             raise ValueError("all blocks have as many registers")
 
@@ -78,6 +87,13 @@ class OperandViews:
     def matrix(self) -> str:
         """ "A" or "B"."""
         return self.packed.matrix
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """Lanes that fetch for each other: [group, lane]."""
+        lanes = np.arange(self.raw.lanes)
+        group = lanes % self.naming // self.together
+        return np.stack([lanes[group == number] for number in range(group.max() + 1)])
 
     def view(self, name: str) -> Layout:
         """The table of that name.

@@ -34,9 +34,10 @@ class Fetched:
     Attributes:
         inst: the load.
         wave: number of the wave in the launch.
-        address: int64 [lane], the byte that a lane names, counted in the LDS of its workgroup.
+        address: int64 [lane], the byte that a lane names, counted in the LDS of its workgroup or in its buffer; -1
+            where it names none.
         raw, received: uint32 [dword, lane], what is there, and what the lane has in its registers afterwards.
-        raw_undefined, received_undefined: the same; set bits are undefined.
+        raw_undefined, received_undefined: the same; set bits are undefined, as all are that no lane names.
     """
 
     inst: Inst
@@ -113,7 +114,7 @@ class TransposeObserver(WaveCounter):
             if arrived := self._arriving.pop(wave, None):
                 arrived.received, arrived.received_undefined = (
                     np.stack(
-                        [file.u[arrived.inst.dst[0].index + at][position] for at in range(len(arrived.raw))]
+                        [file.u[register - VGPR0][position] for register in arrived.inst.dst[0].registers()]
                     )
                     for file in (c.regs, c.shadow)
                 )
@@ -134,7 +135,8 @@ class TransposeObserver(WaveCounter):
                 for memory in (place.memory.data, place.memory.shadow)
             )
             undefined = undefined if place.memory.tracked else np.zeros_like(raw)
-            address = (place.offsets - c.lds_base)[position].copy()
+            undefined[:, ~place.mask[position]] = 0xFFFFFFFF
+            address = np.where(place.mask, place.offsets - _begins(c, inst, place), -1)[position]
             load = Fetched(inst, wave, address, raw, undefined, np.zeros_like(raw), np.zeros_like(raw))
             self._arriving[wave] = load
             self._held[wave] |= dict.fromkeys(inst.dst[0].registers(), frozenset({len(self._loads)}))
@@ -172,6 +174,14 @@ class TransposeObserver(WaveCounter):
                 held[target] = kept
             else:
                 held.pop(target, None)
+
+
+def _begins(c: Cohort, inst: Inst, place: Addresses) -> NDArray[np.int64]:
+    """Where the LDS of the workgroup begins, or the buffer of each address: [wave, lane]."""
+    if Kind.LDS in inst.kind:
+        return np.asarray(c.lds_base)
+    starts = np.asarray([region.start for region in c.machine.arena.regions])
+    return np.asarray(starts[np.searchsorted(starts, place.offsets, side="right") - 1])
 
 
 def _moved(inst: Inst) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -14,13 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.layouts.views import PACKED, RAW, RECEIVED, OperandViews, k_and_col
+from layoutprobe.layouts.views import LDS, MEMORY, PACKED, RAW, RECEIVED, OperandViews, k_and_col
 from layoutprobe.report.words import spans
 
 Ints = NDArray[np.int64]
-
-EXCHANGING = 16
-"""Lanes that hand each other what they fetch (CDNA4 ISA guide, LDS transpose reads)."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +64,10 @@ def lane_groups(layout: Layout, wave: int = 0, together: int = 1) -> tuple[LaneG
     return tuple(groups)
 
 
-def in_groups(view: str, table: Layout, wave: int = 0) -> str:
-    """ "lanes 0-31: k 0-15, 32-47; lanes 32-63: k 16-31, 48-63"; of `raw`, lanes that exchange count as one."""
-    return "; ".join(map(str, lane_groups(table, wave, EXCHANGING if view == RAW else 1))) or "no element"
+def in_groups(view: str, table: Layout, together: int, wave: int = 0) -> str:
+    """ "lanes 0-31: k 0-15, 32-47; lanes 32-63: k 16-31, 48-63"; of `raw`, so many lanes count as one, as they
+    exchange what they fetch."""
+    return "; ".join(map(str, lane_groups(table, wave, together if view == RAW else 1))) or "no element"
 
 
 def _twice(k: NDArray[np.int32], col: NDArray[np.int32]) -> Iterator[int]:
@@ -130,31 +128,42 @@ def parting(seen: OperandViews, needed: Layout, wave: int, bytes_named: int) -> 
     if bytes_named < wanted:
         return Parting(
             RAW,
-            f"the addresses: the lanes name {bytes_named} bytes of LDS, whatever lies there, and need {wanted}; "
-            "look at base, offset and row of the loads",
+            f"the addresses: the lanes name {bytes_named} bytes of {seen.memory}, whatever lies there, and need "
+            f"{wanted}; look at base, offset and row of the loads",
         )
-    if _enough(seen.received, needed, wave, 1):
+    each, all_lanes = np.arange(lanes)[:, None], np.arange(lanes)[None]
+    if _enough(seen.received, needed, wave, each):
         return Parting(
             PACKED, "the packing: every lane receives what it needs, and hands it on in another order"
         )
-    if _enough(seen.raw, needed, wave, lanes) and not _enough(seen.received, seen.packed, wave, 1):
+    if _enough(seen.raw, needed, wave, all_lanes) and not _enough(seen.received, seen.packed, wave, each):
         return Parting(
             PACKED,
             "the packing, or the rows that it expects: the wave receives what it needs, and lanes hand it on "
             "to lanes that need something else",
         )
-    if _enough(seen.raw, needed, wave, EXCHANGING):
+    if _enough(seen.raw, needed, wave, seen.groups):
         return Parting(
             RECEIVED,
-            f"the order of the addresses: every {EXCHANGING} lanes fetch what they need together, and each "
+            f"the order of the addresses: every {seen.groups.shape[1]} lanes fetch what they need together, and each "
             "receives what another of them needs",
         )
     off = toggles(seen.packed, needed) or exchanged_bits(seen.packed, needed)
+    who, must = _SIDES[seen.memory]
     return Parting(
         RAW,
-        "the stores or the loads: the lanes name bytes enough, and other elements lie there; row permutation and "
-        f"swizzle must be one function for both{f' ({off})' if off else ''}",
+        f"{who}: the lanes name bytes enough, and other elements lie there; {must}{f' ({off})' if off else ''}",
     )
+
+
+_SIDES = {
+    LDS: (
+        "the stores or the loads",
+        "row permutation and swizzle must be one function for both",
+    ),
+    MEMORY: ("the addresses", "look at row, column and base of the loads"),
+}
+"""Memory that loads read -> who is to blame for what lies there, and what is to be looked at."""
 
 
 def _same(held: Layout, needed: Layout, wave: int) -> NDArray[np.bool_]:
@@ -162,17 +171,14 @@ def _same(held: Layout, needed: Layout, wave: int) -> NDArray[np.bool_]:
     return np.asarray(same | needed.holes[wave])
 
 
-def _enough(held: Layout, needed: Layout, wave: int, together: int) -> bool:
-    """Whether every so many lanes hold together what they need."""
-    return all(
-        _elements(needed, wave, first, together) <= _elements(held, wave, first, together)
-        for first in range(0, needed.lanes, together)
-    )
+def _enough(held: Layout, needed: Layout, wave: int, groups: Ints) -> bool:
+    """Whether the lanes of every group hold together what they need."""
+    return all(_elements(needed, wave, lanes) <= _elements(held, wave, lanes) for lanes in groups)
 
 
-def _elements(layout: Layout, wave: int, first: int, together: int) -> set[tuple[int, int]]:
+def _elements(layout: Layout, wave: int, lanes: Ints) -> set[tuple[int, int]]:
     """(k, line) of what some lanes hold."""
-    k, col = (axis[wave, first : first + together].ravel() for axis in k_and_col(layout))
+    k, col = (axis[wave, lanes].ravel() for axis in k_and_col(layout))
     held = (k >= 0) & (col >= 0)
     return set(zip(k[held].tolist(), col[held].tolist(), strict=True))
 

@@ -10,8 +10,10 @@ import numpy as np
 from layoutprobe.brief import brief
 from layoutprobe.instructions.meetings import element_types
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.layouts.views import OperandViews, Read
+from layoutprobe.layouts.views import LDS, MEMORY, OperandViews, Read
 from layoutprobe.observe.transposed import Fed, Fetched, Transposed, WatchTransposed
 from layoutprobe.trace.analysis import analysis_of
 from layoutprobe.trace.moment import Fragment, Group, fragment_of
@@ -72,16 +74,26 @@ def views_of(subject: Subject, inst: Inst, matrix: str, group: Group, iteration:
     ]
     loads = chains[0][0]
     reads = tuple(
-        Read(load.inst.name, where(subject, load.inst), len(load.raw), load.inst.mods.get("offset0", 0)
-             | load.inst.mods.get("offset1", 0) << 8)
+        Read(load.inst.name, where(subject, load.inst), len(load.received), _offset(load.inst))
         for load in loads
-    )  # fmt: skip
+    )
     waves, lanes = fragment.loaded.waves, fragment.loaded.lanes
     address = np.full((waves, lanes, len(loads)), -1, np.int64)
     for wave, chain in zip(fragment.waves, chains[0], strict=True):
         address[wave] = np.stack([load.address for load in chain], axis=1)
-    views = OperandViews(tables[0], tables[1], fragment.loaded, reads, address)
+    exchange = exchange_of(loads[0].inst.name, lanes)
+    assert exchange is not None
+    memory = LDS if Kind.LDS in loads[0].inst.kind else MEMORY
+    views = OperandViews(
+        tables[0], tables[1], fragment.loaded, reads, address,
+        together=exchange.together, naming=exchange.naming, memory=memory,
+    )  # fmt: skip
     return Seen(views, fragment, tuple(4 * len(load.raw) for load in loads))
+
+
+def _offset(inst: Inst) -> int:
+    """Bytes that a load itself adds to its address."""
+    return inst.mods.get("offset", 0) + (inst.mods.get("offset0", 0) | inst.mods.get("offset1", 0) << 8)
 
 
 def _loads_of(record: Transposed, inst: Inst, fragment: Fragment) -> list[list[Fetched]]:

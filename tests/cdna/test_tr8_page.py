@@ -19,7 +19,7 @@ BLOCKS = [
 
 def test_every_step_is_one_command() -> None:
     names = [shlex.split(command)[2] for command, _ in BLOCKS]
-    assert names == ["check", "layout", "inspect", "solve-swizzle", "pack", "inspect", "inspect"]
+    assert names == ["check", "layout", "inspect", "solve-swizzle", "pack", "inspect", "inspect", "inspect"]
 
 
 @pytest.mark.few(1)

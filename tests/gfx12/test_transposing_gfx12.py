@@ -79,7 +79,7 @@ def elements(words: NDArray[np.uint32], bits: int) -> Elements:
 def read(bits: int, memory: NDArray[np.uint8], address: Elements, **form: object) -> Elements:
     """What the lanes got: [lane, element]."""
     lanes = len(address)
-    code = reader(bits, lanes, **form)  # type: ignore[arg-type]
+    code = reader(bits, lanes, **form)
     return elements(outputs(code, given(memory, address, bits), block=(lanes,))[1].reshape(-1, lanes).T, bits)
 
 

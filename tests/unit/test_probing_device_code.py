@@ -32,7 +32,7 @@ def instructions(name: str, scheme: int | None = None) -> list[str]:
 def test_specs_agree_with_the_code_object(name: str) -> None:
     """`build` compares arguments, workgroup size and wave size with the compiler's metadata."""
     target = "gfx942" if name.startswith("cdna/") else DEFAULT
-    target = "gfx950" if name == "cdna/transposing" else target
+    target = {"cdna/transposing": "gfx950", "transposing": "gfx1201"}.get(name, target)
     spec = load_spec(name).sized(find(target).probed_form("f16"))
     code, toolchain = build(spec, arch=target)
     kernel = code.kernel(spec.kernel)

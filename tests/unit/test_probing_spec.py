@@ -180,4 +180,5 @@ def test_all_probes_are_there() -> None:
         "operand",
         "roundtrip",
         "roundtrip_b",
+        "transposing",
     ]

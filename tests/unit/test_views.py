@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,9 +16,9 @@ LOADS = (Read("ds_read_b64_tr_b8", Place(pc=8), 2), Read("ds_read_b64_tr_b8", Pl
          Read("ds_read_b96_tr_b6", Place(pc=24), 4))  # fmt: skip
 
 
-def table(matrix: str, vgprs: int, bits: int = 8) -> Layout:
-    """Elements by chance: 2 waves of 64 lanes."""
-    axes = (2, 64, vgprs, 32 // bits)
+def table(matrix: str, vgprs: int, bits: int = 8, lanes: int = 64) -> Layout:
+    """Elements by chance: 2 waves."""
+    axes = (2, lanes, vgprs, 32 // bits)
     row, col = (RNG.integers(0, 64, axes, np.int32) for _ in range(2))
     return Layout(matrix, (64, 64), row, col, bits)
 
@@ -42,6 +44,13 @@ def test_blocks_and_loads_are_parts_of_the_tables() -> None:
     assert np.array_equal(np.concatenate(parts, axis=2), seen.received.row)
 
 
+def test_lanes_that_fetch_for_each_other() -> None:
+    seen = views()
+    assert seen.groups.tolist() == [[*range(first, first + 16)] for first in (0, 16, 32, 48)]
+    half = replace(seen, together=8, naming=32)
+    assert half.groups.tolist() == [[*range(at, at + 8), *range(at + 32, at + 40)] for at in (0, 8, 16, 24)]
+
+
 def test_k_is_the_row_of_b_and_the_column_of_a() -> None:
     of_a, of_b = table("A", 3), table("B", 3)
     for wave, lane, vgpr, byte in RNG.integers(0, (2, 64, 3, 4), (50, 4)):
@@ -52,7 +61,7 @@ def test_k_is_the_row_of_b_and_the_column_of_a() -> None:
 
 
 def test_tables_that_do_not_belong_together_are_refused() -> None:
-    with pytest.raises(ValueError, match="same axes"):
-        OperandViews(table("B", 8), table("B", 4), table("B", 6), LOADS, np.zeros((2, 64, 3), int))
+    with pytest.raises(ValueError, match="same waves and lanes"):
+        OperandViews(table("B", 8), table("B", 8, lanes=32), table("B", 6), LOADS, np.zeros((2, 64, 3), int))
     with pytest.raises(ValueError, match="as many registers"):
         views(blocks=4)
