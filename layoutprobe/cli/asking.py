@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from layoutprobe.recording.questions import Asked
     from layoutprobe.report.answer import Answer
 
-QUESTIONS = ("registers", "lds", "why", "where", "follow")
+QUESTIONS = ("registers", "lds", "why", "where", "follow", "diff")
 
 
 def add_questions(command: Parser) -> None:
@@ -32,6 +32,10 @@ def add_questions(command: Parser) -> None:
     group.add_argument("--why", metavar="v40:3", help="where the content of a register of a lane comes from")
     group.add_argument("--where", metavar="A[3][5]", help="everywhere an element is at the moment")
     group.add_argument("--follow", metavar="A[3][5]", help="the journey of an element through the kernel")
+    group.add_argument(
+        "--diff", metavar="OTHER", help="where the run differs, the first difference first: from another kernel of "
+        "the manifest, another manifest (FILE, FILE#KERNEL), a recording, or this kernel at a commit",
+    )  # fmt: skip
 
 
 def asked(arguments: argparse.Namespace) -> str:

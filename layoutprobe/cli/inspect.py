@@ -25,6 +25,7 @@ examples:
   layoutprobe inspect --kernel gemm --at barrier:1 --lds 0-255       # which element lies at which byte
   layoutprobe inspect --kernel gemm --save run.cap                   # the run of workgroup 0,0,0, for somebody else
   layoutprobe inspect run.cap --at barrier:1 --lds 0-255             # needs neither source nor compiler
+  layoutprobe inspect --kernel gemm --diff HEAD~1                    # what moves otherwise since that commit
   layoutprobe inspect --kernel gemm --output kernel.html   # a page: source, operands in time, wrong elements of C
 """
 PAGE = "html"
@@ -100,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.save is not None:
         return recorded.save(arguments)
     question = asked(arguments)
+    if question == "diff":
+        return recorded.diff(arguments)
     if question:
         refuse(arguments, question)
         format = chosen(arguments, "answer")

@@ -5,20 +5,24 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layoutprobe.cli.arguments import refuse_idle
 from layoutprobe.cli.asking import QUESTIONS, answer, asked, refuse
 from layoutprobe.cli.check import manifest_path
 from layoutprobe.cli.terminal import chosen, emit, say
 from layoutprobe.files import check_writable
+from layoutprobe.manifest.files import SUFFIX_OF_RECORDINGS
 
-SUFFIX = ".cap"
+if TYPE_CHECKING:
+    from layoutprobe.recording.model import Group, Recording
+
 _MIB = 1 << 20
 
 
 def meant(arguments: argparse.Namespace) -> bool:
     """Whether a recording is looked into, by its suffix."""
-    return Path(arguments.manifest).suffix.lower() == SUFFIX
+    return Path(arguments.manifest).suffix.lower() == SUFFIX_OF_RECORDINGS
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,10 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
         ProbeError: it is no whole recording, or has no such moment.
     """
     question = asked(arguments)
-    built = ("kernel", "size", "arch", "engine", "save", "matrix", "view", "vgprs")
-    names = {"vgprs": "--vgpr"}
-    given = {names.get(name, f"--{name}"): getattr(arguments, name) for name in built}
-    refuse_idle("on a recording: nothing is built or run", given)
+    if question == "diff":
+        return diff(arguments)
+    _refuse_building(arguments)
     moments = ("at", "iteration", "wave")
     if question:
         refuse(arguments, question)
@@ -58,6 +61,57 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_building(arguments: argparse.Namespace) -> None:
+    built = ("kernel", "size", "arch", "engine", "save", "matrix", "view", "vgprs")
+    names = {"vgprs": "--vgpr"}
+    given = {names.get(name, f"--{name}"): getattr(arguments, name) for name in built}
+    refuse_idle("on a recording: nothing is built or run", given)
+
+
+def diff(arguments: argparse.Namespace) -> int:
+    """Compare two runs, moment by moment.
+
+    Returns:
+        0 nothing differs, 1 something does, 2 they do not go on as long.
+
+    Raises:
+        ProbeError: one of them does not run, or is no recording.
+    """
+    refuse(arguments, "diff")
+    if meant(arguments):
+        _refuse_building(arguments)
+    elif arguments.save is not None:
+        refuse_idle("with --diff", {"--save": arguments.save})
+    format = chosen(arguments, "answer")
+
+    from layoutprobe.cli.others import other
+    from layoutprobe.recording.difference import differ, differences
+    from layoutprobe.render.progress import waiting
+
+    with waiting("inspect: recording both kernels", sys.stderr):
+        group = arguments.workgroup or (0, 0, 0)
+        one = _recording(arguments, group)
+        size = one.size if meant(arguments) else arguments.size
+        theirs = other(arguments, one.kernel, size, group)
+        found = differences(
+            one, theirs, arguments.at, wave=arguments.wave, iteration=arguments.iteration,
+            workgroup=arguments.workgroup,
+        )  # fmt: skip
+    emit(format, found, arguments.output, outcome=lambda: found.summary)
+    return differ(found)
+
+
+def _recording(arguments: argparse.Namespace, group: Group) -> Recording:
+    """What the command's first argument names, recorded."""
+    from layoutprobe.gate.inspect import inspect
+    from layoutprobe.recording.file import read_recording
+
+    if meant(arguments):
+        return read_recording(Path(arguments.manifest))
+    manifest = manifest_path(arguments.manifest)
+    return inspect(manifest, arguments.kernel, size=arguments.size, arch=arguments.arch).recording(group)
+
+
 def save(arguments: argparse.Namespace) -> int:
     """Record a workgroup of a kernel, and keep it.
 
@@ -67,7 +121,6 @@ def save(arguments: argparse.Namespace) -> int:
     Raises:
         ProbeError: whatever stops it; then nothing is written.
     """
-    from layoutprobe.gate.inspect import inspect
     from layoutprobe.recording.file import write_recording
     from layoutprobe.render.progress import waiting
 
@@ -81,10 +134,7 @@ def save(arguments: argparse.Namespace) -> int:
     )
     check_writable(path, "the recording")
     with waiting("inspect: recording the kernel", sys.stderr):
-        kernel = inspect(
-            manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
-        )
-        made = kernel.recording(arguments.workgroup or (0, 0, 0))
+        made = _recording(arguments, arguments.workgroup or (0, 0, 0))
         digest = write_recording(path, made)
     lines = sum(map(len, made.sources.values()))
     size = path.stat().st_size / _MIB if path.is_file() else 0

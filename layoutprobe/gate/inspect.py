@@ -32,6 +32,7 @@ from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.place import Place
+from layoutprobe.recording.difference import differences
 from layoutprobe.recording.model import Recording
 from layoutprobe.recording.questions import Asked, asked
 from layoutprobe.report.answer import Answer
@@ -207,6 +208,20 @@ class Inspection:
     def why(self, slot: str, at: str | None = None, **when: Unpack[When]) -> Answer:
         """Where the content of a register of a lane, as "v40:3", comes from; see `moment`."""
         return self.moment(at, **when).why(slot)
+
+    def diff(self, other: Inspection | Recording, at: str | None = None, **when: Unpack[When]) -> Answer:
+        """Where the run of a workgroup differs from that of another kernel, or of another version of this one.
+
+        Args:
+            other: the other kernel, or a recording of it.
+            at: one moment alone, slot by slot, see `moment`; by default all moments, the first difference first.
+
+        Raises:
+            UsageError: they have no workgroup in common, or buffers of other shapes; or there is no such moment.
+        """
+        group = when.get("workgroup", (0, 0, 0))
+        theirs = other.recording(group) if isinstance(other, Inspection) else other
+        return differences(self.recording(group), theirs, at, **when)
 
     def views(
         self, matrix: str, at: int | str, *, workgroup: Group = (0, 0, 0), iteration: int = 0

@@ -9,6 +9,7 @@ from layoutprobe.reading import read_bounded
 
 ASSEMBLY = (".s", ".asm")
 CODE_OBJECTS = (".hsaco", ".co", ".so", ".elf", ".o")
+SUFFIX_OF_RECORDINGS = ".cap"
 LARGEST_CODE_OBJECT = 256 << 20
 
 

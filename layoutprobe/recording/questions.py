@@ -86,6 +86,11 @@ class Asked:
         )
 
     @property
+    def inst(self) -> Instruction:
+        """The instruction that is about to execute."""
+        return self._inst(self.row)
+
+    @property
     def state(self) -> Registers:
         """All registers of the wave as numpy: `vgprs` and `undefined` are uint32 [vgpr, lane]."""
         return self.replay.registers(self.wave, self.row)
@@ -148,7 +153,7 @@ class Asked:
                 times = counts[:, at]
                 if times.any():
                     often = spans(sorted({int(n) for n in times}))
-                    rows.append((f"{one.kind}:{number}", one.text, _line(one), f"{one.place.pc:#x}", often))
+                    rows.append((f"{one.kind}:{number}", one.text, line_of(one), f"{one.place.pc:#x}", often))
         return self._answer(
             "recording", ("at", "instruction", "line", "PC", "times a wave"), rows,
             f"{r.steps.inst.size} instructions of {len(r.waves)} waves were recorded", moment=False,
@@ -209,7 +214,7 @@ class Asked:
             )
             calls = "".join(f" in {call.source}" for call in one.place.inlined_at)
             where = f"{self._name(Slot('v', register, lane))} of wave {self.recording.waves[wave].index} lane {lane}"
-            rows.append((depth, self.replay.step(row)[1], one.text, f"{_line(one)}{calls}", where, text))
+            rows.append((depth, self.replay.step(row)[1], one.text, f"{line_of(one)}{calls}", where, text))
         what = f"{self._name(slot)} of lane {slot.lane}"
         return self._answer(
             "why", ("depth", "step", "instruction", "line", "register", "holds"), rows,
@@ -277,7 +282,7 @@ class Asked:
             held = dict.fromkeys(joined(self.names.word(word)) for _, word in lanes)
             text = next(iter(held)) + (f", and {len(held) - 1} others" if len(held) > 1 else "")
             where = spans(sorted(lane for lane, _ in lanes))
-            rows.append((row, r.waves[wave].index, step, one.text, _line(one), place, where, text))
+            rows.append((row, r.waves[wave].index, step, one.text, line_of(one), place, where, text))
         columns = ("row", "wave", "step", "instruction", "line", "to", "lanes", "holds")
         return self._answer(
             "follow", columns, rows, f"{element} is moved or used {len(rows)} times", moment=False
@@ -343,7 +348,7 @@ class Asked:
     def _loaded(self, row: int, register: int, lane: int) -> tuple[str, int] | None:
         """Memory and address that a load took a register of a lane from."""
         a = self.recording.accesses
-        for at in range(*np.searchsorted(a.row, [row, row + 1]).tolist()):
+        for at in self.replay.accessed(row):
             dword = register - int(a.register[at])
             if (
                 not a.store[at]
@@ -359,7 +364,7 @@ class Asked:
         writer, lane = int(image.writer[byte]), int(image.lane[byte])
         if writer < 0:
             return None
-        for at in range(*np.searchsorted(a.row, [writer, writer + 1]).tolist()):
+        for at in self.replay.accessed(writer):
             offset = byte - int(a.address[at, lane])
             if a.store[at] and 0 <= offset < a.size[at] and a.register[at] >= 0:
                 return self.replay.step(writer)[0], writer, int(a.register[at]) + offset // 4, lane
@@ -390,7 +395,7 @@ class Asked:
         """LDS dword -> lanes that the instruction at the moment accesses it from."""
         a = self.recording.accesses
         found: dict[int, list[int]] = {}
-        for at in range(*np.searchsorted(a.row, [self.row, self.row + 1]).tolist()):
+        for at in self.replay.accessed(self.row):
             if a.space[at] == SPACES.index("LDS"):
                 for lane in np.flatnonzero(a.address[at] != INACTIVE).tolist():
                     start = int(a.address[at, lane])
@@ -417,7 +422,7 @@ class Asked:
         about = [("kernel", f"{r.kernel} on {r.target}, {size}".rstrip(", "))]
         who, one = r.waves[self.wave], self._inst(self.row)
         if moment:
-            about.append(("before", f"{one.text}, {_line(one)}, PC {one.place.pc:#x}"))
+            about.append(("before", f"{one.text}, {line_of(one)}, PC {one.place.pc:#x}"))
             about.append(("moment", f"workgroup {who.group}, wave {who.index}, execution {self.iteration}, step "
                           f"{self.replay.step(self.row)[1]}"))  # fmt: skip
         else:
@@ -473,5 +478,6 @@ def _lines(one: Instruction) -> set[str]:
     return known | {name.rpartition("/")[2] for name in known}
 
 
-def _line(one: Instruction) -> str:
+def line_of(one: Instruction) -> str:
+    """Its line; its PC where the compiler gave it none."""
     return one.place.line or f"PC {one.place.pc:#x}"

@@ -155,6 +155,17 @@ class Replay:
             r.vgprs, NOBODY, np.int32)  # fmt: skip
         return Registers(vgprs, undefined, tags, writer, *self._scalar_state(wave, row))
 
+    def written(self, wave: int, row: int) -> Ints:
+        """Which of `Recording.vectors` a wave wrote in a row."""
+        own = self._own[wave]
+        first, last = np.searchsorted(self.recording.vectors.row[own], [row, row + 1])
+        return own[first:last]
+
+    def accessed(self, row: int) -> range:
+        """Which of `Recording.accesses` are of a row."""
+        first, last = np.searchsorted(self.recording.accesses.row, [row, row + 1])
+        return range(int(first), int(last))
+
     def _scalar_state(
         self, wave: int, row: int
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int32], NDArray[np.int32]]:

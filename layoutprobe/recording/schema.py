@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from math import prod
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -223,6 +224,8 @@ def _buffer(table: IndexTable) -> Buffer:
     shape, strides = table.list_of("shape", 0, 8), table.list_of("strides", 0, 8)
     if len(shape) != len(strides) or not all(_counts(n) and n for n in (*shape, *strides)):
         table.fail("strides", "as many positive integers as the shape has")
+    if prod(shape) >= _COUNT:
+        table.fail("shape", f"fewer than {_COUNT} elements")
     made = Buffer(
         table.words("name"), table.choice("dtype", tuple(TYPES)), tuple(shape), tuple(strides),
         table.integer("address", 0, _ADDRESS), table.integer("nbytes", 0, _COUNT),

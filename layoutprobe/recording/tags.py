@@ -62,7 +62,7 @@ class Elements:
         for buffer, start, end, width in zip(self.buffers, self.starts, self.ends, self.widths, strict=True):
             if start <= number - 1 < end:
                 element, nibble = divmod(number - 1 - start, width)
-                index, inside = _unravel(np.array([element]), buffer)
+                index, inside = unravel(np.array([element]), buffer)
                 return buffer, tuple(int(at[0]) for at in index) if inside[0] else None, nibble
         raise ValueError(f"no nibble {number}")
 
@@ -74,7 +74,7 @@ class Elements:
             mine = (tags > self.starts[at]) & (tags <= self.ends[at])
             if not mine.any():
                 continue
-            index, inside = _unravel(
+            index, inside = unravel(
                 (tags[mine].astype(np.int64) - 1 - self.starts[at]) // self.widths[at], buffer
             )
             for axis, value in enumerate(index):
@@ -85,7 +85,7 @@ class Elements:
         return out
 
 
-def _unravel(element: NDArray[Any], buffer: Buffer) -> tuple[list[NDArray[np.int64]], NDArray[np.bool_]]:
+def unravel(element: NDArray[Any], buffer: Buffer) -> tuple[list[NDArray[np.int64]], NDArray[np.bool_]]:
     """Index along each axis of elements of the storage, and which of them lie in the tensor."""
     index = [np.zeros(element.shape, np.int64) for _ in buffer.shape]
     left, inside = element.astype(np.int64), np.ones(element.shape, np.bool_)
