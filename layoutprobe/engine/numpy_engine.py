@@ -41,7 +41,6 @@ class NumpyEngine:
         waves_per_group = -(-prod(dispatch.block) // kernel.wavefront_size)
         write_packet(memory, kernel, dispatch.grid, dispatch.block, dispatch.lds_size)
         facts = facts_of(kernel, memory, dispatch.arithmetic)
-        events = events_of(dispatch.observers)
         each = wave_bytes(code, kernel, dispatch.lds_size)
         issued, start = 0, None
         with np.errstate(all="ignore"):
@@ -53,7 +52,7 @@ class NumpyEngine:
                     lds_size=dispatch.lds_size,
                     scratch_size=kernel.scratch_size,
                     facts=facts,
-                    events=events,
+                    events=events_of(dispatch.observers),
                 )
                 start = start_cohort(machine, code, kernel, dispatch.block, memory.kernarg)
                 issued += Scheduler(machine, program, dispatch.budget - issued).run(start)

@@ -232,7 +232,7 @@ class Tally:
 
 def _choices(runner: KernelRunner) -> Choices | None:
     """How tests against numbers came out, where the kernel has any; one run more."""
-    if runner.coverage is None or runner.endless is not None or not tests_of(runner.coverage.insts):
+    if runner.coverage is None or runner.endless is not None or not tests_of(runner.coverage.ran):
         return None
     found = runner(RunSpec("integers", (ChoiceRecorder,))).record(Choices)
     return found

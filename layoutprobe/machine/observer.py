@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from enum import Flag, auto
+from functools import reduce
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Block, Program
+
+
+class Moves(Flag):
+    """Kinds of accesses."""
+
+    NONE = 0
+    LDS_LOADS = auto()
+    LDS_STORES = auto()
+    LOADS = auto()
+    """From any other memory."""
+    STORES = auto()
+    LDS = LDS_LOADS | LDS_STORES
+    GLOBAL = LOADS | STORES
+    ALL = LDS | GLOBAL
+
+
+def moves_of(inst: Inst) -> Moves:
+    """What accesses an instruction may make."""
+    found = Moves.NONE
+    changes = bool(inst.kind & Kind.ATOMIC)
+    loads, stores = changes or Kind.LOAD in inst.kind, changes or Kind.STORE in inst.kind
+    if inst.kind & (Kind.LDS | Kind.FLAT):
+        found |= Moves.LDS_LOADS if loads else Moves.NONE
+        found |= Moves.LDS_STORES if stores else Moves.NONE
+    if not inst.kind & Kind.LDS:
+        found |= Moves.LOADS if loads else Moves.NONE
+        found |= Moves.STORES if stores else Moves.NONE
+    return found | Moves.LDS_STORES if inst.to_lds else found
 
 
 class Observer:
@@ -23,6 +55,17 @@ class Observer:
     Cohorts are lent: an observer reads registers and memories, and keeps copies only (machine.snapshot
     makes them).
     """
+
+    @property
+    def moves(self) -> Moves:
+        """The accesses that it must be told of, asked before each batch. It may be told of others; what memory holds
+        it knows as far as stores of these kinds have changed it."""
+        return Moves.ALL
+
+    @property
+    def groups(self) -> int | None:
+        """So many workgroups, the first ones of a batch, make the accesses that it must be told of; None: all."""
+        return None
 
     def batch(self, machine: Machine, program: Program) -> None:
         """A batch of workgroups is about to start."""
@@ -63,14 +106,43 @@ class Observer:
 
 
 def events_of(observers: Iterable[Observer]) -> Events:
-    """Each event with the methods of those observers that override it."""
+    """Each event with the methods of those observers that override it, in the next batch; see `Observer.moves`."""
     given = tuple(observers)
     return Events(
         **{
-            event.name: tuple(getattr(o, event.name) for o in given if wants(o, event.name))
+            event.name: tuple(getattr(o, event.name) for o in given if asks(o, event.name))
             for event in fields(Events)
         }
     )
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """What accesses of a batch must be told of.
+
+    Attributes:
+        moves: kinds.
+        groups: workgroups that make them, from the first on; None: all.
+    """
+
+    moves: Moves = Moves.NONE
+    groups: int | None = None
+
+
+NO_ACCESSES = Accesses()
+
+
+def accesses_of(observers: Sequence[Observer]) -> Accesses:
+    """What all observers together must be told of in the next batch."""
+    asking = [o for o in observers if asks(o, "access")]
+    groups = [o.groups for o in asking]
+    most = None if None in groups else max((each for each in groups if each is not None), default=0)
+    return Accesses(reduce(or_, (o.moves for o in asking), Moves.NONE), most)
+
+
+def asks(observer: Observer, event: str) -> bool:
+    """The observer is to be told of an event of the next batch."""
+    return wants(observer, event) and (event != "access" or bool(observer.moves))
 
 
 def wants(observer: Observer, event: str) -> bool:

@@ -20,6 +20,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Addresses
+from layoutprobe.machine.observer import Moves
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.who import Who, who_is
 
@@ -90,6 +91,11 @@ class BankObserver(Recorder):
     def __init__(self) -> None:
         self._sites: dict[tuple[int, int, bool], _Site] = {}
         self._kept = self._dropped = 0
+
+    @property
+    def moves(self) -> Moves:
+        """See Observer."""
+        return Moves.LDS
 
     def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""

@@ -1,13 +1,14 @@
 """Scalar tests against a number that stands in the code: which ways they came out.
 
 Where the two ways of a test do not lead to different blocks, compilers select a value instead of branching. What
-blocks ran does not tell that one of the values was never taken: what SCC held behind the test does.
+blocks ran does not tell that one of the values was never taken: what SCC held behind the test does. Tests by which
+a branch goes are none of these.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from layoutprobe.brief import brief
@@ -55,11 +56,12 @@ def number_of(operand: Operand) -> int | None:
     return operand.index - 128 if operand.index <= 192 else 192 - operand.index
 
 
-def tests_of(insts: Iterable[Inst]) -> dict[int, Inst]:
-    """Tests against a number of some size, by PC."""
+def tests_of(blocks: Iterable[Sequence[Inst]]) -> dict[int, Inst]:
+    """Tests against a number of some size, by PC: those of blocks, but where the block ends by branching on them."""
     return {
         inst.pc: inst
-        for inst in insts
+        for block in blocks
+        for inst in (block[:-2] if block and block[-1].name.startswith("s_cbranch_scc") else block)
         if _TESTS.fullmatch(inst.name)
         and any((number_of(operand) or 0) >= _SMALLEST for operand in inst.src)
         and any(operand.kind == "s" for operand in inst.src)
@@ -76,7 +78,7 @@ class ChoiceRecorder(Recorder):
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        self._tests = self._tests or tests_of(program.insts)
+        self._tests = self._tests or tests_of(block.listing for block in program.blocks.values())
 
     def block(self, c: Band, block: Block) -> None:
         """See Observer."""

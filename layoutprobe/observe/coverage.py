@@ -42,9 +42,14 @@ class Coverage:
     __repr__ = brief
 
     @property
+    def ran(self) -> tuple[tuple[Inst, ...], ...]:
+        """Every block that was executed, in the order of the code."""
+        return tuple(self.flow.blocks[pc] for pc in sorted(self.blocks))
+
+    @property
     def insts(self) -> tuple[Inst, ...]:
         """Every instruction that was reached, once each, in the order of the code."""
-        return tuple(inst for pc in sorted(self.blocks) for inst in self.flow.blocks[pc])
+        return tuple(inst for block in self.ran for inst in block)
 
     def __or__(self, other: Coverage) -> Coverage:
         """Both together; they are of one kernel."""

@@ -26,6 +26,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses, Region
+from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.clashes import Handover, HandoverKind, Handovers, Ordering
@@ -74,6 +75,11 @@ class HandoverObserver(WaveCounter):
         self._granules = Granules((), 2)
 
     # The protocol.
+
+    @property
+    def moves(self) -> Moves:
+        """See Observer."""
+        return Moves.GLOBAL
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""

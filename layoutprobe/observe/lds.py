@@ -35,6 +35,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
+from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.barriers import BarrierWatch
@@ -99,6 +100,11 @@ class LdsObserver(Recorder):
         )
 
     # The protocol.
+
+    @property
+    def moves(self) -> Moves:
+        """See Observer."""
+        return Moves.LDS
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""

@@ -13,6 +13,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
+from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Program
 from layoutprobe.observe.lds_access import stored_dwords
 from layoutprobe.observe.matrix import Ints, WaveCounter, WaveTable
@@ -91,6 +92,11 @@ class StoreRecorder(WaveCounter):
         self._left = limit
         self._stores: list[Store] = []
         self._allocations: tuple[Allocation, ...] = ()
+
+    @property
+    def moves(self) -> Moves:
+        """See Observer."""
+        return Moves.STORES
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""

@@ -10,6 +10,7 @@ import numpy as np
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Addresses
+from layoutprobe.machine.observer import Moves
 from layoutprobe.observe.base import Recorder
 
 
@@ -29,6 +30,11 @@ class LoadSiteRecorder(Recorder):
 
     def __init__(self) -> None:
         self._loads: dict[str, dict[int, Inst]] = {}
+
+    @property
+    def moves(self) -> Moves:
+        """See Observer."""
+        return Moves.LOADS
 
     def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""

@@ -12,6 +12,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
+from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Program
 from layoutprobe.observe.base import Recorder
 
@@ -48,6 +49,16 @@ class TileObserver(Recorder):
         self._images: list[Image] = []
         self._batches = 0
         self._fresh = np.zeros(0, np.bool_)
+
+    @property
+    def moves(self) -> Moves:
+        """See Observer."""
+        return Moves.LDS if not self._batches and len(self._images) < IMAGES else Moves.NONE
+
+    @property
+    def groups(self) -> int:
+        """See Observer."""
+        return 1
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""

@@ -41,10 +41,9 @@ def code_coverage(
 
 def _untried(code: CodeObject, kernel: Kernel, coverage: Coverage, choices: Choices) -> Iterator[Untried]:
     """Tests that only ever came out one way; where the other one leads to code, that is what never ran."""
-    decisive = {block[-2].pc for block in coverage.flow.blocks.values() if _branches_on_scc(block)}
     said = set()
     for pc, inst in sorted(choices.tests.items()):
-        if pc in decisive or len(choices.came_out[pc]) != 1:
+        if len(choices.came_out[pc]) != 1:
             continue
         (flag,) = choices.came_out[pc]
         place = place_of(code, kernel, pc, inst.name)
@@ -74,10 +73,6 @@ def _user(code: CodeObject, coverage: Coverage, test: int) -> Inst | None:
         if made & taken or (made & _VCC and any("cndmask" in half.name for half in halves)):
             return inst
     return None
-
-
-def _branches_on_scc(block: Sequence[Inst]) -> bool:
-    return len(block) > 1 and block[-1].name.startswith("s_cbranch_scc")
 
 
 _SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "lg": "!="}

@@ -17,7 +17,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses, Arena, Region, Store, untouched
-from layoutprobe.machine.observer import Observer
+from layoutprobe.machine.observer import Moves, Observer, moves_of
 from layoutprobe.machine.program import Block, Program
 
 SIZE = (72, 40, 24)
@@ -80,6 +80,49 @@ def test_events(name: str, kind: type[Blocks]) -> None:
     assert len(seen[0]) > 20
     for number, (ours, numpys) in enumerate(zip(*seen, strict=True)):
         assert ours == numpys, f"event {number}: {ours[:3]} and {numpys[:3]}"
+
+
+class Asking(Observer):
+    """What it asked for: with where the lanes of those workgroups point, and what memory holds there."""
+
+    def __init__(self, moves: Moves, groups: int | None = None) -> None:
+        self._moves, self._groups = moves, groups
+        self.seen: list[tuple[Any, ...]] = []
+        self.others = 0
+
+    @property
+    def moves(self) -> Moves:
+        return self._moves
+
+    @property
+    def groups(self) -> int | None:
+        return self._groups
+
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
+        asked = np.broadcast_to(place.mask, place.offsets.shape)
+        if self._groups is not None:
+            asked = asked & (c.machine.waves.workgroup[c.waves] < self._groups)[:, None]
+        if not moves_of(inst) & self._moves or not asked.any():
+            self.others += 1
+            return
+        held = place.memory.data.gather(place.offsets, size, place.low_bits)[asked]
+        lds = place.memory is c.machine.lds
+        self.seen.append((inst.pc, place.offsets[asked].tobytes(), size, store, lds, held.tobytes()))
+
+
+@pytest.mark.parametrize("groups", [None, 1, 2])
+@pytest.mark.parametrize("moves", [Moves.LDS, Moves.STORES, Moves.LOADS, Moves.GLOBAL, Moves.ALL])
+def test_accesses_that_are_asked_for(moves: Moves, groups: int | None) -> None:
+    kernel, (m, n, k) = KERNELS["swizzled"], (136, 72, 24)
+    rng = np.random.default_rng(7)
+    a, b = (rng.normal(size=s).astype(np.float16) for s in ((m, k), (k, n)))
+    launch = make_launch(kernel, kernel.build(), a, b, np.ones((m, n), np.float32), 0.5, 1.5)
+    native, numpys = (Asking(moves, groups) for _ in range(2))
+    EmulatorBackend(engine=make_engine("native")).run(launch, [native])
+    EmulatorBackend(engine=make_engine("numpy")).run(launch, [numpys])
+    assert native.seen == numpys.seen
+    assert len(native.seen) >= 4
+    assert native.others < numpys.others or moves == Moves.ALL, "what nobody asks for is not told"
 
 
 def test_of_a_large_memory_the_allocations_alone_are_copied() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from layoutprobe.checks.base import Check
 from layoutprobe.checks.memory import CHECK as MEMORY
 from layoutprobe.checks.registry import RULES, find_check
 from layoutprobe.errors import ExecutionError, UsageError
+from layoutprobe.gate import runner
 from layoutprobe.gate.build import build
 from layoutprobe.gate.gate import check
 from layoutprobe.gate.runner import KernelRunner
@@ -309,6 +312,29 @@ def test_an_endless_kernel_is_undecided_and_bounded(folder: Path, limit: str) ->
     assert verdict.exit_code == 2
     assert "did not end within" in verdict.results[0].reason
     assert "k.hip:15" in verdict.results[0].reason
+
+
+@pytest.mark.parametrize(
+    ("clock", "busy", "late"), [(9, 9, True), (9, 1, False), (1, 9, False), (1, 1, False)]
+)
+def test_time_that_other_processes_have_is_not_the_launches(
+    monkeypatch: pytest.MonkeyPatch, clock: float, busy: float, late: bool
+) -> None:
+    """The clock alone would end launches on a machine with much to do, processor time alone those of many threads."""
+    now = {"monotonic": 100.0, "process_time": 50.0}
+    monkeypatch.setattr(time, "monotonic", lambda: now["monotonic"])
+    monkeypatch.setattr(time, "process_time", lambda: now["process_time"])
+    deadline = runner.Deadline(5)
+    inst = SimpleNamespace(pc=0)
+    block: Any = SimpleNamespace(last=inst, insts=[inst])
+    band: Any = None
+    deadline.batch(band, cast(Any, SimpleNamespace(location=lambda _: Place(pc=0))))
+    now |= {"monotonic": 100 + clock, "process_time": 50 + busy}
+    if not late:
+        deadline.block(band, block)
+        return
+    with pytest.raises(ExecutionError, match="did not end within 5 seconds"):
+        deadline.block(band, block)
 
 
 def test_factors_are_those_of_the_run(folder: Path) -> None:

@@ -17,6 +17,7 @@ from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets
 from layoutprobe.engine.native.steps import MOVES, Steps, Watched
 from layoutprobe.engine.native.template import Layout
 from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.observer import Moves, moves_of
 from layoutprobe.machine.program import Program
 
 
@@ -77,12 +78,21 @@ class Bound:
         told, slow, next_ = (address_of(self.runtime, n) for n in ("F_block_told", "F_slow", "F_slow_next"))
         if watched.block:
             functions[self._where["F_block"]] = told
-        left = [self._where["accesses"]] * watched.access + [self._where["matrices"]] * watched.matrix
+        asked = self._making(watched.access)
+        for n in asked.tolist():
+            records[n].told = 1
+        left = [np.intersect1d(self._where["accesses"], asked)] + [self._where["matrices"]] * watched.matrix
         for places in left:
             functions[places] = slow
             # A guard before it must not say of what is written that it is defined.
             functions[np.intersect1d(places, self._where["F_guard"] + 1) - 1] = next_
         return records
+
+    def _making(self, moves: Moves) -> NDArray[np.int64]:
+        """Records of instructions that make such accesses."""
+        insts = ((n, record.inst) for n, record in enumerate(self.records) if record.inst is not None)
+        found = (n for n, inst in insts if inst.kind & MOVES and moves_of(inst) & moves)
+        return np.fromiter(found, np.int64)
 
     @cached_property
     def _where(self) -> dict[str, NDArray[np.int64]]:

@@ -37,7 +37,7 @@ from layoutprobe.machine.launch import (
 )
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Memory, Store
-from layoutprobe.machine.observer import events_of
+from layoutprobe.machine.observer import accesses_of, events_of
 from layoutprobe.machine.program import Executor, Program
 
 BATCH_WAVES = 128
@@ -168,13 +168,14 @@ class _Run:
             lds_size=self.dispatch.lds_size,
             scratch_size=self.kernel.scratch_size,
             facts=self.facts,
-            events=self.events,
+            events=events_of(self.dispatch.observers),
             lds=lds
             if len(group_ids) == self.groups
             else _part(lds, len(group_ids) * lds_stride(self.dispatch.lds_size)),
         )
-        interpreter = Interpreter(self.bound, machine, waves, self.regions, self.dispatch.budget)
         dispatch = self.dispatch
+        asked = accesses_of(dispatch.observers)
+        interpreter = Interpreter(self.bound, machine, waves, self.regions, dispatch.budget, asked)
         interpreter.start(
             initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg), left
         )

@@ -34,6 +34,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Arena, Region
+from layoutprobe.machine.observer import NO_ACCESSES, Accesses
 from layoutprobe.machine.program import CONDITIONS
 from layoutprobe.machine.registers import POISON, Array
 
@@ -78,11 +79,18 @@ class Interpreter:
         machine: memories of the batch.
         waves: registers; those of the batch come first.
         regions: of global memory.
+        asked: what accesses observers must be told of.
         count: waves of the batch.
     """
 
     def __init__(
-        self, bound: Bound, machine: Machine, waves: WaveMemory, regions: ctypes.Array[CRegion], budget: int
+        self,
+        bound: Bound,
+        machine: Machine,
+        waves: WaveMemory,
+        regions: ctypes.Array[CRegion],
+        budget: int,
+        asked: Accesses = NO_ACCESSES,
     ) -> None:
         self.bound, self.machine, self.waves, self.regions, self.budget = (
             bound,
@@ -95,9 +103,8 @@ class Interpreter:
         self.count = int(groups.size)
         self.groups = int(groups[-1]) + 1
         events = machine.events
-        self._watched = Watched(
-            events != Events(), bool(events.access), bool(events.matrix or events.matrix_done)
-        )
+        self._watched = Watched(events != Events(), asked.moves, bool(events.matrix or events.matrix_done))
+        self._telling = self.groups if asked.groups is None else min(asked.groups, self.groups)
         self._patience = Patience()
         self._initial: list[Array] = []
         self._rows: ctypes.Array[CInitial] = (CInitial * 0)()
@@ -197,10 +204,11 @@ class Interpreter:
         context.scratch_shadow = machine.scratch.shadow.bytes.ctypes.data
         context.scratch_size, context.scratch_stride = machine.scratch_size, machine.scratch_stride
         if self._watched.block:
-            words = LOG_WORDS + (2 * bound.room if self._watched.access else 0)
+            telling = self._telling * context.per_group if self._watched.access else 0
+            words = LOG_WORDS + (2 * bound.room if telling else 0)
             waves.keep_log(words)
             context.log, context.log_words = waves.log.ctypes.data, words
-            context.accesses = self._watched.access
+            context.accesses = telling
         return context
 
     def _furthest_behind(self) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ class Ins(ctypes.Structure):
     _fields_ = [
         ("fn", ctypes.c_void_p),
         ("pc", ctypes.c_uint32),
-        ("spare", ctypes.c_uint32),
+        ("told", ctypes.c_uint32),
         ("o", ctypes.c_uint32 * 12),
         ("k", ctypes.c_uint32 * 8),
     ]

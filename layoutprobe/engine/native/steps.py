@@ -19,6 +19,7 @@ from layoutprobe.engine.native.templates import template_of
 from layoutprobe.engine.native.tracing import UntraceableError
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Executor, Program
 
 MOVES = Kind.LOAD | Kind.STORE | Kind.ATOMIC
@@ -30,12 +31,12 @@ _forms: dict[tuple[object, ...], Form | None] = {}
 class Watched:
     """Of which events observers are told.
 
-    C writes down what blocks it runs, and the accesses that it knows to write down (`Template.line`). Of all other
-    accesses, and of matrix instructions, numpy tells, which executes them.
+    C writes down what blocks it runs, and of the accesses of these kinds those that it knows to write down
+    (`Template.line`). Of the others, and of matrix instructions, numpy tells, which executes them.
     """
 
     block: bool = False
-    access: bool = False
+    access: Moves = Moves.NONE
     matrix: bool = False
 
 

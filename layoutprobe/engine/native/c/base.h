@@ -55,7 +55,7 @@ typedef struct Ctx Ctx;
 typedef int (*Fn)(Wave *, const Ins *, Ctx *);
 struct Ins {
   Fn fn;
-  u32 pc, spare;
+  u32 pc, told;  // told: observers ask for its accesses
   u32 o[12];  // operands: bytes from the wave's start
   u32 k[8];   // immediates
 };
@@ -87,7 +87,7 @@ struct Ctx {
   // What a wave starts with; v0 has a row of LANES words per wave.
   const Initial *initial; u64 initial_count;
   const u32 *v0; u64 vgprs, poison, left;
-  // What waves do, for observers: so many words for each wave; accesses are written down, too.
+  // What waves do, for observers: so many words for each wave; of the first waves accesses are written down, too.
   u32 *log; u64 log_words, accesses;
 };
 

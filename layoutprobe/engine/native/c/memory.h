@@ -143,7 +143,7 @@ AI int global_at(Ctx *c, const Ins *i, v_u64 a, u32 size, mask ex, int store, u6
 // signalled its barrier, EXEC; where the lanes point; and what is stored.
 enum { ACCESS_LINE = 0x80000000u };
 AI void tell_access(Wave *w, const Ins *i, Ctx *c, u32 n, mask ex, const u64 *at, u32 lanes, const u32 *data, u32 dwords) {
-  if (likely(!c->accesses)) return;
+  if (likely(w->index >= c->accesses) || !i->told) return;
   u32 *line = c->log + w->index * c->log_words + w->logged;
   line[0] = ACCESS_LINE | (u32)(i - c->program);
   line[1] = n | w->signalled << 8;
