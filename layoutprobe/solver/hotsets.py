@@ -16,8 +16,9 @@ sum of products of pairs of slots fails there, or earlier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from math import lcm
 from typing import Protocol, runtime_checkable
 
@@ -144,6 +145,31 @@ class Question:
     __repr__ = brief
 
 
+@dataclass(eq=False)
+class Answer:
+    """What a question is answered.
+
+    Attributes:
+        question: what was asked.
+        execute: answers all that was asked so far.
+        found: numbers in the slots of D, [wave, slot]; None until they were executed.
+    """
+
+    question: Question
+    execute: Callable[[], None]
+    found: NDArray[np.float64] | None = None
+
+    __repr__ = brief
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """In the slots of D: [wave, slot]."""
+        if self.found is None:
+            self.execute()
+        assert self.found is not None, "an answer is asked for once"
+        return self.found
+
+
 @dataclass
 class Bench:
     """Executes, and counts the executions.
@@ -157,23 +183,32 @@ class Bench:
     extents: Extents
     execute: Execute
     launches: dict[str, int] = field(default_factory=dict)
+    _asked: list[Answer] = field(default_factory=list, repr=False)
 
-    def run(self, purpose: str, waves: int, **slots: Elements) -> NDArray[np.float64]:
-        """Numbers in the slots of D: [wave, slot]; arguments as of Question."""
-        return self.ask(Question(purpose, waves, slots))[0]
+    def ask(self, purpose: str, waves: int, **slots: Elements) -> Answer:
+        """Ask, without waiting: all that is asked before an answer is read is executed together.
 
-    def ask(self, *questions: Question) -> list[NDArray[np.float64]]:
-        """Numbers in the slots of D for each question: [wave, slot]."""
-        for one in questions:
-            self.launches[one.purpose] = self.launches.get(one.purpose, 0) + one.waves
-        asked = [self._operands(one.waves, one.slots) for one in questions]
+        A launch costs more than most questions do, so ask whatever needs no answer first.
+
+        Args:
+            purpose, waves, slots: as of Question.
+        """
+        self.launches[purpose] = self.launches.get(purpose, 0) + waves
+        self._asked.append(Answer(Question(purpose, waves, slots), self._execute))
+        return self._asked[-1]
+
+    def _execute(self) -> None:
+        """Answer everything that was asked."""
+        asked, self._asked = self._asked, []
+        operands = [self._operands(one.question.waves, one.question.slots) for one in asked]
         executor: object = self.execute
         if isinstance(executor, Together):
-            answers = executor.together(asked)
+            answers = executor.together(operands)
         else:
-            answers = [self.execute(operands) for operands in asked]
+            answers = [self.execute(each) for each in operands]
         value, bits = alphabet_of(self.extents.types["D"]).value, self.extents.bits("D")
-        return [value(split_fields(words, bits).reshape(len(words), -1)) for words in answers]
+        for one, words in zip(asked, answers, strict=True):
+            one.found = value(split_fields(words, bits).reshape(len(words), -1))
 
     def _operands(self, waves: int, slots: Mapping[str, Elements]) -> dict[str, Words]:
         operands = {}
@@ -197,30 +232,34 @@ class Bench:
         return np.ascontiguousarray(np.broadcast_to(given[:, None, :], (waves, 1, lanes)))
 
 
-def hot_sets(bench: Bench, operand: str, counts: NDArray[np.float64] | None = None) -> list[Mask]:
-    """Sets of slots of A or B of which no output reads two; together, all that are read.
+def hot_sets(bench: Bench, operands: str = "AB") -> list[list[Mask]]:
+    """Sets of slots of A or B of which no output reads two; together, all that are read. One list an operand."""
+    found: list[list[Mask]] = [[] for _ in operands]
+    searches = [_search(bench, operand, sets) for operand, sets in zip(operands, found, strict=True)]
+    for _ in zip_longest(*searches):
+        """Each asks its next question, and all of these are executed together."""
+    return found
 
-    Args:
-        bench: executes.
-        operand: "A" or "B".
-        counts: the answer to `_counting` the operand's planes, where it is known already.
-    """
-    extents, pending = bench.extents, _planes(bench.extents, operand)
-    counts = bench.ask(_counting(extents, operand, pending))[0] if counts is None else counts
-    found: list[Mask] = []
-    while pending:
-        _check_counts(counts, operand, extents.count(operand))
+
+def _search(bench: Bench, operand: str, found: list[Mask]) -> Iterator[None]:
+    """Adds hot sets of an operand to those found; stands still between a question and its answer."""
+    pending = _planes(bench.extents, operand)
+    answer = _count(bench, operand, pending)
+    yield
+    counts = answer.numbers
+    while True:
+        _check_counts(counts, operand, bench.extents.count(operand))
         found += [s for s, c in zip(pending, counts, strict=True) if c.max() == 1]
         wide = [(s, c) for s, c in zip(pending, counts, strict=True) if c.max() > 1]
+        if not wide:
+            return
         lower = [_lower_half(s) for s, _ in wide]
-        if not lower:
-            break
-        (low,) = bench.ask(_counting(extents, operand, lower))
+        answer = _count(bench, operand, lower)
+        yield
         # What the upper half of the lanes adds is the rest; so only one half is executed.
-        upper = [both - less for (_, both), less in zip(wide, low, strict=True)]
+        upper = [both - less for (_, both), less in zip(wide, answer.numbers, strict=True)]
         pending = lower + [s & ~h for (s, _), h in zip(wide, lower, strict=True)]
-        counts = np.concatenate([low, np.stack(upper)])
-    return found
+        counts = np.concatenate([answer.numbers, np.stack(upper)])
 
 
 def _planes(extents: Extents, operand: str) -> list[Mask]:
@@ -232,15 +271,15 @@ def _planes(extents: Extents, operand: str) -> list[Mask]:
     return [plane.ravel() for plane in planes]
 
 
-def _counting(extents: Extents, operand: str, sets: list[Mask]) -> Question:
+def _count(bench: Bench, operand: str, sets: list[Mask]) -> Answer:
     """How many slots of each set every output reads."""
-    other = "B" if operand == "A" else "A"
+    extents, other = bench.extents, "B" if operand == "A" else "A"
     one, ones = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
     slots = {
         operand.lower(): one.hot(np.stack(sets)),
         other.lower(): np.full((1, extents.count(other)), ones.one, ones.raw),
     }
-    return Question(f"hot sets of {operand}", len(sets), slots)
+    return bench.ask(f"hot sets of {operand}", len(sets), **slots)
 
 
 def _check_counts(counts: NDArray[np.float64], operand: str, most: int) -> None:
@@ -267,17 +306,17 @@ def _lower_half(hot: Mask) -> Mask:
     return half
 
 
-def _meeting(extents: Extents, operand: str, sets: list[Mask], number: Ints, settings: int) -> Question:
+def _meet(bench: Bench, operand: str, sets: list[Mask], number: Ints, settings: int) -> Answer:
     """Which slot of the other operand each output's slot of each hot set meets.
 
     Args:
-        extents: of the operands.
+        bench: executes.
         operand: "A" or "B", whose hot sets are given.
         sets: one after the other is hot.
         number: int64 [slot], numbers of the other operand's slots.
         settings: of the index operand, one after the other.
     """
-    other = "B" if operand == "A" else "A"
+    extents, other = bench.extents, "B" if operand == "A" else "A"
     one, letters = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
     rows = coded(int(number.max()) + 1, letters)[:, number]
     hot = np.repeat(one.hot(np.stack(sets)), len(rows), axis=0)
@@ -288,13 +327,13 @@ def _meeting(extents: Extents, operand: str, sets: list[Mask], number: Ints, set
         other.lower(): np.tile(rows, (settings * len(sets), 1)),
         "index": np.repeat(index[:, None], extents.lanes, axis=1),
     }
-    return Question(f"partners of {operand}", waves, slots)
+    return bench.ask(f"partners of {operand}", waves, **slots)
 
 
 def _letters_met(
     extents: Extents, operand: str, sets: list[Mask], number: Ints, settings: int, value: NDArray[np.float64]
 ) -> Ints:
-    """What `_meeting` asked, answered by numbers.
+    """What `_meet` asked, answered by numbers.
 
     Returns:
         int64 [setting, set, slot of D]: number of the slot of the other operand; -1 where it meets none.
@@ -323,15 +362,17 @@ def find_meetings(bench: Bench) -> Meetings:
         ProbeError: the instruction is no sum of products of pairs of slots.
     """
     extents = bench.extents
-    counts = bench.ask(*(_counting(extents, operand, _planes(extents, operand)) for operand in "AB"))
-    sets_a, sets_b = (hot_sets(bench, *one) for one in zip("AB", counts, strict=True))
+    addends = _ask_addends(bench)
+    sets_a, sets_b = hot_sets(bench)
     if not sets_a or not sets_b:
         raise ProbeError("No output of the instruction depends on A and B")
     settings = len(INDEX_SETTINGS) if extents.sparse else 1
     rank, members = _ranked(sets_a)
     halves = ("A", sets_a, np.arange(extents.count("B")), settings), ("B", sets_b, rank, 1)
-    values = bench.ask(*(_meeting(extents, *half) for half in halves))
-    of_a, (of_b,) = (_letters_met(extents, *half, value) for half, value in zip(halves, values, strict=True))
+    answers = [_meet(bench, *half) for half in halves]
+    of_a, (of_b,) = (
+        _letters_met(extents, *half, answer.numbers) for half, answer in zip(halves, answers, strict=True)
+    )
     hot, d = np.nonzero(of_a[0] >= 0)
     b = of_a[:, hot, d]
     in_set = _owner(sets_b)[b[0]]
@@ -350,7 +391,7 @@ def find_meetings(bench: Bench) -> Meetings:
             observed=f"{a.size} and {int((of_b >= 0).sum())} meetings",
             hint="the instruction is not a plain matrix product of these operands",
         )
-    c, c_to, kept = _addends(bench)
+    c, c_to, kept = _addends(extents, *addends)
     return Meetings(a, d, b, c, c_to, kept)
 
 
@@ -373,15 +414,19 @@ def _ranked(sets: list[Mask]) -> tuple[Ints, Ints]:
     return rank, slots
 
 
-def _addends(bench: Bench) -> tuple[Ints, Ints, Mask]:
+def _ask_addends(bench: Bench) -> list[Answer]:
+    """Numbered slots of C, and then numbered slots of what D held before, where that is not C; A and B zero."""
+    rows = coded(bench.extents.count("D"), alphabet_of(bench.extents.types["D"]))
+    asked = [bench.ask("slots of C", len(rows), c=rows)]
+    if not bench.extents.sparse:
+        asked.append(bench.ask("slots of D that stay", len(rows), old=rows))
+    return asked
+
+
+def _addends(extents: Extents, *answers: Answer) -> tuple[Ints, Ints, Mask]:
     """Where each slot of C goes, and which slots of D keep what they held."""
-    extents = bench.extents
     count, letters = extents.count("D"), alphabet_of(extents.types["D"])
-    rows = coded(count, letters)
-    asked = [Question("slots of C", len(rows), {"c": rows})]
-    if not extents.sparse:
-        asked.append(Question("slots of D that stay", len(rows), {"old": rows}))
-    number, *others = (decoded(value, count, letters) for value in bench.ask(*asked))
+    number, *others = (decoded(answer.numbers, count, letters) for answer in answers)
     kept = np.zeros(count, np.bool_)
     for old in others:
         kept = old >= 0

@@ -22,7 +22,7 @@ from layoutprobe.solver.hotsets import Bench, Execute, Extents, Meetings, find_m
 from layoutprobe.solver.lines import Names, Shape, names_of
 from layoutprobe.solver.scales import BYTES, by_blocks, find_scales
 from layoutprobe.solver.sparse import FIELDS, find_index
-from layoutprobe.solver.verify import verify
+from layoutprobe.solver.verify import ask_random, verify
 
 Ints = NDArray[np.int64]
 
@@ -168,6 +168,7 @@ def solve_instruction(
         ProbeError: it is no matrix product of that shape.
     """
     bench, whole = Bench(extents, execute), Shape(*shape, products)
+    trial = ask_random(bench)
     met = find_meetings(bench)
     names = names_of(extents, whole, met)
     index = find_index(bench, met, names.b_k % 4) if extents.sparse else np.zeros(0, np.int64)
@@ -176,7 +177,7 @@ def solve_instruction(
     if extents.scaled:
         scales = find_scales(bench, met)
         names, block = by_blocks(names, met, scales)
-    verify(bench, met, index, scales)
+    verify(trial, met, index, scales)
     gauge = gauge_of(met, names, whole, block)
     needed = _layouts(extents, whole, met, names, index) | _scale_layouts(
         extents, whole, met, names, scales, block

@@ -50,16 +50,19 @@ def find_scales(bench: Bench, met: Meetings) -> Mapping[str, Ints]:
     rank, slots = hot_one_by_one(bench, met)
     ones = alphabet_of(extents.types["B"])
     b = np.full((1, extents.count("B")), ones.one, ones.raw)
-    found = {}
-    for name in "AB":
-        waves = len(slots) * code.digits
-        value = bench.run(
+    asked = {
+        name: bench.ask(
             f"scales of {name}",
-            waves,
+            len(slots) * code.digits,
             a=np.repeat(slots, code.digits, axis=0),
             b=b,
             **{f"scale_{name.lower()}": np.tile(letters, (len(slots), 1))},
-        ).reshape(len(slots), code.digits, -1)
+        )
+        for name in "AB"
+    }
+    found = {}
+    for name, answer in asked.items():
+        value = answer.numbers.reshape(len(slots), code.digits, -1)
         fraction, exponent = np.frexp(value[rank, :, met.d])
         byte = code.numbers(list((exponent - 1).T))
         if (fraction != 0.5).any() or (byte == NO_NUMBER).any() or (byte >= count).any():

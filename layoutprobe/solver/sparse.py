@@ -70,13 +70,14 @@ def find_index(bench: Bench, met: Meetings, place: Ints) -> Ints:
     sets = len(slots)
     letters = alphabet_of(extents.types["B"])
     places = letters.letters(4)[place % 4][None]
-    value = bench.run(
+    answer = bench.ask(
         "index operand",
         sets * digits,
         a=np.repeat(slots, digits, axis=0),
         b=places,
         index=np.tile(index, (sets, 1)),
-    ).reshape(sets, digits, -1)
+    )
+    value = answer.numbers.reshape(sets, digits, -1)
     seen = value[rank, :, met.d]
     names = letters.value(letters.letters(4))
     at = np.minimum(np.searchsorted(names, seen), 3)

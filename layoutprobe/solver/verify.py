@@ -9,28 +9,71 @@ each wrong term (numbers are 0 to 3), and all outputs must agree in every execut
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.solver.alphabet import alphabet_of
-from layoutprobe.solver.hotsets import PLACES, Bench, Meetings
+from layoutprobe.solver.hotsets import PLACES, Answer, Bench, Meetings
 from layoutprobe.solver.scales import BYTES, ONE, scale_words
 from layoutprobe.solver.sparse import LEGAL_PAIRS, NIBBLES, kinds_of, words_of
+
+Ints = NDArray[np.int64]
 
 ROUNDS = 8
 """Executions; also the settings by which a sparse instruction's places are known."""
 _TOP = 3
 
 
-def verify(
-    bench: Bench, met: Meetings, index: NDArray[np.int64], scales: Mapping[str, NDArray[np.int64]]
-) -> None:
-    """Execute with random operands, and compare every output.
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """An execution with random operands.
+
+    Attributes:
+        numbers: "a", "b", "c", "old" -> what the slots hold: int64 [round, slot].
+        places: what the index operand selects, [round, slot of it]; empty where A is dense.
+        powers: "A", "B" -> exponents of the scales, [round, byte]; empty where nothing is scaled.
+        answer: what came out.
+    """
+
+    numbers: Mapping[str, Ints]
+    places: Ints
+    powers: Mapping[str, Ints]
+    answer: Answer
+
+    __repr__ = brief
+
+
+def ask_random(bench: Bench) -> Trial:
+    """Ask what random operands give: whatever will be found must explain it."""
+    extents = bench.extents
+    # Of numpy's generators the one whose numbers never change: a recorded run is known by its inputs.
+    random = np.random.RandomState(1151)
+    operand_of = {"a": "A", "b": "B", "c": "D", "old": "D"}
+    numbers = {
+        name: random.randint(0, _TOP + 1, (ROUNDS, extents.count(operand)))
+        for name, operand in operand_of.items()
+    }
+    slots = {name: alphabet_of(extents.types[operand_of[name]]).integers(n) for name, n in numbers.items()}
+    places, powers = np.zeros(0, np.int64), {}
+    if extents.sparse:
+        pairs = LEGAL_PAIRS[random.randint(0, 6, (ROUNDS, extents.lanes, NIBBLES))]
+        slots["index"] = words_of(pairs)
+        places = (pairs[..., None] >> np.array([0, 2]) & 3).reshape(ROUNDS, -1)
+    if extents.scaled:
+        powers = {name: random.randint(-1, 3, (ROUNDS, extents.lanes * BYTES)) for name in "AB"}
+        slots |= {f"scale_{name.lower()}": scale_words(ONE + power) for name, power in powers.items()}
+    return Trial(numbers, places, powers, bench.ask("random operands", ROUNDS, **slots))
+
+
+def verify(trial: Trial, met: Meetings, index: Ints, scales: Mapping[str, Ints]) -> None:
+    """Compare every output of an execution with random operands.
 
     Args:
-        bench: executes.
+        trial: the execution.
         met: what was found.
         index: slot of the index operand by term; empty where A is dense.
         scales: "A", "B" -> byte with the scale of each term; empty where there are none.
@@ -38,30 +81,13 @@ def verify(
     Raises:
         ProbeError: the instruction does something that the terms do not explain.
     """
-    extents = bench.extents
-    # Of numpy's generators the one whose numbers never change: a recorded run is known by its inputs.
-    random = np.random.RandomState(1151)
-    numbers = {
-        name: random.randint(0, _TOP + 1, (ROUNDS, extents.count(operand)))
-        for name, operand in (("a", "A"), ("b", "B"), ("c", "D"), ("old", "D"))
-    }
-    operands = {
-        name: alphabet_of(extents.types[operand]).integers(numbers[name])
-        for name, operand in (("a", "A"), ("b", "B"), ("c", "D"), ("old", "D"))
-    }
-    if extents.sparse:
-        pairs = LEGAL_PAIRS[random.randint(0, 6, (ROUNDS, extents.lanes, NIBBLES))]
-        operands["index"] = words_of(pairs)
-        places = (pairs[..., None] >> np.array([0, 2]) & 3).reshape(ROUNDS, -1)
+    observed, numbers = trial.answer.numbers, trial.numbers
     factor = np.ones((ROUNDS, 1))
     for name, byte in scales.items():
-        power = random.randint(-1, 3, (ROUNDS, extents.lanes * BYTES))
-        operands[f"scale_{name.lower()}"] = scale_words(ONE + power)
-        factor = factor * (2.0**power)[:, byte]
-    observed = bench.run("random operands", ROUNDS, **operands)
+        factor = factor * (2.0 ** trial.powers[name])[:, byte]
     b = np.broadcast_to(met.partners[0], (ROUNDS, met.a.size))
-    if extents.sparse:
-        b = _selected(met, places[:, index])
+    if index.size:
+        b = _selected(met, trial.places[:, index])
     expected = np.empty(observed.shape)
     for wave in range(ROUNDS):
         product = numbers["a"][wave, met.a] * numbers["b"][wave, b[wave]]
@@ -79,7 +105,7 @@ def verify(
         )
 
 
-def _selected(met: Meetings, places: NDArray[np.int64]) -> NDArray[np.int64]:
+def _selected(met: Meetings, places: Ints) -> Ints:
     """Slot of B that each term meets when its element has that place: [wave, term].
 
     Each element was seen in three of the four places. The fourth is one that no legal pair gives it:
