@@ -110,8 +110,9 @@ def join_fields(slots: Raw, field_bits: int = 0) -> NDArray[np.uint32]:
         field_bits: width of a slot; what fills a VGPR unless given.
     """
     bits = field_bits or 32 // slots.shape[3]
-    if bits == 64:
-        words = np.ascontiguousarray(slots, np.uint64).view(np.uint32)[..., None, :]
+    if (bits >= 8 and 32 % bits == 0) or bits == 64:
+        # Fields that are numbers of the machine lie as a register has them: the lowest first.
+        words = np.ascontiguousarray(slots, f"<u{bits // 8}").view("<u4")
     else:
         words = np.zeros((*slots.shape[:3], lcm(bits, 32) // 32), np.uint32)
         fields = slots.astype(np.uint32, copy=False)
