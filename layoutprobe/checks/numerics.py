@@ -19,6 +19,7 @@ from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.comparisons import Comparison, executed, products, references, small_floats
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
+from layoutprobe.trace.odd_reads import odd_read
 from layoutprobe.trace.places import where
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
@@ -117,6 +118,13 @@ ROUNDED_SUM = Rule(
     "sums are rounded to 16 bits on the way",
     "The result is right up to the rounding of a type that is narrower than the accumulators.",
     "keep the accumulator in f32 until it is stored; or state a [tolerance], where that is meant",
+)
+ODD_READ = Rule(
+    f"{NAME}/odd-read",
+    "one load from LDS does not follow the pattern of the others",
+    "The contract names no product, so that nobody knows which element belongs where. But the loads of one kind that "
+    "read one input are alike, and one of them is not: its base or its offset is another.",
+    "compare offset and base of this load with those of its neighbours",
 )
 _CAUSES = {CHANGED: CHANGED_OPERAND, MISPLACED: MISPLACED_ADDEND, ROUNDED: ROUNDED_SUM}
 
@@ -289,6 +297,8 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
         return _Cause(rule, says + ")" * says.count(" (or: "), None, place)
     if found := value_cause(subject, c):
         return _Cause(_CAUSES[found.name], found.says, None, found.place, found.related)
+    if not isinstance(subject.contract, Gemm) and (odd := odd_read(subject)):
+        return _Cause(ODD_READ, f"{odd.what}; {where_wrong(wrong)}", None, odd.place)
     if not c.observed.any() and not c.undefined.any():
         return _Cause(WRONG_VALUES, "every element is 0: nothing of what is added up arrives")
     tile = (c.product.tile,) if c.product else ()
@@ -363,6 +373,7 @@ CHECK = Check(
         FOREIGN,
         LOST,
         *_CAUSES.values(),
+        ODD_READ,
         *SELECTION_RULES,
     ),
 )

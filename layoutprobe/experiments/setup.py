@@ -160,7 +160,7 @@ def _carriers(
     form: MatrixForm, pattern: Pattern, shapes: Mapping[str, tuple[int, int]], carrier: str | None
 ) -> dict[str, str]:
     """The carrier of every matrix: one for those of one type."""
-    types = {matrix: form.b_dtype if matrix == "B" else form.dtype for matrix in shapes}
+    types = {matrix: form.b if matrix == "B" else form.a for matrix in shapes}
     chosen = {}
     for dtype in dict.fromkeys(types.values()):
         if carrier is not None and carrier_of(_text("carrier", carrier)).name not in DTYPE_CARRIERS[dtype]:

@@ -57,7 +57,7 @@ class Carrier:
 CARRIERS: dict[str, Carrier] = {
     **{f"raw{bits}": Carrier(f"raw{bits}", element_type(f"u{bits}"), raw=True) for bits in (4, 6, 8, 16, 32, 64)},
     **{name: Carrier(name, element_type(name))
-       for name in ("f16", "bf16", "f32", "f64", "i8", "u8", "i4", "u4", "i32")},
+       for name in ("f16", "bf16", "f32", "f64", "i8", "u8", "i4", "u4", "i32", "fp8", "bf8", "fp8_fnuz", "bf8_fnuz")},
 }  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def _carriers_of(dtype: str) -> tuple[str, ...]:
 DTYPE_CARRIERS: dict[str, tuple[str, ...]] = {
     dtype: _carriers_of(dtype)
     for dtype in (
-        *("f16", "bf16", "f32", "xf32", "f64", "fp8", "bf8", "fp6", "bf6", "fp4"),
+        *("f16", "bf16", "f32", "xf32", "f64", "fp8", "bf8", "fp8_fnuz", "bf8_fnuz", "fp6", "bf6", "fp4"),
         *("i32", "iu8", "i8", "u8", "iu4", "i4", "u4"),
     )
 }

@@ -196,6 +196,31 @@ def test_a_load_of_gfx950_that_reads_elsewhere_is_named(
         assert "loads look 16 bytes beyond their place in LDS" in finding.what
 
 
+ATTENTIONS = [name for name in CASES if "gfx950/attention" in name]
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("name", "access"),
+    [(name, access) for name in ATTENTIONS for access in accesses_of(name) if access != "ds_read_b32"],
+)
+@pytest.mark.parametrize("which", ["first", "last"])
+def test_a_load_of_an_attention_that_reads_elsewhere_is_named(
+    name: str, access: str, which: str, tmp_path: Path
+) -> None:
+    """No contract says what belongs where: the load is told by the others of its kind, which it does not follow."""
+    case = CASES[name]
+    assert case.code_object is not None
+    loads = [inst for inst in insts_of(case) if inst.name == access]
+    moved = loads[0 if which == "first" else -1]
+    broken = tmp_path / "broken.hsaco"
+    broken.write_bytes(moved_by_16(case.code_object.read_bytes(), moved))
+    (finding,) = verdict_of(replace(case, code_object=broken)).findings
+    assert finding.place.pc == moved.pc
+    named = ("numerics/odd-read", "lds-safety/out-of-bounds", "lds-safety/undefined-read")
+    assert finding.rule.id in named, finding.what
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", [name for name in GFX950_GEMMS if "padded" in name or "16x16" in name])
 def test_a_tile_of_gfx950_that_lies_elsewhere_is_named(name: str, tmp_path: Path) -> None:

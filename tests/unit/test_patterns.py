@@ -83,6 +83,26 @@ def test_rowcol_is_refused_as_an_f16_number_and_fine_as_bits() -> None:
     assert np.array_equal(rowcol.encode((8, 16), "f16").view(np.float16), (ROW * 256 + COL)[:8])
 
 
+@pytest.mark.parametrize("carrier", ["fp8", "bf8", "fp8_fnuz", "bf8_fnuz"])
+@pytest.mark.parametrize("name", ["rowbyte", "rowxorcol", "rowaddcol", "row-coded", "col-coded"])
+def test_numbers_in_eight_bit_floats_are_exact_or_refused(name: str, carrier: str) -> None:
+    """They hold integers up to 16 (3 bits of mantissa) or 8 (2 bits), then even ones; raw bytes hold all."""
+    pattern = load_pattern(name)
+    formats = {"fp8": (7, 3, 17), "bf8": (15, 2, 9), "fp8_fnuz": (8, 3, 17), "bf8_fnuz": (16, 2, 9)}
+    bias, mantissa, least = formats[carrier]
+    shape = (4, 5)
+    codes = pattern.codes(shape)
+    for code, raw in zip(codes.ravel(), pattern.encode(shape, carrier).ravel(), strict=True):
+        exponent, fraction = int(raw) >> mantissa, int(raw) % (1 << mantissa)
+        held = (1 + fraction / (1 << mantissa)) * 2.0 ** (exponent - bias) if raw else 0.0
+        assert held == code
+    assert np.array_equal(pattern.encode((64, 32), "raw8"), pattern.codes((64, 32)))
+    with pytest.raises(UsageError, match=f"not exact in {carrier}") as refused:
+        pattern.encode((64, 64), carrier)
+    assert refused.value.expected == str(least)
+    assert refused.value.hint == "another carrier holds it: raw8"
+
+
 def test_fractions_are_exact() -> None:
     raw = load_pattern("rowcol-block").encode((16, 16), "f16")
     assert raw.dtype == np.uint16
