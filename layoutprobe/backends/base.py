@@ -44,6 +44,7 @@ class Launch:
         block: work-items of a workgroup in x, y, z.
         args: explicit arguments in order: Buffer, or a numpy scalar of the argument's own size.
         dynamic_lds: bytes of LDS beyond the static allocation.
+        watched: workgroups that observers are told of, see `engine.Dispatch`.
     """
 
     code: CodeObject
@@ -52,6 +53,7 @@ class Launch:
     block: tuple[int, int, int]
     args: Sequence[Buffer | np.generic]
     dynamic_lds: int = 0
+    watched: frozenset[int] = frozenset()
 
     __repr__ = brief
 

@@ -15,7 +15,7 @@ from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.observe.clashes import Handovers
 from layoutprobe.observe.handover import HandoverObserver
-from layoutprobe.observe.outputs import Allocation, StoreRecorder, Stores, contested, touched
+from layoutprobe.observe.outputs import Allocation, EveryStoreRecorder, Stores, contested, touched
 from layoutprobe.observe.results import Result
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
@@ -409,7 +409,7 @@ CHECK = Check(
     LAW,
     EXPLAIN,
     run,
-    observers=(StoreRecorder, HandoverObserver),
+    observers=(EveryStoreRecorder, HandoverObserver),
     rules=(
         *RULES.values(),
         NEVER_WRITTEN,

@@ -33,6 +33,8 @@ class Dispatch:
         block: work-items of a workgroup in x, y, z.
         lds_size: bytes of LDS of a workgroup, dynamic ones included.
         observers: watch the run.
+        watched: numbers of the workgroups that they are told of, x fastest, but for those observers that want to be
+            told of all (`Observer.everywhere`); empty for all.
         budget: instructions that may be issued before the kernel counts as endless. An instruction counts
             once for all waves that execute it together.
         arithmetic: how matrix instructions and DOT2 round: "ieee" (exact products, one rounding at the
@@ -48,6 +50,11 @@ class Dispatch:
     observers: Sequence[Observer] = ()
     budget: int = DEFAULT_BUDGET
     arithmetic: str = "ieee"
+    watched: frozenset[int] = frozenset()
+
+    def watching(self, chosen: bool) -> Sequence[Observer]:
+        """Who is told of workgroups that are among those to watch, or are not."""
+        return self.observers if chosen else [o for o in self.observers if o.everywhere]
 
 
 @dataclass(frozen=True, eq=False)

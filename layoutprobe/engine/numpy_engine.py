@@ -44,7 +44,7 @@ class NumpyEngine:
         each = wave_bytes(code, kernel, dispatch.lds_size)
         issued, start = 0, None
         with np.errstate(all="ignore"):
-            for group_ids in batches(dispatch.grid, waves_per_group, each):
+            for group_ids, chosen in batches(dispatch.grid, waves_per_group, each, watched=dispatch.watched):
                 machine = Machine(
                     memory.arena,
                     make_waves(group_ids, waves_per_group),
@@ -52,7 +52,7 @@ class NumpyEngine:
                     lds_size=dispatch.lds_size,
                     scratch_size=kernel.scratch_size,
                     facts=facts,
-                    events=events_of(dispatch.observers),
+                    events=events_of(dispatch.watching(chosen)),
                 )
                 start = start_cohort(machine, code, kernel, dispatch.block, memory.kernarg)
                 issued += Scheduler(machine, program, dispatch.budget - issued).run(start)

@@ -23,6 +23,7 @@ from layoutprobe.manifest.inputs import make_inputs
 from layoutprobe.manifest.model import Argument, Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage, CoverageRecorder
+from layoutprobe.place import Place
 from layoutprobe.trace.subject import Recorded, RunSpec
 
 Logical = Mapping[str, NDArray[Any] | None]
@@ -41,19 +42,41 @@ class Deadline(Observer):
 
     def block(self, c: Band, block: Block) -> None:
         """See Observer."""
+        if self._late():
+            self.require_time(self._program.location(block.last or block.insts[-1]))
+
+    def _late(self) -> bool:
         clock, busy = self._start
-        if time.monotonic() - clock > self.seconds and time.process_time() - busy > self.seconds:
-            inst = block.last or block.insts[-1]
+        return time.monotonic() - clock > self.seconds and time.process_time() - busy > self.seconds
+
+    def require_time(self, place: Place) -> None:
+        """Raises ExecutionError where there is none left."""
+        if self._late():
             raise ExecutionError(
                 f"the launch did not end within {self.seconds:g} seconds",
-                place=self._program.location(inst),
+                place=place,
                 hint="check a smaller size, or raise limits.seconds",
                 kind="time",
             )
 
 
+class Clock(Observer):
+    """The same for workgroups that nobody looks at: between batches."""
+
+    everywhere = True
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+
+    def batch(self, machine: Machine, program: Program) -> None:
+        """See Observer."""
+        self._deadline.require_time(Place(kernel=program.kernel.name))
+
+
 class Astray(Observer):
     """Lets a run go on after an access outside of every buffer, and keeps the error of each such instruction."""
+
+    everywhere = True
 
     def __init__(self) -> None:
         self.errors: dict[int, ExecutionError] = {}
@@ -75,6 +98,7 @@ class KernelRunner:
         faults: distinct faults of all runs so far, in the order in which they occurred.
         coverage: what of the code ran in any of them; None before the first.
         endless: what ended a launch that took too long: others would take as long again, and decide nothing either.
+        sample: workgroups that observers are told of, see `manifest.sampling`; empty for all.
     """
 
     def __init__(
@@ -84,6 +108,7 @@ class KernelRunner:
         coding: Coding,
         backend: WatchedBackend,
         endless: ExecutionError | None = None,
+        sample: frozenset[int] = frozenset(),
     ) -> None:
         self.built = built
         self.binding = binding
@@ -93,6 +118,7 @@ class KernelRunner:
         self.coverage: Coverage | None = None
         self._known: dict[RunSpec, Recorded] = {}
         self.endless = endless
+        self.sample = sample
 
     def __call__(self, spec: RunSpec) -> Recorded:
         """The run of that spec. A fault of the kernel is recorded, and not raised.
@@ -123,14 +149,14 @@ class KernelRunner:
             self.binding.block,
             arguments,
             self.binding.dynamic_lds,
+            self.sample,
         )
         fault, result, astray = None, None, Astray()
         try:
             if self.endless is not None:
                 raise self.endless
-            result = self.backend.run(
-                launch, [Deadline(self.binding.case.limits.seconds), astray, *recorders]
-            )
+            deadline = Deadline(self.binding.case.limits.seconds)
+            result = self.backend.run(launch, [deadline, Clock(deadline), astray, *recorders])
         except ExecutionError as error:
             fault = error
             if error.kind in ("budget", "time"):

@@ -78,6 +78,7 @@ def check_kernel(
             *(covered.reservations if covered else ()),
             *(tally.unproven() if tally else ()),
             *(tally.widened() if tally else ()),
+            *(tally.sampled() if tally else ()),
         ),
         coverage=covered,
         excerpts=excerpts(case, [finding for result in results for finding in result.findings]),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
+from math import prod
 from typing import TypeVar
 
 from layoutprobe.backends.base import WatchedBackend
@@ -22,12 +23,15 @@ from layoutprobe.gate.pictures import pictures_of
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.unproven import unproven
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import Gemm, KernelCase, Sizes, Tolerance, size_title
+from layoutprobe.manifest.sampling import sample_of
 from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
 from layoutprobe.observe.coverage import Coverage
+from layoutprobe.observe.happens_before import coherent
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Pictures, Status
@@ -62,6 +66,7 @@ def subject_of(
         runner,
         tuple(dict.fromkeys(factory for check in checks for factory in check.observers)),
         reference,
+        runner.sample,
     )
 
 
@@ -116,6 +121,7 @@ class Tally:
         self.endless: list[tuple[int, ExecutionError]] = []  # of launches with so many bytes of buffers
         self.collected: dict[str, list[Sized]] = {check.name: [] for check in checks}
         self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
+        self._waiting = cache(lambda: any(map(_signals, self.load_insts().values())))
 
     def covered(self) -> CodeCoverage | None:
         """What of the code ran; None where nothing did."""
@@ -133,6 +139,19 @@ class Tally:
     def unproven(self) -> tuple[str, ...]:
         """What nobody has proven of the instructions; nothing where none ran, as they may not even decode."""
         return unproven(self.load_insts().values()) if self.coverage else ()
+
+    def sampled(self) -> tuple[str, ...]:
+        """At which sizes some workgroups were looked at, and not all."""
+        bound = [(sizes, bind(self.case, sizes)) for sizes in self.case.sizes if self.coverage]
+        return tuple(
+            f"{len(sample)} of {prod(binding.grid)} workgroups looked at with {size_title(sizes)}, of all the values"
+            for sizes, binding in bound
+            if (sample := self._sample(binding))
+        )
+
+    def _sample(self, binding: Binding) -> frozenset[int]:
+        """Workgroups that are looked at; all where some may wait for others: these run in their order."""
+        return frozenset() if self._waiting() else sample_of(binding)
 
     def widened(self) -> tuple[str, ...]:
         """That the output of a product is judged by a type narrower than its own, where the manifest gives no
@@ -182,7 +201,12 @@ class Tally:
     def _subject(self, sizes: Sizes) -> tuple[Subject, KernelRunner]:
         binding = bind(self.case, sizes)
         runner = KernelRunner(
-            self.built, binding, coding_of(binding), self.backend, self._like_sized(binding)
+            self.built,
+            binding,
+            coding_of(binding),
+            self.backend,
+            self._like_sized(binding),
+            self._sample(binding),
         )
         return subject_of(runner, self.active, self.load_insts, self.reference), runner
 
@@ -230,9 +254,21 @@ class Tally:
         self.outcomes.append(outcome)
 
 
+def _signals(inst: Inst) -> bool:
+    """A workgroup may tell another one something by it, or be told."""
+    return Kind.ATOMIC in inst.kind or (
+        Kind.LOAD in inst.kind and Kind.LDS not in inst.kind and coherent(inst)
+    )
+
+
 def _choices(runner: KernelRunner) -> Choices | None:
     """How tests against numbers came out, where the kernel has any; one run more."""
-    if runner.coverage is None or runner.endless is not None or not tests_of(runner.coverage.ran):
+    if (
+        runner.sample
+        or runner.coverage is None
+        or runner.endless is not None
+        or not tests_of(runner.coverage.ran)
+    ):
         return None
     found = runner(RunSpec("integers", (ChoiceRecorder,))).record(Choices)
     return found

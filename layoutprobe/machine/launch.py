@@ -148,9 +148,14 @@ def vgpr_count(code: CodeObject, kernel: Kernel) -> int:
 
 
 def batches(
-    grid: Extent, waves_per_group: int, bytes_per_wave: int, most: int = BATCH_WAVES
-) -> Iterator[NDArray[np.int64]]:
-    """Workgroup ids in batches of `most` waves or one workgroup: int64 [workgroup, 3], x fastest.
+    grid: Extent,
+    waves_per_group: int,
+    bytes_per_wave: int,
+    most: int = BATCH_WAVES,
+    watched: frozenset[int] = frozenset(),
+) -> Iterator[tuple[NDArray[np.int64], bool]]:
+    """Workgroup ids in batches of `most` waves or one workgroup: int64 [workgroup, 3], x fastest; and whether they
+    are watched: those whose numbers are among `watched`, which come first, or all where that is empty.
 
     Raises:
         UsageError: the grid, or one workgroup of it, is too large to emulate.
@@ -167,9 +172,13 @@ def batches(
                          hint="probe a smaller problem: the layout does not depend on its size")  # fmt: skip
     waves = min(most, MAX_BATCH_BYTES // max(bytes_per_wave, 1))
     step = max(1, waves // waves_per_group)
-    for first in range(0, total, step):
-        flat = np.arange(first, min(first + step, total))
-        yield np.stack([flat % grid[0], flat // grid[0] % grid[1], flat // (grid[0] * grid[1])], axis=1)
+    numbers = np.arange(total)
+    chosen = np.isin(numbers, list(watched)) if watched else np.ones(total, np.bool_)
+    for these in (True, False):
+        mine = numbers[chosen == these]
+        for flat in (mine[first : first + step] for first in range(0, mine.size, step)):
+            ids = np.stack([flat % grid[0], flat // grid[0] % grid[1], flat // (grid[0] * grid[1])], axis=1)
+            yield ids, these
 
 
 def make_waves(group_ids: NDArray[np.int64], waves_per_group: int) -> Waves:

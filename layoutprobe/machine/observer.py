@@ -56,6 +56,9 @@ class Observer:
     makes them).
     """
 
+    everywhere = False
+    """It is told of all workgroups, also where others are told of some (`engine.Dispatch.watched`)."""
+
     @property
     def moves(self) -> Moves:
         """The accesses that it must be told of, asked before each batch. It may be told of others; what memory holds

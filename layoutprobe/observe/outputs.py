@@ -122,6 +122,12 @@ class StoreRecorder(WaveCounter):
         return Stores(self.waves(), self._allocations, tuple(self._stores), self._left >= 0)
 
 
+class EveryStoreRecorder(StoreRecorder):
+    """Keeps those of all workgroups, also where others are told of some."""
+
+    everywhere = True
+
+
 def touched(stores: Stores, allocation: Allocation, *, atomic: bool) -> NDArray[np.int64]:
     """How often each byte of an allocation was stored to, by atomics or by all others: [byte]."""
     size = allocation.end - allocation.start

@@ -115,6 +115,7 @@ class Subject:
         observers: of the plain run.
         reference: the user's function of a Reference contract; None where the user did not allow
             it to be loaded, or there is none.
+        sample: workgroups whose records there are, where these are not of all; outputs are.
         memo: what was worked out about it so far, see `once`. Copies of a subject share it.
     """
 
@@ -128,6 +129,7 @@ class Subject:
     runner: Runner
     observers: tuple[RecorderFactory, ...] = ()
     reference: Callable[..., Any] | None = field(default=None)
+    sample: frozenset[int] = frozenset()
     memo: dict[object, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -147,8 +149,9 @@ class Subject:
 
     @property
     def small(self) -> bool:
-        """Its buffers are at most a few times as large as those of the smallest size: worth further runs."""
-        return self.once(_is_small)
+        """Its buffers are at most a few times as large as those of the smallest size, and no workgroup is left out:
+        worth further runs."""
+        return not self.sample and self.once(_is_small)
 
     @property
     def copies_every(self) -> int:

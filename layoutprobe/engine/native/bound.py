@@ -17,7 +17,7 @@ from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets
 from layoutprobe.engine.native.steps import MOVES, Steps, Watched
 from layoutprobe.engine.native.template import Layout
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.observer import Moves, moves_of
+from layoutprobe.machine.observer import moves_of
 from layoutprobe.machine.program import Program
 
 
@@ -78,7 +78,7 @@ class Bound:
         told, slow, next_ = (address_of(self.runtime, n) for n in ("F_block_told", "F_slow", "F_slow_next"))
         if watched.block:
             functions[self._where["F_block"]] = told
-        asked = self._making(watched.access)
+        asked = np.flatnonzero(self._moves & watched.access.value)
         for n in asked.tolist():
             records[n].told = 1
         left = [np.intersect1d(self._where["accesses"], asked)] + [self._where["matrices"]] * watched.matrix
@@ -88,11 +88,12 @@ class Bound:
             functions[np.intersect1d(places, self._where["F_guard"] + 1) - 1] = next_
         return records
 
-    def _making(self, moves: Moves) -> NDArray[np.int64]:
-        """Records of instructions that make such accesses."""
-        insts = ((n, record.inst) for n, record in enumerate(self.records) if record.inst is not None)
-        found = (n for n, inst in insts if inst.kind & MOVES and moves_of(inst) & moves)
-        return np.fromiter(found, np.int64)
+    @cached_property
+    def _moves(self) -> NDArray[np.int64]:
+        """What accesses each record's instruction makes: values of Moves."""
+        insts = (record.inst for record in self.records)
+        found = (moves_of(inst).value if inst is not None and inst.kind & MOVES else 0 for inst in insts)
+        return np.fromiter(found, np.int64, len(self.records))
 
     @cached_property
     def _where(self) -> dict[str, NDArray[np.int64]]:

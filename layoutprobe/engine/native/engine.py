@@ -7,6 +7,7 @@ waves together, and C goes on. Faults are found by C and worded by numpy, which 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -37,7 +38,7 @@ from layoutprobe.machine.launch import (
 )
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Memory, Store
-from layoutprobe.machine.observer import accesses_of, events_of
+from layoutprobe.machine.observer import Observer, accesses_of, events_of
 from layoutprobe.machine.program import Executor, Program
 
 BATCH_WAVES = 128
@@ -132,8 +133,8 @@ class _Run:
         self.regions = regions_of(self.arena)
         each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
         most = BATCH_WAVES if events == _NONE and not bound.lowered.waits else launch.BATCH_WAVES
-        self.batches = list(batches(dispatch.grid, self.per_group, each, most))
-        self.groups = len(self.batches[0])  # the first batch is the largest
+        self.batches = list(batches(dispatch.grid, self.per_group, each, most, dispatch.watched))
+        self.groups = max(len(group_ids) for group_ids, _ in self.batches)
 
     @property
     def shape(self) -> Shape:
@@ -155,11 +156,19 @@ class _Run:
         dispatch, issued = self.dispatch, 0
         write_packet(dispatch.memory, self.kernel, dispatch.grid, dispatch.block, dispatch.lds_size)
         with np.errstate(all="ignore"):
-            for group_ids in self.batches:
-                issued += self._batch(group_ids, *memories, dispatch.budget - issued)
+            for group_ids, chosen in self.batches:
+                observers = dispatch.watching(chosen)
+                issued += self._batch(group_ids, observers, *memories, dispatch.budget - issued)
         return Finished(issued)
 
-    def _batch(self, group_ids: NDArray[np.int64], waves: WaveMemory, lds: Memory, left: int) -> int:
+    def _batch(
+        self,
+        group_ids: NDArray[np.int64],
+        observers: Sequence[Observer],
+        waves: WaveMemory,
+        lds: Memory,
+        left: int,
+    ) -> int:
         """Run one batch. Returns what its longest wave issued."""
         machine = Machine(
             self.arena,
@@ -168,13 +177,13 @@ class _Run:
             lds_size=self.dispatch.lds_size,
             scratch_size=self.kernel.scratch_size,
             facts=self.facts,
-            events=events_of(self.dispatch.observers),
+            events=events_of(observers),
             lds=lds
             if len(group_ids) == self.groups
             else _part(lds, len(group_ids) * lds_stride(self.dispatch.lds_size)),
         )
         dispatch = self.dispatch
-        asked = accesses_of(dispatch.observers)
+        asked = accesses_of(observers)
         interpreter = Interpreter(self.bound, machine, waves, self.regions, dispatch.budget, asked)
         interpreter.start(
             initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg), left

@@ -6,6 +6,7 @@ import ctypes
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -103,7 +104,8 @@ class Interpreter:
         self.count = int(groups.size)
         self.groups = int(groups[-1]) + 1
         events = machine.events
-        self._watched = Watched(events != Events(), asked.moves, bool(events.matrix or events.matrix_done))
+        watched = replace(events, batch=(), fault=()) != Events()  # these two need no log
+        self._watched = Watched(watched, asked.moves, bool(events.matrix or events.matrix_done))
         self._telling = self.groups if asked.groups is None else min(asked.groups, self.groups)
         self._patience = Patience()
         self._initial: list[Array] = []
