@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+from importlib.util import find_spec
 
 from layoutprobe import __version__
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import printing
+from layoutprobe.cli.walking import EXTRA, HINT
 from layoutprobe.engine import choice
 from layoutprobe.text import clipped, printable
 
@@ -26,6 +28,11 @@ def run(_: argparse.Namespace) -> int:
     ]
     native, detail = examine_native()
     items.append(Item("native engine", detail, native, "" if native else f"without it: {_SLOWER}"))
+    tui = find_spec(EXTRA) is not None
+    detail = "textual, for inspect --tui" if tui else "no textual"
+    items.append(
+        Item("terminal interface", detail, tui, "" if tui else f"without it: no inspect --tui; {HINT}")
+    )
     items.append(Item("engine", *_engine(native)))
     with printing() as stdout:
         write_list([Item("layoutprobe", __version__, True), *items], stdout)

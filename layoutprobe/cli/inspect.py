@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from layoutprobe.cli import recorded
+from layoutprobe.cli import recorded, walking
 from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, add_slots, index, refuse_idle
 from layoutprobe.cli.asking import add_questions, answer, asked, moment_of, refuse
 from layoutprobe.cli.check import MANIFEST, manifest_path
@@ -26,6 +26,7 @@ examples:
   layoutprobe inspect --kernel gemm --save run.cap                   # the run of workgroup 0,0,0, for somebody else
   layoutprobe inspect run.cap --at barrier:1 --lds 0-255             # needs neither source nor compiler
   layoutprobe inspect --kernel gemm --diff HEAD~1                    # what moves otherwise since that commit
+  layoutprobe inspect --kernel gemm --at barrier:0 --tui             # step through it, forwards and backwards
   layoutprobe inspect --kernel gemm --output kernel.html   # a page: source, operands in time, wrong elements of C
 """
 PAGE = "html"
@@ -79,6 +80,11 @@ def _add_options(command: Parser) -> None:
         metavar="RUN.cap",
         help="keep the run of a workgroup, to be inspected without source or compiler",
     )
+    command.add_argument(
+        "--tui",
+        action="store_true",
+        help="walk through the run in the terminal, forwards and backwards; ? tells the keys",
+    )
     shown = command.add_argument_group("output")
     add_output(shown, "layout")
     add_slots(shown)
@@ -96,6 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
     from layoutprobe.gate.inspect import inspect
     from layoutprobe.render.progress import waiting
 
+    if arguments.tui:
+        return walking.run(arguments)
     if recorded.meant(arguments):
         return recorded.run(arguments)
     if arguments.save is not None:

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     question = asked(arguments)
     if question == "diff":
         return diff(arguments)
-    _refuse_building(arguments)
+    refuse_building(arguments)
     moments = ("at", "iteration", "wave")
     if question:
         refuse(arguments, question)
@@ -61,7 +61,12 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_building(arguments: argparse.Namespace) -> None:
+def refuse_building(arguments: argparse.Namespace) -> None:
+    """Refuse what says how to build or run, where a recording is looked into.
+
+    Raises:
+        UsageError: something was given.
+    """
     built = ("kernel", "size", "arch", "engine", "save", "matrix", "view", "vgprs")
     names = {"vgprs": "--vgpr"}
     given = {names.get(name, f"--{name}"): getattr(arguments, name) for name in built}
@@ -79,7 +84,7 @@ def diff(arguments: argparse.Namespace) -> int:
     """
     refuse(arguments, "diff")
     if meant(arguments):
-        _refuse_building(arguments)
+        refuse_building(arguments)
     elif arguments.save is not None:
         refuse_idle("with --diff", {"--save": arguments.save})
     format = chosen(arguments, "answer")
@@ -90,7 +95,7 @@ def diff(arguments: argparse.Namespace) -> int:
 
     with waiting("inspect: recording both kernels", sys.stderr):
         group = arguments.workgroup or (0, 0, 0)
-        one = _recording(arguments, group)
+        one = recording_of(arguments, group)
         size = one.size if meant(arguments) else arguments.size
         theirs = other(arguments, one.kernel, size, group)
         found = differences(
@@ -101,8 +106,12 @@ def diff(arguments: argparse.Namespace) -> int:
     return differ(found)
 
 
-def _recording(arguments: argparse.Namespace, group: Group) -> Recording:
-    """What the command's first argument names, recorded."""
+def recording_of(arguments: argparse.Namespace, group: Group) -> Recording:
+    """What the command's first argument names, recorded.
+
+    Raises:
+        ProbeError: it does not run, or is no recording.
+    """
     from layoutprobe.gate.inspect import inspect
     from layoutprobe.recording.file import read_recording
 
@@ -134,7 +143,7 @@ def save(arguments: argparse.Namespace) -> int:
     )
     check_writable(path, "the recording")
     with waiting("inspect: recording the kernel", sys.stderr):
-        made = _recording(arguments, arguments.workgroup or (0, 0, 0))
+        made = recording_of(arguments, arguments.workgroup or (0, 0, 0))
         digest = write_recording(path, made)
     lines = sum(map(len, made.sources.values()))
     size = path.stat().st_size / _MIB if path.is_file() else 0

@@ -163,7 +163,7 @@ class Asked:
         """What LDS of the workgroup holds at the moment, dword by dword; stretches that nobody wrote are one row."""
         image = self.image
         last = image.data.size - 1 if last is None else min(last, image.data.size - 1)
-        touched = self._touched()
+        touched = self.touched()
         rows: list[tuple[Cell, ...]] = []
         hole = None
         for byte in range(first // 4 * 4, last + 1, 4):
@@ -391,7 +391,7 @@ class Asked:
                 return moved[:2]
         return [(source, lane) for source in reversed(named) if before.tags[source, lane] != 0]
 
-    def _touched(self) -> dict[int, list[int]]:
+    def touched(self) -> dict[int, list[int]]:
         """LDS dword -> lanes that the instruction at the moment accesses it from."""
         a = self.recording.accesses
         found: dict[int, list[int]] = {}

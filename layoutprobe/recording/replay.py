@@ -7,6 +7,7 @@ all stores before the step made of it, in their order; images every few thousand
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ NOBODY = -2
 """Row of a writer where nobody has written; -1 is what a wave starts with."""
 _EVERY = 2048
 """Dwords of stores between two images of LDS, at least."""
+_KEPT = 8
+"""States of registers that are kept: who looks at one asks for it several times."""
 _IMAGES = 32
 """Images of LDS that are kept, at most."""
 
@@ -86,6 +89,7 @@ class Replay:
         self._own = _by_wave(recording.vectors.wave, count)
         self._scalars = _by_wave(recording.scalars.wave, count)
         self._lds: dict[Group, _LdsHistory] = {}
+        self._held = lru_cache(maxsize=_KEPT)(self._registers)
 
     def steps(self, wave: int) -> Ints:
         """Rows of a wave, in its order."""
@@ -132,7 +136,10 @@ class Replay:
         return int(found[0]) if found.size else None
 
     def registers(self, wave: int, row: int) -> Registers:
-        """Registers of a wave before a row."""
+        """Registers of a wave before a row; to be read only, as others may have the same."""
+        return self._held(wave, row)
+
+    def _registers(self, wave: int, row: int) -> Registers:
         r, lanes = self.recording, self.recording.lanes
         own = self._own[wave]
         own = own[: np.searchsorted(r.vectors.row[own], row)]
