@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from layoutprobe.recording.questions import Asked
     from layoutprobe.report.answer import Answer
 
-QUESTIONS = ("registers", "lds", "why", "where", "follow", "diff")
+QUESTIONS = ("registers", "lds", "why", "where", "follow", "timeline", "diff")
 
 
 def add_questions(command: Parser) -> None:
@@ -32,6 +32,12 @@ def add_questions(command: Parser) -> None:
     group.add_argument("--why", metavar="v40:3", help="where the content of a register of a lane comes from")
     group.add_argument("--where", metavar="A[3][5]", help="everywhere an element is at the moment")
     group.add_argument("--follow", metavar="A[3][5]", help="the journey of an element through the kernel")
+    group.add_argument(
+        "--timeline",
+        action="store_const",
+        const="",
+        help="loads, stores, waits, barriers and matrix instructions of all waves; also --format perfetto",
+    )
     group.add_argument(
         "--diff", metavar="OTHER", help="where the run differs, the first difference first: from another kernel of "
         "the manifest, another manifest (FILE, FILE#KERNEL), a recording, or this kernel at a commit",
@@ -59,7 +65,7 @@ def refuse(arguments: argparse.Namespace, question: str) -> None:
     options = {"--matrix": arguments.matrix, "--view": arguments.view, "--vgpr": arguments.vgprs}
     if question != "registers":
         options["--lane"] = arguments.lanes
-    if question == "follow":
+    if question in ("follow", "timeline"):
         options |= {"--at": arguments.at, "--iteration": arguments.iteration, "--wave": arguments.wave}
     refuse_idle(f"with --{question}", options)
 
@@ -89,6 +95,8 @@ def answer(arguments: argparse.Namespace, question: str, moment: Asked) -> Answe
         return moment.registers(given, arguments.lanes)
     if question == "lds":
         return moment.lds(*_span(given))
+    if question == "timeline":
+        return moment.timeline()
     return {"why": moment.why, "where": moment.where, "follow": moment.follow}[question](given)
 
 
@@ -103,3 +111,8 @@ def _span(text: str) -> tuple[int, int | None]:
     if high < low:
         raise UsageError(f"{text[:40]!r} runs backwards", expected=f"{high}-{low}")
     return low, high
+
+
+def subject(question: str) -> str:
+    """Whose formats an answer has."""
+    return "timeline" if question == "timeline" else "answer"

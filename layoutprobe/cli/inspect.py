@@ -7,8 +7,8 @@ import sys
 
 from layoutprobe.cli import recorded, walking
 from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, add_slots, index, refuse_idle
-from layoutprobe.cli.asking import add_questions, answer, asked, moment_of, refuse
-from layoutprobe.cli.check import MANIFEST, manifest_path
+from layoutprobe.cli.asking import add_questions, answer, asked, moment_of, refuse, subject
+from layoutprobe.cli.check import MANIFEST
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.terminal import chosen, emit
 from layoutprobe.render.formats import Format
@@ -24,6 +24,7 @@ examples:
   layoutprobe inspect --kernel gemm --follow "A[3][5]"               # who moves it, and what is computed of it
   layoutprobe inspect --kernel gemm --at barrier:1 --lds 0-255       # which element lies at which byte
   layoutprobe inspect --kernel gemm --save run.cap                   # the run of workgroup 0,0,0, for somebody else
+  layoutprobe inspect kernel.hip --kernel gemm --size M=64,N=64,K=32   # without a manifest: its launch is guessed
   layoutprobe inspect run.cap --at barrier:1 --lds 0-255             # needs neither source nor compiler
   layoutprobe inspect --kernel gemm --diff HEAD~1                    # what moves otherwise since that commit
   layoutprobe inspect --kernel gemm --at barrier:0 --tui             # step through it, forwards and backwards
@@ -40,10 +41,14 @@ def _add_options(command: Parser) -> None:
         "manifest",
         nargs="?",
         default=MANIFEST,
-        metavar="MANIFEST|RUN.cap",
-        help=f"a manifest, or a run that --save has kept; default {MANIFEST}",
+        metavar="MANIFEST|SOURCE|HSACO|RUN.cap",
+        help=f"a manifest; a kernel without one (its launch is guessed); a run that --save kept; default {MANIFEST}",
     )
-    command.add_argument("--kernel", metavar="NAME", help="which kernel of the manifest")
+    command.add_argument(
+        "--kernel",
+        metavar="NAME",
+        help="which kernel of the manifest; of a source or code object, its symbol",
+    )
     command.add_argument(
         "--size", metavar="M=128,N=128,K=64", type=_sizes, help="problem size (default: the manifest's first)"
     )
@@ -99,7 +104,6 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         ProbeError: whatever stops it.
     """
-    from layoutprobe.gate.inspect import inspect
     from layoutprobe.render.progress import waiting
 
     if arguments.tui:
@@ -113,11 +117,9 @@ def run(arguments: argparse.Namespace) -> int:
         return recorded.diff(arguments)
     if question:
         refuse(arguments, question)
-        format = chosen(arguments, "answer")
+        format = chosen(arguments, subject(question))
         with waiting("inspect: recording the kernel", sys.stderr):
-            kernel = inspect(
-                manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
-            )
+            kernel = recorded.opened(arguments)
             found = answer(arguments, question, moment_of(arguments, kernel))
         emit(format, found, arguments.output, outcome=lambda: found.summary)
         return 0
@@ -128,9 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
     if format.name == PAGE:
         return _page(arguments, format)
     with waiting(_WAITING, sys.stderr):
-        kernel = inspect(
-            manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
-        )
+        kernel = recorded.opened(arguments)
         if listing:
             sites = kernel.sites
         else:
@@ -156,15 +156,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _page(arguments: argparse.Namespace, format: Format) -> int:
     """Everything at once, on a page."""
-    from layoutprobe.gate.inspect import inspect
     from layoutprobe.render.kernel.html import outcome_of
     from layoutprobe.render.progress import waiting
 
     _refuse_for_page(arguments)
     with waiting(_WAITING, sys.stderr):
-        kernel = inspect(
-            manifest_path(arguments.manifest), arguments.kernel, size=arguments.size, arch=arguments.arch
-        )
+        kernel = recorded.opened(arguments)
         view = kernel.view(
             arguments.matrix,
             arguments.at,

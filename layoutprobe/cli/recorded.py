@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutprobe.cli.arguments import refuse_idle
-from layoutprobe.cli.asking import QUESTIONS, answer, asked, refuse
+from layoutprobe.cli.asking import QUESTIONS, answer, asked, refuse, subject
 from layoutprobe.cli.check import manifest_path
 from layoutprobe.cli.terminal import chosen, emit, say
 from layoutprobe.files import check_writable
 from layoutprobe.manifest.files import SUFFIX_OF_RECORDINGS
 
 if TYPE_CHECKING:
+    from layoutprobe.gate.inspect import Inspection
     from layoutprobe.recording.model import Group, Recording
 
 _MIB = 1 << 20
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         idle = {f"--{name}": getattr(arguments, name) for name in moments} | {"--lane": arguments.lanes}
         which = ", ".join(f"--{name}" for name in QUESTIONS)
         refuse_idle("without a question", idle, f"ask one: {which}")
-    format = chosen(arguments, "answer")
+    format = chosen(arguments, subject(question))
 
     from layoutprobe.recording import questions
     from layoutprobe.recording.file import read_recording
@@ -112,13 +113,29 @@ def recording_of(arguments: argparse.Namespace, group: Group) -> Recording:
     Raises:
         ProbeError: it does not run, or is no recording.
     """
-    from layoutprobe.gate.inspect import inspect
     from layoutprobe.recording.file import read_recording
 
     if meant(arguments):
         return read_recording(Path(arguments.manifest))
-    manifest = manifest_path(arguments.manifest)
-    return inspect(manifest, arguments.kernel, size=arguments.size, arch=arguments.arch).recording(group)
+    return opened(arguments).recording(group)
+
+
+def opened(arguments: argparse.Namespace) -> Inspection:
+    """The kernel that the command's first arguments name; tells what of its launch was guessed.
+
+    Raises:
+        ProbeError: there is none, or it does not compile.
+    """
+    from layoutprobe.gate.draft import is_source
+    from layoutprobe.gate.inspect import inspect
+
+    path = Path(arguments.manifest)
+    path = path if is_source(path) else manifest_path(arguments.manifest)
+    kernel = inspect(path, arguments.kernel, size=arguments.size, arch=arguments.arch)
+    if kernel.guesses:
+        say(f"guessed, as there is no manifest: {'; '.join(kernel.guesses)}")
+        say(f"next: layoutprobe init {path} writes a manifest with these lines, to be set right")
+    return kernel
 
 
 def save(arguments: argparse.Namespace) -> int:

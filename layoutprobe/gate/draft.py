@@ -10,13 +10,16 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from layoutprobe import arch
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
 from layoutprobe.errors import UsageError, did_you_mean
-from layoutprobe.manifest.files import ASSEMBLY, is_code_object, read_code_object
+from layoutprobe.manifest.files import ASSEMBLY, SOURCES, is_code_object, read_code_object
+from layoutprobe.manifest.model import KernelCase
+from layoutprobe.manifest.read import read_manifest
 
 HEADER = """\
 # What `layoutprobe check` builds, launches and expects; docs/manifest.md describes every key.
@@ -28,6 +31,7 @@ _POINTER_NAME = re.compile(r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matr
 _SIZES = ("M", "N", "K")
 _FLOATS = {2: "f16", 4: "f32", 8: "f64"}
 _MAX_KERNELS = 64
+_LONGEST = 400
 _TILE = {"M": 128, "N": 128, "K": 16}
 
 
@@ -252,3 +256,41 @@ def unique(names: Sequence[str]) -> list[str]:
 def quoted(value: str) -> str:
     """A TOML basic string: JSON's escapes are TOML's, but for DEL."""
     return json.dumps(value).replace("\x7f", "\\u007f")
+
+
+def is_source(path: Path) -> bool:
+    """Whether a file is a kernel itself, source or code object, and no manifest of one."""
+    return path.suffix.lower() in (*SOURCES, *ASSEMBLY) or (path.is_file() and is_code_object(path))
+
+
+def guessed(source: Path, kernel: str | None, target: str | None) -> tuple[KernelCase, tuple[str, ...]]:
+    """A kernel without a manifest: the draft of one, taken for true; and what in it is a guess.
+
+    Args:
+        source: HIP source, assembly or code object.
+        kernel: its symbol; may be left out where there is one.
+        target: what to compile a source for.
+
+    Raises:
+        UsageError: there is no such kernel, or several.
+        ToolchainError, CodeObjectError: as of `draft`.
+    """
+    text, kernels = draft(source, folder=source.parent, symbols=[kernel] if kernel else [], target=target)
+    if len(kernels) > 1:
+        known = ", ".join(one.name for one in kernels)[:_LONGEST]
+        raise UsageError("the file has several kernels", where={"file": source}, expected=f"one of {known}")
+    (case,) = read_manifest(source.parent / "guessed.toml", data=text.encode()).kernels
+    return replace(case, name=f"{case.name} (launch guessed)"), tuple(_guesses(text))
+
+
+def _guesses(text: str) -> Iterator[str]:
+    """The lines of a draft that are to be filled in, with the argument that they are of."""
+    argument = ""
+    for line in text.splitlines():
+        said, _, remark = line.partition("#")
+        if said.startswith("name = ") and argument:
+            argument = said.removeprefix("name = ").strip().strip('"') + ": "
+        elif said.startswith("[[kernel.argument]]"):
+            argument = ": "
+        elif said.strip() and "FILL IN" in remark:
+            yield argument + said.strip()

@@ -16,6 +16,7 @@ from layoutprobe.checks.registry import RULES, check_names
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.build import build
+from layoutprobe.gate.draft import guessed, is_source
 from layoutprobe.gate.excerpts import whole_sources
 from layoutprobe.gate.gate import chosen
 from layoutprobe.gate.held import CHECKS, held_report
@@ -74,6 +75,8 @@ class Inspection:
         self, case: KernelCase, subject: Subject, backend: WatchedBackend, toolchain: Mapping[str, str]
     ) -> None:
         self._case, self._subject, self._backend, self._toolchain = case, subject, backend, toolchain
+        self.guesses: tuple[str, ...] = ()
+        """Without a manifest: what of the launch was guessed, in a manifest's words."""
 
     def __repr__(self) -> str:
         return f"<Inspection: {self._case.name} for {self._subject.code.target} at {self._size}>"
@@ -367,8 +370,8 @@ def inspect(
     """Build a kernel of a manifest, to look into it.
 
     Args:
-        manifest: the file.
-        kernel: its name there; may be left out where the manifest has one.
+        manifest: the file. A source or code object may stand for one: its launch is guessed, see `guesses`.
+        kernel: its name there (of a source: its symbol); may be left out where there is one.
         size: the problem size, all names of it; by default the manifest's first.
         arch: target to compile for; by default the manifest's first.
         backend: where it runs; an emulator by default.
@@ -377,7 +380,13 @@ def inspect(
         UsageError: the manifest does not hold, or names something that does not exist.
         ToolchainError, CodeObjectError: it does not compile, or cannot be read.
     """
-    return look_into(_case(Path(manifest), kernel), size=size, arch=arch, backend=backend)
+    path = Path(manifest)
+    if not is_source(path):
+        return look_into(_case(path, kernel), size=size, arch=arch, backend=backend)
+    case, guesses = guessed(path, kernel, arch)
+    made = look_into(case, size=size, arch=arch, backend=backend)
+    made.guesses = guesses
+    return made
 
 
 def look_into(

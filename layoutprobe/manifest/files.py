@@ -7,6 +7,7 @@ from pathlib import Path
 
 from layoutprobe.reading import read_bounded
 
+SOURCES = (".hip", ".cpp", ".cc", ".cxx", ".cu")
 ASSEMBLY = (".s", ".asm")
 CODE_OBJECTS = (".hsaco", ".co", ".so", ".elf", ".o")
 SUFFIX_OF_RECORDINGS = ".cap"

@@ -159,6 +159,23 @@ class Asked:
             f"{r.steps.inst.size} instructions of {len(r.waves)} waves were recorded", moment=False,
         )  # fmt: skip
 
+    def timeline(self) -> Answer:
+        """Loads, stores, waits, barriers and matrix instructions of all recorded waves, in the order of execution."""
+        r = self.recording
+        rows: list[tuple[Cell, ...]] = []
+        steps = [0] * len(r.waves)
+        for row, (inst, wave) in enumerate(zip(r.steps.inst.tolist(), r.steps.wave.tolist(), strict=True)):
+            one, who = r.code[inst], r.waves[wave]
+            if one.kind in _NUMBERED:
+                group = ",".join(map(str, who.group))
+                rows.append((row, group, who.index, steps[wave], one.kind, one.text, line_of(one)))
+            steps[wave] += 1
+        return self._answer(
+            "timeline", ("row", "workgroup", "wave", "step", "kind", "instruction", "line"), rows,
+            f"{len(rows)} events; a row is an instruction of a wave as the emulator executes them, and no cycle",
+            moment=False,
+        )  # fmt: skip
+
     def lds(self, first: int = 0, last: int | None = None) -> Answer:
         """What LDS of the workgroup holds at the moment, dword by dword; stretches that nobody wrote are one row."""
         image = self.image

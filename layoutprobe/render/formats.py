@@ -102,6 +102,13 @@ _SUBJECTS: dict[str, list[Format]] = {
         Format("csv", "answer:write_csv", ("csv",)),
         Format("html", "answer:write_html", ("html",)),
     ],
+    "timeline": [
+        _table("answer:write"),
+        _json("answer:write_json"),
+        Format("csv", "answer:write_csv", ("csv",)),
+        Format("html", "answer:write_html", ("html",)),
+        Format("perfetto", "trace_events:write", ("perfetto",)),
+    ],
     "fragment": [_table("fragment:write"), _json("fragment:write_json")],
     "swizzle": [_table("lds_code:write_swizzle"), _json("lds_code:write_swizzle_json")],
     "pack": [_table("lds_code:write_pack"), _json("lds_code:write_pack_json")],
@@ -117,8 +124,8 @@ def register(subject: str, format: Format) -> None:
 
     Args:
         subject: "layout" (of `dump`, `roundtrip`, `epilogue`, `inspect`), "instruction" (of `layout`),
-            "fragment", "sites" and "answer" (of `inspect`), "swizzle" (of `solve-swizzle`), "pack", "gate"
-            (of `check`), "fidelity", "claims", "difference" and "captures" (of `diff`), "occupancy".
+            "fragment", "sites", "answer" and "timeline" (of `inspect`), "swizzle" (of `solve-swizzle`), "pack",
+            "gate" (of `check`), "fidelity", "claims", "difference" and "captures" (of `diff`), "occupancy".
         format: the row.
     """
     rows = _SUBJECTS[subject]
