@@ -343,7 +343,15 @@ class Inspection:
         """
         try:
             return ask(self._subject)
-        except (NoProductError, UndecidedError) as reason:
+        except NoProductError as reason:
+            raise UsageError(
+                f"{self._case.name} at {self._size}: {reason}",
+                expected="a contract of kind gemm, or a product beside the reference: what belongs into an operand "
+                "follows from it",
+                hint="what a register or LDS holds, and where that comes from, needs no contract: --at mfma:0 with "
+                "--registers, --lds or --why",
+            ) from reason
+        except UndecidedError as reason:
             raise UsageError(f"{self._case.name} at {self._size}: {reason}") from reason
         except RunStoppedError as stopped:
             raise stopped.fault from stopped

@@ -57,7 +57,8 @@ class Carrier:
 CARRIERS: dict[str, Carrier] = {
     **{f"raw{bits}": Carrier(f"raw{bits}", element_type(f"u{bits}"), raw=True) for bits in (4, 6, 8, 16, 32, 64)},
     **{name: Carrier(name, element_type(name))
-       for name in ("f16", "bf16", "f32", "f64", "i8", "u8", "i4", "u4", "i32", "fp8", "bf8", "fp8_fnuz", "bf8_fnuz")},
+       for name in ("f16", "bf16", "f32", "f64", "i8", "u8", "i4", "u4", "i32",
+                    "fp8", "bf8", "fp8_fnuz", "bf8_fnuz")},
 }  # fmt: skip
 
 

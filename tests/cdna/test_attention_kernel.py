@@ -16,9 +16,12 @@ from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.registry import CHECKS, check_names
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.errors import UsageError
+from layoutprobe.gate.inspect import look_into
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.store import load_instructions
+from layoutprobe.layouts.views import RAW
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.numbers import element_type
@@ -105,6 +108,14 @@ def planted(old: str, new: str, file: str, folder: Path) -> KernelVerdict:
     verdict = verdict_of(replace(case, sizes=case.sizes[1:2]))
     assert not verdict.error
     return verdict
+
+
+def test_views_of_a_kernel_without_a_product_say_what_cannot_be_known() -> None:
+    kernel = look_into(case_of("attention"))
+    with pytest.raises(UsageError, match="names no matrix product") as refused:
+        kernel.operand("B", view=RAW)
+    assert "what belongs into an operand follows from it" in (refused.value.expected or "")
+    assert "--why" in (refused.value.hint or "")
 
 
 BYTE = "block * I::DIM + byte_named<8>()"
