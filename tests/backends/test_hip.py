@@ -186,6 +186,7 @@ def test_a_kernel_that_hangs_is_left_alone(card: Worker, code: str) -> None:
     assert "then: the card was lost by an earlier kernel of this process" in asked.error[1]
 
 
+@pytest.mark.long
 def test_a_card_that_is_lost_at_any_step_gives_one_message_and_no_file(card: Worker, tmp_path: Path) -> None:
     path = tmp_path / "card.cap"
     words = ["capture", "-o", str(path), "dump", "--matrix", "A", "--backend", "hip"]

@@ -134,6 +134,7 @@ def test_outputs_that_cannot_be_compared_are_not_called_equal(
         assert found["outputs"] == []
 
 
+@pytest.mark.long
 def test_everything_is_recorded_in_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "all.cap"
     assert main(["capture", "-o", str(path)]) == 0

@@ -120,6 +120,7 @@ def warm() -> None:
     import_module("tinygrad.renderer.amd")
 
 
+@pytest.mark.long
 @examples(40, desk=2)
 @given(st.lists(stores(), min_size=5, max_size=5), st.integers(0, 1 << 30))
 def test_generated_kernels_multiply_what_random_stores_hold(
@@ -146,6 +147,7 @@ def test_a_permute_that_is_not_packed_multiplies_wrongly() -> None:
 # Candidates
 
 
+@pytest.mark.long
 def test_candidates_are_free_of_conflicts_and_sorted() -> None:
     report = solve_reads(asked(64), [], None, 3)
     assert len(report.candidates) == 3
@@ -286,6 +288,7 @@ def test_dumps_of_somebody_else() -> None:
     assert "v_perm_b32" in "\n".join(report.blocks[0].assembly)
 
 
+@pytest.mark.long
 def test_swaps_are_generated_where_halves_of_the_wave_hold_the_wrong_rows() -> None:
     report = pack_reads(asked(), "", "(row ^ 16)*32 + col", "", "none", packing.PATTERNS)
     assert {group.partner[0] for group in report.blocks[0].groups} == {32}
@@ -355,6 +358,7 @@ def held(moves: Moves, raw: Ints) -> Ints:
     return np.concatenate([np.array(registers[f"p{i}"]) for i in range(moves.packed)], axis=1)
 
 
+@pytest.mark.long
 @examples(100)
 @given(sources())
 def test_moves_bring_every_byte(case: tuple[Ints, Ints, int]) -> None:

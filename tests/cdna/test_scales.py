@@ -167,6 +167,7 @@ def with_own_scales(form: MatrixForm) -> Execute:
     return wrong
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("cbsz", range(5))
 @pytest.mark.parametrize("blgp", [0, 2, 4])
 @pytest.mark.parametrize("shape", ["16x16x128", "32x32x64"])

@@ -140,7 +140,7 @@ def test_integer_dot_products(run: Run) -> None:
     assert out[3].tolist() == [max(-(1 << 31), min((1 << 31) - 1, s)) for s in dot(8, True)]
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 def test_atomics(run: Run) -> None:
     t, half = np.arange(256), np.zeros((2, 2), np.float16)
     f, d, u, total, h, extremes, cas = run(

@@ -22,7 +22,7 @@ def test_every_step_is_one_command() -> None:
     assert names == ["check", "layout", "inspect", "solve-swizzle", "pack", "inspect", "inspect", "inspect"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("command", "printed"), BLOCKS, ids=[shlex.split(c)[2] for c, _ in BLOCKS])
 def test_the_page_shows_what_is_printed(
     command: str, printed: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -94,7 +94,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("instruction", [PLAIN, FP4, FP6, MIXED])
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_probes_are_red(name: str, instruction: str, tmp_path: Path) -> None:

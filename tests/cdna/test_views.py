@@ -106,7 +106,7 @@ SAID = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", SAID)
 def test_it_is_plain_which_part_of_the_way_is_at_fault(name: str, tmp_path: Path) -> None:
     kernel = wrong(name, tmp_path)
@@ -152,7 +152,7 @@ PARTS = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", PARTS)
 def test_findings_say_where_each_block_parts(name: str, tmp_path: Path) -> None:
     (found,) = judged(plant(tmp_path, next(fault for fault in FAULTS if fault.name == name))).findings
@@ -245,6 +245,7 @@ def test_what_has_no_such_view_says_so() -> None:
         pv().operand("C", 0, view=RAW)
 
 
+@pytest.mark.long
 def test_operands_of_plain_loads_have_no_blocks(tmp_path: Path) -> None:
     """In a kernel whose other operand comes through transposing loads: it is found as ever."""
     (found,) = judged(

@@ -81,6 +81,7 @@ def test_with_transformed_filters_it_is_a_convolution(target: str) -> None:
     assert np.sqrt((error**2).mean()) < 0.01 * np.sqrt((expected**2).mean())
 
 
+@pytest.mark.long
 def test_the_budget_is_that_of_the_page() -> None:
     """docs/winograd-f63.md, last table: what the gate reads off the code object."""
     page = {row[0]: int(row[2]) for row in table("what")}

@@ -81,7 +81,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]

@@ -162,6 +162,7 @@ def test_gemms_of_functions_are_green(shape: str, target: str, tmp_path: Path) -
     assert results["waits"].status == "holds"
 
 
+@pytest.mark.long
 def test_a_wrong_offset_in_a_function_is_named_at_its_line(tmp_path: Path) -> None:
     wrong = ("*(u32*)&b_lds[(at.b_col + i) * kStride", "*(u32*)&b_lds[(at.b_col + (i ^ 1)) * kStride")
     results = gemm(tmp_path, (*SHAPES["loads, LDS and epilogue are functions"], wrong), "gfx1151")

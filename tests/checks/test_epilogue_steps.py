@@ -137,7 +137,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("contract", CONTRACTS)
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str, contract: str) -> None:
@@ -181,6 +181,7 @@ MIXED = (
 """The compiler makes one `v_fma_mixlo_f16` of factor, sum and rounding."""
 
 
+@pytest.mark.long
 def test_a_result_that_is_rounded_once_is_no_sum_in_f16(tmp_path: Path) -> None:
     """A sum of 256 roundings to f16 could hide the bias; here there is one."""
     contract, sizes = 'kind = "gemm", scales = ["scale"], bias = "bias"', "{ M = 32, N = 16, K = 256 }"

@@ -56,7 +56,7 @@ def hunted(folder: Path, fault: int, sizes: str = TILE, seconds: float = ENOUGH)
     return check(path, checks=["numerics"], hunt=seconds).verdicts[0]
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAILS)
 def test_faults_that_the_sizes_of_the_tile_miss(fault: int, tmp_path: Path) -> None:
     assert hunted(tmp_path, fault, seconds=0).exit_code == 0

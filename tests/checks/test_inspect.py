@@ -186,6 +186,7 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
         capsys.readouterr()
 
 
+@pytest.mark.long
 def test_the_page_shows_what_is_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,6 +124,7 @@ def test_sums_in_16_bits_hide_no_small_factor(tmp_path: Path, form: int) -> None
         assert right.status == "holds", right
 
 
+@pytest.mark.long
 def test_an_instruction_that_never_runs_loosens_nothing(tmp_path: Path) -> None:
     dead = """
   if (K < 0) {
@@ -253,6 +254,7 @@ def test_a_kernel_that_gives_up_range_for_good_reason_is_not_tried(tmp_path: Pat
     assert result[NAME].status in ("holds", "finding")
 
 
+@pytest.mark.long
 def test_a_kernel_without_matrix_instructions_is_compared_all_the_same(tmp_path: Path) -> None:
     result = plain(tmp_path, "gemm_unusual", "SCALAR", checks=(numerics.CHECK,))[NAME]
     assert result.status == "holds"
@@ -314,6 +316,7 @@ def test_tiles_are_as_large_as_the_instruction_makes_them() -> None:
     assert where_wrong(odd, 32) == "wrong in every tile of 32 in rows 31"
 
 
+@pytest.mark.long
 def test_a_headline_says_that_the_tolerance_is_that_of_narrow_sums(tmp_path: Path) -> None:
     """C is f32: sums in f16 are let pass, and not in silence. A tolerance of the manifest says so itself."""
 

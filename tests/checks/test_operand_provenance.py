@@ -275,6 +275,7 @@ def test_a_copy_that_no_output_reads_must_be_there_as_well(tmp_path: Path) -> No
     assert results["numerics"].status == "holds"
 
 
+@pytest.mark.long
 def test_garbage_beyond_the_last_k_is_wrong_in_both_operands_only(tmp_path: Path) -> None:
     """Where one operand holds zeros there, nothing is added, while the other one is finite."""
     a = (

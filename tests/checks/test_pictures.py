@@ -42,6 +42,7 @@ def page(shown: KernelVerdict) -> str:
     return stream.getvalue()
 
 
+@pytest.mark.long
 def test_the_operand_is_what_the_source_says() -> None:
     """As in test_inspect: a column of A where a row belongs."""
     (cause,) = column().findings

@@ -42,6 +42,7 @@ def test_the_manifests_list_every_kernel_at_every_size() -> None:
         assert case.contract == cases("layoutprobe")["standard"].contract
 
 
+@pytest.mark.long
 def test_the_kernel_without_the_bug_holds_at_every_size() -> None:
     """tests/campaign does the same for all of them."""
     found = check_kernel(cases("layoutprobe")["asmOpt"], "gfx1151", CHECKS)

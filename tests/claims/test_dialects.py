@@ -105,6 +105,7 @@ def test_a_linear_table_is_found_linear_and_read_back(basis: Basis) -> None:
         assert np.array_equal(col, table.col)
 
 
+@pytest.mark.long
 @given(bases(), st.data())
 def test_no_dialect_is_shown_for_a_table_that_it_does_not_give(basis: Basis, data: st.DataObject) -> None:
     """One cell changed: whatever is still shown gives the changed cell, too."""

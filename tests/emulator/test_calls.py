@@ -68,6 +68,7 @@ WANTED: dict[str, Callable[[Array, Array], Array]] = {
 """Kernel -> what it computes, of its inputs and the positions of its work-items."""
 
 
+@pytest.mark.few(6)
 @EVERYWHERE
 @LEVELS
 @ENGINES

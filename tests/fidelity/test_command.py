@@ -68,6 +68,7 @@ def bundles(recorded: dict[str, tuple[Path, dict[str, Any]]]) -> dict[str, Path]
     return {name: folder for name, (folder, _) in recorded.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["honest", "lying"])
 def test_a_bundle_is_judged_as_the_card_was(
     name: str,
@@ -128,6 +129,7 @@ def test_through_the_real_hip_python_and_the_emulated_runtime(tmp_path: Path) ->
     assert "says nothing about a card" in report["sentence"]
 
 
+@pytest.mark.long
 def test_a_replay_writes_only_what_it_is_asked_for(
     bundles: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_replay_writes_only_what_it_is_asked_for(
     assert os.listdir(tmp_path) == ["p.html"]
 
 
+@pytest.mark.long
 def test_a_card_that_was_recorded_on_nvidia(capsys: pytest.CaptureFixture[str]) -> None:
     """Layouts of a real H100 against NVIDIA's document; what asks the emulator does not apply."""
     recorded = Path(__file__).parents[1] / "nvidia" / "h100.cap"
@@ -201,6 +204,7 @@ def test_the_page_names_every_experiment_and_its_evidence(bundles: dict[str, Pat
     assert "wrapping" in page.text
 
 
+@pytest.mark.long
 def test_a_hostile_bundle_marks_nothing_up(bundles: dict[str, Path], tmp_path: Path) -> None:
     bad = "<script>x</script>\x1b[2J"
     file = read_captures(bundles["honest"] / BUNDLE)
@@ -295,6 +299,7 @@ def child(script: str, folder: Path, word: str) -> int:
     return done.returncode
 
 
+@pytest.mark.long
 def test_a_card_that_takes_the_process_with_it_leaves_a_whole_bundle(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,12 +99,14 @@ def test_every_experiment_has_a_lie_or_a_test_of_its_own() -> None:
     assert {name for name, _, _ in LIES.values()} == set(NAMES) - {"LDS phases", "uninitialised memory"}
 
 
+@pytest.mark.long
 def test_a_lie_about_one_instruction_leaves_the_others_alone() -> None:
     outcome = asked("layouts", Card(after=cards.columns_rotated))
     wrong = {case.name for case in outcome.cases if case.verdict != "agree"}
     assert wrong == {f"v_wmma_f32_16x16x16_f16, wave{wave}" for wave in (32, 64)}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("lie", [cards.copies_swapped, cards.lower_lanes_only])
 def test_which_copy_is_read_is_no_question_of_layout(lie: cards.Before) -> None:
     """The documents leave it open, and no kernel that does as they ask is affected."""
@@ -256,6 +258,7 @@ def test_a_lie_is_named_on_rdna4() -> None:
 # A card that is lost on the way
 
 
+@pytest.mark.long
 def test_a_lost_card_leaves_what_was_answered_before() -> None:
     report = examine(cards.TARGET, Live(Card(dies_at="exec_mask")))
     asked_for = [o for o in report.outcomes if o.name in NAMES]

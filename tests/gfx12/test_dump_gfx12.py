@@ -104,6 +104,7 @@ def _planted(case: str, folder: Path, dtype: str = "f16") -> tuple[LayoutReport,
     return dump(matrix, arch="gfx1200", dtype=dtype, probes=probes), matrix
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", MUTANTS)
 def test_a_wrong_kernel_is_red(case: str, tmp_path: Path) -> None:
     report, matrix = _planted(case, tmp_path)

@@ -103,7 +103,7 @@ WRONG: dict[str, tuple[tuple[Edit, ...], str, str, dict[str, object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_layout_is_red(tmp_path: Path, case: str) -> None:
     edits, check, words, place, at = WRONG[case]

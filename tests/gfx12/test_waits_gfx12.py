@@ -141,6 +141,7 @@ def gemm(assembly: str) -> CheckResult:
     return verdict(waits.CHECK, launch(code, args, kernel="gemm", block=128))
 
 
+@pytest.mark.long
 def test_every_wait_of_a_compiled_gemm_is_needed() -> None:
     assembly = compile_hip(GEMM, target="gfx1200").assembly
     assert gemm(assembly).status == "holds"

@@ -37,6 +37,7 @@ def findings(built: Path, tmp_path: Path, kernel: str, *options: str) -> list[di
     return found
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kernel", "rule", "text"),
     [

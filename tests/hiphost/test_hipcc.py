@@ -61,6 +61,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_sources_are_compiled_apart_and_linked(project: Path) -> None:
     """As makefiles do it: an object each, dependencies beside it, a library, a program; any folder."""
     flags = ("-O2", "-g", "-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-DBY=7")
@@ -77,6 +78,7 @@ def test_sources_are_compiled_apart_and_linked(project: Path) -> None:
     assert layoutprobe_run(project / "other").stdout == "175\n"
 
 
+@pytest.mark.long
 def test_sources_and_a_response_file_at_once(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "words").write_text("src/main.cpp 'src/runner.hip'\n-I include @more")
     (project / "more").write_text("--offload-arch=gfx1100,gfx1151")

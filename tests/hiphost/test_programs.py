@@ -72,6 +72,7 @@ def test_a_fault_is_told_in_full_and_is_no_success(built: Path) -> None:
     assert "1 failed" in done.stderr
 
 
+@pytest.mark.long
 def test_somebody_elses_host_program() -> None:
     """tinygrad: a matrix product in f16, a fused epilogue, reductions, exact against numpy."""
     environment = {"PYTHONPATH": str(PROGRAMS.parents[2])}
@@ -80,6 +81,7 @@ def test_somebody_elses_host_program() -> None:
     assert "4 kernel launches" in done.stderr
 
 
+@pytest.mark.long
 def test_code_for_another_device_is_refused(built: Path, tmp_path: Path) -> None:
     other = device_code("triple.hip", "gfx1100")
     program = build_hip("triple.hip", tmp_path, bundle({"gfx1100": other}))
@@ -138,6 +140,7 @@ def test_what_the_runtime_lacks_is_named_before_the_start(misuse: Path, tmp_path
     assert missing_functions(tmp_path / "damaged", library()) == []
 
 
+@pytest.mark.long
 def test_versioned_symbols_are_found_without_a_word_of_the_loader(tmp_path: Path) -> None:
     """Programs linked to AMD's library ask for hipMalloc@hip_4.2 of libamdhip64.so.6."""
     (tmp_path / "versions").write_text("hip_4.2 { global: hip*; local: *; };\n")

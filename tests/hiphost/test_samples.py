@@ -26,7 +26,7 @@ def faults() -> list[tuple[str, int, list[tuple[str, int]]]]:
     return [(*key, expected) for key, expected in found.items()]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_right_program_runs_and_has_no_finding(tmp_path: Path, name: str) -> None:
     program = tmp_path / name
@@ -36,7 +36,7 @@ def test_a_right_program_runs_and_has_no_finding(tmp_path: Path, name: str) -> N
     assert "finding" not in done.stderr.lower()
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "fault", "expected"), faults(), ids=lambda value: str(value)[:24])
 def test_each_planted_fault_is_found_at_its_line(
     tmp_path: Path, name: str, fault: int, expected: list[tuple[str, int]]
@@ -56,6 +56,7 @@ def test_each_planted_fault_is_found_at_its_line(
         assert any(abs(one - line) <= bool(place.get("near")) for one in lines), (rule, place)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("fault", "code", "says"),
     [

@@ -70,6 +70,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return checked(folder / "layoutprobe.toml", "--format", "json")
 
 
+@pytest.mark.long
 def test_all_have_a_verdict(outcome: Outcome) -> None:
     assert outcome.code == 1
     assert len(outcome.report["kernels"]) == len(UNDECIDED | FOUND | REFUSED | SLOW)

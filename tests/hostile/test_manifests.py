@@ -161,6 +161,7 @@ def test_other_files_are_no_code_objects_and_are_not_shown(tmp_path: Path, targe
         assert Path("/etc/passwd").read_text().splitlines()[-1] not in told
 
 
+@pytest.mark.long
 def test_a_sparse_terabyte(tmp_path: Path) -> None:
     path = written(tmp_path)
     with (tmp_path / "k.hsaco").open("wb") as stream:
@@ -254,6 +255,7 @@ def test_expressions_of_any_value(tmp_path: Path, place: str, term: str) -> None
     assert "layoutprobe.toml" in told
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "text",
     [

@@ -88,6 +88,7 @@ def test_a_kernel_that_goes_on_becomes_c(in_c: list[int]) -> None:
     assert sum(engine._issued.values()) >= automatic.ISSUED
 
 
+@pytest.mark.long
 def test_a_cold_cache_is_filled_while_numpy_goes_on(
     cold: None, in_c: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -142,7 +142,7 @@ def _compared(forms: Iterable[Inst]) -> set[str]:
     return slow
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_undefined_bits_are_kept_as_numpy_keeps_them(part: int) -> None:
     insts = [inst for inst in _forms(part) if _executable(inst)]

@@ -36,6 +36,7 @@ def test_registers_name_elements_and_addresses() -> None:
     assert len(addresses.rows) == 16
 
 
+@pytest.mark.long
 def test_an_address_is_the_element_that_it_points_at() -> None:
     """Every address of a load or store is named as the binding lays the buffer out."""
     moment, checked = asked("ragged"), 0
@@ -148,6 +149,7 @@ def test_what_is_not_there_is_refused(ask: object, says: str) -> None:
     assert says in str(caught.value)
 
 
+@pytest.mark.long
 def test_the_command_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*COLUMN, "--why", "v80:3", "--wave", "3", "--format", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]

@@ -56,7 +56,7 @@ def inputs(name: str, recording: Recording) -> np.ndarray:
     return np.concatenate(parts)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", KERNELS)
 def test_moved_copies_hold_the_bits_of_their_elements(name: str) -> None:
     recording = opened(name).recording()
@@ -150,7 +150,7 @@ CHANGED = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.long
 @pytest.mark.parametrize("name", CHANGED)
 def test_what_an_element_changes_is_named_after_it(name: str) -> None:
     element, bits = CHANGED[name]
@@ -159,6 +159,7 @@ def test_what_an_element_changes_is_named_after_it(name: str) -> None:
     assert missed == 0
 
 
+@pytest.mark.long
 def test_a_forgotten_source_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was computed from two is said to come from the first: the run with another element must see it."""
     kernel = opened("int4")
@@ -174,6 +175,7 @@ def test_a_forgotten_source_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(unexplained(wrong, *run)[1] for run in runs) > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["asmOpt", "xor", "column", "triton-mfma"])
 def test_operands_are_named_as_the_coded_runs_name_them(name: str) -> None:
     """`operand` decodes digits out of coded runs; tags follow one run. Every live slot agrees."""

@@ -64,7 +64,7 @@ def test_the_code_objects_are_small_and_all_are_run(folder: str) -> None:
     assert max(files.values()) <= LARGEST
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_correct_kernels_are_accepted(name: str) -> None:
     case = CASES[name]
@@ -78,6 +78,7 @@ def test_correct_kernels_are_accepted(name: str) -> None:
     assert wanted <= judged(verdict), sorted(wanted - judged(verdict))
 
 
+@pytest.mark.long
 def test_what_the_objects_of_gfx942_are_there_for() -> None:
     """Arguments in registers from the start, AccVGPRs, and products that Triton computes transposed."""
     counts = {}
@@ -122,6 +123,7 @@ def test_a_load_from_the_wrong_place_is_found(name: str, tmp_path: Path) -> None
         assert finding.place.pc == moved.pc, "the load itself is the place"
 
 
+@pytest.mark.long
 def test_what_the_objects_of_gfx950_are_there_for() -> None:
     """Transposing reads of both widths, tiles that are padded, swizzled, and loaded past the registers."""
     names = {name: [inst.name for inst in insts_of(CASES[name])] for name in CASES if "gfx950/" in name}

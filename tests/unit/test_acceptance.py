@@ -125,6 +125,7 @@ def test_what_an_entry_must_have(tmp_path: Path, given: str, words: str) -> None
     assert words in str(caught.value)
 
 
+@pytest.mark.long
 def test_a_baseline_lets_what_follows_from_a_finding_pass_too(tmp_path: Path) -> None:
     """As each stands in the file by itself: with its cause let pass, a consequence is what reports lead with."""
     seeds = read_manifest(asset_dir("probes") / "gemm" / "seeds" / "buggy.toml")

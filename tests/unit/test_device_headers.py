@@ -316,6 +316,7 @@ def test_a_missing_header_says_so(device: Device) -> None:
     assert "'mine.h' is in none of the include directories" in refusal
 
 
+@pytest.mark.long
 def test_every_header_compiles_alone_and_twice(device: Device) -> None:
     folder = headers.OWN / "hip"
     for header in sorted(folder.glob("*.h")):

@@ -71,6 +71,7 @@ def test_functions_of_doubles(device: Device, laws: dict[str, tuple[Function, fl
             assert errors(row, function((x * most).astype(np.longdouble))) <= bound, name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("laws", [REAL, UNIT], ids=["real", "unit"])
 def test_functions_of_floats_are_those_of_doubles_rounded_once(
     device: Device, laws: dict[str, tuple[Function, float, float]]

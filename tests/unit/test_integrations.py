@@ -174,6 +174,7 @@ def test_references_are_not_imported_unless_asked_for(tmp_path: Path) -> None:
     assert "--allow-reference" not in run_script(tmp_path, 0, ALLOW_REFERENCE="false")[2]
 
 
+@pytest.mark.long
 def test_the_base_is_compared_where_there_is_one(tmp_path: Path) -> None:
     origin, shallow = tmp_path / "origin", tmp_path / "shallow"
     named = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]

@@ -29,7 +29,7 @@ def numbers(seed: str) -> dict[str, np.ndarray]:
     return dict(zip(("s0", "s1", "s2", "d0", "vcc", "exec_"), drawn.astype(object), strict=True))
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("language", [Language(), RDNA4, CDNA4], ids=["RDNA3", "RDNA4", "CDNA4"])
 def test_every_text_gives_each_lane_its_own(language: Language) -> None:
     with speaking(language):
