@@ -17,6 +17,7 @@ from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.altered import taken_otherwise
 from layoutprobe.trace.comparisons import Comparison, executed, products, references, small_floats
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
 from layoutprobe.trace.odd_reads import odd_read
@@ -51,7 +52,10 @@ A contract may ask for runs in which the output is a copy of B (identity), zero 
 zero in all others (ranges): they name the row and the column of B that stand in a wrong place.
 Undefined output elements are wrong. A Python reference gets all floats as float64, whatever
 their type in memory, may take limits.seconds, has to name outputs, and is compared with
-absolute + relative * |expected|, by default 1e-5 for f32, 1e-3 for f16, 1e-2 for bf16.
+absolute + relative * |expected|. By default that is e * (1 + |expected| + root mean square of the output),
+with e = 1e-5 for f32, 1e-3 for f16 and 1e-2 for bf16: of the narrowest of the output's type and those that
+values are converted to on the way, which the headline then says. Where it is wrong, it is asked what it
+gives of altered inputs: one that explains every element is the cause.
 Where matrix instructions read 8-bit floats and the manifest calls A or B something else, it is undecided:
 the bytes mean other numbers. Buffers of role "out" of which the contract says nothing leave it undecided.
 It cannot see faults that other sizes or values would show. Evidence: emulated; sums are rounded once per
@@ -112,6 +116,19 @@ MISPLACED_ADDEND = Rule(
     "what is added to the product comes from another element than it should",
     "With A and B zero the output holds nothing but what is added, and that is another element of C or of a bias.",
     "compare the index of this load with row and column of the element that is stored",
+)
+OTHER_INPUT = Rule(
+    "numerics/input-taken-otherwise",
+    "an input is taken otherwise than the Python reference takes it",
+    "The reference gives every element of the output where this one input is altered: nibbles exchanged, another "
+    "zero point, a scale of another row.",
+    "compare how the kernel unpacks and indexes this input with what the reference does",
+)
+UNREAD_INPUT = Rule(
+    "numerics/unread-input",
+    "an output is wrong, and of an input nothing is loaded",
+    "What the contract computes depends on it. The kernel takes another buffer, or leaves it out.",
+    "is another pointer taken in its place, or is it left out?",
 )
 ROUNDED_SUM = Rule(
     f"{NAME}/{ROUNDED}",
@@ -295,11 +312,16 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
         says = " (or: ".join(dict.fromkeys(fault.says for fault in faults))
         place = _multiplying(subject) if faults[0].read else _load_of(subject, faults[0].about)
         return _Cause(rule, says + ")" * says.count(" (or: "), None, place)
+    if other := taken_otherwise(subject, runs):
+        rule = OTHER_INPUT if other.name else WRONG_VALUES
+        return _Cause(rule, other.says, None, _load_of(subject, other.name))
+    if name := _unread(subject):
+        return _Cause(UNREAD_INPUT, f"nothing is ever loaded from {name}: is another one taken in its place?")
     if found := value_cause(subject, c):
         return _Cause(_CAUSES[found.name], found.says, None, found.place, found.related)
     if not isinstance(subject.contract, Gemm) and (odd := odd_read(subject)):
         return _Cause(ODD_READ, f"{odd.what}; {where_wrong(wrong)}", None, odd.place)
-    if not c.observed.any() and not c.undefined.any():
+    if not any(run.observed.any() or run.undefined.any() for run in runs):
         return _Cause(WRONG_VALUES, "every element is 0: nothing of what is added up arrives")
     tile = (c.product.tile,) if c.product else ()
     return _Cause(WRONG_VALUES, where_wrong(wrong, *tile))
@@ -321,6 +343,13 @@ def _load_of(subject: Subject, name: str) -> Place | None:
     return where(subject, sites[0]) if sites else None
 
 
+def _unread(subject: Subject) -> str:
+    """An input of which no byte is loaded; "" where there is none."""
+    loads = subject.run(RunSpec("integers", (LoadSiteRecorder,))).record(LoadSites).loads
+    inputs = (b.name for b in subject.binding.buffers.values() if b.argument.role == "in")
+    return next((name for name in inputs if not loads.get(f"buffer {name}")), "")
+
+
 def _undefined(subject: Subject, c: Comparison) -> _Cause:
     contract = subject.contract
     if not c.undefined.all():
@@ -332,6 +361,9 @@ def _undefined(subject: Subject, c: Comparison) -> _Cause:
         if loads := reads.get(f"buffer {contract.c}"):
             says = f"{contract.c} is read although beta is 0, and what it held is undefined: 0 * NaN is NaN"
             return _Cause(NEVER_DEFINED, says, None, where(subject, loads[0]))
+    if isinstance(contract, Gemm) and (read := _load_of(subject, contract.d)) is not None:
+        says = f"{contract.d} is read, and what it holds before the launch is undefined: is the result added to it?"
+        return _Cause(NEVER_DEFINED, says, None, read)
     return _Cause(NEVER_DEFINED, "no element is ever given a defined value")
 
 
@@ -372,6 +404,8 @@ CHECK = Check(
         NEVER_DEFINED,
         FOREIGN,
         LOST,
+        OTHER_INPUT,
+        UNREAD_INPUT,
         *_CAUSES.values(),
         ODD_READ,
         *SELECTION_RULES,

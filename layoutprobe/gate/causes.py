@@ -156,7 +156,13 @@ def _one_function(cause: Finding, effect: Finding) -> bool:
     """The same is wrong in two matrices or registers, by the same line or in the same words."""
     line = bool(cause.place.line) and cause.place.line == effect.place.line
     said = [found.what.replace(f" {found.place.matrix} ", " ") for found in (cause, effect)]
-    return cause.name == effect.name and (line or said[0] == said[1] or cause.name in _OF_PARTNERS)
+    sure = line or said[0] == said[1] or cause.name in (*_OF_PARTNERS, "incomplete-sum")
+    return cause.name == effect.name and sure
+
+
+def _named_elsewhere(cause: Finding, effect: Finding) -> bool:
+    """What is wrong with values is known at one size, and at another one only that they are."""
+    return cause.name != "wrong-values" and effect.name == "wrong-values"
 
 
 def _same_address(cause: Finding, effect: Finding) -> bool:
@@ -195,6 +201,11 @@ def _same_buffer(cause: Finding, effect: Finding) -> bool:
 def _leaves_buffer(cause: Finding, effect: Finding) -> bool:
     """A load looks elsewhere than it should, and there leaves its buffer."""
     return effect.name == "load-out-of-bounds" and cause.name not in _TIMING and _meet(cause, effect)
+
+
+def _index_of(cause: Finding, effect: Finding) -> bool:
+    """A load with another index, which leaves its buffer at some sizes."""
+    return effect.name == "load-out-of-bounds" and cause.name != "wrong-values" and _meet(cause, effect)
 
 
 def _loads_nothing(cause: Finding, effect: Finding) -> bool:
@@ -238,9 +249,12 @@ _WAYS = (
     _Way("epilogue", "operand-provenance", _overwritten),
     _Way("races", "operand-provenance", _overwritten),
     _Way("epilogue", "epilogue", _same_store),
+    _Way("epilogue", "epilogue", _one_function),
     _Way("epilogue", "memory", _same_buffer),
     _Way("epilogue", "races", _same_address),
     # Wrong values come last.
+    _Way("numerics", "numerics", _named_elsewhere),
+    _Way("numerics", "memory", _index_of),
     *(
         _Way(check, "numerics", _always)
         for check in ("operand-provenance", "swizzle", "lds-safety", "races", "epilogue", "memory")

@@ -5,6 +5,7 @@ It runs in bounded time, and what goes wrong in it is said to be the reference's
 
 from __future__ import annotations
 
+import contextvars
 import ctypes
 import importlib.util
 import threading
@@ -99,7 +100,8 @@ def _within(seconds: float, function: Callable[..., Any], *arguments: Any) -> An
         except BaseException as error:
             outcome.append((None, error))
 
-    thread = threading.Thread(target=work, daemon=True, name="python reference")
+    context = contextvars.copy_context()  # which errors of numpy are told, for one
+    thread = threading.Thread(target=context.run, args=(work,), daemon=True, name="python reference")
     thread.start()
     thread.join(seconds)
     if not outcome:

@@ -27,7 +27,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.inputs import coding_of
-from layoutprobe.manifest.model import Gemm, KernelCase, Sizes, Tolerance, size_title
+from layoutprobe.manifest.model import Gemm, KernelCase, Reference, Sizes, Tolerance, size_title
 from layoutprobe.manifest.sampling import sample_of
 from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
 from layoutprobe.observe.coverage import Coverage
@@ -36,8 +36,8 @@ from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Pictures, Status
 from layoutprobe.trace.coverage import code_coverage
-from layoutprobe.trace.narrow import arithmetic
-from layoutprobe.trace.rounding import widened
+from layoutprobe.trace.narrow import arithmetic, passed_through
+from layoutprobe.trace.rounding import narrower, widened
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
 
 _UNDEFINED_DATA = ("lds-safety/undefined-read", "numerics/never-defined", "operand-provenance/unexplained")
@@ -154,12 +154,18 @@ class Tally:
         return frozenset() if self._waiting() else sample_of(binding)
 
     def widened(self) -> tuple[str, ...]:
-        """That the output of a product is judged by a type narrower than its own, where the manifest gives no
-        tolerance."""
+        """That an output is judged by a type narrower than its own, where the manifest gives no tolerance."""
         contract, given = self.case.contract, self.case.tolerance
-        if self.coverage is None or not isinstance(contract, Gemm) or given != Tolerance():
+        if self.coverage is None or given != Tolerance():
             return ()
-        dtype = bind(self.case, self.case.sizes[0]).buffers[contract.d].dtype
+        buffers = bind(self.case, self.case.sizes[0]).buffers
+        if isinstance(contract, Reference):
+            outputs = [b for b in buffers.values() if b.argument.role == "out" and b.element.is_float]
+            found = (narrower(passed_through(self.coverage), b.name, b.dtype) for b in outputs)
+            return tuple(says for says in found if says)
+        if not isinstance(contract, Gemm):
+            return ()
+        dtype = buffers[contract.d].dtype
         says = widened(arithmetic(self.coverage), contract.d, dtype)
         return (says,) if says else ()
 

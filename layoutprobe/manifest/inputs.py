@@ -15,7 +15,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding, is_small_float
 from layoutprobe.manifest.model import Gemm
-from layoutprobe.manifest.selection import PICK, SELECT, ZERO, Pick, Select, picking, selecting
+from layoutprobe.manifest.selection import PICK, SELECT, ZERO, Pick, Select, is_scale, picking, selecting
 from layoutprobe.patterns.expression import evaluate
 
 LARGEST_INTEGER = 9
@@ -51,12 +51,6 @@ def _powers(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
     return np.asarray(
         random.choice([0.25, 0.5, 1.0, 2.0] if buffer.element.is_float else [1, 2], buffer.shape)
     )
-
-
-def _scales(binding: Binding, buffer: BoundBuffer) -> bool:
-    """Whether a buffer multiplies A @ B: by powers of two, what is exact stays so, and 16 bits hold it."""
-    contract = binding.case.contract
-    return isinstance(contract, Gemm) and buffer.name in contract.scales
 
 
 def _ones(buffer: BoundBuffer, _: np.random.Generator) -> NDArray[Any]:
@@ -181,7 +175,8 @@ def make_inputs(
         else:
             # What is multiplied by 0 stays finite: a kernel that does multiply it is right.
             idle = kind == "nonfinite" and buffer.argument.matrix == "C" and beta == 0.0
-            exact = kind in ("integers", "sparse") and _scales(binding, buffer)
+            # By powers of two, what is exact stays so, and 16 bits hold it.
+            exact = kind in ("integers", "sparse") and is_scale(binding, buffer)
             result[buffer.name] = (_powers if exact else _integers if idle else fill)(buffer, random)
     return result
 

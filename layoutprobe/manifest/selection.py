@@ -122,14 +122,20 @@ def numbers_of(binding: Binding, name: str) -> DigitCode:
 
 
 def picking(pick: Pick, binding: Binding, buffer: BoundBuffer) -> NDArray[Any]:
-    """What a buffer holds in such a run; what is no factor holds zeros."""
+    """What a buffer holds in such a run; scales hold ones, and what else is no factor holds zeros."""
     if buffer.name == pick.name:
         number = np.arange(prod(buffer.shape)).reshape(buffer.shape)
         return 2 * numbers_of(binding, pick.name).digit(number, pick.digit) - 1
     matrix = buffer.argument.matrix
     if matrix not in ("A", "B") or len(buffer.shape) < 2:
-        return np.zeros(buffer.shape)
+        return np.full(buffer.shape, int(is_scale(binding, buffer)))
     return _identity(buffer, matrix, pick.first, around=True)
+
+
+def is_scale(binding: Binding, buffer: BoundBuffer) -> bool:
+    """Whether a buffer multiplies A @ B."""
+    contract = binding.case.contract
+    return isinstance(contract, Gemm) and buffer.name in contract.scales
 
 
 def _identity(buffer: BoundBuffer, matrix: str, first: int, *, around: bool = False) -> NDArray[Any]:

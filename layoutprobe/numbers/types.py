@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.numbers.element import ElementType
@@ -76,3 +77,9 @@ def element_type(name: str) -> ElementType:
             hint=did_you_mean(name, TYPES),
         )
     return TYPES[name]
+
+
+def rounded(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    """Values as an element of that type holds them at best; integer types leave them as they are."""
+    kind = element_type(name)
+    return kind.decode(kind.encode(values)) if kind.is_float else values

@@ -25,23 +25,25 @@ def leading_dimension(suspect: Suspect) -> Iterator[Guess]:
         (line, at), (need_line, need_at) = (held[::-1], need[::-1]) if by_columns else (held, need)
         start = suspect.origin[:, 1 if by_columns else 0, None, None, None]
         known = suspect.live & (line != HOLE)
-        flat = line * shape[1] + at
+        strides = suspect.strides[::-1] if by_columns else suspect.strides
+        lead = strides[0] if strides[1] == 1 else shape[1]  # padding between lines counts
+        flat = line * lead + at
         for first, where in ((0 * start, "of the matrix"), (start, "within the tile")):
             inside = need_line - first
             moved = known & (inside > 0)
             if not moved.any():
                 continue
             slot = tuple(int(i) for i in np.argwhere(moved)[0])
-            base = int(np.broadcast_to(first, flat.shape)[slot]) * shape[1]
+            base = int(np.broadcast_to(first, flat.shape)[slot]) * lead
             apart, rest = divmod(int(flat[slot]) - base - int(need_at[slot]), int(inside[slot]))
-            if rest or apart == shape[1] or apart <= 0:
+            if rest or apart == lead or apart <= 0:
                 continue
-            found = np.divmod(first * shape[1] + inside * apart + need_at, shape[1])
+            found = np.divmod(first * lead + inside * apart + need_at, lead)
             names = ("columns", "rows") if by_columns else ("rows", "columns")
             text = (
                 f"{names[0]} of {suspect.matrix} are taken {_named(suspect, apart)} elements apart, and lie "
             )
-            text += f"{_named(suspect, shape[1])} apart: the leading dimension is wrong {where}"
+            text += f"{_named(suspect, lead)} apart: the leading dimension is wrong {where}"
             yield text, *(found[::-1] if by_columns else found)
 
 

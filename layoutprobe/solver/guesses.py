@@ -262,6 +262,24 @@ def row_runs(suspect: Suspect) -> Iterator[Guess]:
             yield text, *suspect.globally(row, lane % group + 0 * row)
 
 
+def stored_order(suspect: Suspect) -> Iterator[Guess]:
+    """Rows, or columns, of every tile of D go to others, read off the slots themselves."""
+    for axis, lines in enumerate(("rows", "columns")):
+        need, extent = suspect.local[axis], suspect.tile[axis]
+        held = (suspect.row, suspect.col)[axis] - suspect.origin[:, axis, None, None, None]
+        use = suspect.live & (suspect.row != HOLE) & (need >= 0) & (need < extent)
+        order = np.full(extent, HOLE, np.int64)
+        order[need[use]] = held[use]
+        moved = np.flatnonzero((order != np.arange(extent)) & (order != HOLE))
+        if not moved.size:
+            continue
+        shown, usual = (" ".join(map(str, x[moved[:_SHOWN_K]])) for x in (order, np.arange(extent)))
+        more = " ..." if moved.size > _SHOWN_K else ""
+        text = f"{lines} of a tile are stored to other {lines}: {usual}{more} go to {shown}{more}"
+        line = order[np.clip(need, 0, extent - 1)]
+        yield text, *suspect.globally(*((line, suspect.local[1]) if axis == 0 else (suspect.local[0], line)))
+
+
 def half_waves_exchanged(suspect: Suspect) -> Iterator[Guess]:
     """Every lane does what the one across the half-wave should."""
     lanes = suspect.row.shape[1]

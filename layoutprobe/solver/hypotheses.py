@@ -191,6 +191,15 @@ HYPOTHESES: tuple[Hypothesis, ...] = (
         "begins elsewhere, as in a kernel for an instruction with another number of k in a lane.",
     ),
     Hypothesis(
+        "stored-order",
+        "CD",
+        guesses.stored_order,
+        "write down row and column of each VGPR and lane: `layoutprobe layout` shows those of this instruction",
+        "rows or columns of a tile of C are stored to others",
+        "The accumulators are right. The formula by which a store takes its row (or column) from VGPR and lane is "
+        "not that of the instruction, so that rows change places.",
+    ),
+    Hypothesis(
         "line-order",
         "AB",
         guesses.line_order,

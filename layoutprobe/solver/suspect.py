@@ -33,7 +33,8 @@ class Suspect:
         wave: int64 [wave], number of each wave in its workgroup; empty where that is not known.
         nonzero: bool, axes of row: slots that hold something else than zero: elements, and values that are none.
             None: elements alone do.
-        extents: names of the problem's extents and their values: ("K", 64).
+        extents: names of numbers that may be taken for a leading dimension, and their values: ("K", 64).
+        strides: elements in memory from one row to the next, and from one column; (0, 0) where that is not known.
     """
 
     matrix: str
@@ -50,6 +51,7 @@ class Suspect:
     wave: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     extents: tuple[tuple[str, int], ...] = ()
     nonzero: NDArray[np.bool_] | None = None
+    strides: tuple[int, int] = (0, 0)
 
     __repr__ = brief
 

@@ -17,4 +17,5 @@ To be read in this order:
     gemm_faults       what known faults make of a product's values
     rounding          how far rounding may take a right result
     comparisons       outputs of runs beside what the contract says of them
+    altered           what a Python reference gives of altered inputs
 """

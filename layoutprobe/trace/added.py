@@ -20,8 +20,9 @@ from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Place
+from layoutprobe.trace.comparisons import reference_of
 from layoutprobe.trace.places import where
-from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject
+from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, UndecidedError
 
 Ints = NDArray[np.int64]
 
@@ -50,15 +51,14 @@ def misplaced(subject: Subject, output: str) -> AddedElement | None:
             run = subject.run(spec)
         except RunStoppedError:
             continue
-        expected = _expected(subject, name, output, run.inputs)
-        held = _elements(np.asarray(run.outputs[output], np.float64), buffer)
+        expected = _expected(subject, name, output, reference_of(run))
+        held = _elements(np.asarray(run.outputs[output], np.float64), buffer, padding=buffer.padded)
         need = None if expected is None else _elements(np.asarray(expected, np.float64), buffer)
         if held is None or need is None or held.shape != need.shape or (held == need).all():
             continue
         sites = run.record(LoadSites).loads.get(f"buffer {name}", ())
-        return AddedElement(
-            _says(name, buffer, output, held, need), where(subject, sites[0]) if sites else None
-        )
+        says = _apart(subject, buffer, held, need) or _says(name, buffer, output, held, need)
+        return AddedElement(says, where(subject, sites[0]) if sites else None)
     return None
 
 
@@ -79,16 +79,38 @@ def _expected(
     if isinstance(subject.contract, Gemm):
         return inputs[name]
     assert subject.reference is not None
-    given = {key: np.asarray(values, np.float64) for key, values in inputs.items()}
-    values = subject.reference(given, dict(subject.sizes))
+    try:
+        values = subject.reference(inputs, dict(subject.sizes))
+    except UndecidedError:  # it need not know of zeros
+        return None
     return np.asarray(values[output], np.float64) if output in values else None
 
 
-def _elements(values: NDArray[np.float64], buffer: BoundBuffer) -> Ints | None:
-    """Flat index of the element that each value is the number of; None where one is no number of any."""
+def _elements(values: NDArray[np.float64], buffer: BoundBuffer, *, padding: bool = False) -> Ints | None:
+    """Flat index of the element that each value is the number of; None where one is no number of any. Padding, which
+    is NaN, is -1 where it may be taken."""
     whole = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
     good = (whole == np.floor(whole)) & (whole >= 1) & (whole <= prod(buffer.shape))
-    return whole.astype(np.int64) - 1 if good.all() else None
+    good |= np.isnan(values) & padding
+    return whole.astype(np.int64) - 1 if good.all() and (whole > 0).any() else None
+
+
+def _apart(subject: Subject, buffer: BoundBuffer, held: Ints, need: Ints) -> str:
+    """That lines of a matrix are taken another distance apart than they lie, padding included; "" where not."""
+    if len(buffer.shape) != 2 or 1 not in buffer.strides:
+        return ""
+    element, inner = buffer.elements(), buffer.strides.index(1)
+    lead, index = buffer.strides[1 - inner], np.unravel_index(need, buffer.shape)
+    others = ((f"ld of {b.name}", max(b.strides)) for b in subject.binding.buffers.values() if b.padded)
+    for label, other in (*subject.sizes.items(), *others):
+        place = index[1 - inner] * other + index[inner]
+        found = np.where(place < element.size, element[np.minimum(place, element.size - 1)], -1)
+        if other != lead and (found == held)[place < element.size].all():
+            lines = "rows" if inner else "columns"
+            return (
+                f"{lines} of {buffer.name} are taken {other} ({label}) elements apart, and lie {lead} apart"
+            )
+    return ""
 
 
 def _says(name: str, buffer: BoundBuffer, output: str, held: Ints, need: Ints) -> str:
@@ -97,7 +119,8 @@ def _says(name: str, buffer: BoundBuffer, output: str, held: Ints, need: Ints) -
     def element(flat: int) -> str:
         return name + "".join(f"[{int(i)}]" for i in np.unravel_index(flat, buffer.shape))
 
-    told = f"{output}{''.join(f'[{i}]' for i in at)} gets {element(int(held[at]))}"
+    gets = element(int(held[at])) if held[at] >= 0 else "padding"
+    told = f"{output}{''.join(f'[{i}]' for i in at)} gets {gets}"
     return f"{_pattern(name, buffer, held, need)}: {told}, where {element(int(need[at]))} belongs"
 
 

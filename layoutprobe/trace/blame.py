@@ -51,6 +51,12 @@ _OF_LANES = (COPY, UNEXPLAINED, LINE_ORDER)
 """Diagnoses that say no more than that lanes hold the elements of others."""
 
 
+_OF_FETCHING = ("leading-dimension", UNEXPLAINED, LINE_ORDER)
+"""Diagnoses that may be about the load from global memory, where LDS lacks what is needed."""
+_MOST = 0.9
+"""Share of the needed elements that must lie in LDS for saying that they were fetched."""
+
+
 @dataclass(frozen=True, eq=False)
 class Blame:
     """What is to blame for a culprit's value.
@@ -105,6 +111,8 @@ def _blame(subject: Subject, culprit: Culprit) -> Blame:
     found = Blame(culprit.diagnosis, path, loads[0], read, min(lies, default=None))
     if path[0].lds_byte is not None and read in lies:
         return _at_another_time(found)
+    if loads[-1] != loads[0] and culprit.diagnosis.name in _OF_FETCHING and not _fetched(culprit, tiles):
+        return replace(found, at=loads[-1])
     if lies:
         return _in_another_place(subject, culprit, found, tiles)
     if _seen(culprit, tiles) and loads[-1] != loads[0] and slot.number != UNDEFINED:
@@ -151,6 +159,15 @@ def _element(culprit: Culprit) -> tuple[int, int]:
 def _seen(culprit: Culprit, tiles: Sequence[TileMap]) -> bool:
     """What was read was seen in LDS, so that what was needed would have been, too."""
     return any(_cells(tile, *_coordinates(culprit)[0]).max(initial=-1) >= 0 for tile in tiles)
+
+
+def _fetched(culprit: Culprit, tiles: Sequence[TileMap]) -> bool:
+    """Nearly all elements that are needed were stored to LDS, wherever there."""
+    needed = _coordinates(culprit)[1]
+    there = np.zeros(needed[0].shape, np.bool_)
+    for tile in tiles:
+        there |= _cells(tile, *needed) >= 0
+    return bool(there.mean() > _MOST)
 
 
 # At another time

@@ -47,6 +47,8 @@ _NAMES = ("transposed", "leading-dimension", "shifted", "folded", "k-exchanged",
 _LAST = (LINE_ORDER,)
 """What explains most is asked last."""
 _TILES = (16, 32, 8)
+_KEEP = ("", "relu")
+"""Activations that leave numbers of elements as they are. Of what else an epilogue reads, scales are 1, others 0."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ def used_elements(subject: Subject) -> UsedElements | None:
 
 def _used(subject: Subject) -> UsedElements | None:
     contract = subject.contract
-    if not isinstance(contract, Gemm) or contract.split_k or contract.beside or contract.activation:
+    if not isinstance(contract, Gemm) or contract.split_k or contract.activation not in _KEEP:
         return None
     shapes = [subject.binding.buffers[name].shape for name in (contract.a, contract.b, contract.d)]
     if any(len(shape) != 2 for shape in shapes):

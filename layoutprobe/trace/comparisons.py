@@ -18,11 +18,11 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.manifest.coding import is_small_float
 from layoutprobe.manifest.model import Gemm, Reference
-from layoutprobe.numbers import element_type
+from layoutprobe.numbers import element_type, rounded
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps, rebound, steps_of
 from layoutprobe.trace.gemm_faults import TILE, Product
-from layoutprobe.trace.narrow import Arithmetic, arithmetic
+from layoutprobe.trace.narrow import Arithmetic, arithmetic, passed_through
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.rounding import is_exact, judgeable, tolerated
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
@@ -256,12 +256,6 @@ def _forms(subject: Subject) -> list[MatrixForm]:
     return [form for form in forms if form is not None]
 
 
-def rounded(values: Doubles, dtype: str) -> Doubles:
-    """Values as an output of that type holds them at best."""
-    kind = element_type(dtype)
-    return kind.decode(kind.encode(values)) if kind.is_float else values
-
-
 def references(subject: Subject) -> tuple[Comparison, ...]:
     """The outputs of which the user's Python reference says what they should be."""
     return subject.once(_references)
@@ -289,10 +283,38 @@ def _references(subject: Subject) -> tuple[Comparison, ...]:
 def _compared(subject: Subject) -> Iterator[Comparison]:
     assert subject.reference is not None
     for kind in ("integers", "normal"):
-        recorded = subject.plain() if kind == "integers" else subject.run(RunSpec(kind))
-        inputs = {name: _for_reference(values) for name, values in recorded.inputs.items()}
-        expected = subject.reference(inputs, dict(subject.sizes))
+        recorded = recorded_for(subject, RunSpec(kind))
+        expected = subject.reference(reference_of(recorded), dict(subject.sizes))
         yield from _beside(subject, recorded, kind, expected)
+
+
+def recorded_for(subject: Subject, spec: RunSpec) -> Recorded:
+    """The run that a Python reference is compared with."""
+    return subject.plain() if spec == RunSpec("integers") else subject.run(spec)
+
+
+def reference_of(recorded: Recorded) -> dict[str, NDArray[Any]]:
+    """What a Python reference gets of a run."""
+    return {name: _for_reference(values) for name, values in recorded.inputs.items()}
+
+
+def reference_bound(subject: Subject, name: str, wanted: Doubles) -> Doubles:
+    """The largest error of an output that a Python reference lets pass: the manifest's, or that of the narrowest of
+    the output's type and those that the kernel converts to on the way. A sum is as wrong as its terms are, which may
+    be larger than it is: the usual element counts, too."""
+    given, dtype = subject.case.tolerance, subject.binding.buffers[name].dtype
+    if given.absolute is not None or given.relative is not None:
+        usual = _REFERENCE.get(dtype, 0.0)
+        absolute = usual if given.absolute is None else given.absolute
+        relative = usual if given.relative is None else given.relative
+        return np.asarray(absolute + relative * np.abs(wanted))
+    if not element_type(dtype).is_float:
+        return np.zeros(wanted.shape)
+    kinds = passed_through(subject.plain().record(Coverage))
+    usual = max(_REFERENCE.get(kind, 0.0) for kind in (dtype, *kinds))
+    finite = wanted[np.isfinite(wanted)]
+    largest = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+    return np.asarray(usual * (1 + np.abs(wanted) + largest))
 
 
 def _for_reference(values: NDArray[Any]) -> NDArray[Any]:
@@ -307,11 +329,7 @@ def _beside(
         dtype = subject.binding.buffers[name].dtype
         observed = np.asarray(recorded.outputs[name], np.float64)
         wanted = _shaped(name, values, observed.shape)
-        given, usual = subject.case.tolerance, _REFERENCE.get(dtype, 0.0)
-        absolute = usual if given.absolute is None else given.absolute
-        relative = usual if given.relative is None else given.relative
-        with np.errstate(invalid="ignore"):
-            bound = absolute + relative * np.abs(wanted)
+        bound = reference_bound(subject, name, wanted)
         found = Comparison(
             name, name, RunSpec(kind), dtype, observed, wanted, _undefined(recorded, name), bound
         )

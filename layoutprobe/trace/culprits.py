@@ -142,10 +142,13 @@ class _View:
         return bool(stored and not held)
 
     def _out_of_step(self) -> set[str]:
-        """The operand that does not bring every k once; both, where neither or both do."""
+        """The operand that does not bring every k once, or else the one whose k are not in the order of lanes and
+        registers; both, where neither tells them apart."""
         f, depth = self.judged.factors, self.judged.judgement.counted.shape[2]
-        here = f.chain == f.chain[self.at]
+        g, here = self.judged.executions.geometry, f.chain == f.chain[self.at]
         steady = {"A": _once_each(f.a_k[here], depth), "B": _once_each(f.b_k[here], depth)}
+        if len(set(steady.values())) == 1:
+            steady = {"A": _ascending(f.a_k[self.at], g.a), "B": _ascending(f.b_k[self.at], g.b)}
         return {name for name in "AB" if not steady[name]} if len(set(steady.values())) == 2 else {"A", "B"}
 
 
@@ -167,6 +170,15 @@ def _once_each(k: NDArray[np.int32], depth: int) -> bool:
     every = np.unique(np.concatenate(brought))
     alone = every.size == sum(one.size for one in brought)
     return alone and (every.size == depth or all(one.size for one in brought))
+
+
+def _ascending(k: NDArray[np.int32], slots: Ints) -> bool:
+    """Along lanes, registers and fields the k of every line grow: k and slots are [block, line, k]."""
+    order = np.take_along_axis(k, np.argsort(slots, axis=2), axis=2)
+    return bool(
+        (order >= 0).any()
+        and (np.diff(order, axis=2)[(order[..., 1:] >= 0) & (order[..., :-1] >= 0)] > 0).all()
+    )
 
 
 def _twice(k: NDArray[np.int32]) -> bool:
@@ -260,7 +272,8 @@ def _culprit(
         bits=suspects[0].bits,
         nothing=_nothing(matrix, views),
         wave=waves[judged.executions.wave[[view.at for view in views]]],
-        extents=(("M", problem.m), ("N", problem.n), ("K", problem.k)),
+        extents=problem.named_extents,
+        strides=suspects[0].strides,
     )
     wrong = wrong_slots(suspect)
     if not wrong.any():
@@ -346,8 +359,21 @@ def _suspect(matrix: str, view: _View, problem: Problem) -> Suspect:
     name = "C" if matrix == "D" else matrix  # as the author knows it
     bits = done.instruction.needed[matrix].field_bits
     live, nonzero = spread(live, 0) != 0, spread(held[0] != ZERO, 0) != 0
+    strides = problem.strides("D" if matrix == "D" else done.letter(matrix))
+    strides = strides[::-1] if done.swapped else strides
     found = Suspect(
-        name, row, col, need_row, need_col, live, np.array(first), tile, shape, bits, nonzero=nonzero
+        name,
+        row,
+        col,
+        need_row,
+        need_col,
+        live,
+        np.array(first),
+        tile,
+        shape,
+        bits,
+        nonzero=nonzero,
+        strides=strides,
     )
     return within_batch(found, _batch(matrix, view, problem), problem, swapped=done.swapped)
 

@@ -6,8 +6,9 @@ multiplied, and of one activation, that gives what the reference does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from itertools import product as product_of
 
@@ -15,16 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.numbers.activations import ACTIVATIONS
+from layoutprobe.numbers import rounded
+from layoutprobe.numbers.activations import ACTIVATIONS, sigmoid
 
 Doubles = NDArray[np.float64]
 
-ADD, MULTIPLY, ACTIVATE = "add", "multiply", "activate"
+ADD, MULTIPLY, ACTIVATE, ROUND = "add", "multiply", "activate", "round"
 _MOST = 3
 """Inputs beside A and B with which a reference's steps are looked for."""
 _SAMPLE = 257
+_NARROW = ("f16", "bf16")
+_TILES = (16, 32, 64, 128)
 _NEAR = 1e-5
 """Relative error by which ways to compute one activation differ."""
+
+
+def _leaky(slope: float, x: Doubles) -> Doubles:
+    return np.where(x > 0, x, slope * x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +40,8 @@ class Step:
     """One step.
 
     Attributes:
-        kind: ADD, MULTIPLY or ACTIVATE.
-        name: of the input, or of the activation.
+        kind: ADD, MULTIPLY or ACTIVATE; ROUND in faults.
+        name: of the input, of the activation, or of the type that is rounded to.
         values: of the input, of a shape that broadcasts to that of D.
     """
 
@@ -46,7 +54,9 @@ class Step:
     def __call__(self, x: Doubles) -> Doubles:
         """The step applied."""
         if self.kind == ACTIVATE:
-            return ACTIVATIONS[self.name](x)
+            return (ACTIVATIONS.get(self.name) or _UNLISTED[self.name])(x)
+        if self.kind == ROUND:
+            return rounded(x, self.name)
         assert self.values is not None
         return np.asarray(x * self.values if self.kind == MULTIPLY else x + self.values)
 
@@ -55,6 +65,14 @@ class Step:
 
 
 Steps = tuple[Step, ...]
+_UNLISTED: Mapping[str, Callable[[Doubles], Doubles]] = {
+    **{f"leaky relu ({slope:g})": partial(_leaky, slope) for slope in (0.01, 0.1, 0.2)},
+    "relu6": lambda x: np.clip(x, 0.0, 6.0),
+    "min(x, 0)": lambda x: np.minimum(x, 0.0),
+    "abs": lambda x: np.asarray(np.abs(x)),
+    "sigmoid(1.702 x) * x": lambda x: np.asarray(x * sigmoid(1.702 * x)),
+}
+"""Activations that no contract has, and kernels do."""
 
 
 @np.errstate(all="ignore")
@@ -73,11 +91,13 @@ class EpilogueFault:
         says: one clause.
         steps: what is done.
         about: the input whose load is to blame; "" for the store.
+        rounds: it is one more rounding, and nothing else.
     """
 
     says: str
     steps: Steps
     about: str = ""
+    rounds: bool = False
 
     __repr__ = brief
 
@@ -103,6 +123,10 @@ def epilogue_faults(
         for says, other in _instead(step):
             about = step.name if step.kind != ACTIVATE else ""
             yield EpilogueFault(says, (*steps[:i], *other, *steps[i + 1 :]), about)
+    for i, step in enumerate(steps):
+        for kind in _NARROW:
+            says = f"the result is rounded to {kind} before {_doing(step)}"
+            yield EpilogueFault(says, (*steps[:i], Step(ROUND, kind), *steps[i:]), rounds=True)
     if not any(step.kind == ACTIVATE for step in steps):
         for name in ACTIVATIONS:
             says = f"{name} is applied, and the contract has no activation"
@@ -111,6 +135,11 @@ def epilogue_faults(
 
 def _role(step: Step) -> str:
     return f"the activation {step.name}" if step.kind == ACTIVATE else step.name
+
+
+def _doing(step: Step) -> str:
+    done = {ADD: "is added", MULTIPLY: "is multiplied", ACTIVATE: "is applied"}
+    return f"{_role(step)} {done[step.kind]}"
 
 
 def _with(steps: Steps, at: int, step: Step) -> Steps:
@@ -135,7 +164,7 @@ def _moved(steps: Steps) -> Iterator[EpilogueFault]:
 def _instead(step: Step) -> Iterator[tuple[str, Steps]]:
     """Other steps in place of one."""
     if step.kind == ACTIVATE:
-        for name in ACTIVATIONS:
+        for name in (*ACTIVATIONS, *_UNLISTED):
             if name != step.name:
                 yield f"the activation is {name} in place of {step.name}", (Step(ACTIVATE, name),)
         minus = Step(MULTIPLY, "-1", np.array(-1.0))
@@ -169,7 +198,10 @@ def _indexed(step: Step, extents: Mapping[str, int], shape: tuple[int, ...]) -> 
         yield f"{name} is indexed by the {other}, where the {by} belongs", flat[wrong % flat.size]
         yield f"{name}[0] is taken for every {by}", np.asarray(flat[0])
         for off in (1, -1):
-            yield f"{name} is taken one {by} too {_late(off)}", np.roll(values, -off, along[0])
+            yield f"{name} is taken one {by} too {_late(off)}", _moved_by(values, off, along[0])
+        own, other_line = (rows, cols) if along[0] == -2 else (cols, rows)
+        for says, at in _in_tiles(own, other_line, by, other):
+            yield says.format(name=name), flat[at % flat.size]
     if len(along) == 2:
         turned = {"M": shape[-2], "N": shape[-1]} | dict(extents)
         for says, at in _flat_indices(rows, cols, values.shape[-1], turned):
@@ -177,9 +209,31 @@ def _indexed(step: Step, extents: Mapping[str, int], shape: tuple[int, ...]) -> 
             yield f"{name} {says}", np.where(places >= 0, flat[places], np.nan)
         for axis, by in ((-2, "row"), (-1, "column")):
             for off in (1, -1):
-                yield f"{name} is taken one {by} too {_late(off)}", np.roll(values, -off, axis)
+                yield f"{name} is taken one {by} too {_late(off)}", _moved_by(values, off, axis)
     if values.ndim > 2 and values.shape[0] > 1:
         yield f"every batch takes {name} of batch 0", np.broadcast_to(values[:1], values.shape)
+
+
+def _in_tiles(
+    own: NDArray[np.int64], other: NDArray[np.int64], by: str, wrong: str
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Indices that are right up to tiles: of the lane, of its tile, of one tile for two."""
+    for tile in _TILES:
+        if own.max() >= tile:
+            yield f"the first {tile} elements of {{name}} are taken for every {tile} {by}s", own % tile
+            pair = own // (2 * tile) * 2 * tile + own % tile
+            yield f"the first {tile} of every {2 * tile} elements of {{name}} are taken for all", pair
+        says = f"{{name}} is indexed by the {wrong} within a tile of {tile}, where the {by} belongs"
+        yield says, own // tile * tile + other % tile
+        yield f"the first of every {tile} elements of {{name}} is taken for all", own // tile * tile
+
+
+def _moved_by(values: Doubles, off: int, axis: int) -> Doubles:
+    """Each element that of the next one, or the one before; NaN where there is none."""
+    moved = np.roll(values, -off, axis)
+    ends = np.moveaxis(moved, axis, 0)
+    ends[-1 if off > 0 else 0] = np.nan
+    return moved
 
 
 def _late(off: int) -> str:

@@ -108,6 +108,7 @@ class KnownFault:
         about: name of the input of the epilogue whose load is to blame; "" for none.
         step: it lies in the epilogue alone.
         read: it lies in the types that a matrix instruction takes its operands for.
+        rounds: it is one more rounding, and nothing else.
     """
 
     says: str
@@ -117,6 +118,7 @@ class KnownFault:
     about: str = ""
     step: bool = False
     read: bool = False
+    rounds: bool = False
 
     __repr__ = brief
 
@@ -126,7 +128,8 @@ def known_faults(p: Product) -> Iterator[KnownFault]:
     product = p.a @ p.b
     added = 0.0 if p.c is None or not p.beta else p.beta * p.c
     for fault in epilogue_faults(p.steps, p.extents, p.of(p.a, p.b).shape) if p.steps else ():
-        yield KnownFault(fault.says, applied(fault.steps, p.alpha * product), about=fault.about, step=True)
+        value = applied(fault.steps, p.alpha * product)
+        yield KnownFault(fault.says, value, about=fault.about, step=True, rounds=fault.rounds)
     for says, value in _factors(p, product):
         yield KnownFault(says, applied(p.steps, value), factor=True, rare=says.count("in place of"))
     for says, value in (*_operands(p), *_depths(p)):
@@ -139,7 +142,7 @@ def known_faults(p: Product) -> Iterator[KnownFault]:
         yield KnownFault("C is stored transposed", applied(p.steps, np.swapaxes(product, -1, -2) + added))
     if p.tile == 16:
         says = "half-waves store 8 consecutive rows, as on another generation"
-        yield KnownFault(says, applied(p.steps, _rows_apart_of_16(product) + added))
+        yield KnownFault(says, applied(p.steps, rows_apart_of_16(product) + added))
 
 
 Named = Iterator[tuple[str, Doubles]]
@@ -235,7 +238,7 @@ def _read_as(p: Product) -> Named:
                 yield "; ".join(filter(None, (says_a, says_b))), p.of(a, b)
 
 
-def _rows_apart_of_16(value: Doubles) -> Doubles:
+def rows_apart_of_16(value: Doubles) -> Doubles:
     """Row 2v + h of every tile stored to row v + 8h; only meaningful for whole tiles."""
     rows = np.arange(value.shape[-2])
     inside = rows % 16
@@ -244,8 +247,40 @@ def _rows_apart_of_16(value: Doubles) -> Doubles:
 
 
 def explaining(p: Product, observed: Doubles, bound: Doubles | float, dtype: str) -> list[KnownFault]:
-    """The known faults that predict every element of a result, of which they know most."""
-    return [fault for fault in known_faults(p) if _predicts(fault, observed, bound, dtype)]
+    """The known faults that predict every element of a result, of which they know most. Where the right result is as
+    near, but for one more rounding, no other one does."""
+    right = p.value()
+    if _predicts(KnownFault("", right), observed, bound, dtype):
+        found = (fault for fault in known_faults(p) if fault.rounds)
+        return [fault for fault in found if (np.abs(observed - fault.value) <= bound).all()]
+    faults = (f for f in known_faults(p) if not f.rounds and not np.array_equal(f.value, right))
+    known = [fault for fault in faults if _predicts(fault, observed, bound, dtype)]
+    return known or [fault for fault in _of_whole(right, dtype) if _near_whole(fault, observed, right)]
+
+
+def _of_whole(right: Doubles, dtype: str) -> Iterator[KnownFault]:
+    """An output of integers that is made of the right result in another way than rounding to the nearest."""
+    kind = element_type(dtype)
+    if kind.is_float or not np.isfinite(right).all():
+        return
+    info = np.iinfo(kind.storage)
+    low, high, nearest = float(info.min), float(info.max), np.rint(right)
+    for says, whole in (
+        ("is cut off, not rounded to the nearest integer", np.trunc),
+        ("is rounded down", np.floor),
+    ):
+        yield KnownFault(f"the result {says}", np.clip(whole(right), low, high), step=True)
+    if low < 0:
+        says = f"the result is clamped to {-high:g} ... {high:g}, and the type goes down to {low:g}"
+        yield KnownFault(says, np.clip(nearest, -high, high), step=True)
+    says = "the result is not clamped: what is too large for the type wraps around"
+    yield KnownFault(says, (nearest - low) % (high - low + 1) + low, step=True)
+
+
+def _near_whole(fault: KnownFault, observed: Doubles, right: Doubles) -> bool:
+    """Every element is the predicted one, but where f32 may take the result over the edge."""
+    edge = np.abs(right * 2 - np.rint(right * 2)) <= 1e-5 * (1 + np.abs(right))
+    return bool(((observed == fault.value) | (edge & (np.abs(observed - fault.value) <= 1))).all())
 
 
 @np.errstate(invalid="ignore")
@@ -254,7 +289,11 @@ def _predicts(fault: KnownFault, observed: Doubles, bound: Doubles | float, dtyp
     kind = element_type(dtype)
     largest, unit = kind.largest, 2.0 ** (1 - kind.precision) if kind.is_float else 0.0
     unknown = np.isnan(fault.value) if fault.step else np.zeros((), np.bool_)
-    near = np.abs(observed - fault.value) <= bound + unit * np.abs(fault.value)
+    value = fault.value
+    if not kind.is_float:
+        info = np.iinfo(kind.storage)
+        value = np.clip(value, float(info.min), float(info.max))
+    near = np.abs(observed - value) <= bound + unit * np.abs(fault.value)
     full = np.isinf(observed) & (np.abs(fault.value) >= largest) & (observed * fault.value > 0)
     return bool((near | full | unknown).all() and unknown.mean() < _UNKNOWN)
 
@@ -266,7 +305,8 @@ def where_wrong(wrong: Mask, tile: int = TILE) -> str:
         return "all elements are wrong"
     flat, rows, cols = lines_of(wrong)
     for name, lines, extent in (("rows", rows, flat.shape[0]), ("columns", cols, flat.shape[1])):
-        if lines.size < extent and lines[-1] == extent - 1 and lines[0] >= extent // tile * tile:
+        ragged = extent > tile and lines[0] >= extent // tile * tile
+        if lines.size < extent and lines[-1] == extent - 1 and ragged:
             count = extent - int(lines[0])
             lasts = f"{count} {name} are" if count > 1 else f"{name[:-1]} is"
             return f"only the last {lasts} wrong, beyond the last whole tile of {tile}"

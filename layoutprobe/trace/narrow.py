@@ -18,6 +18,7 @@ from layoutprobe.observe.coverage import START, Coverage
 
 _NARROW = re.compile(r"\w*_(?:add|sub|subrev|mul|fma|fmac|mac|mad|dot2|mix|mixlo|mixhi)(?:_\w+)?_(b?f16)")
 """Arithmetic whose result is rounded to 16 bits; conversions are none."""
+_CONVERSION = re.compile(r"v_cvt_(?:pk_|pkrtz_|pk_rtz_|scalef32_pk_|sr_)?(b?f16)_f32(?:_\w+)?")
 _TAKES_ITS_RESULT = re.compile(r"v_(?:pk_)?(?:fmac|mac|dot2c)_")
 _LDS = -1
 """Stands for all of LDS among the registers that hold rounded values."""
@@ -37,6 +38,12 @@ class Arithmetic:
 
     sums: tuple[str, ...]
     once: tuple[str, ...]
+
+
+def passed_through(ran: Coverage) -> tuple[str, ...]:
+    """Types that values go through: those of arithmetic, and 16-bit floats that they are converted to."""
+    found, computed = (_CONVERSION.fullmatch(inst.name) for inst in ran.insts), arithmetic(ran)
+    return tuple(sorted({match[1] for match in found if match} | {*computed.sums, *computed.once}))
 
 
 def arithmetic(ran: Coverage) -> Arithmetic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -48,6 +49,7 @@ class Problem:
         m, n, k: extents of one product.
         lead: leading axes: so many products.
         coding: numbers of all elements.
+        leads: "A", "B" and "D" -> name of the buffer, and its elements from one row to the next and one column.
     """
 
     contract: Gemm
@@ -56,6 +58,7 @@ class Problem:
     k: int
     lead: tuple[int, ...]
     coding: Coding
+    leads: Mapping[str, tuple[str, tuple[int, int]]]
 
     @classmethod
     def of(cls, subject: Subject) -> Problem:
@@ -70,7 +73,24 @@ class Problem:
         lead = d[1:-2] if contract.split_k else d[:-2]
         if not a[:-2] == b[:-2] == lead:
             raise UndecidedError("A, B and D have different leading axes, which this check does not follow")
-        return cls(contract, a[-2], b[-1], a[-1], tuple(lead), subject.coding)
+        buffers = {"A": contract.a, "B": contract.b, "D": contract.d}
+        leads = {
+            matrix: (name, (strides[-2], strides[-1]))
+            for matrix, name in buffers.items()
+            for strides in [subject.binding.buffers[name].strides]
+        }
+        return cls(contract, a[-2], b[-1], a[-1], tuple(lead), subject.coding, leads)
+
+    def strides(self, matrix: str) -> tuple[int, int]:
+        """Elements in memory from one row of A, B or D to the next, and from one column."""
+        return self.leads[matrix][1]
+
+    @property
+    def named_extents(self) -> tuple[tuple[str, int], ...]:
+        """What may be taken for a leading dimension: extents, and the leading dimensions of padded matrices."""
+        padded = ((f"ld of {name}", max(strides)) for name, strides in self.leads.values())
+        sizes = (("M", self.m), ("N", self.n), ("K", self.k))
+        return (*sizes, *((name, lead) for name, lead in padded if lead not in (self.m, self.n, self.k)))
 
     @property
     def batch(self) -> int:

@@ -26,7 +26,11 @@ _STEEPEST, _COMPUTED = 1.2, 1e-5
 
 def widened(computed: Arithmetic, name: str, dtype: str) -> str:
     """That an output is judged by the tolerance of a narrower type that it is computed in, in words; else ""."""
-    kinds = (*computed.sums, *computed.once)
+    return narrower((*computed.sums, *computed.once), name, dtype)
+
+
+def narrower(kinds: Iterable[str], name: str, dtype: str) -> str:
+    """As `widened`, of types that are given."""
     narrow = [kind for kind in kinds if half_ulp(kind) > max(_F32, half_ulp(dtype))]
     if not narrow:
         return ""

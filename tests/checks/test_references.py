@@ -1,0 +1,260 @@
+"""Kernels under a Python reference, and integers that are scaled: each fault by its name, at its line.
+
+Each kernel stands for a style that others write; a fault is one edit. The kernels are judged by what comes first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checks.gemm_lab import edited
+
+from layoutprobe.checks.registry import CHECKS
+from layoutprobe.gate.session import check_kernel
+from layoutprobe.manifest.read import read_manifest
+from layoutprobe.report.gate import KernelVerdict
+from layoutprobe.trace.alterations import of_codes, of_numbers, of_places
+
+HEAD = "#include <hip/hip_runtime.h>\n"
+
+
+@dataclass(frozen=True)
+class Style:
+    """A kernel with its manifest's keys, and its reference."""
+
+    source: str
+    keys: str
+    python: str = ""
+
+
+CODES = Style(
+    HEAD
+    + """// 4-bit weights, eight in a word along k; a scale for 8 k of a column; one lane an element.
+extern "C" __global__ void layer(const float* x, const unsigned* q, const float* s, const float* t, float* y, int N,
+                                 int K) {
+  const int col = blockIdx.x * 8 + threadIdx.x, row = blockIdx.y;
+  if (col >= N) return;
+  float sum = 0;
+  for (int k = 0; k < K; ++k) {
+    const unsigned word = q[k / 8 * N + col];
+    const int code = (int)(word >> 4 * (k % 8) & 15) - 8;
+    sum += x[row * K + k] * code * s[k / 8 * N + col];
+  }
+  y[row * N + col] = sum * t[col];
+}
+""",
+    """block = [8]
+grid = ["(N + 7) / 8", "M"]
+sizes = [{ M = 5, N = 20, K = 24 }, { M = 3, N = 9, K = 40 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["M", "K"] },
+  { name = "q", role = "in", dtype = "u32", shape = ["K / 8", "N"] },
+  { name = "s", role = "in", dtype = "f32", shape = ["K / 8", "N"] },
+  { name = "t", role = "in", dtype = "f32", shape = ["N"] },
+  { name = "y", role = "out", dtype = "f32", shape = ["M", "N"] },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+  { name = "K", role = "scalar", dtype = "i32", value = "K" },
+]""",
+    """
+import numpy as np
+def layer(inputs, sizes):
+    q = inputs["q"].astype(np.int64)
+    w = np.stack([q >> 4 * i & 15 for i in range(8)], 1).reshape(sizes["K"], sizes["N"]) - 8
+    return {"y": inputs["x"] @ (w * np.repeat(inputs["s"], 8, 0)) * inputs["t"]}
+""",
+)
+GATE = Style(
+    HEAD
+    + """// Two products, of which one gates the other; exponents of f32, terms that cancel.
+extern "C" __global__ void layer(const float* x, const float* up, const float* gate, float* y, int N, int K) {
+  const int col = blockIdx.x * 8 + threadIdx.x, row = blockIdx.y;
+  if (col >= N) return;
+  float u = 0, g = 0;
+  for (int k = 0; k < K; ++k) {
+    u += x[row * K + k] * up[k * N + col];
+    g += x[row * K + k] * gate[k * N + col];
+  }
+  y[row * N + col] = u * g;
+}
+""",
+    CODES.keys.replace('"q", role = "in", dtype = "u32"', '"up", role = "in", dtype = "f32"')
+    .replace('"s", role', '"gate", role')
+    .replace('"K / 8"', '"K"')
+    .replace('  { name = "t", role = "in", dtype = "f32", shape = ["N"] },\n', ""),
+    """
+def layer(inputs, sizes):
+    return {"y": (inputs["x"] @ inputs["up"]) * (inputs["x"] @ inputs["gate"])}
+""",
+)  # fmt: skip
+WHOLE = Style(
+    HEAD
+    + """// int8, scales of rows and columns, the nearest integer, saturated; dot products of four.
+extern "C" __global__ void layer(const int* A, const int* B, const float* sa, const float* sb, signed char* C, int N,
+                                 int K) {
+  const int col = blockIdx.x * 16 + threadIdx.x, row = blockIdx.y * 2 + threadIdx.y;
+  int sum = 0;
+  for (int k = 0; k < K / 4; ++k)
+    sum = __builtin_amdgcn_sudot4(true, A[row * (K / 4) + k], true, B[col * (K / 4) + k], sum, false);
+  const float scale = sa[row] * sb[col];
+  int whole = (int)rintf(scale * sum);
+  whole = whole < -128 ? -128 : whole > 127 ? 127 : whole;
+  C[row * N + col] = (signed char)whole;
+}
+""",
+    """block = [16, 2]
+grid = ["N / 16", "M / 2"]
+sizes = [{ M = 16, N = 32, K = 8 }, { M = 32, N = 48, K = 12 }]
+contract = { kind = "gemm", scales = ["sa", "sb"] }
+argument = [
+  { name = "A", role = "in", dtype = "i8", shape = ["M", "K"], matrix = "A" },
+  { name = "B", role = "in", dtype = "i8", shape = ["K", "N"], order = "col", matrix = "B" },
+  { name = "sa", role = "in", dtype = "f32", shape = ["M", 1] },
+  { name = "sb", role = "in", dtype = "f32", shape = ["N"] },
+  { name = "C", role = "out", dtype = "i8", shape = ["M", "N"], matrix = "C" },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+  { name = "K", role = "scalar", dtype = "i32", value = "K" },
+]""",
+)
+
+
+def verdict(folder: Path, style: Style, edits: tuple[tuple[str, str], ...] = ()) -> KernelVerdict:
+    (folder / "kernel.hip").write_text(edited(style.source, edits))
+    (folder / "reference.py").write_text(style.python)
+    manifest = folder / "layoutprobe.toml"
+    manifest.write_text(f'[[kernel]]\nname = "layer"\nsource = "kernel.hip"\n{style.keys}\n')
+    (case,) = read_manifest(manifest).kernels
+    return check_kernel(case, "gfx1151", CHECKS, allow_reference=True)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A fault: its edit, the rule that comes first, words of it, and text of the line that it names."""
+
+    style: Style
+    edit: tuple[str, str]
+    rule: str
+    words: str
+    at: str
+
+
+TAKEN, EPILOGUE = "numerics/input-taken-otherwise", "numerics/wrong-epilogue"
+WORD = "word = q["
+FAULTS = {
+    "nibbles exchanged": Named(CODES, ("k % 8)", "(k % 8 ^ 1))"), TAKEN, "nibbles of every byte of q are exch", WORD),
+    "nibbles reversed": Named(CODES, ("k % 8)", "(7 - k % 8))"), TAKEN, "nibbles of q are in reverse", WORD),
+    "zero point": Named(CODES, ("15) - 8", "15) - 7"), TAKEN, "every nibble of q counts 1 too much", WORD),
+    "sign extended": Named(
+        CODES, ("(int)(word >> 4 * (k % 8) & 15) - 8", "(int)(word << (28 - 4 * (k % 8))) >> 28"), TAKEN,
+        "nibbles of q have a sign", WORD,
+    ),
+    "scale of the first group": Named(CODES, ("s[k / 8 * N + col]", "s[col]"), TAKEN, "row 0 of s is taken", ""),
+    "last scale missing": Named(CODES, ("sum * t[col]", "sum"), TAKEN, "t is missing as a factor", ""),
+    "one matrix twice": Named(
+        GATE, ("* up[", "* gate["), TAKEN, "gate is taken in place of up", "gate[k"
+    ),
+    "lane's scale": Named(
+        WHOLE, ("sa[row]", "sa[row / 16 * 16 + threadIdx.x]"), EPILOGUE,
+        "sa is indexed by the column within a tile of 16, where the row belongs", "sa[row /",
+    ),
+    "scales of one tile": Named(
+        WHOLE, ("sb[col]", "sb[threadIdx.x]"), EPILOGUE, "the first 16 elements of sb are taken for every 16", "* sb["
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str) -> None:
+    fault = FAULTS[name]
+    found = verdict(tmp_path, fault.style, (fault.edit,))
+    assert not found.error, found.error
+    assert [(f.rule.id, fault.words in f.what) for f in found.findings] == [(fault.rule, True)], (
+        found.findings
+    )
+    if fault.at:
+        lines = (tmp_path / "kernel.hip").read_text().split("\n")
+        place = found.findings[0].place.source
+        assert place is not None
+        assert fault.at in lines[place.line - 1]
+
+
+@pytest.mark.parametrize("style", [CODES, GATE, WHOLE], ids=["codes", "gate", "whole"])
+def test_right_kernels_are_green(tmp_path: Path, style: Style) -> None:
+    found = verdict(tmp_path, style)
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0)
+
+
+def test_a_reference_that_fails_of_altered_inputs_is_not_blamed(tmp_path: Path) -> None:
+    """Codes that are altered may be no index any more: what the reference says of its own inputs counts."""
+    strict = CODES.python.replace(
+        "    w =", '    assert (inputs["s"] >= 0).all() or inputs["s"].min() > -9\n    w ='
+    )
+    style = Style(CODES.source, CODES.keys, strict.replace("> -9", "> -6"))
+    found = verdict(tmp_path, style, (("sum * t[col]", "sum"),))
+    assert [f.rule.id for f in found.findings] == [TAKEN], found
+
+
+HALVES = (("x[row * K + k] * code", "(float)(_Float16)(x[row * K + k] * 0.3f) / 0.3f * code"),)
+
+
+def test_sixteen_bits_on_the_way_are_tolerated_and_told(tmp_path: Path) -> None:
+    """As attention rounds its probabilities. The headline says by which type the output is judged."""
+    found = verdict(tmp_path, CODES, HALVES)
+    assert (found.findings, found.exit_code) == ((), 0)
+    assert any("tolerance is that of f16" in text for text in found.reservations), found.reservations
+
+
+# The alterations
+
+
+def _altered(says: str, values: np.ndarray, among: object) -> np.ndarray:
+    (change,) = [change for said, change in among if said == says]  # type: ignore[attr-defined]
+    return np.asarray(change(values))
+
+
+def test_codes_are_altered_as_their_sentences_say() -> None:
+    words = np.array([[0x76543210, 0xFEDCBA98], [0x02468ACE, 0x13579BDF]], np.uint32)
+    expected = {
+        "the two nibbles of every byte of {name} are exchanged": [0x67452301, 0xEFCDAB89, 0x2064A8EC, 0x3175B9FD],
+        "the upper nibble of every byte of {name} is used twice, and the lower one never": [
+            0x77553311, 0xFFDDBB99, 0x0044_88CC, 0x115599DD],
+        "nibbles of {name} are in reverse order": [0x01234567, 0x89ABCDEF, 0xECA86420, 0xFDB97531],
+        "the bytes of every element of {name} are in reverse order": [
+            0x10325476, 0x98BADCFE, 0xCE8A4602, 0xDF9B5713],
+        "nibbles of {name} have a sign where they should not, or none where they should": [
+            0xFEDCBA98, 0x76543210, 0x8ACE0246, 0x9BDF1357],
+    }  # fmt: skip
+    for says, wanted in expected.items():
+        assert _altered(says, words, of_codes()).ravel().tolist() == wanted, says
+
+
+def test_places_are_altered_as_their_sentences_say() -> None:
+    values = np.arange(24.0).reshape(4, 6)
+    among = list(of_places((4, 6), {"K": 5}))
+    assert _altered("row 0 of {name} is taken for all", values, among).tolist() == [[0, 1, 2, 3, 4, 5]] * 4
+    apart = _altered("rows of {name} are taken 5 (K) elements apart", values, among)
+    assert apart.tolist() == [[5.0 * i + j for j in range(6)] for i in range(4)]
+    turned = _altered("{name} is read transposed", values, among)
+    assert turned[1].tolist() == [1.0, 5, 9, 13, 17, 21]
+    assert _altered("neighbouring columns of {name} are exchanged", values, among)[0].tolist() == [
+        1,
+        0,
+        3,
+        2,
+        5,
+        4,
+    ]
+
+
+def test_every_alteration_alters() -> None:
+    codes = np.random.default_rng(5).integers(0, 1 << 32, (18, 34), np.uint32)
+    numbers = np.random.default_rng(6).standard_normal((18, 34))
+    for says, change in of_codes():
+        assert not says or (change(codes) != codes).any(), says
+    for says, change in (*of_numbers(), *of_places(numbers.shape, {"K": 7})):
+        assert (change(numbers) != numbers).any(), says
+        assert change(numbers).shape == numbers.shape
