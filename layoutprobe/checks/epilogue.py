@@ -244,14 +244,13 @@ def _contested(
 ) -> NDArray[np.bool_]:
     """Elements of the allocation whose value depends on which store is faster: [element].
 
-    Waves that take turns are in order; where their signals come too early, `races` has the cause.
+    Waves that take turns are in order; where their signals come too early, or not for all, `races` has the cause.
     """
     found = contested(stores, allocation)
     handed = subject.plain().record(Handovers).found
-    unordered = any(
-        met.kind == "overwrites a store" and met.order == "unordered" and met.buffer == allocation.name
-        for met in handed
-    )
+    here = [met for met in handed if met.buffer == allocation.name]
+    turns = any(met.order != "unordered" for met in here)
+    unordered = not turns and any(met.kind == "overwrites a store" for met in here)
     of_byte = found.within | found.between if unordered else found.within
     return np.asarray(of_byte[: buffer.nbytes].reshape(-1, buffer.itemsize).any(axis=1))
 

@@ -6,7 +6,7 @@ observed of the instruction itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from layoutprobe.manifest.model import Gemm
 from layoutprobe.observe.clashes import LdsRecord
 from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.undefined import UndefinedObserver
+from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import spans
@@ -42,6 +43,7 @@ from layoutprobe.trace.copies import differing_copies, own_orders
 from layoutprobe.trace.findings import copy_finding, operand_finding
 from layoutprobe.trace.places import loop_around, where, who_was
 from layoutprobe.trace.problem import NoProductError
+from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import Subject
 from layoutprobe.trace.unread import left_in_lds
 
@@ -219,6 +221,8 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
         hint = "is a buffer read again before the new tile is in it, or the wrong one of two?"
     else:
         hint = "check the bounds of the K loop, its tail, and what happens before the first step"
+    if (analysis.times != 1).any():
+        return [_of_parts(subject, analysis, chain, parts)], doubts
     unread = left_in_lds(subject, analysis.problem, link, chain, missing) if doubled.size else None
     if unread is not None:
         place, told = unread
@@ -235,6 +239,26 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
         related=() if loop is None and unread is None else (Related("used by", used),),
     )
     return [finding], doubts
+
+
+def _of_parts(subject: Subject, analysis: Analysis, chain: int, parts: Sequence[str]) -> Finding:
+    """Partial sums of which a reduction leaves one out, or adds one twice: at the store of what it makes."""
+    targets = next(one.targets for one in analysis.judged if one.targets.stored[chain].any())
+    block = tuple(np.argwhere(targets.stored[chain])[0])
+    row, col = int(targets.m[chain][block]), int(targets.n[chain][block])
+    place = writer_of(subject, analysis.problem.contract.d, row * analysis.problem.n + col)
+    never, often = (int((analysis.times == count).sum()) for count in (0, 2))
+    told = [f"{never} of {analysis.times.size} partial sums are never added"] if never else []
+    told += [f"{often} are added twice"] if often else []
+    return Finding(
+        INCOMPLETE,
+        f"the sum over k is not complete: {', '.join(parts)}, as {' and '.join(told)} where parts are added up",
+        replace(place or Place(kernel=subject.kernel.name), matrix="A and B"),
+        expected="every partial sum once",
+        observed=", ".join(parts),
+        hint="is every part added, each once, by the loop that adds them up?",
+        count=never + often,
+    )
 
 
 def _doubts(subject: Subject, analysis: Analysis) -> list[str]:

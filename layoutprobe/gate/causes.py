@@ -172,8 +172,9 @@ def _same_address(cause: Finding, effect: Finding) -> bool:
 
 def _overwritten(cause: Finding, effect: Finding) -> bool:
     """A sum that another store takes the place of is missed, wherever that store should have gone."""
-    misplaced = cause.check == "epilogue" and cause.name != "never-written"
-    return (misplaced or cause.name == "global-overwrite") and effect.name == "incomplete-sum"
+    if cause.name == "global-overwrite":
+        return effect.name in ("incomplete-sum", "other-wave", "shifted")
+    return cause.check == "epilogue" and cause.name != "never-written" and effect.name == "incomplete-sum"
 
 
 def _handed_over(cause: Finding, effect: Finding) -> bool:

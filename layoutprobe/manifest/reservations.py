@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from math import prod
 
-from layoutprobe.manifest.model import KernelCase, NoContract
+from layoutprobe.errors import UsageError
+from layoutprobe.manifest.binding import bind
+from layoutprobe.manifest.model import Gemm, KernelCase, NoContract
 from layoutprobe.manifest.sizes import DEPTH
 
 TILE = 16
 """Rows of the smallest matrix instruction's tile that is common."""
+_NAMES = ("M", "N", "K")
 _LOOSE_RELATIVE, _LOOSE_ABSOLUTE = 0.02, 0.1
 """Sums of products of standard normal numbers are about the square root of K; bf16 has a rounding error of
 0.4 %."""
@@ -41,7 +45,9 @@ def reservations(case: KernelCase, known: Collection[str]) -> tuple[str, ...]:
 
 
 def _whole(case: KernelCase) -> Iterator[str]:
-    """Sizes that no tile ever ends within, and depths that never vary."""
+    """Sizes that no tile ever ends within, depths that never vary, and extents that one cannot tell apart."""
+    extents = _extents(case)
+    given = [tuple(sizes.values()) for sizes in case.sizes]
     if case.tile:
         even = [
             f"{name} ({step})"
@@ -50,7 +56,43 @@ def _whole(case: KernelCase) -> Iterator[str]:
         ]
         if even:
             yield f"only whole tiles of {', '.join(even)}"
-    elif all(value % TILE == 0 for sizes in case.sizes for value in sizes.values()):
+    elif all(value % TILE == 0 for values in extents or given for value in values):
         yield f"only sizes that are multiples of {TILE}"
     if DEPTH in case.sizes[0] and len({sizes[DEPTH] for sizes in case.sizes}) == 1:
         yield f"{DEPTH} is {case.sizes[0][DEPTH]} in every size"
+    pairs = [(i, j) for i, j in ((0, 1), (0, 2), (1, 2)) if all(values[i] == values[j] for values in extents)]
+    if extents and pairs:
+        alike = [name for i, name in enumerate(_NAMES) if any(i in pair for pair in pairs)]
+        yield f"{' = '.join(alike)} in every size: one taken for the other is not seen"
+    if _never_batched(case):
+        yield "the batch is 1 in every size"
+
+
+def _product(case: KernelCase) -> Gemm | None:
+    contract = case.contract
+    return contract if isinstance(contract, Gemm) else getattr(contract, "product", None)
+
+
+def _shapes(case: KernelCase) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Shapes of A and of the output at each size; none where the contract is no product, or a size is no size."""
+    product = _product(case)
+    if product is None:
+        return
+    try:
+        for sizes in case.sizes:
+            buffers = bind(case, sizes).buffers
+            yield buffers[product.a].shape, buffers[product.d].shape
+    except UsageError:  # it is told where that size is run
+        return
+
+
+def _extents(case: KernelCase) -> list[tuple[int, int, int]]:
+    """M, N and K of the product at each size."""
+    return [(d[-2], d[-1], a[-1]) for a, d in _shapes(case) if min(len(a), len(d)) >= 2]
+
+
+def _never_batched(case: KernelCase) -> bool:
+    product = _product(case)
+    split = int(product is not None and product.split_k)
+    leads = [d[split:-2] for _, d in _shapes(case)]
+    return bool(leads) and all(lead and prod(lead) == 1 for lead in leads)

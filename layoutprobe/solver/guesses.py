@@ -275,7 +275,7 @@ def stored_order(suspect: Suspect) -> Iterator[Guess]:
             continue
         shown, usual = (" ".join(map(str, x[moved[:_SHOWN_K]])) for x in (order, np.arange(extent)))
         more = " ..." if moved.size > _SHOWN_K else ""
-        text = f"{lines} of a tile are stored to other {lines}: {usual}{more} go to {shown}{more}"
+        text = f"{lines} of a tile of C are stored to other {lines}: {usual}{more} go to {shown}{more}"
         line = order[np.clip(need, 0, extent - 1)]
         yield text, *suspect.globally(*((line, suspect.local[1]) if axis == 0 else (suspect.local[0], line)))
 

@@ -6,6 +6,7 @@ To be read in this order:
     problem           the contract's matrix product
     operands          what A and B of every matrix instruction held, as elements of that product
     accumulators      where every D is stored
+    parts             accumulators that are added up, and which are left out
     analysis          both together, held against the law of the product
     culprits          which of A, B and D is to blame, and why
     copies            operands whose copies in other lanes differ

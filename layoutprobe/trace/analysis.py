@@ -19,6 +19,7 @@ from layoutprobe.observe.matrix import Operands
 from layoutprobe.solver.product import NOWHERE, Factors, Judgement, Targets, judge
 from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of, levelled
 from layoutprobe.trace.operands import MOSTLY, Executions, by_roles, executions_of
+from layoutprobe.trace.parts import parts_added
 from layoutprobe.trace.problem import NoProductError, Problem
 from layoutprobe.trace.subject import Subject
 
@@ -55,6 +56,8 @@ class Analysis:
         summed: several accumulators are added into one element of D; the sums are right.
         foreign: elements of D that were written but hold no accumulator's value.
         tainted: bool [chain], chains of which an execution could not be followed.
+        times: int64 [chain], how often each accumulator is added to what is stored: 1, but where a reduction leaves
+            one out, or adds it twice.
         astray: int64, flat elements of D that hold the accumulator of another one. Empty where
             executions are wrong or elements foreign: then that is what is to be told.
     """
@@ -67,6 +70,7 @@ class Analysis:
     summed: bool
     foreign: int = 0
     tainted: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    times: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     astray: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     __repr__ = brief
@@ -101,6 +105,11 @@ def _analyse(subject: Subject) -> Analysis:
         tainted[chain_of(kind, arrivals.chains)[np.isin(kind.pc, list(missed))]] = True
     made = [(done, done.factors(problem, chain_of(done, arrivals.chains))) for done in followed]
     element, summed, foreign = _destinations(problem, arrivals, made)
+    times = np.ones(arrivals.chains.wave.size, np.int64)
+    if not problem.contract.split_k and not summed:
+        expected = _expected(problem, arrivals, made)
+        if (added := parts_added(expected, arrivals)) is not None:
+            element, summed, foreign, times = expected, True, 0, added
     if foreign and not problem.contract.split_k:
         again = levelled(subject, problem, arrivals)
         if (again.slot >= 0).any():
@@ -115,7 +124,7 @@ def _analyse(subject: Subject) -> Analysis:
     astray = (
         np.zeros(0, np.int64) if broken or summed or foreign else _astray(problem, arrivals, made, tainted)
     )
-    return Analysis(problem, operands, arrivals, judged, lost, summed, foreign, tainted, astray)
+    return Analysis(problem, operands, arrivals, judged, lost, summed, foreign, tainted, times, astray)
 
 
 def _targets(problem: Problem, element: Ints, done: Executions) -> Targets:
@@ -215,7 +224,8 @@ def wrong_counts(analysis: Analysis) -> tuple[Ints, NDArray[np.int32], NDArray[n
             same = np.unique(outputs.reshape(count * own, -1), axis=0, return_inverse=True)[1]
             share[:, :own] = same.reshape(count, own)
     together = np.zeros((count * blocks, k), np.int32)
-    np.add.at(together, share[stored], counted[stored])
+    weighted = counted * analysis.times[:, None, None]
+    np.add.at(together, share[stored], weighted[stored])
     spoiled = np.zeros(count * blocks, np.bool_)
     spoiled[share[stored & bad[:, None]]] = True
     wrong = stored & ~spoiled[share] & (together[share] != 1).any(axis=2)

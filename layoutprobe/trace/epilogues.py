@@ -181,7 +181,9 @@ def _instead(step: Step) -> Iterator[tuple[str, Steps]]:
         yield f"{step.name} divides, and should multiply", (replace(step, values=inverse),)
         yield f"{step.name} is added in place of multiplied", (replace(step, kind=ADD),)
         return
-    yield f"{step.name} is added twice", (step, step)
+    for often in (2, 3, 4):
+        says = f"{step.name} is added {'twice' if often == 2 else f'{often} times'}"
+        yield says, (step,) * often
     yield f"{step.name} is subtracted in place of added", (replace(step, values=-step.values),)
     yield f"{step.name} is multiplied in place of added", (replace(step, kind=MULTIPLY),)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.numbers import element_type
+from layoutprobe.numbers import element_type, rounded
 from layoutprobe.report.words import lines_of, region
 from layoutprobe.trace.epilogues import MULTIPLY, Steps, applied, epilogue_faults
 
@@ -23,6 +23,8 @@ TILE = 16
 _SIGN = {True: ": the top bit becomes a sign", False: ": its sign is lost"}
 _UNKNOWN = 0.5
 """Share of elements that a fault may leave open: what it reads there lies outside of a buffer."""
+_F32, _ENOUGH = 2.0**-20, 8
+"""Errors of sums in f32; elements that rounding must have made larger for saying that it was none."""
 _STEPS = (1, 2, 4)
 """K steps that a loop may leave out or repeat, in tiles."""
 
@@ -252,10 +254,24 @@ def explaining(p: Product, observed: Doubles, bound: Doubles | float, dtype: str
     right = p.value()
     if _predicts(KnownFault("", right), observed, bound, dtype):
         found = (fault for fault in known_faults(p) if fault.rounds)
-        return [fault for fault in found if (np.abs(observed - fault.value) <= bound).all()]
+        rounding = [fault for fault in found if (np.abs(observed - fault.value) <= bound).all()]
+        return rounding or _cut_off(right, observed, dtype)
     faults = (f for f in known_faults(p) if not f.rounds and not np.array_equal(f.value, right))
     known = [fault for fault in faults if _predicts(fault, observed, bound, dtype)]
     return known or [fault for fault in _of_whole(right, dtype) if _near_whole(fault, observed, right)]
+
+
+def _cut_off(right: Doubles, observed: Doubles, dtype: str) -> list[KnownFault]:
+    """No element is larger than the right result, where rounding to the nearest makes about half of them so."""
+    larger = np.abs(rounded(right, dtype)) > np.abs(right) * (1 + _F32)
+    inside = np.abs(observed) <= np.abs(right) * (1 + _F32)
+    if larger.sum() < _ENOUGH or not inside.all():
+        return []
+    return [
+        KnownFault(
+            f"the result is cut off, not rounded to the nearest {dtype}", right, step=True, rounds=True
+        )
+    ]
 
 
 def _of_whole(right: Doubles, dtype: str) -> Iterator[KnownFault]:

@@ -405,7 +405,7 @@ ROW_MAPS = (
         "asmOpt",
         (helper("acc[i][j][v];", "acc[i][j][7 - v];"),),
         EPILOGUE,
-        ("slots of C hold other elements",),
+        ("rows of a tile of C are stored to other rows",),
     ),
     Fault(
         "zerocopy: C has the stride of its columns",

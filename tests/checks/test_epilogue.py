@@ -44,15 +44,21 @@ MISPLACED = {
         "C is stored transposed: rows and columns are exchanged",
         *(0, "C[2][0]", "C[0][2]"),
     ),
-    "rows shifted by one": (row("(2 * v + lane / 16 + 1) % 16"), "C", 0, "C[0][0]", "C[1][0]"),
+    "rows shifted by one": (
+        row("(2 * v + lane / 16 + 1) % 16"),
+        "rows of a tile of C are stored",
+        0,
+        "C[0][0]",
+        "C[1][0]",
+    ),
     "columns exchanged": (
         col("(lane % 16 ^ 1)"),
-        "slots of C hold other elements than the store takes them for",
+        "columns of a tile of C are stored to other columns: 0 1 2 3 4 5 6 7 ... go to 1 0 3 2 5 4 7 6 ...",
         *(0, "C[0][0]", "C[0][1]"),
     ),
     "registers exchanged": (
         ("alpha * acc[v]", "alpha * acc[v ^ 1]"),
-        "slots of C hold other elements than the store takes them for",
+        "rows of a tile of C are stored to other rows: 0 1 2 3 4 5 6 7 ... go to 2 3 0 1 6 7 4 5 ...",
         *(0, "C[0][0]", "C[2][0]"),
     ),
 }

@@ -20,9 +20,11 @@ from layoutprobe.errors import UsageError
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.model import Gemm, KernelCase
 from layoutprobe.manifest.read import read_manifest
+from layoutprobe.numbers import rounded
 from layoutprobe.numbers.activations import ACTIVATIONS, erf
 from layoutprobe.report.gate import KernelVerdict
 from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, applied, epilogue_faults, steps_of
+from layoutprobe.trace.gemm_faults import Product, explaining
 
 SOURCE = (KERNELS / "gemm_epilogue.hip").read_text()
 GEMM = 'kind = "gemm", scales = ["scale"], bias = "bias", activation = "relu", residual = "res"'
@@ -124,6 +126,12 @@ FAULTS = {
     "tanh for relu": Named(
         (("x > 0 ? x : 0", "tanhf(x)"),), EPILOGUE, "the activation is tanh in place of relu", STORE
     ),
+    "leaky relu": Named(
+        (("x > 0 ? x : 0", "x > 0 ? x : 0.01f * x"),), EPILOGUE, "the activation is leaky relu (0.01)", STORE
+    ),
+    "next bias": Named((("bias[col]", "bias[(col + 1) % N]"),), EPILOGUE, "bias is taken one column too far", BIAS),
+    "bias of the lane": Named((("bias[col]", "bias[col % 16]"),), EPILOGUE, "the first 16 elements of bias", BIAS),
+    "bias three times": Named((("+= bias[col]", "+= 3 * bias[col]"),), EPILOGUE, "bias is added 3 times", BIAS),
     "residual left out": Named((("x += (float)res[row * N + col];", ""),), EPILOGUE, "res is missing", STORE),
     "residual of K columns": Named(
         (("res[row * N + col]", "res[row * K + col]"),), EPILOGUE, "res is read with rows 32 (K)", RES
@@ -296,3 +304,21 @@ def test_activations_are_what_their_formulas_say() -> None:
     assert set(formulas) == set(ACTIVATIONS)
     for name, formula in formulas.items():
         assert np.allclose(ACTIVATIONS[name](x), [formula(v) for v in x], rtol=1e-9, atol=1e-9), name
+
+
+def test_one_rounding_too_many_is_no_other_step() -> None:
+    """It is off by a unit in the last place: so are steps that change nothing, as relu of what is positive."""
+    random = np.random.default_rng(5)
+    a, b, bias = random.random((16, 40)), random.random((40, 24)), random.random(24)
+    steps = (_step(ADD, "bias", bias), Step(ACTIVATE, "relu"))
+    product = Product(a, b, None, 1.0, 0.0, steps=steps)
+    wrong = rounded(rounded(a @ b, "bf16") + bias, "bf16")
+    bound = 2.0**-8 * np.abs(product.value())
+    assert (np.abs(wrong - product.value()) > bound).any()
+    found = explaining(product, wrong, bound, "bf16")
+    assert [fault.says for fault in found] == ["the result is rounded to bf16 before bias is added"]
+    exact = product.value()
+    cut = (
+        (exact.astype(np.float32).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32).astype(np.float64)
+    )
+    assert "cut off" in explaining(product, cut, bound, "bf16")[0].says

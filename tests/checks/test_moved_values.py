@@ -134,7 +134,7 @@ WORK = """
 
 def verdict(
     folder: Path, source: str, *, dtype: str = "f16", c: str = "f32", grid: str = '["M / 16", "N / 16"]',
-    size: str = "M = 32, N = 48, K = 96", more: str = "", block: int = 32, arch: str = "gfx1151",
+    size: str = "M = 32, N = 48, K = 96", more: str = "", block: int = 32, arch: str = "gfx1151", ld: str = "",
 ) -> KernelVerdict:  # fmt: skip
     (folder / "kernel.hip").write_text(source)
     (folder / "layoutprobe.toml").write_text(f"""
@@ -146,7 +146,7 @@ block = {block}
 sizes = [{{ {size} }}]
 contract = {{ kind = "gemm" }}
 argument = [
-  {{ name = "A", role = "in", dtype = "{dtype}", shape = ["M", "K"], matrix = "A" }},
+  {{ name = "A", role = "in", dtype = "{dtype}", shape = ["M", "K"], {ld}matrix = "A" }},
   {{ name = "B", role = "in", dtype = "{dtype}", shape = ["K", "N"], order = "col", matrix = "B" }},
   {{ name = "C", role = "out", dtype = "{c}", shape = ["M", "N"], matrix = "C" }},
   {{ name = "M", role = "scalar", dtype = "i32", value = "M" }},
@@ -191,6 +191,12 @@ OF_PARTS = {
     "parts overlap": Fault(
         ("(tile * 2 + z) * 256", "(tile * 2 + z) * 128"), "races/global-handover", "no signal between", "of[0]"
     ),
+    "a part left out": Fault(
+        ("of[0] + of[256]", "of[256]"), "operand-provenance/incomplete-sum", "sums are never added", "C[(m0"
+    ),
+    "one part for the other": Fault(
+        ("of[0] + of[256]", "of[0] + of[0]"), "operand-provenance/incomplete-sum", "are added twice", "C[(m0"
+    ),
 }  # fmt: skip
 
 
@@ -232,6 +238,46 @@ def test_partial_sums_that_workgroups_leave_for_each_other(tmp_path: Path, name:
     """What is wrong with operands and elements of C follows from the race: sums are of other tiles."""
     source = edited(PARTS, [OF_PARTS[name].edit])
     caused(verdict(tmp_path, source, more=WORK, grid='["M / 16", "N / 16", 2]'), source, OF_PARTS[name])
+
+
+PADDED = (("(m0 + l % 16) * K", "(m0 + l % 16) * (K + 8)"),)
+
+
+def test_a_leading_dimension_with_padding_has_its_name(tmp_path: Path) -> None:
+    """Rows that are taken too near to each other run into padding, which is no element."""
+    right(verdict(tmp_path, edited(LANES, PADDED), ld='ld = "K + 8", '))
+    source = edited(LANES, [("(m0 + l % 16) * K", "(m0 + l % 16) * (K + 4)")])
+    words = "rows of A are taken 100 elements apart, and lie 104 (ld of A) apart"
+    fault = Fault(("", ""), "operand-provenance/leading-dimension", words, "pa[j]")
+    caused(verdict(tmp_path, source, ld='ld = "K + 8", '), source, fault)
+
+
+GROUPS = (
+    HEAD
+    + """// The instruction's half-waves take 8 k each, here in order, which is not AMD's: both operands share it.
+typedef _Float16 half8 __attribute__((ext_vector_type(8)));
+extern "C" __global__ __launch_bounds__(32) void gemm(const _Float16* A, const _Float16* B, float* C, int M, int N,
+                                                      int K) {
+  const int l = threadIdx.x % 16, upper = threadIdx.x / 16, m0 = blockIdx.x * 16, n0 = blockIdx.y * 16;
+  float8 acc = {};
+  for (int k = 0; k < K; k += 16) {
+    const half8 a = *(const half8*)(A + (m0 + l) * K + k + upper * 8);
+    const half8 b = *(const half8*)(B + (n0 + l) * K + k + upper * 8);
+    acc = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a, b, acc);
+  }
+  for (int v = 0; v < 8; ++v) C[(m0 + v + upper * 8) * N + n0 + l] = acc[v];
+}
+"""
+)
+
+
+def test_of_two_orders_of_k_the_one_that_grows_is_believed(tmp_path: Path) -> None:
+    right(verdict(tmp_path, GROUPS, arch="gfx1201"))
+    source = edited(
+        GROUPS, [("(B + (n0 + l) * K + k + upper * 8)", "(B + (n0 + l) * K + k + (1 - upper) * 8)")]
+    )
+    fault = Fault(("", ""), "operand-provenance/k-exchanged", "groups of 8 k are exchanged", "half8 b =")
+    caused(verdict(tmp_path, source, arch="gfx1201"), source, fault)
 
 
 def test_no_words_about_lds_where_there_is_none(tmp_path: Path) -> None:

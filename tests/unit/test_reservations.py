@@ -51,3 +51,46 @@ def test_the_headline_says_so() -> None:
     assert both.sentence == "all 2 kernels hold; with reservations: a single size (in 1 of 2 kernels)"
     assert words.outcome(doubtful).sentence.endswith("with reservations (a single size)")
     assert "reservation" not in words.outcome(verdict).sentence
+
+
+GEMM = """[[kernel]]
+name = "g"
+code_object = "k.co"
+grid = [1]
+block = [32]
+contract = {{ kind = "gemm" }}
+sizes = [{sizes}]
+argument = [
+  {{ name = "A", role = "in", dtype = "f16", shape = ["BATCH", "M", "K"], matrix = "A" }},
+  {{ name = "B", role = "in", dtype = "f16", shape = ["BATCH", "K", "N"], matrix = "B" }},
+  {{ name = "C", role = "out", dtype = "f32", shape = ["BATCH", "M", "N"], matrix = "C" }},
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        (
+            [(1, 32, 32, 32), (1, 16, 16, 16)],
+            ["only sizes that are multiples of 16", "M = N = K", "the batch is 1"],
+        ),
+        ([(2, 32, 48, 33), (1, 16, 48, 40)], []),
+        ([(3, 17, 17, 8), (1, 20, 20, 40)], ["M = N in every size"]),
+        ([(1, 17, 8, 8), (1, 20, 33, 33)], ["N = K in every size", "the batch is 1"]),
+    ],
+)
+def test_extents_that_no_size_tells_apart(
+    tmp_path: Path, sizes: list[tuple[int, ...]], said: list[str]
+) -> None:
+    """A leading dimension of the other matrix, or a batch stride, is right by chance at all of them."""
+    names = ("BATCH", "M", "N", "K")
+    tables = ", ".join(
+        "{ " + ", ".join(f"{n} = {v}" for n, v in zip(names, each, strict=True)) + " }" for each in sizes
+    )
+    (tmp_path / "k.co").write_bytes(b"")
+    (tmp_path / "layoutprobe.toml").write_text(GEMM.format(sizes=tables))
+    (kernel,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
+    found = reservations(kernel, check_names())
+    assert len(found) == len(said)
+    assert all(words in text for words, text in zip(said, found, strict=True)), found
