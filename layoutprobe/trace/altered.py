@@ -28,7 +28,7 @@ from layoutprobe.trace.subject import Subject, UndecidedError
 
 Doubles = NDArray[np.float64]
 
-_CALLS = 400
+_CALLS = 250
 """Calls of a reference that are made for one output."""
 _LARGEST = 64
 """What codes may be off by, all alike."""
