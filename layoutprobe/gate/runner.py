@@ -156,7 +156,8 @@ class KernelRunner:
             if self.endless is not None:
                 raise self.endless
             deadline = Deadline(self.binding.case.limits.seconds)
-            result = self.backend.run(launch, [deadline, Clock(deadline), astray, *recorders])
+            late = [deadline, *([Clock(deadline)] if self.sample else [])]
+            result = self.backend.run(launch, [*late, astray, *recorders])
         except ExecutionError as error:
             fault = error
             if error.kind in ("budget", "time"):

@@ -172,13 +172,19 @@ def batches(
                          hint="probe a smaller problem: the layout does not depend on its size")  # fmt: skip
     waves = min(most, MAX_BATCH_BYTES // max(bytes_per_wave, 1))
     step = max(1, waves // waves_per_group)
-    numbers = np.arange(total)
-    chosen = np.isin(numbers, list(watched)) if watched else np.ones(total, np.bool_)
+    if not watched:  # there may be millions
+        for first in range(0, total, step):
+            yield _ids(np.arange(first, min(first + step, total)), grid), True
+        return
+    chosen = np.isin(np.arange(total), list(watched))
     for these in (True, False):
-        mine = numbers[chosen == these]
-        for flat in (mine[first : first + step] for first in range(0, mine.size, step)):
-            ids = np.stack([flat % grid[0], flat // grid[0] % grid[1], flat // (grid[0] * grid[1])], axis=1)
-            yield ids, these
+        mine = np.flatnonzero(chosen == these)
+        for first in range(0, mine.size, step):
+            yield _ids(mine[first : first + step], grid), these
+
+
+def _ids(numbers: NDArray[np.int64], grid: Extent) -> NDArray[np.int64]:
+    return np.stack([numbers % grid[0], numbers // grid[0] % grid[1], numbers // (grid[0] * grid[1])], axis=1)
 
 
 def make_waves(group_ids: NDArray[np.int64], waves_per_group: int) -> Waves:
