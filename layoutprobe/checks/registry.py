@@ -5,6 +5,7 @@ from __future__ import annotations
 from layoutprobe.checks import (
     acceptance,
     bank_conflicts,
+    conduct,
     epilogue,
     lds_safety,
     memory,
@@ -35,9 +36,9 @@ CHECKS: list[Check] = [
     resources.CHECK,
 ]
 
-_RULES = (*(check.rules for check in CHECKS), acceptance.RULES, PROBE_RULES)
+_RULES = (*(check.rules for check in CHECKS), acceptance.RULES, conduct.RULES, PROBE_RULES)
 RULES: list[Rule] = list({rule.id: rule for rules in _RULES for rule in rules}.values())
-"""Every rule that a finding can name: those of the checks, then those of `dump` and its like."""
+"""Every rule that a finding can name: those of the checks, then of host programs, `dump` and its like."""
 
 
 def register(check: Check) -> None:

@@ -178,11 +178,11 @@ def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
 
     emit(format, report, arguments.output, outcome=outcome)
     if arguments.write_baseline:
-        return _write_baseline(arguments.write_baseline, report, baseline)
+        return write_baseline(arguments.write_baseline, report, baseline)
     return report.exit_code
 
 
-def _write_baseline(file: str, report: GateReport, old: Mapping[str, tuple[Acceptance, ...]]) -> int:
+def write_baseline(file: str, report: GateReport, old: Mapping[str, tuple[Acceptance, ...]]) -> int:
     """Write all findings to a file, and say so.
 
     Returns:

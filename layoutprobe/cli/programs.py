@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from layoutprobe.cli.terminal import say
 from layoutprobe.errors import UsageError
@@ -66,15 +69,34 @@ def run_program(command: Sequence[str], server: Server) -> int:
         raise UsageError(
             "the program cannot be started", where={"program": command[0]}, observed=str(refused)
         ) from refused
+    before = _on_sigterm()
     try:
         code = process.wait()
-    except BaseException:  # Ctrl-C reaches the program too
+    except BaseException as ended:
+        if isinstance(ended, SystemExit):  # Ctrl-C reaches the program too, SIGTERM does not
+            process.terminate()
         with suppress(subprocess.TimeoutExpired):
             process.wait(_PATIENCE)
         process.kill()
         process.wait()
         raise
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
     return code if code >= 0 else 128 - code
+
+
+def _on_sigterm() -> Any:
+    """Have SIGTERM end us as an exception, so that nothing is left behind; how it was handled before, None where
+    that cannot be changed here.
+    """
+
+    def end(number: int, _: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    return (
+        signal.signal(signal.SIGTERM, end) if threading.current_thread() is threading.main_thread() else None
+    )
 
 
 def said(message: str) -> None:

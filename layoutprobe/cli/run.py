@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutprobe.cli.arguments import Parser, add_engine_option, add_reports, check_reports, refuse_idle
+from layoutprobe.cli.check import write_baseline
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.programs import found_program, run_program, said, warn_of_missing
 from layoutprobe.cli.terminal import save, say
+from layoutprobe.errors import ProbeError
+from layoutprobe.files import check_writable
 from layoutprobe.render.formats import find, format_of
 
 if TYPE_CHECKING:
@@ -28,7 +31,9 @@ examples:
 SUBJECT = "gate"
 """What the findings of launches are written as."""
 _NOT_STARTED = 127
-"""What a loader ends with that misses a function."""
+"""What a shell ends with that does not find a program, and a loader that misses a function."""
+_PATIENCE = 1.0
+"""Seconds that devices have to notice that the program has ended."""
 
 
 def _add_options(command: Parser) -> None:
@@ -40,12 +45,35 @@ def _add_options(command: Parser) -> None:
         metavar="NAME[,NAME]",
         action="append",
         default=[],
-        help="hold every launch against these laws: memory, init, races, barriers (default: these), waits, "
-        "wait-states, bank-conflicts",
+        help="hold every launch against these laws: memory, init, races, barriers, host (default: these), leaks, "
+        "waits, wait-states, bank-conflicts",
     )
     which.add_argument(
         "--no-check", action="store_true", help="run only: an access outside of memory ends the kernel"
     )
+    command.add_argument(
+        "--kernel", metavar="NAME", action="append", default=[], help="check launches of this kernel only"
+    )
+    command.add_argument(
+        "--launch",
+        metavar="N",
+        action="append",
+        default=[],
+        type=_positive,
+        help="check the N-th launch only",
+    )
+    command.add_argument(
+        "--budget",
+        metavar="SECONDS",
+        type=_seconds,
+        help="end a launch that takes longer (default: by the instructions that it issues)",
+    )
+    command.add_argument(
+        "--baseline",
+        metavar="FILE",
+        help="let the findings pass that this file lists; fails for those that are gone",
+    )
+    command.add_argument("--write-baseline", metavar="FILE", help="list all findings in this file")
     add_engine_option(command)
     add_reports(command, SUBJECT)
     command.add_argument(
@@ -73,48 +101,105 @@ def run(arguments: argparse.Namespace) -> int:
     pretence = Pretence.parse(os.environ.get(ENVIRONMENT, ""))
     check_reports(arguments.report)
     if arguments.no_check:
-        refuse_idle("together with --no-check", {"--report": arguments.report})
-    checks = None if arguments.no_check else _checks(arguments.check)
-    runner = checks.runner if checks else None
-    with Server(arguments.arch or DEFAULT, say=said, pretence=pretence, runner=runner) as server:
+        refuse_idle(
+            "together with --no-check",
+            {
+                "--report": arguments.report,
+                "--kernel": arguments.kernel,
+                "--launch": arguments.launch,
+                "--baseline": arguments.baseline,
+                "--write-baseline": arguments.write_baseline,
+            },
+        )
+    if arguments.write_baseline:
+        check_writable(arguments.write_baseline, "the baseline")
+    checks = _checks(arguments)
+    target = arguments.arch or DEFAULT
+    with Server(target, say=said, pretence=pretence, runner=checks.runner, conduct=checks.conduct) as server:
         warn_of_missing(program)
         code = run_program([program, *words[1:]], server)
-        found = _report(checks, program, arguments.report) if checks else 0
+        server.settle(_PATIENCE)
+        found = 0 if arguments.no_check else _report(checks, program, arguments)
         judged = _judged(code, server)
         return found if found == 1 else judged or found
 
 
-def _checks(asked: Sequence[str]) -> LaunchChecks:
-    from layoutprobe.extras.hiphost.checking import LaunchChecks, checks_named
+def _positive(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 1 << 31:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number from 1 on")
+    return int(text)
 
-    return LaunchChecks(checks_named([name for names in asked for name in names.split(",")]))
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e9:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of seconds")
+    return value
 
 
-def _report(checks: LaunchChecks, program: str, files: Sequence[str]) -> int:
+def _checks(arguments: argparse.Namespace) -> LaunchChecks:
+    from dataclasses import replace
+
+    from layoutprobe.extras.hiphost.checking import Asked, LaunchChecks, asked_for
+    from layoutprobe.manifest.acceptances import read_baseline
+
+    if arguments.no_check:
+        return LaunchChecks(Asked((), seconds=arguments.budget))
+    asked = asked_for([name for names in arguments.check for name in names.split(",")])
+    return LaunchChecks(
+        replace(
+            asked,
+            kernels=frozenset(arguments.kernel),
+            launches=frozenset(arguments.launch),
+            seconds=arguments.budget,
+            accepted=read_baseline(Path(arguments.baseline)) if arguments.baseline else {},
+        )
+    )
+
+
+def _report(checks: LaunchChecks, program: str, arguments: argparse.Namespace) -> int:
     """Write what the checks found; to stderr only where it is not all well, as the program speaks there too.
 
     Returns:
         0, 1 a finding, 2 something undecided.
     """
     report = checks.report(program)
-    for name in files:
+    for name in arguments.report:
         save(format_of(SUBJECT, name), report, name)
     if report.verdicts and report.exit_code:
         with suppress(OSError, ValueError):
             find(SUBJECT, "quiet").write(report, sys.stderr)
-    return report.exit_code if report.verdicts else 0
+    if checks.left_undecided:
+        said(checks.left_undecided)
+    code = report.exit_code if report.verdicts else 0
+    if arguments.write_baseline:
+        code = write_baseline(arguments.write_baseline, report, checks.asked.accepted)
+    return code or (2 if checks.left_undecided else 0)
 
 
 def _judged(code: int, server: Server) -> int:
     """Say what it was that ran, and the exit code."""
-    if not server.sessions:
+    if code == _NOT_STARTED:
+        say(
+            "layoutprobe: exit code 127: a program, or a function that it needs, was not found; see what was written"
+        )
+    elif not server.sessions:
         say("layoutprobe: the program never came to the emulated device: it made no HIP call, or it found")
         say("             another libamdhip64 (linked statically, or through DT_RPATH)")
+    if not server.sessions:
         return code or 2
     say(f"layoutprobe: {_summary(server)}; emulated, not measured")
-    if code == _NOT_STARTED:
-        say("layoutprobe: exit code 127: the program may miss a function; see what the loader wrote")
+    if (first := server.first_fault) is not None:
+        say(f"layoutprobe: the first cause of what failed: {first.what}{_site(first)}")
     return 2 if code == 0 and _went_wrong(server) else code
+
+
+def _site(error: ProbeError) -> str:
+    place = getattr(error, "place", None)
+    return f", in kernel {place.kernel} at {place.site}" if place is not None else ""
 
 
 def _went_wrong(server: Server) -> bool:

@@ -32,8 +32,10 @@ Logical = Mapping[str, NDArray[Any] | None]
 class Deadline(Observer):
     """Ends a launch that takes too long: on the clock, and of processor time, which other processes may have had."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, raised: str = "raise limits.seconds") -> None:
+        """Args: seconds: it may take; raised: how it may take more."""
         self.seconds = seconds
+        self._raised = raised
         self._start = time.monotonic(), time.process_time()
 
     def batch(self, machine: Machine, program: Program) -> None:
@@ -55,7 +57,7 @@ class Deadline(Observer):
             raise ExecutionError(
                 f"the launch did not end within {self.seconds:g} seconds",
                 place=place,
-                hint="check a smaller size, or raise limits.seconds",
+                hint=f"check a smaller size, or {self._raised}",
                 kind="time",
             )
 

@@ -41,14 +41,17 @@ def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -
     """The error for a global access that is in no allocation."""
     first = _first(c, offsets, bad)
     at = BASE_ADDRESS + first
-    region = c.machine.arena.nearest(first)
+    arena = c.machine.arena
+    region, size_of_arena = arena.nearest(first), arena.data.bytes.size
     hint = "check the index computation and the bounds test on the path to this line"
     if 0 <= at < _NULL_PAGE:
         hint = _null_hint(c.machine.facts) or hint
+    elif not 0 <= first < size_of_arena:
+        hint = "look where the pointer comes from: memory of the host has to be copied, or come from hipHostMalloc"
     kind = "global-load" if Kind.LOAD in inst.kind else "global-store"
     what = f"global access of {size} bytes outside every allocation"
     expected = f"an address inside {region.name} ({region.end - region.start} bytes), the nearest allocation"
-    for region in (one for one in c.machine.arena.freed if one.start <= first < one.end):
+    for region in (one for one in arena.freed if one.start <= first < one.end):
         what = f"global access of {size} bytes in memory that was freed"
         expected = f"{region.name} ({region.end - region.start} bytes) still to be allocated"
         hint = "free it behind the last launch that uses it"
@@ -56,7 +59,7 @@ def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -
         what,
         place=_place(c, inst, bad),
         expected=expected,
-        observed=f"address {at & 0xFFFF_FFFF_FFFF_FFFF:#x}: {_distance(region, first)}",
+        observed=f"address {at & 0xFFFF_FFFF_FFFF_FFFF:#x}: {_distance(region, first, size_of_arena)}",
         hint=hint,
         kind=kind,
     )
@@ -86,7 +89,9 @@ def _null_hint(facts: LaunchFacts) -> str:
     )
 
 
-def _distance(region: Region, offset: int) -> str:
+def _distance(region: Region, offset: int, size: int) -> str:
+    if not 0 <= offset < size and offset + BASE_ADDRESS >= _NULL_PAGE:
+        return "no address of the device"
     if offset < region.start:
         return f"{region.start - offset} bytes before its start"
     if offset < region.end:

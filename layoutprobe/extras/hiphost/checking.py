@@ -6,8 +6,9 @@ A launch is a Subject without sizes and without a contract, whose one run has ha
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cache
 from pathlib import Path
 
@@ -16,25 +17,31 @@ from numpy.typing import NDArray
 
 from layoutprobe import __version__, arch
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.checks import conduct
+from layoutprobe.checks.acceptance import accept
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.registry import find_check
-from layoutprobe.codeobj.model import Kernel
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.codeobj.parameters import signature_of
 from layoutprobe.engine.base import Dispatch, Engine
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import ExecutionError, UsageError, did_you_mean
+from layoutprobe.extras.hiphost.conduct import LEAKS, Conduct
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
-from layoutprobe.gate.runner import Astray
+from layoutprobe.gate.runner import Astray, Deadline
 from layoutprobe.gate.tally import apply, with_faults
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding
 from layoutprobe.manifest.coding import Coding
-from layoutprobe.manifest.model import Expression, KernelCase, NoContract
+from layoutprobe.manifest.model import Acceptance, Expression, KernelCase, NoContract
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.undefined import UndefinedRecord
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
+HOST = (conduct.NAME, LEAKS)
+"""What is asked of the host's side."""
 CHECKS = {
     "memory": "memory",
     "init": "lds-safety",
@@ -44,16 +51,40 @@ CHECKS = {
     "waits": "waits",
     "wait-states": "wait-states",
     "bank-conflicts": "bank-conflicts",
+    **{name: name for name in HOST},
 }
-"""What can be asked for -> the check of the gate; other sanitizers' words are among them."""
-DEFAULT = ("memory", "lds-safety", "races")
+"""What can be asked for -> the check of the gate, or HOST; other sanitizers' words are among them."""
+DEFAULT = ("memory", "lds-safety", "races", conduct.NAME)
 """A GEMM takes about twice the time with them."""
 _MOST_RESULTS = 256
 """Launches of a kernel whose findings are kept one by one; what further ones find is the same or not told."""
+HOST_NAME = "the host program"
+_ENDLESS = 1 << 62
 _ONE, _NONE = Expression.of(1), Expression.of(0)
 
 
-def checks_named(names: Sequence[str]) -> tuple[Check, ...]:
+@dataclass(frozen=True)
+class Asked:
+    """What is checked in a run.
+
+    Attributes:
+        checks: of kernels.
+        host: those of HOST that are asked for.
+        kernels: symbols, or names in the source, of the kernels to check; empty for all.
+        launches: numbers of the launches to check, from 1 on; empty for all.
+        seconds: after which a launch is ended; None: when it has issued as many instructions as the engine allows.
+        accepted: name of a kernel -> findings that are let pass.
+    """
+
+    checks: tuple[Check, ...]
+    host: tuple[str, ...] = ()
+    kernels: frozenset[str] = frozenset()
+    launches: frozenset[int] = frozenset()
+    seconds: float | None = None
+    accepted: Mapping[str, tuple[Acceptance, ...]] = field(default_factory=dict)
+
+
+def asked_for(names: Sequence[str]) -> Asked:
     """The checks that names ask for, each once; the default ones for none.
 
     Raises:
@@ -68,7 +99,8 @@ def checks_named(names: Sequence[str]) -> tuple[Check, ...]:
                 or "what a kernel computes is checked by `layoutprobe check`, with a manifest",
             )
     chosen = dict.fromkeys(CHECKS[name] for name in names) or dict.fromkeys(DEFAULT)
-    return tuple(find_check(name) for name in chosen)
+    checks = tuple(find_check(name) for name in chosen if name not in HOST)
+    return Asked(checks, tuple(name for name in chosen if name in HOST))
 
 
 @dataclass
@@ -84,11 +116,14 @@ class _Launches:
 class LaunchChecks:
     """Checks every launch of every program of one run, and remembers what was found."""
 
-    def __init__(self, checks: Sequence[Check]) -> None:
-        self.checks = tuple(checks)
-        self._factories = tuple(dict.fromkeys(f for check in checks for f in check.observers))
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.checks = asked.checks
+        self.conduct = Conduct(asked.host)
+        self._factories = tuple(dict.fromkeys(f for check in self.checks for f in check.observers))
+        self._known_names: dict[tuple[str, str], frozenset[str]] = {}
+        self._seen = 0
         self._kernels: dict[tuple[str, str], _Launches] = {}
-        self._number = 0
         self._lock = threading.Lock()
 
     def runner(self) -> Callable[[Dispatch], None]:
@@ -97,9 +132,46 @@ class LaunchChecks:
         return lambda dispatch: self._run(engine, dispatch)
 
     def report(self, program: str) -> GateReport:
-        """What was found: a verdict for each kernel, in the order of their first launches."""
+        """What was found: a verdict for each kernel, in the order of their first launches, and behind them what the
+        host does wrong.
+        """
         with self._lock:
-            return GateReport(program, tuple(map(self._verdict, self._kernels.values())), __version__)
+            kernels = [self._verdict(one) for one in self._kernels.values() if self.checks]
+        if (found := self.conduct.result()) is not None:
+            kernels.append(self._of_host(program, found, kernels[0].target if kernels else ""))
+        return GateReport(program, tuple(kernels), __version__)
+
+    @property
+    def left_undecided(self) -> str:
+        """What was asked for and never came: kernels or launches, or kernels of a baseline; "" for nothing."""
+        ran = {launches.kernel.name for launches in self._kernels.values()} | {HOST_NAME}
+        gone = [name for name in self.asked.accepted if name not in ran]
+        if gone:
+            return f"the baseline accepts findings of {gone[0][:80]}, which was not launched"
+        chosen = self.asked.kernels or self.asked.launches
+        return "no kernel or launch of those that were asked for ran" if chosen and not self._kernels else ""
+
+    def _of_host(self, program: str, found: CheckResult, target: str) -> KernelVerdict:
+        results = self._accepted(HOST_NAME, [found], target)
+        evidence = (EmulatorBackend().evidence,)
+        return KernelVerdict(HOST_NAME, "", target, program, (), results, evidence=evidence)
+
+    def _accepted(self, name: str, results: Sequence[CheckResult], target: str) -> tuple[CheckResult, ...]:
+        return accept(results, self.asked.accepted.get(name, ()), target, date.today())
+
+    def _is_chosen(self, dispatch: Dispatch, number: int) -> bool:
+        asked = self.asked
+        if asked.launches and number not in asked.launches:
+            return False
+        return not asked.kernels or not asked.kernels.isdisjoint(self._names(dispatch.code, dispatch.kernel))
+
+    def _names(self, code: CodeObject, kernel: Kernel) -> frozenset[str]:
+        """Under which a kernel may be asked for."""
+        key = code.digest, kernel.name
+        if key not in self._known_names:
+            signature = signature_of(code, kernel)
+            self._known_names[key] = frozenset({kernel.name, signature.name if signature else kernel.name})
+        return self._known_names[key]
 
     def _run(self, engine: Engine, dispatch: Dispatch) -> None:
         """Run a kernel to its end, and apply the checks to what was seen.
@@ -108,6 +180,15 @@ class LaunchChecks:
             ExecutionError, UsageError: as the engine does; also the first access outside of every allocation,
                 behind which the run went on.
         """
+        with self._lock:
+            self._seen += 1
+            number = self._seen
+        if self.asked.seconds is not None:
+            limit = Deadline(self.asked.seconds, "give it more: --budget SECONDS")
+            dispatch = replace(dispatch, budget=_ENDLESS, observers=(*dispatch.observers, limit))
+        if not self.checks or not self._is_chosen(dispatch, number):
+            engine.run(dispatch)
+            return
         recorders, astray = [factory() for factory in self._factories], Astray()
         stopped: ExecutionError | None = None
         try:
@@ -115,16 +196,15 @@ class LaunchChecks:
         except ExecutionError as fault:
             stopped = fault
         faults = [*astray.errors.values(), *([stopped] if stopped else [])]
-        self._note(dispatch, self._applied(_subject(dispatch, recorders, stopped), faults))
+        self._note(dispatch, number, self._applied(_subject(dispatch, recorders, stopped), faults))
         if faults:
             raise faults[0]
 
     def _applied(self, subject: Subject, faults: Sequence[ExecutionError]) -> dict[str, CheckResult]:
         return with_faults({check.name: apply(check, subject) for check in self.checks}, faults)
 
-    def _note(self, dispatch: Dispatch, results: dict[str, CheckResult]) -> None:
+    def _note(self, dispatch: Dispatch, number: int, results: dict[str, CheckResult]) -> None:
         with self._lock:
-            self._number += 1
             key = (dispatch.code.digest, dispatch.kernel.name)
             launches = self._kernels.setdefault(key, _Launches(dispatch.kernel, dispatch.code.target))
             launches.count += 1
@@ -132,7 +212,7 @@ class LaunchChecks:
                 kept = launches.results.setdefault(name, [])
                 new = bool(result.findings) or all(one.status != result.status for _, one in kept)
                 if new and len(kept) < _MOST_RESULTS:
-                    kept.append(((("launch", self._number),), result))
+                    kept.append(((("launch", number),), result))
 
     def _verdict(self, launches: _Launches) -> KernelVerdict:
         count = launches.count
@@ -142,7 +222,11 @@ class LaunchChecks:
             target=launches.target,
             source="",
             sizes=(f"{count} launch{'es' if count > 1 else ''}",),
-            results=linked([merge(launches.results[check.name]) for check in self.checks]),
+            results=self._accepted(
+                launches.kernel.name,
+                linked([merge(launches.results[check.name]) for check in self.checks]),
+                launches.target,
+            ),
             evidence=(EmulatorBackend().evidence,),
         )
 

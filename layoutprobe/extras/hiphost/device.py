@@ -19,9 +19,11 @@ from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.engine.base import Dispatch
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
+from layoutprobe.extras.hiphost.conduct import Conduct
 from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, Allocation, Heap, NoRoomError
 from layoutprobe.extras.hiphost.protocol import MAX_KERNARG, MAX_VALUES, Error
 from layoutprobe.machine.launch import GlobalMemory, check_launchable
+from layoutprobe.machine.observer import Observer
 
 _STT_OBJECT = 1
 _ADDRESS_FAULTS = {"global-load", "global-store", "read-only", "undefined-address"}
@@ -65,6 +67,27 @@ class Function:
     kernel: Kernel
 
 
+@dataclass(frozen=True)
+class Launch:
+    """What a program launches.
+
+    Attributes:
+        id: of the function.
+        grid: workgroups.
+        block: work-items of a workgroup.
+        dynamic_lds: bytes.
+        explicit: the explicit arguments, packed.
+        observers: watch it.
+    """
+
+    id: int
+    grid: Extent
+    block: Extent
+    dynamic_lds: int
+    explicit: bytes
+    observers: tuple[Observer, ...] = ()
+
+
 @dataclass
 class EmulatedDevice:
     """One device of one process.
@@ -74,13 +97,17 @@ class EmulatedDevice:
         memory: bytes that may be allocated.
         run: executes a kernel; raises what the engine raises.
         broken: the status of everything from a fault on, until the device is reset.
+        conduct: is told what the program does with memory.
+        first_fault: what broke the device first; None where nothing did.
         freed_twice: how often memory was freed that was free.
     """
 
     target: str
     memory: int = DEVICE_MEMORY
     run: Callable[[Dispatch], object] = field(default_factory=lambda: make_engine().run)
+    conduct: Conduct | None = None
     broken: Error = Error.SUCCESS
+    first_fault: ProbeError | None = None
     freed_twice: int = 0
 
     def __post_init__(self) -> None:
@@ -90,7 +117,9 @@ class EmulatedDevice:
         self._ids = itertools.count(1)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """The program has ended: give the memory back."""
+        if self.conduct:
+            self.conduct.left(self.heap.allocations)
         self.heap.close()
 
     def reset(self) -> None:
@@ -134,8 +163,16 @@ class EmulatedDevice:
         self.heap.arena.shadow.bytes[span] = 0
 
     def read(self, address: int, size: int) -> bytes:
-        """The bytes that are there."""
-        return self.heap.arena.data.bytes[self._span(address, size)].tobytes()
+        """The bytes that are there, for the host."""
+        span = self._span(address, size)
+        allocation = self.heap.at(address)
+        if self.conduct and allocation and self.heap.arena.tracked:
+            self.conduct.copied(allocation, span.start - allocation.start, self.heap.arena.shadow.bytes[span])
+        return self.heap.arena.data.bytes[span].tobytes()
+
+    def touch(self, address: int, size: int) -> None:
+        """The host copies to or from memory that it shares with the device: refuse what is beyond an allocation."""
+        self._span(address, size)
 
     def copy(self, to: int, source: int, size: int) -> None:
         """Copy bytes, and which of them are undefined."""
@@ -153,9 +190,16 @@ class EmulatedDevice:
 
     def _span(self, address: int, size: int) -> slice:
         span = self.heap.span(address, size)
-        if span is None:
-            raise HipError(Error.INVALID_VALUE, f"{size} bytes at {address:#x} are not in one allocation")
-        return span
+        if span is not None:
+            return span
+        allocation, gone = self.heap.at(address), self.heap.freed(address)
+        if allocation is None:
+            where = f"in {gone.name}, which was freed" if gone else "in no allocation"
+            raise HipError(Error.INVALID_VALUE, f"{size} bytes at {address:#x} are {where}")
+        if self.conduct:
+            self.conduct.beyond(allocation, address - allocation.address, size)
+        words = f"{size} bytes at {address:#x} go beyond {allocation.name} ({allocation.size} bytes)"
+        raise HipError(Error.INVALID_VALUE, words)
 
     # Code
 
@@ -227,6 +271,10 @@ class EmulatedDevice:
             raise HipError(Error.INVALID_HANDLE, "no such kernel: its module was unloaded")
         return self._functions[id].kernel
 
+    def code(self, id: int) -> CodeObject:
+        """The code object of a function's number."""
+        return self._modules[self._functions[id].module].code
+
     def described(self, function: Function) -> list[int]:
         """What the shim wants to know of a kernel before it packs arguments: bytes of explicit arguments,
         LDS, scratch of a lane, VGPRs, work-items at most, dynamic LDS at most; offset and size of each argument.
@@ -246,46 +294,38 @@ class EmulatedDevice:
 
     # Launches
 
-    def launch(
-        self, id: int, grid: Extent, block: Extent, dynamic_lds: int, explicit: bytes,
-        say: Callable[[ProbeError], None],
-    ) -> None:  # fmt: skip
+    def launch(self, it: Launch, say: Callable[[ProbeError], None]) -> None:
         """Run a kernel to its end. As on a card, the launch succeeds, and a fault shows afterwards.
 
         Args:
-            id: of the function.
-            grid: workgroups.
-            block: work-items of a workgroup.
-            dynamic_lds: bytes.
-            explicit: the explicit arguments, packed.
+            it: what, and how.
             say: is told of a fault.
         """
-        kernel = self.kernel(id)
-        module = self._modules[self._functions[id].module]
-        lds_size = kernel.descriptor.group_segment_size + dynamic_lds
+        kernel = self.kernel(it.id)
+        module = self._modules[self._functions[it.id].module]
+        lds_size = kernel.descriptor.group_segment_size + it.dynamic_lds
         try:
-            check_launchable(kernel, block, lds_size, arch.find(self.target).lds_bytes)
-            memory = self._prepare(module, kernel, grid, block, dynamic_lds, explicit)
+            check_launchable(kernel, it.block, lds_size, arch.find(self.target).lds_bytes)
+            memory = self._prepare(module, kernel, it)
         except UsageError as refused:
             raise HipError(Error.INVALID_CONFIGURATION, str(refused)) from refused
         try:
-            self.run(Dispatch(module.code, kernel, memory, grid, block, lds_size))
+            self.run(Dispatch(module.code, kernel, memory, it.grid, it.block, lds_size, it.observers))
         except UsageError as refused:
             raise HipError(Error.INVALID_CONFIGURATION, str(refused)) from refused
         except ProbeError as fault:
             self.broken = _status(fault)
+            self.first_fault = self.first_fault or fault
             say(fault)
 
-    def _prepare(
-        self, module: Module, kernel: Kernel, grid: Extent, block: Extent, dynamic_lds: int, explicit: bytes
-    ) -> GlobalMemory:
+    def _prepare(self, module: Module, kernel: Kernel, it: Launch) -> GlobalMemory:
         end = max((a.offset + a.size for a in kernel.explicit_args), default=0)
-        if len(explicit) < end:
+        if len(it.explicit) < end:
             raise UsageError(
-                f"kernel {kernel.name} takes {end} bytes of arguments", observed=f"{len(explicit)} bytes"
+                f"kernel {kernel.name} takes {end} bytes of arguments", observed=f"{len(it.explicit)} bytes"
             )
-        values = [explicit[a.offset : a.offset + a.size] for a in kernel.explicit_args]
-        packed = pack_kernarg(kernel, values, grid, block, dynamic_lds)
+        values = [it.explicit[a.offset : a.offset + a.size] for a in kernel.explicit_args]
+        packed = pack_kernarg(kernel, values, it.grid, it.block, it.dynamic_lds)
         region = self.heap.arguments(len(packed))
         self.heap.arena.fill(region, packed)
         return GlobalMemory(self.heap.arena, (), region, module.base)

@@ -76,6 +76,11 @@ class Allocation:
         """Of its first byte."""
         return BASE_ADDRESS + self.start
 
+    @property
+    def name(self) -> str:
+        """As messages call it: "hipMalloc no. 3"."""
+        return self.regions[0].name
+
 
 class Heap:
     """The memory of one device.
@@ -168,6 +173,11 @@ class Heap:
         """Give everything back."""
         for allocation in list(self._allocations.values()):
             self.free(allocation.address)
+
+    @property
+    def allocations(self) -> tuple[Allocation, ...]:
+        """All that there is, in the order in which it was allocated."""
+        return tuple(self._allocations.values())
 
     def freed(self, address: int) -> Region | None:
         """What lay at an address until it was freed; None where something else lies there now."""

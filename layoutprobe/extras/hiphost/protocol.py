@@ -1,6 +1,6 @@
 """What the shim and the server say to each other. The C side is generated from here (`header`).
 
-A request is a head (u32 operation, u32 device, u32 count, u32 0, u64 size), `count` numbers of 64 bits
+A request is a head (u32 operation, u32 device, u32 count, u32 stream, u64 size), `count` numbers of 64 bits
 and `size` bytes; an answer a head (i32 status, u32 count, u64 size), numbers and bytes. Both little-endian.
 The first message comes from the server: four numbers (version, address, offset and size of the memory that
 both sides share) and the file descriptor of that memory.
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutprobe.extras.hiphost.heap import BEGIN, SHARED_BEGIN, SHARED_SIZE, SIZE
+from layoutprobe.extras.hiphost.order import Ordered
 
 VERSION = 0x4C50_0001
 SOCKET = "LAYOUTPROBE_HIP_SOCKET"
@@ -27,6 +28,9 @@ MAX_KERNARG = 1 << 14
 CHUNK = 64 << 20
 MAX_BYTES = 256 << 20
 """Bytes of one request: a code object, or a chunk of memory."""
+
+WAITS = 1 << 31
+"""Beside the number of a stream: the caller waits."""
 
 REQUEST = struct.Struct("<IIIIQ")
 ANSWER = struct.Struct("<iIQ")
@@ -59,6 +63,8 @@ class Op(enum.IntEnum):
     SYNC = 20  # ->
     QUERY = 21  # ->
     RESET = 22  # ->
+    TOUCH = 23  # address, size ->
+    ORDER = 24  # see `order.Ordered` ->
 
 
 class Value(enum.IntEnum):
@@ -135,6 +141,7 @@ def header() -> str:
         "SHIM_MAX_VALUES": MAX_VALUES,
         "SHIM_MAX_KERNARG": MAX_KERNARG,
         "SHIM_CHUNK": CHUNK,
+        "SHIM_WAITS": WAITS,
         "SHIM_DEVICE_BEGIN": BEGIN,
         "SHIM_DEVICE_SIZE": SIZE,
         "SHIM_SHARED_BEGIN": SHARED_BEGIN,
@@ -143,6 +150,7 @@ def header() -> str:
     lines = [f"#define SHIM_SOCKET {json.dumps(SOCKET)}"]
     lines += [f"#define {name} {value:#x}ull" for name, value in numbers.items()]
     lines += [f"#define OP_{op.name} {op.value}" for op in Op]
+    lines += [f"#define ORDER_{one.name} {one.value}" for one in Ordered]
     lines += [f"#define VALUE_{value.name} {value.value}" for value in Value]
     lines += [f"#define {error.hip_name} {error.value}" for error in Error]
     table = " ".join(f"X({e.hip_name}, {e.value}, {json.dumps(e.words)})" for e in Error)
@@ -156,12 +164,16 @@ class Request:
     Attributes:
         op: the operation.
         device: number of the calling thread's device.
+        stream: on which it is work; 0: the null stream.
+        waits: the caller goes on when the work has ended.
         args: its numbers.
         data: its bytes.
     """
 
     op: Op
     device: int
+    stream: int
+    waits: bool
     args: tuple[int, ...]
     data: bytearray
 
@@ -179,13 +191,14 @@ def receive(connection: socket.socket) -> Request | None:
     head = _exactly(connection, REQUEST.size)
     if head is None:
         return None
-    number, device, count, _, size = REQUEST.unpack(head)
+    number, device, count, stream, size = REQUEST.unpack(head)
     if number >= len(Op) or count > MAX_ARGS or size > MAX_BYTES:
         raise ProtocolError(f"operation {number} with {count} numbers and {size} bytes")
     numbers, data = _exactly(connection, 8 * count), _exactly(connection, size)
     if numbers is None or data is None:
         return None
-    return Request(Op(number), device, struct.unpack(f"<{count}Q", numbers), data)
+    waits = bool(stream & WAITS)
+    return Request(Op(number), device, stream & ~WAITS, waits, struct.unpack(f"<{count}Q", numbers), data)
 
 
 def _exactly(connection: socket.socket, size: int) -> bytearray | None:

@@ -15,7 +15,8 @@ from layoutprobe import arch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.engine.base import Dispatch
 from layoutprobe.engine.registry import make_engine
-from layoutprobe.errors import UsageError
+from layoutprobe.errors import ProbeError, UsageError
+from layoutprobe.extras.hiphost.conduct import Conduct
 from layoutprobe.extras.hiphost.pretence import Pretence
 from layoutprobe.extras.hiphost.protocol import SOCKET
 from layoutprobe.extras.hiphost.session import Session
@@ -39,6 +40,7 @@ class Server:
         say: Callable[[str], None],
         pretence: Pretence | None = None,
         runner: Callable[[], Callable[[Dispatch], object]] | None = None,
+        conduct: Conduct | None = None,
     ) -> None:
         """Make a server; it starts with the `with` block.
 
@@ -47,6 +49,7 @@ class Server:
             say: prints what the emulator has to say to a person; called from any thread.
             pretence: what the devices pretend.
             runner: makes what executes the kernels of one program; an engine of the default kind, unless given.
+            conduct: is told what the programs do with memory.
 
         Raises:
             UsageError: the emulator does not execute code for the target.
@@ -58,6 +61,7 @@ class Server:
         self._say = say
         self._pretence = pretence or Pretence()
         self._runner = runner or (lambda: make_engine().run)
+        self._conduct = conduct
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Server:
@@ -95,6 +99,11 @@ class Server:
             thread.join(_PATIENCE)
         self._folder.cleanup()
 
+    def settle(self, seconds: float) -> None:
+        """Wait until the devices of programs that have ended know of it."""
+        for thread in self._threads:
+            thread.join(seconds)
+
     def environment(self) -> Mapping[str, str]:
         """What a program's environment needs, added to our own."""
         folders = [self._folder.name, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
@@ -124,6 +133,11 @@ class Server:
         return sum(session.device.freed_twice for session in self.sessions)
 
     @property
+    def first_fault(self) -> ProbeError | None:
+        """What broke a device first; None where nothing did."""
+        return next((s.device.first_fault for s in self.sessions if s.device.first_fault), None)
+
+    @property
     def name(self) -> str:
         """What runs the kernels, for a person."""
         return f"{EmulatorBackend().evidence.source} as {self.target}"
@@ -134,7 +148,9 @@ class Server:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
-            session = Session(connection, self.target, self._pretence, self._say, self._runner())
+            session = Session(
+                connection, self.target, self._pretence, self._say, self._runner(), self._conduct
+            )
             self.sessions.append(session)
             thread = threading.Thread(target=session.serve, daemon=True)
             self._threads.append(thread)

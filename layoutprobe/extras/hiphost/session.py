@@ -6,18 +6,22 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from layoutprobe import arch
 from layoutprobe.arch.processors import hip_version
 from layoutprobe.backends.hip import EMULATED
+from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.engine.base import Dispatch
 from layoutprobe.errors import ProbeError
 from layoutprobe.extras.hiphost import protocol
-from layoutprobe.extras.hiphost.device import EmulatedDevice, HipError
-from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, SHARED_BEGIN, SHARED_OFFSET, SHARED_SIZE
+from layoutprobe.extras.hiphost.conduct import Conduct
+from layoutprobe.extras.hiphost.device import EmulatedDevice, HipError, Launch
+from layoutprobe.extras.hiphost.heap import BEGIN, DEVICE_MEMORY, SHARED_BEGIN, SHARED_OFFSET, SHARED_SIZE
+from layoutprobe.extras.hiphost.order import BytesUsed, Ordered, StreamOrder, Used, Work
 from layoutprobe.extras.hiphost.pretence import Pretence
 from layoutprobe.extras.hiphost.protocol import Error, Op, Request, Value
+from layoutprobe.place import Place
 
 NAME = f"{EMULATED} (HIP shim)"
 """What the device is called: whoever measures on it must know that it is no silicon."""
@@ -26,7 +30,7 @@ RUNTIME = 7_02_00000
 """HIP 7.2: major * 10**7 + minor * 10**5 + patch."""
 _KINDS = {"host": 1, "device": 2, "image": 2, "managed": 3}
 """hipMemoryType of HIP 6 and 7."""
-_LAUNCHED = {Op.SYNC, Op.FREE, Op.UNLOAD, Op.READ, Op.WRITE, Op.COPY, Op.FILL}
+_LAUNCHED = {Op.SYNC, Op.FREE, Op.UNLOAD, Op.READ, Op.WRITE, Op.COPY, Op.FILL, Op.TOUCH}
 """Operations that wait for the kernels before them."""
 _ALWAYS = {Op.VERSION, Op.COUNT, Op.DESCRIBE, Op.RESET}
 """Operations that a fault does not stop."""
@@ -35,7 +39,7 @@ _WITHOUT_A_DEVICE = {Op.VERSION, Op.COUNT}
 _ARITY = {
     **dict.fromkeys((Op.DESCRIBE, Op.MALLOC, Op.MALLOC_HOST, Op.MALLOC_MANAGED, Op.FREE, Op.RANGE), 1),
     **dict.fromkeys((Op.WRITE, Op.UNLOAD, Op.FUNCTION, Op.SYMBOL), 1),
-    **{Op.READ: 2, Op.COPY: 3, Op.FILL: 4, Op.OCCUPANCY: 3, Op.LAUNCH: 8},
+    **{Op.READ: 2, Op.TOUCH: 2, Op.ORDER: 3, Op.COPY: 3, Op.FILL: 4, Op.OCCUPANCY: 3, Op.LAUNCH: 8},
 }
 """How many numbers an operation takes, where it takes any."""
 
@@ -52,6 +56,7 @@ class Session:
         pretence: what the device pretends.
         say: prints a message of the emulator for a person.
         run: executes a kernel, see `EmulatedDevice.run`.
+        conduct: is told what the program does with memory.
         launches, faults: kernels that ran, and that failed, so far.
         refused: launches and code that were refused, so far.
         stop: set when nobody waits any more.
@@ -62,6 +67,7 @@ class Session:
     pretence: Pretence
     say: Callable[[str], None]
     run: Callable[[Dispatch], object]
+    conduct: Conduct | None = None
     launches: int = 0
     faults: int = 0
     refused: int = 0
@@ -69,7 +75,8 @@ class Session:
 
     def __post_init__(self) -> None:
         memory = DEVICE_MEMORY if self.pretence.memory is None else self.pretence.memory
-        self.device = EmulatedDevice(self.target, memory, self.run)
+        self.device = EmulatedDevice(self.target, memory, self.run, self.conduct)
+        self.order = StreamOrder()
         self._calls: Counter[Op] = Counter()
         self._hanging = False
 
@@ -181,6 +188,9 @@ class Session:
         return [self.device.allocate(request.args[0], kinds[request.op])]
 
     def _free(self, request: Request) -> None:
+        self.order.told(Ordered.WAIT_ALL, 0, 0)
+        if (allocation := self.device.heap.at(request.args[0])) is not None:
+            self.order.forget(allocation)
         self.device.free(request.args[0])
 
     def _range(self, request: Request) -> list[int]:
@@ -191,15 +201,47 @@ class Session:
 
     def _write(self, request: Request) -> None:
         self.device.write(request.args[0], request.data)
+        self._used(request, "a copy", (request.args[0], len(request.data), True))
 
     def _read(self, request: Request) -> Answer:
-        return (), self.device.read(*request.args)
+        data = self.device.read(*request.args)
+        address, size = request.args
+        self._used(request, "a copy", (address, size, False))
+        return (), data
+
+    def _touch(self, request: Request) -> None:
+        self.device.touch(*request.args)
 
     def _copy(self, request: Request) -> None:
         self.device.copy(*request.args)
+        to, source, size = request.args
+        self._used(request, "a copy", (to, size, True), (source, size, False))
 
     def _fill(self, request: Request) -> None:
         self.device.fill(*request.args)
+        address, count, width, _ = request.args
+        self._used(request, "a fill", (address, count * width, True))
+
+    def _used(self, request: Request, name: str, *spans: tuple[int, int, bool]) -> None:
+        """A copy or fill on a stream uses memory: address, bytes, whether it stores."""
+        if not self.order.watched or self.conduct is None:
+            return
+        work = self.order.work(name, request.stream, waits=request.waits)
+        for address, size, store in spans:
+            low = address - BEGIN
+            self._meet(work, address, Used(store, low, low + size))
+
+    def _meet(self, work: Work, address: int, used: Used) -> None:
+        allocation = self.device.heap.at(address)
+        other = self.order.use(allocation, work, used) if allocation else None
+        if allocation and other and self.conduct:
+            self.conduct.unordered(allocation, (work, used), other)
+
+    def _order(self, request: Request) -> None:
+        what, one, other = request.args
+        if what >= len(Ordered):
+            raise HipError(Error.INVALID_VALUE)
+        self.order.told(Ordered(what), one, other)
 
     # Code
 
@@ -218,11 +260,24 @@ class Session:
 
     def _launch(self, request: Request) -> None:
         id, gx, gy, gz, bx, by, bz, lds = request.args
+        watched = BytesUsed() if self.order.watched and self.conduct else None
         if self.pretence.hang:
             self._hanging = True
         else:
-            self.device.launch(id, (gx, gy, gz), (bx, by, bz), lds, bytes(request.data), self._fault)
+            observers = (watched,) if watched else ()
+            launched = Launch(id, (gx, gy, gz), (bx, by, bz), lds, bytes(request.data), observers)
+            self.device.launch(launched, self._fault)
         self.launches += 1
+        if watched:
+            self._meets(request, id, watched)
+
+    def _meets(self, request: Request, id: int, watched: BytesUsed) -> None:
+        code, kernel = self.device.code(id), self.device.kernel(id)
+        work = self.order.work(f"kernel {kernel.name}", request.stream, waits=False)
+        for region, used in watched.used():
+            inst = used.inst
+            place = place_of(code, kernel, inst.pc, inst.name) if inst else Place(kernel=kernel.name)
+            self._meet(work, BEGIN + region.start, replace(used, place=place))
 
     def _fault(self, fault: ProbeError) -> None:
         self.faults += 1
@@ -260,4 +315,6 @@ _HANDLERS: dict[Op, Callable[[Session, Request], Sequence[int] | Answer | None]]
     Op.SYNC: Session._nothing,
     Op.QUERY: Session._nothing,
     Op.RESET: Session._reset,
+    Op.TOUCH: Session._touch,
+    Op.ORDER: Session._order,
 }

@@ -194,7 +194,10 @@ API hipError_t hipDeviceGetPCIBusId(char *id, int length, int device) {
   return shim_return(status);
 }
 
-API hipError_t hipDeviceSynchronize(void) { return shim_return(ASK(OP_SYNC, NULL, 0)); }
+API hipError_t hipDeviceSynchronize(void) {
+  shim_order(ORDER_WAIT_ALL, 0, 0);
+  return shim_return(ASK(OP_SYNC, NULL, 0));
+}
 API hipError_t hipDeviceReset(void) { return shim_return(ASK(OP_RESET, NULL, 0)); }
 
 API hipError_t hipSetDeviceFlags(unsigned flags) { (void)flags; return shim_return(hipSuccess); }

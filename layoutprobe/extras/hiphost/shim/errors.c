@@ -10,6 +10,7 @@ static const struct { hipError_t status; const char *name, *words; } errors[] = 
 };
 
 hipError_t shim_return(hipError_t status) {
+  shim_stream_done();
   if (status != hipSuccess && status != hipErrorNotReady) last = status;
   return status;
 }

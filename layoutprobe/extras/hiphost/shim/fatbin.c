@@ -117,7 +117,8 @@ API hipError_t hipLaunchKernel(const void *host, dim3 grid, dim3 block, void **p
                                hipStream_t stream) {
   hipFunction_t function;
   hipError_t status = shim_registered(host, &function);
-  if (!status) status = shim_launch(function, grid, block, (uint32_t)lds, stream, params, NULL);
+  if (status) shim_launch(NULL, grid, block, (uint32_t)lds, stream, NULL, NULL); /* is refused, and counted */
+  else status = shim_launch(function, grid, block, (uint32_t)lds, stream, params, NULL);
   return shim_return(status);
 }
 

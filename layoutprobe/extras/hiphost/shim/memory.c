@@ -173,6 +173,8 @@ hipError_t shim_copy(void *to, const void *from, size_t size, int kind) {
     return hipErrorInvalidValue;
   }
   int to_device = shim_on_device(to) && !shared(to), from_device = shim_on_device(from) && !shared(from);
+  if (shared(to) && (status = ASK(OP_TOUCH, NULL, (uintptr_t)to, size))) return status;
+  if (shared(from) && (status = ASK(OP_TOUCH, NULL, (uintptr_t)from, size))) return status;
   if (to_device && from_device) return ASK(OP_COPY, NULL, (uintptr_t)to, (uintptr_t)from, size);
   if (to_device) return write((uintptr_t)to, from, size);
   if (from_device) return read(to, (uintptr_t)from, size);

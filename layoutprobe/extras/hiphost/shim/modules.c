@@ -169,6 +169,7 @@ hipError_t shim_launch(hipFunction_t function, dim3 grid, dim3 block, uint32_t l
   unsigned char segment[SHIM_MAX_KERNARG];
   const void *bytes = NULL;
   size_t size = 0;
+  if (!function) ASK(OP_LAUNCH, NULL, 0, grid.x, grid.y, grid.z, block.x, block.y, block.z, lds); /* it counts */
   if (!function || (params && extra)) return no_handle();
   hipError_t status = shim_enqueued(stream);
   if (!status && extra) status = packed(extra, &bytes, &size);

@@ -63,8 +63,11 @@ int shim_device(void);
 int shim_on_device(const void *pointer);
 hipError_t shim_copy(void *to, const void *from, size_t size, int kind);
 
-/* streams.c: something was put on a stream. */
+/* streams.c: something is put on a stream; the call's requests are about it until it returns. */
 hipError_t shim_enqueued(hipStream_t stream);
+uint32_t shim_stream_now(void);
+void shim_stream_done(void);
+void shim_order(uint64_t what, uint64_t one, uint64_t other);
 
 /* modules.c */
 hipError_t shim_load(const void *image, hipModule_t *module);

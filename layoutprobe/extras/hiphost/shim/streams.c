@@ -11,11 +11,13 @@ struct shim_stream {
   struct shim_stream *next;
   unsigned flags;
   int priority, device, pending;
+  uint32_t number; /* as the device calls it; 0: the null stream */
 };
 struct shim_event {
   struct shim_event *next;
   unsigned flags;
   int recorded;
+  uint32_t number;
   double at;
 };
 
@@ -25,6 +27,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shim_stream *streams;
 static struct shim_event *events;
 static struct shim_stream null_stream;
+static uint32_t streams_made, events_made;
+static __thread uint32_t on = SHIM_WAITS; /* the stream of the call that is being made */
+
+uint32_t shim_stream_now(void) { return on; }
+void shim_stream_done(void) { on = SHIM_WAITS; }
+
+/* The device wants to know the order of work where there is more than one stream. */
+void shim_order(uint64_t what, uint64_t one, uint64_t other) {
+  if (streams_made) ASK(OP_ORDER, NULL, what, one, other);
+}
 
 /* The null stream, the legacy one and the thread's own are one. NULL: no such stream. */
 static struct shim_stream *known(hipStream_t stream) {
@@ -48,6 +60,7 @@ hipError_t shim_enqueued(hipStream_t stream) {
   struct shim_stream *at = known(stream);
   if (!at) return hipErrorInvalidHandle;
   at->pending = 1;
+  on = at->number;
   return hipSuccess;
 }
 
@@ -63,7 +76,9 @@ API hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, 
   pthread_mutex_lock(&lock);
   made->next = streams;
   streams = made;
+  made->number = ++streams_made;
   pthread_mutex_unlock(&lock);
+  shim_order(ORDER_CREATE, made->number, flags);
   *stream = made;
   return shim_return(hipSuccess);
 }
@@ -76,6 +91,7 @@ API hipError_t hipStreamCreate(hipStream_t *stream) { return hipStreamCreateWith
 API hipError_t hipStreamSynchronize(hipStream_t stream) {
   struct shim_stream *at = known(stream);
   if (!at) return shim_return(hipErrorInvalidHandle);
+  shim_order(ORDER_WAIT_STREAM, at->number, 0);
   hipError_t status = ASK(OP_SYNC, NULL, 0);
   at->pending = 0;
   return shim_return(status);
@@ -102,12 +118,17 @@ API hipError_t hipStreamQuery(hipStream_t stream) {
   if (status) return shim_return(status);
   int pending = at->pending;
   at->pending = 0;
+  if (!pending) shim_order(ORDER_WAIT_STREAM, at->number, 0);
   return shim_return(pending ? hipErrorNotReady : hipSuccess);
 }
 
 API hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags) {
   (void)flags;
-  return shim_return(known(stream) && known_event(event) ? hipSuccess : hipErrorInvalidHandle);
+  struct shim_stream *at = known(stream);
+  struct shim_event *on_event = known_event(event);
+  if (!at || !on_event) return shim_return(hipErrorInvalidHandle);
+  if (on_event->recorded) shim_order(ORDER_STREAM_EVENT, at->number, on_event->number);
+  return shim_return(hipSuccess);
 }
 
 API hipError_t hipStreamGetFlags(hipStream_t stream, unsigned *flags) {
@@ -155,6 +176,7 @@ API hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags) {
   made->flags = flags;
   pthread_mutex_lock(&lock);
   made->next = events;
+  made->number = ++events_made;
   events = made;
   pthread_mutex_unlock(&lock);
   *event = made;
@@ -179,7 +201,9 @@ API hipError_t hipEventDestroy(hipEvent_t event) {
 
 API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   struct shim_event *at = known_event(event);
-  if (!at || !known(stream)) return shim_return(hipErrorInvalidHandle);
+  struct shim_stream *after = known(stream);
+  if (!at || !after) return shim_return(hipErrorInvalidHandle);
+  shim_order(ORDER_RECORD, after->number, at->number);
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   at->at = (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
@@ -195,13 +219,16 @@ API hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, uns
 API hipError_t hipEventSynchronize(hipEvent_t event) {
   struct shim_event *at = known_event(event);
   if (!at) return shim_return(hipErrorInvalidHandle);
+  if (at->recorded) shim_order(ORDER_WAIT_EVENT, at->number, 0);
   return shim_return(at->recorded ? ASK(OP_SYNC, NULL, 0) : hipSuccess);
 }
 
 API hipError_t hipEventQuery(hipEvent_t event) {
   struct shim_event *at = known_event(event);
   if (!at) return shim_return(hipErrorInvalidHandle);
-  return shim_return(at->recorded ? ASK(OP_QUERY, NULL, 0) : hipSuccess);
+  hipError_t status = at->recorded ? ASK(OP_QUERY, NULL, 0) : hipSuccess;
+  if (at->recorded && !status) shim_order(ORDER_WAIT_EVENT, at->number, 0);
+  return shim_return(status);
 }
 
 API hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t stop) {

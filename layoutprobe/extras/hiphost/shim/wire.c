@@ -131,8 +131,8 @@ static hipError_t lost(void) {
 
 static hipError_t exchange(uint32_t op, const uint64_t *args, uint32_t count, const void *bytes,
                            uint64_t size, struct answer *answer) {
-  struct { uint32_t op, device, count, unused; uint64_t size; } request = {
-      op, (uint32_t)shim_device(), count, 0, size};
+  struct { uint32_t op, device, count, stream; uint64_t size; } request = {
+      op, (uint32_t)shim_device(), count, shim_stream_now(), size};
   struct { int32_t status; uint32_t count; uint64_t size; } reply;
   if (send_all(&request, sizeof request) || send_all(args, count * sizeof *args) || send_all(bytes, size) ||
       receive_all(&reply, sizeof reply))
