@@ -31,7 +31,7 @@ def faults() -> list[tuple[str, int, list[tuple[str, int]]]]:
 def test_a_right_program_runs_and_has_no_finding(tmp_path: Path, name: str) -> None:
     program = tmp_path / name
     assert hipcc("-O2", str(SAMPLES / f"{name}.hip"), "-o", str(program)) == 0
-    done = layoutprobe_run(program, options=("--check", "memory,init,races,barriers,waits"))
+    done = layoutprobe_run(program, options=("--check", "memory,init,races,barriers,waits,host,leaks"))
     assert (done.returncode, done.stdout) == (0, "passed\n"), done.stdout + done.stderr
     assert "finding" not in done.stderr.lower()
 

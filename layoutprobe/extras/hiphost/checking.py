@@ -137,7 +137,8 @@ class LaunchChecks:
         """
         with self._lock:
             kernels = [self._verdict(one) for one in self._kernels.values() if self.checks]
-        if (found := self.conduct.result()) is not None:
+        told = {finding.rule.id for verdict in kernels for finding in verdict.every}
+        if (found := self.conduct.result(told)) is not None:
             kernels.append(self._of_host(program, found, kernels[0].target if kernels else ""))
         return GateReport(program, tuple(kernels), __version__)
 

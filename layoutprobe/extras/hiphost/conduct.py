@@ -17,6 +17,8 @@ from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
 
 LEAKS = "leaks"
+_BRINGING = frozenset({"lds-safety/undefined-read", "memory/undefined-control"})
+"""Rules of kernels that leave undefined bytes in their outputs."""
 _SHOWN = 4
 """Allocations that a finding of leaks names."""
 
@@ -30,10 +32,15 @@ class Conduct:
         self._found: dict[tuple[Rule, str], Finding] = {}
         self._lock = threading.Lock()
 
-    def result(self) -> CheckResult | None:
-        """What was found; None where that is nothing."""
+    def result(self, told: Collection[str] = ()) -> CheckResult | None:
+        """What was found; None where that is nothing.
+
+        Args:
+            told: rules that kernels break: undefined bytes that one of them brings about are told there.
+        """
+        brought = not _BRINGING.isdisjoint(told)
         with self._lock:
-            found = tuple(self._found.values())
+            found = tuple(f for f in self._found.values() if f.rule is not UNDEFINED or not brought)
         return CheckResult(NAME, LAW, "finding", found) if found else None
 
     def beyond(self, allocation: Allocation, at: int, size: int) -> None:
