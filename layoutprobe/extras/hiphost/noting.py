@@ -17,7 +17,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import BASE_ADDRESS, Addresses, Arena, Region
-from layoutprobe.machine.observer import Observer
+from layoutprobe.machine.observer import Moves, Observer
 from layoutprobe.machine.program import Program
 
 _MOST_BYTES = 8 << 20
@@ -33,6 +33,11 @@ class Touched(Observer):
     def __init__(self) -> None:
         self.loaded: set[int] = set()
         self.stored: set[int] = set()
+
+    @property
+    def moves(self) -> Moves:
+        """See Observer."""
+        return Moves.GLOBAL
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""

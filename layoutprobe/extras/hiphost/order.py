@@ -19,7 +19,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses, Region
-from layoutprobe.machine.observer import Observer
+from layoutprobe.machine.observer import Moves, Observer
 from layoutprobe.machine.program import Program
 from layoutprobe.place import Place
 
@@ -171,6 +171,11 @@ class BytesUsed(Observer):
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, bool], tuple[Region, NDArray[np.bool_] | None, list[int], Inst]] = {}
+
+    @property
+    def moves(self) -> Moves:
+        """See Observer."""
+        return Moves.GLOBAL
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
