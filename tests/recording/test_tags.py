@@ -201,3 +201,28 @@ def test_operands_are_named_as_the_coded_runs_name_them(name: str) -> None:
                     assert parts[field].element == Element(matrix, index)
                     compared += 1
     assert compared > 200
+
+
+@pytest.mark.parametrize("name", ["int4", "attention", "triton-attention", "triton-mfma"])
+def test_every_slot_of_every_product_is_named(name: str) -> None:
+    """Of operands A and B, in every execution by every wave: an element, or what it was computed from."""
+    recording = opened(name).recording()
+    replay, names = Replay(recording), Names(recording)
+    kinds: set[str] = set()
+    products = 0
+    for wave in range(len(recording.waves)):
+        for row in replay.steps(wave).tolist():
+            one = recording.code[int(recording.steps.inst[row])]
+            if one.kind != "matrix":
+                continue
+            products += 1
+            held = replay.registers(wave, row)
+            for span in [span for span in one.reads if span.kind == "v"][:2]:
+                which = slice(span.index, span.index + span.count)
+                assert not held.undefined[which].any()
+                words = np.unique(held.tags[which]).tolist()
+                kinds |= {part.kind for word in words for part in names.word(word)}
+    assert products
+    assert kinds <= {"element", "sum", "computed"}
+    assert ("computed" in kinds) == (name == "int4")
+    assert ("sum" in kinds) == ("attention" in name)
