@@ -39,7 +39,7 @@ def test_every_field_that_is_set_is_the_right_one(described: Any) -> None:
         "maxThreadsDim": [1024] * 3, "maxGridSize": [2**31 - 1, 65535, 65535], "clockRate": 1000,
         "totalConstMem": MEMORY, "major": 11, "minor": 5, "textureAlignment": 256, "multiProcessorCount": 20,
         "canMapHostMemory": 1, "concurrentKernels": 1, "unifiedAddressing": 1, "managedMemory": 1,
-        "concurrentManagedAccess": 1,
+        "concurrentManagedAccess": 1, "cooperativeLaunch": 1,
         "maxThreadsPerMultiProcessor": 2048, "sharedMemPerMultiprocessor": 131072,
         "regsPerMultiprocessor": 65536, "sharedMemPerBlockOptin": 65536,
         "maxSharedMemoryPerMultiProcessor": 131072,

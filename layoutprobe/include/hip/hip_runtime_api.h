@@ -62,6 +62,7 @@ LAYOUTPROBE_API hipMallocPitch(void** memory, size_t* pitch, size_t width, size_
 LAYOUTPROBE_API hipMallocManaged(void** memory, size_t bytes, unsigned flags LAYOUTPROBE_OR(hipMemAttachGlobal));
 LAYOUTPROBE_API hipHostMalloc(void** memory, size_t bytes, unsigned flags);
 LAYOUTPROBE_API hipHostAlloc(void** memory, size_t bytes, unsigned flags);
+LAYOUTPROBE_API hipExtHostAlloc(void** memory, size_t bytes, unsigned flags);
 LAYOUTPROBE_API hipMallocHost(void** memory, size_t bytes);
 LAYOUTPROBE_API hipMemAllocHost(void** memory, size_t bytes);
 LAYOUTPROBE_API hipFree(void* memory);

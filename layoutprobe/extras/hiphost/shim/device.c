@@ -76,7 +76,8 @@ static const struct field fields_R0600[] = {
     {364, 4, VALUE_MINOR},         {368, 8, VALUE_ALIGNMENT},   {388, 4, VALUE_UNITS},
     {400, 4, VALUE_ONE},           {576, 4, VALUE_ONE},         {604, 4, VALUE_ONE},
     {624, 4, VALUE_UNIT_THREADS},  {640, 8, VALUE_UNIT_LDS},    {648, 4, VALUE_REGISTERS},
-    {652, 4, VALUE_ONE},           {676, 4, VALUE_ONE},         {696, 8, VALUE_LDS},
+    {652, 4, VALUE_ONE},           {676, 4, VALUE_ONE},         {688, 4, VALUE_ONE},
+    {696, 8, VALUE_LDS},
     {1416, 8, VALUE_UNIT_LDS},
 };
 static const struct field fields_R0000[] = {
@@ -85,7 +86,7 @@ static const struct field fields_R0000[] = {
     {296, 4, VALUE_GRID},    {300, 4, VALUE_GRID_YZ},  {304, 4, VALUE_GRID_YZ},   {308, 4, VALUE_CLOCK},
     {320, 8, VALUE_MEMORY},  {328, 4, VALUE_MAJOR},    {332, 4, VALUE_MINOR},     {336, 4, VALUE_UNITS},
     {344, 4, VALUE_UNIT_THREADS}, {360, 4, VALUE_ONE},     {376, 8, VALUE_UNIT_LDS}, {388, 4, VALUE_ONE},
-    {712, 8, VALUE_PITCH},   {720, 8, VALUE_ALIGNMENT}, {772, 4, VALUE_ONE},       {780, 4, VALUE_ONE},
+    {656, 4, VALUE_ONE},     {712, 8, VALUE_PITCH},   {720, 8, VALUE_ALIGNMENT}, {772, 4, VALUE_ONE},       {780, 4, VALUE_ONE},
 };
 enum { SIZE_R0600 = 1472, TARGET_R0600 = 1160, SIZE_R0000 = 792, TARGET_R0000 = 396 };
 
@@ -121,7 +122,7 @@ API hipError_t hipGetDeviceProperties(void *to, int device) { return hipGetDevic
 static const struct { uint16_t attribute; uint8_t value; } attributes[] = {
     {3, VALUE_ONE} /* CanMapHostMemory */,     {5, VALUE_CLOCK},
     {8, VALUE_ONE} /* ConcurrentKernels */,    {6, VALUE_ZERO} /* ComputeMode */,
-    {9, VALUE_ONE} /* ConcurrentManaged */,    {10, VALUE_ZERO} /* CooperativeLaunch */,
+    {9, VALUE_ONE} /* ConcurrentManaged */,    {10, VALUE_ONE} /* CooperativeLaunch */,
     {16, VALUE_ZERO} /* Integrated */,         {23, VALUE_MAJOR},
     {24, VALUE_ONE} /* ManagedMemory */,       {26, VALUE_THREADS},
     {27, VALUE_THREADS},                       {28, VALUE_THREADS},

@@ -52,6 +52,9 @@ API hipError_t hipHostMalloc(void **pointer, size_t size, unsigned flags) {
 API hipError_t hipHostAlloc(void **pointer, size_t size, unsigned flags) {
   return hipHostMalloc(pointer, size, flags);
 }
+API hipError_t hipExtHostAlloc(void **pointer, size_t size, unsigned flags) {
+  return hipHostMalloc(pointer, size, flags);
+}
 API hipError_t hipMallocHost(void **pointer, size_t size) { return hipHostMalloc(pointer, size, 0); }
 API hipError_t hipMemAllocHost(void **pointer, size_t size) { return hipHostMalloc(pointer, size, 0); }
 API hipError_t hipMallocManaged(void **pointer, size_t size, unsigned flags) {
