@@ -36,6 +36,10 @@ def parts_added(expected: Ints, arrivals: Arrivals) -> Ints | None:
     if not slot.size or sizes.min() != sizes.max() or not 2 <= sizes[0] <= _MOST:
         return None
     parts, target = slot.reshape(-1, sizes[0]), element[starts]
+    chain = np.sort(parts // expected.shape[1], axis=1)
+    # Operands that hold the lines of others make it seem so, too: then elements are stored that have no part.
+    if target.size != np.count_nonzero(arrivals.written) or (chain[:, 1:] == chain[:, :-1]).any():
+        return None
     weights = [arrivals.codes.digit(parts, place).astype(np.float64) for place in range(len(arrivals.values))]
     arrived = [value.ravel()[target] for value in arrivals.values]
     for often in product(_NEVER_TO_TWICE, repeat=int(sizes[0])):
