@@ -28,7 +28,7 @@ OF = ("instruction", "arch", "wave", "opsel")
 """Columns that say of what a line speaks: lines that differ in one of them are different claims."""
 
 Cell = tuple[int, int, int, int, int, int]
-"""row, col, lane, vgpr, lowest bit, highest bit."""
+"""row, col, lane, VGPR of the lowest bit, lowest bit in it, highest bit: beyond 31 it is in a further VGPR."""
 
 _REGISTER = re.compile(r"[av](\d{1,3})(?:\{\d*\})?(?:\.?\s*\[(\d{1,2}):(\d{1,2})\])?")
 _ELEMENT = re.compile(r"([ABCD])\[(\d{1,5})\]\[(\d{1,5})\](?:\.B\d+)?")
@@ -48,14 +48,15 @@ class Cells:
         row = np.full(operand.row.shape, HOLE, np.int64)
         col = row.copy()
         for element_row, element_col, lane, vgpr, low, high in self.cells:
-            field, rest = divmod(low, operand.field_bits)
-            if rest or high - low + 1 != operand.field_bits or field >= operand.fields:
+            group, bit = divmod(32 * vgpr + low, 32 * operand.registers)
+            field, rest = divmod(bit, operand.field_bits)
+            if rest or low > 31 or high - low + 1 != operand.field_bits or field >= operand.fields:
                 fields = f"its elements are {operand.field_bits} bits wide"
                 return Claimed.misfit(f"it puts an element into bits {high}:{low}; {fields}", operand)
-            if lane >= operand.lanes or vgpr >= operand.vgprs:
-                real = f"{operand.lanes} lanes and {operand.vgprs} VGPRs"
+            if lane >= operand.lanes or group >= operand.vgprs:
+                real = f"{operand.lanes} lanes and {operand.vgprs * operand.registers} VGPRs"
                 return Claimed.misfit(f"it speaks of v{vgpr} of lane {lane}; the operand has {real}", operand)
-            slot = (0, lane, vgpr, field)
+            slot = (0, lane, group, field)
             if row[slot] != HOLE and (row[slot], col[slot]) != (element_row, element_col):
                 return Claimed.misfit(f"it puts two elements into {slot_name(slot, operand)}", operand)
             row[slot], col[slot] = element_row, element_col

@@ -71,19 +71,18 @@ class Formula:
         row[row < 0] = OUTSIDE
         col[col < 0] = OUTSIDE
         speaks = np.ones(extents, np.bool_)
-        for name, wanted in self.only:
-            if name == "value":
-                speaks &= grids["value"] == int(wanted)
-            elif name == "vgpr":
-                speaks &= grids["vgpr"] == int(wanted)
-            else:
-                field = _field_of(wanted, operand.field_bits)
-                if field is None:
-                    fields = f"{operand.fields} fields of {operand.field_bits} bits"
-                    return Claimed.misfit(
-                        f"it speaks of v{self.only[0][1]}.{wanted}; a VGPR has {fields}", operand
-                    )
-                speaks &= grids["field"] == field
+        only = dict(self.only)
+        if "value" in only:
+            speaks &= grids["value"] == int(only["value"])
+        if "vgpr" in only:
+            there = _slots_in(int(only["vgpr"]), only.get("part"), operand)
+            if there is None:
+                fields = f"{operand.fields} fields of {operand.field_bits} bits"
+                each = "a VGPR has" if operand.registers == 1 else f"{operand.registers} VGPRs have"
+                return Claimed.misfit(
+                    f"it speaks of v{only['vgpr']}.{only['part']}; {each} {fields}", operand
+                )
+            speaks &= there
         if not speaks.any():
             return Claimed.misfit(f"{operand.matrix} of the instruction has no such register", operand)
         speaks &= self._true(self.scope, grids)
@@ -120,16 +119,32 @@ class Formula:
         return held
 
 
-def _field_of(part: str, bits: int) -> int | None:
-    """Number of a field by its name: lo, hi, b2, n5, [31:16]; None where a VGPR has no such field."""
-    fields = 32 // bits
-    if part in ("lo", "low", "hi", "high"):
-        return ("l", "h").index(part[0]) if fields == 2 else None
+def _slots_in(register: int, part: str | None, operand: Layout) -> NDArray[np.bool_] | None:
+    """[vgpr, field]: whether the slot lies in a register, or in that part of it; None: it has no such part."""
+    there = np.zeros((operand.vgprs, operand.fields), np.bool_)
+    bits = None if part is None else _bits_of(part, operand.field_bits)
+    if part is not None and bits is None:
+        return None
+    group = register // operand.registers
+    if group >= operand.vgprs:
+        return there
+    for field in range(operand.fields):
+        there[group, field] = any(
+            piece.register == register and bits in (None, (piece.low, piece.high))
+            for piece in operand.pieces(group, field)
+        )
+    return there if part is None or there.any() else None
+
+
+def _bits_of(part: str, bits: int) -> tuple[int, int] | None:
+    """Lowest and highest bit by the name of a field: lo, hi, b2, n5, [31:16]; None where there is no such field."""
     if part.startswith("["):
         high, low = (int(number) for number in part[1:-1].split(":"))
-        return low // bits if low % bits == 0 and high == low + bits - 1 and high < 32 else None
-    letter, number = part[0], int(part[1:])
-    return number if bits == {"b": 8, "n": 4}[letter] and number < fields else None
+        return low, high
+    letter, number = ("h", int(part[0] == "h")) if part[0] in "lh" else (part[0], int(part[1:]))
+    if bits != {"h": 16, "b": 8, "n": 4}[letter] or bits * number > 31:
+        return None
+    return bits * number, bits * number + bits - 1
 
 
 def _refused(text: str, error: UsageError) -> UsageError:

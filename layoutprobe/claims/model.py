@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.layouts.queries import part_name
 from layoutprobe.place import FIELD_NAMES
 
 MATRICES = ("A", "B", "C", "D")
@@ -117,9 +116,9 @@ class ClaimSet:
 
 
 def slot_name(slot: Sequence[int], operand: Layout) -> str:
-    """A slot in words: "v2.hi of lane 19", "v0 of lane 3", "byte 2 of v1 of lane 0"."""
+    """A slot in words: "v2.hi of lane 19", "v0 of lane 3", "v2-3 of lane 0", "byte 2 of v1 of lane 0"."""
     wave, lane, vgpr, field = (int(at) for at in slot)
     of = f"lane {lane}" + (f" of wave {wave}" if operand.waves > 1 else "")
-    if operand.fields <= 2:
-        return f"v{vgpr}{part_name(operand, field)} of {of}"
+    if operand.fields <= 2 or operand.registers > 1:
+        return f"{operand.slot_name(vgpr, field)} of {of}"
     return f"{FIELD_NAMES.get(operand.field_bits, 'field')} {field} of v{vgpr} of {of}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import lcm
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,19 @@ def element_name(matrix: str, row: int, col: int) -> str:
 def field_name(bits: int) -> str:
     """What a field of that width is called: "half", "byte", "nibble", else "field"."""
     return FIELD_NAMES.get(bits) or "field"
+
+
+class Piece(NamedTuple):
+    """Bits of one register, counted within the operand, that belong to a slot.
+
+    Attributes:
+        register: number of the VGPR.
+        low, high: its first and last bit.
+    """
+
+    register: int
+    low: int
+    high: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,6 +100,23 @@ class Layout:
         """A step along the axis "vgpr": "v3", or of several VGPRs "v3-5"."""
         first = vgpr * self.registers
         return f"v{first}" if self.registers == 1 else f"v{first}-{first + self.registers - 1}"
+
+    def pieces(self, vgpr: int, field: int) -> tuple[Piece, ...]:
+        """Where the bits of a slot lie, lowest first: one register's, or those of all that it reaches into."""
+        low = (32 * self.registers) * vgpr + field * self.field_bits
+        ends = range(low // 32, (low + self.field_bits - 1) // 32 + 1)
+        return tuple(
+            Piece(at, max(low - 32 * at, 0), min(low + self.field_bits - 1 - 32 * at, 31)) for at in ends
+        )
+
+    def slot_name(self, vgpr: int, field: int) -> str:
+        """A slot by the registers of the operand: "v3", "v2.hi", "v0.[15:8]", "v2-3", "v0.[31:30]+v1.[3:0]"."""
+        pieces = self.pieces(vgpr, field)
+        if self.field_bits % 32 == 0:
+            return self.register_name(vgpr)
+        if self.field_bits == 16:
+            return f"v{vgpr}{('.lo', '.hi')[field]}"
+        return "+".join(f"v{piece.register}.[{piece.high}:{piece.low}]" for piece in pieces)
 
     @property
     def holes(self) -> NDArray[np.bool_]:

@@ -14,8 +14,9 @@ from layoutprobe.layouts.layout import HOLE, Layout, field_name
 
 _ELEMENT = re.compile(r"\s*(A|B|C|D|index)\s*\[\s*(\d{1,5})\s*\]\s*\[\s*(\d{1,5})\s*\]\s*")
 _SLOT = re.compile(
-    r"\s*(A|B|C|D|index)\s*:\s*v(\d{1,4})"
-    r"(?:\.(lo|hi|low|high|\d{1,2}|\[\d{1,2}:\d{1,2}\]))?\s*@\s*(?:lane\s*)?(\d{1,4})\s*"
+    r"\s*(A|B|C|D|index)\s*:\s*(v(\d{1,4})(?:-\d{1,4})?"
+    r"(?:\.(lo|hi|low|high|\d{1,2}|\[\d{1,2}:\d{1,2}\]))?(?:\+v\d{1,4}\.\[\d{1,2}:\d{1,2}\])?)"
+    r"\s*@\s*(?:lane\s*)?(\d{1,4})\s*"
 )
 
 
@@ -24,8 +25,10 @@ class NamedSlot:
     """One slot and what it holds.
 
     Attributes:
-        lane, vgpr, low, high: the slot; its bits are [low, high].
-        name: the slot as `--slot` takes it: "v2.hi@19".
+        lane: of the wave.
+        vgpr: the register in which it begins, counted within the operand.
+        low, high: its bits, from those of that register on; beyond 31 they are those of the next.
+        name: the slot as `--slot` takes it: "v2.hi@19", "v2-3@19", "v0.[31:30]+v1.[3:0]@19".
         element: what it holds: "A[3][5]", "no element of D".
         read: whether an output of the instruction was seen to depend on it.
     """
@@ -82,14 +85,14 @@ def what_is(solved: InstructionLayout, text: str) -> Answer:
     if match is None:
         raise UsageError(f"{text[:40]!r} is no slot", expected="such as A:v2.hi@19: v2, high half, lane 19")
     layout = _operand(solved.operands, match[1])
-    vgpr, lane = int(match[2]), int(match[4])
-    if lane >= layout.lanes or vgpr >= layout.vgprs:
+    register, lane = int(match[3]), int(match[5])
+    if lane >= layout.lanes or register >= layout.vgprs * layout.registers:
         raise UsageError(
             f"there is no {text.strip()}",
-            expected=f"lanes 0 to {layout.lanes - 1}, v0 to v{layout.vgprs - 1}",
+            expected=f"lanes 0 to {layout.lanes - 1}, v0 to v{layout.vgprs * layout.registers - 1}",
         )
-    fields = range(layout.fields) if match[3] is None else [_field(layout, match[3])]
-    places = tuple(slot_of(solved, match[1], (0, lane, vgpr, field)) for field in fields)
+    slots = _slots_in(layout, register, match[2], match[4])
+    places = tuple(slot_of(solved, match[1], (0, lane, *slot)) for slot in slots)
     return Answer(text.strip(), match[1], places)
 
 
@@ -97,21 +100,10 @@ def slot_of(solved: InstructionLayout, matrix: str, slot: tuple[int, ...]) -> Na
     """A slot by its names."""
     layout = solved.operands[matrix]
     _, lane, vgpr, field = (int(at) for at in slot)
-    low = field * layout.field_bits
-    part = part_name(layout, field)
-    name = f"v{vgpr}{part}@{lane}"
+    first, low, _ = layout.pieces(vgpr, field)[0]
+    name = f"{layout.slot_name(vgpr, field)}@{lane}"
     read = bool(solved.live[matrix][tuple(slot)])
-    return NamedSlot(lane, vgpr, low, low + layout.field_bits - 1, name, layout.element(slot), read)
-
-
-def part_name(layout: Layout, field: int) -> str:
-    """ ".lo", ".hi", ".[15:8]", or "" where a VGPR has one field."""
-    if layout.fields == 1:
-        return ""
-    if layout.fields == 2:
-        return (".lo", ".hi")[field]
-    low = field * layout.field_bits
-    return f".[{low + layout.field_bits - 1}:{low}]"
+    return NamedSlot(lane, first, low, low + layout.field_bits - 1, name, layout.element(slot), read)
 
 
 def copies_text(layout: Layout) -> str:
@@ -130,24 +122,36 @@ def _operand(operands: Mapping[str, Layout], matrix: str) -> Layout:
     return operands[matrix]
 
 
-def _field(layout: Layout, part: str) -> int:
-    """Number of a field by its name."""
-    names = [part_name(layout, field) for field in range(layout.fields)]
-    wrong = UsageError(
-        f"a VGPR of this operand has no part {part!r}",
-        expected=", ".join(names) if names[0] else "no part: an element fills the VGPR, or several",
-        hint=f"or the number of the {field_name(layout.field_bits)}" if names[0] else f"leave .{part} out",
-    )
-    if part in ("lo", "low", "hi", "high"):
-        if layout.fields != 2:
-            raise wrong
-        return int(part[0] == "h")
-    if part.startswith("["):
-        high, low = (int(number) for number in part[1:-1].split(":"))
-        field, rest = divmod(low, layout.field_bits)
-        if rest or high != low + layout.field_bits - 1 or high > 31:
-            raise wrong
-        return field
-    if int(part) >= layout.fields:
-        raise wrong
-    return int(part)
+def _slots_in(layout: Layout, register: int, name: str, part: str | None) -> list[tuple[int, int]]:
+    """(vgpr, field) of the slots that lie in a register, or of the one that is named.
+
+    Raises:
+        UsageError: the register has no such part.
+    """
+    vgpr = register // layout.registers
+    slots = [
+        (vgpr, field)
+        for field in range(layout.fields)
+        if register in (piece.register for piece in layout.pieces(vgpr, field))
+    ]
+    if part is None:
+        return slots
+    known = {layout.slot_name(*slot): slot for slot in slots}
+    whole = layout.field_bits % 32 == 0
+    if not whole:
+        for slot in slots:
+            for piece in layout.pieces(*slot):
+                if piece.register == register:
+                    known[f"v{register}.[{piece.high}:{piece.low}]"] = slot
+    if layout.registers == 1 and layout.fields > 1:
+        known |= {f"v{register}.{number}": slot for number, slot in enumerate(slots)}
+    if layout.fields == 2:
+        known |= {f"v{register}.low": slots[0], f"v{register}.high": slots[1]}
+    if name not in known:
+        raise UsageError(
+            f"a VGPR of this operand has no part {name.partition('.')[2]!r}",
+            expected=", ".join(layout.slot_name(*slot) for slot in slots),
+            hint=f"leave .{part} out: an element fills the VGPR, or several" if whole
+            else f"or the number of the {field_name(layout.field_bits)}" if layout.registers == 1 else "",
+        )  # fmt: skip
+    return [known[name]]

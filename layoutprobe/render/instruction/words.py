@@ -111,6 +111,13 @@ def readings(shown: Shown) -> Lines:
         for number, (text, who) in enumerate(conventions.items()):
             named = f"{', '.join(who)}: {text}" if len(conventions) > 1 else text
             said.append((dialect if not number else "", named))
+    grouped: dict[int, list[str]] = {}
+    for matrix in shown.matrices if said else ():
+        grouped.setdefault(shown.solved.operands[matrix].registers, []).append(matrix)
+    for count, who in grouped.items():
+        if count > 1:
+            text = f"counts groups of {count} registers, which begin with an element"
+            said.append(("vgpr", f"{', '.join(who)}: {text}"))
     return said
 
 

@@ -122,8 +122,8 @@ def _element(row: int, col: int) -> list[int | None] | None:
 
 
 def slots(view: View) -> Iterator[dict[str, Any]]:
-    """One object per selected slot, in the order wave, lane, VGPR, bits."""
-    bits = view.report.loaded.field_bits
+    """One object per selected slot, in the order wave, lane, VGPR, bits; see `NamedSlot` for the last two."""
+    layout = view.report.loaded
     loaded = (view.row.tolist(), view.col.tolist())
     needed = None
     if view.needed_row is not None and view.needed_col is not None:
@@ -136,11 +136,12 @@ def slots(view: View) -> Iterator[dict[str, Any]]:
             for v, vgpr in enumerate(view.vgprs):
                 for f in range(view.fields):
                     reader = -1 if readers is None else readers[w][n][v][f]
+                    register, low, _ = layout.pieces(vgpr, f)[0]
                     yield {
                         "wave": wave,
                         "lane": lane,
-                        "vgpr": vgpr,
-                        "bits": [f * bits, (f + 1) * bits - 1],
+                        "vgpr": register,
+                        "bits": [low, low + layout.field_bits - 1],
                         "loaded": _element(loaded[0][w][n][v][f], loaded[1][w][n][v][f]),
                         "needed": needed and _element(needed[0][w][n][v][f], needed[1][w][n][v][f]),
                         "mismatch": mismatch[w][n][v][f],
