@@ -23,6 +23,7 @@ Renaming = Callable[[Ints], Ints]
 
 GROUP = 4
 _OPERANDS = {"M": "A, C and D", "N": "B, C and D", "K": "A and B"}
+_SCALED = {"M": "A, its scales, C and D", "N": "B, its scales, C and D", "K": "A, B and their scales"}
 
 
 def gauge_of(met: Meetings, names: Names, shape: Shape, block: int = 0) -> Gauge:
@@ -37,7 +38,7 @@ def gauge_of(met: Meetings, names: Names, shape: Shape, block: int = 0) -> Gauge
     sparse = len(met.partners) > 1
     table = _table(met, names, shape, sparse)
     seen = _partners(table, sparse)
-    axes = {}
+    axes, operands = {}, _SCALED if block else _OPERANDS
     for number, (axis, lines) in enumerate(zip("MNK", (shape.m, shape.n, shape.k), strict=True)):
         # Blocks of rows share their rows with no other block: rows are one set of names.
         copies = 1 if axis == {"rows": "M", "columns": "N"}.get(names.stacked) else names.blocks
@@ -54,7 +55,7 @@ def gauge_of(met: Meetings, names: Names, shape: Shape, block: int = 0) -> Gauge
         else:
             units, unit = 1, lines
         within = unit > 1 and all(unseen(p) for p in _inside(unit))
-        axes[axis] = AxisGauge(axis, lines, units, unit, copies, _OPERANDS[axis], within)
+        axes[axis] = AxisGauge(axis, lines, units, unit, copies, operands[axis], within)
     return Gauge(axes, names.blocks, names.stacked)
 
 

@@ -117,7 +117,8 @@ class Interaction:
     @property
     def ambiguity(self) -> str:
         """What execution cannot tell of a dense product, in words."""
-        text = "equal modulo a joint permutation of K in A and B, of M in A and D, and of N in B and D"
+        of_k, of_m, of_n = (self._renamed(axis) for axis in "KMN")
+        text = f"equal modulo a joint permutation of {of_k}, of {of_m}, and of {of_n}"
         if self.gauge.stacked == "products":
             text += f"; separately for each of {self.gauge.blocks} products"
         elif self.gauge.blocks > 1:
@@ -126,6 +127,16 @@ class Interaction:
                 "as each reads its own copies"
             )
         return text
+
+    def _renamed(self, axis: str) -> str:
+        """What of an axis may be renamed, and in which operands: "K in A and B", "groups of 4 k in A and B"."""
+        gauge, scaled = self.gauge[axis], bool(self.scales)
+        what = axis if gauge.unit == 1 else f"groups of {gauge.unit} {axis.lower()}"
+        what += f" and of the {axis.lower()} in each" if gauge.within else ""
+        if axis == "K":
+            return f"{what} in A{',' if scaled else ' and'} B{' and their scales' if scaled else ''}"
+        operand = "A" if axis == "M" else "B"
+        return f"{what} in {operand}{', its scales' if scaled else ''} and D"
 
     def convention(self, own: Sequence[str] = ()) -> str:
         """How rows, columns and k got their names, in words.
