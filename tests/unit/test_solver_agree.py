@@ -120,7 +120,7 @@ WRONG: dict[str, tuple[str, Layout, str]] = {
     "rows scrambled": (
         "D",
         layout("D", 16 * WD + (5 * (2 * VD + LD // 16) + 3) % 16, LD % 16),
-        "unexplained",
+        "stored-order",
     ),
 }
 
