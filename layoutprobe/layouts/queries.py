@@ -150,8 +150,9 @@ def _slots_in(layout: Layout, register: int, name: str, part: str | None) -> lis
     if name not in known:
         raise UsageError(
             f"a VGPR of this operand has no part {name.partition('.')[2]!r}",
-            expected=", ".join(layout.slot_name(*slot) for slot in slots),
-            hint=f"leave .{part} out: an element fills the VGPR, or several" if whole
+            expected="no part: an element fills the VGPR, or several" if whole
+            else ", ".join(layout.slot_name(*slot) for slot in slots),
+            hint=f"leave .{part} out" if whole
             else f"or the number of the {field_name(layout.field_bits)}" if layout.registers == 1 else "",
         )  # fmt: skip
     return [known[name]]

@@ -27,7 +27,9 @@ def coverage(layout: Layout, needed: Layout | None = None) -> Coverage | None:
     missing_rows, missing_cols = (
         tuple(np.flatnonzero(taken.any(axis=axis) & ~seen.any(axis=axis)).tolist()) for axis in (1, 0)
     )
-    idle = layout.holes.all(axis=(2, 3)).mean()  # lanes that take no part
+    idle = (
+        0.0 if needed is None else (layout.holes & needed.holes).all(axis=(2, 3)).mean()
+    )  # lanes without a part
     nominal = layout.row.size * (1 - idle) / taken.sum()
     folds = [
         f"{name} fold by {step}"

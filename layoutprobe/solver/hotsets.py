@@ -232,13 +232,17 @@ class Bench:
         return np.ascontiguousarray(np.broadcast_to(given[:, None, :], (waves, 1, lanes)))
 
 
-def hot_sets(bench: Bench, operands: str = "AB") -> list[list[Mask]]:
-    """Sets of slots of A or B of which no output reads two; together, all that are read. One list an operand."""
+def hot_sets(bench: Bench, operands: str = "AB") -> list[Mask]:
+    """Sets of slots of A or B of which no output reads two; together, all that are read.
+
+    Returns:
+        For each operand bool [set, slot].
+    """
     found: list[list[Mask]] = [[] for _ in operands]
     searches = [_search(bench, operand, sets) for operand, sets in zip(operands, found, strict=True)]
     for _ in zip_longest(*searches):
         """Each asks its next question, and all of these are executed together."""
-    return found
+    return [np.concatenate(sets) for sets in found]
 
 
 def _search(bench: Bench, operand: str, found: list[Mask]) -> Iterator[None]:
@@ -249,34 +253,34 @@ def _search(bench: Bench, operand: str, found: list[Mask]) -> Iterator[None]:
     counts = answer.numbers
     while True:
         _check_counts(counts, operand, bench.extents.count(operand))
-        found += [s for s, c in zip(pending, counts, strict=True) if c.max() == 1]
-        wide = [(s, c) for s, c in zip(pending, counts, strict=True) if c.max() > 1]
-        if not wide:
+        most = counts.max(axis=1)
+        found.append(pending[most == 1])
+        wide, both = pending[most > 1], counts[most > 1]
+        if not len(wide):
             return
-        lower = [_lower_half(s) for s, _ in wide]
+        lower = _lower_halves(wide)
         answer = _count(bench, operand, lower)
         yield
         # What the upper half of the lanes adds is the rest; so only one half is executed.
-        upper = [both - less for (_, both), less in zip(wide, answer.numbers, strict=True)]
-        pending = lower + [s & ~h for (s, _), h in zip(wide, lower, strict=True)]
-        counts = np.concatenate([answer.numbers, np.stack(upper)])
+        pending = np.concatenate([lower, wide & ~lower])
+        counts = np.concatenate([answer.numbers, both - answer.numbers])
 
 
-def _planes(extents: Extents, operand: str) -> list[Mask]:
-    """The slots of a register and field in all lanes: one set for each."""
+def _planes(extents: Extents, operand: str) -> Mask:
+    """The slots of a register and field in all lanes: one set for each, [set, slot]."""
     lanes, vgprs, fields = extents.slots(operand)
     planes = np.zeros((vgprs * fields, lanes, vgprs * fields), np.bool_)
     for plane in range(vgprs * fields):
         planes[plane, :, plane] = True
-    return [plane.ravel() for plane in planes]
+    return planes.reshape(vgprs * fields, -1)
 
 
-def _count(bench: Bench, operand: str, sets: list[Mask]) -> Answer:
+def _count(bench: Bench, operand: str, sets: Mask) -> Answer:
     """How many slots of each set every output reads."""
     extents, other = bench.extents, "B" if operand == "A" else "A"
     one, ones = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
     slots = {
-        operand.lower(): one.hot(np.stack(sets)),
+        operand.lower(): one.hot(sets),
         other.lower(): np.full((1, extents.count(other)), ones.one, ones.raw),
     }
     return bench.ask(f"hot sets of {operand}", len(sets), **slots)
@@ -293,20 +297,19 @@ def _check_counts(counts: NDArray[np.float64], operand: str, most: int) -> None:
         )
 
 
-def _lower_half(hot: Mask) -> Mask:
-    members = np.flatnonzero(hot)
-    half = np.zeros_like(hot)
-    half[members[: members.size // 2]] = True
-    if members.size < 2:
+def _lower_halves(sets: Mask) -> Mask:
+    """The first half of the slots of each set."""
+    size = sets.sum(axis=1, keepdims=True)
+    if size.min() < 2:
         raise ProbeError(
             "An output counts one slot several times",
             expected="a sum of products of pairs of slots, each once",
             hint="the instruction is not a plain matrix product of these operands",
         )
-    return half
+    return np.asarray(sets & (np.cumsum(sets, axis=1) <= size // 2))
 
 
-def _meet(bench: Bench, operand: str, sets: list[Mask], number: Ints, settings: int) -> Answer:
+def _meet(bench: Bench, operand: str, sets: Mask, number: Ints, settings: int) -> Answer:
     """Which slot of the other operand each output's slot of each hot set meets.
 
     Args:
@@ -319,7 +322,7 @@ def _meet(bench: Bench, operand: str, sets: list[Mask], number: Ints, settings: 
     extents, other = bench.extents, "B" if operand == "A" else "A"
     one, letters = alphabet_of(extents.types[operand]), alphabet_of(extents.types[other])
     rows = coded(int(number.max()) + 1, letters)[:, number]
-    hot = np.repeat(one.hot(np.stack(sets)), len(rows), axis=0)
+    hot = np.repeat(one.hot(sets), len(rows), axis=0)
     waves = len(sets) * len(rows) * settings
     index = np.repeat(np.array(INDEX_SETTINGS[:settings], np.uint32), len(sets) * len(rows))
     slots = {
@@ -331,7 +334,7 @@ def _meet(bench: Bench, operand: str, sets: list[Mask], number: Ints, settings: 
 
 
 def _letters_met(
-    extents: Extents, operand: str, sets: list[Mask], number: Ints, settings: int, value: NDArray[np.float64]
+    extents: Extents, operand: str, sets: Mask, number: Ints, settings: int, value: NDArray[np.float64]
 ) -> Ints:
     """What `_meet` asked, answered by numbers.
 
@@ -364,7 +367,7 @@ def find_meetings(bench: Bench) -> Meetings:
     extents = bench.extents
     addends = _ask_addends(bench)
     sets_a, sets_b = hot_sets(bench)
-    if not sets_a or not sets_b:
+    if not len(sets_a) or not len(sets_b):
         raise ProbeError("No output of the instruction depends on A and B")
     settings = len(INDEX_SETTINGS) if extents.sparse else 1
     rank, members = _ranked(sets_a)
@@ -395,22 +398,19 @@ def find_meetings(bench: Bench) -> Meetings:
     return Meetings(a, d, b, c, c_to, kept)
 
 
-def _owner(sets: list[Mask]) -> Ints:
+def _owner(sets: Mask) -> Ints:
     """Number of the set that each slot is in; -1 in none."""
-    owner = np.full(sets[0].size, -1)
-    for number, members in enumerate(sets):
-        owner[members] = number
-    return owner
+    return np.where(sets.any(axis=0), sets.argmax(axis=0), -1)
 
 
-def _ranked(sets: list[Mask]) -> tuple[Ints, Ints]:
+def _ranked(sets: Mask) -> tuple[Ints, Ints]:
     """Place of each slot within its set (0 in none), and the slots of each set by place, -1 beyond."""
-    rank = np.zeros(sets[0].size, np.int64)
-    slots = np.full((len(sets), max(int(s.sum()) for s in sets)), -1)
-    for number, members in enumerate(sets):
-        found = np.flatnonzero(members)
-        rank[found] = np.arange(found.size)
-        slots[number, : found.size] = found
+    places = np.cumsum(sets, axis=1) - 1
+    number, slot = np.nonzero(sets)
+    rank = np.zeros(sets.shape[1], np.int64)
+    rank[slot] = places[number, slot]
+    slots = np.full((len(sets), int(sets.sum(axis=1).max())), -1)
+    slots[number, rank[slot]] = slot
     return rank, slots
 
 

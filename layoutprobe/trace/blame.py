@@ -162,12 +162,17 @@ def _seen(culprit: Culprit, tiles: Sequence[TileMap]) -> bool:
 
 
 def _fetched(culprit: Culprit, tiles: Sequence[TileMap]) -> bool:
-    """Nearly all elements that are needed were stored to LDS, wherever there."""
-    needed = _coordinates(culprit)[1]
-    there = np.zeros(needed[0].shape, np.bool_)
+    """Nearly all elements that are needed of the tiles that were seen were stored to LDS, wherever there.
+
+    Of the waves and steps that share a diagnosis only some tiles were seen: nothing is said of the others.
+    """
+    row, col = _coordinates(culprit)[1]
+    asked, there = np.zeros(row.shape, np.bool_), np.zeros(row.shape, np.bool_)
     for tile in tiles:
-        there |= _cells(tile, *needed) >= 0
-    return bool(there.mean() > _MOST)
+        (top, left), (tall, wide) = tile.corner, tile.shape
+        asked |= (row >= top) & (row < top + tall) & (col >= left) & (col < left + wide)
+        there |= _cells(tile, row, col) >= 0
+    return bool(asked.any() and there[asked].mean() > _MOST)
 
 
 # At another time

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ from hiphost.running import hipcc, layoutprobe_run
 
 from layoutprobe.codeobj.bundle import entries
 from layoutprobe.errors import UsageError
+from layoutprobe.extras.hiphost.driver.host import find_host
 from layoutprobe.extras.hiphost.driver.words import COMPILE_FLAGS, read
 from layoutprobe.extras.hiphost.shim_build import library
+from layoutprobe.toolchain.cache import ENVIRONMENT
+from layoutprobe.toolchain.find import ziglang
 from layoutprobe.toolchain.headers import OWN
 
 KERNEL = """
@@ -87,6 +91,20 @@ def test_sources_and_a_response_file_at_once(project: Path, monkeypatch: pytest.
     for arch in ("gfx1151", "gfx1100"):
         done = layoutprobe_run(project / "a.out", options=("--arch", arch))
         assert (done.returncode, done.stdout) == (0, "275\n"), done.stderr
+
+
+def test_headers_are_found_from_every_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zig names folders below the current directory relative to it, and what it says is kept."""
+    zig = ziglang()
+    assert zig is not None
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "cache"))
+    monkeypatch.chdir(zig.parent)
+    find_host()
+    monkeypatch.chdir(tmp_path)
+    headers = find_host().headers
+    folders = [value for flag, value in pairwise(headers) if flag == "-isystem"]
+    assert len(folders) > 3
+    assert all(Path(folder).is_absolute() and Path(folder).is_dir() for folder in folders)
 
 
 def test_a_program_started_by_itself_says_how_to_start_it(project: Path) -> None:

@@ -63,7 +63,7 @@ def find_host() -> Host:
 
 def _headers(zig: Path, target: str) -> tuple[str, ...]:
     """What zig tells its clang about headers when it compiles C++: its clang alone would find none."""
-    entry = cache.key("host headers 1", identity(zig), target)
+    entry = cache.key("host headers 2", identity(zig), target)
     known = cache.load(entry)
     if known is None:
         done = run(
@@ -75,7 +75,9 @@ def _headers(zig: Path, target: str) -> tuple[str, ...]:
         kept = [two for two in pairs if two[0] == "-isystem" or (two[0] == "-D" and two[1].startswith("_"))]
         if not kept:
             raise ToolchainError("zig does not say where its headers are", observed=done.stderr[:2000])
-        known = json.dumps([word for two in kept for word in two]).encode()
+        # Zig names folders below the current directory from there.
+        told = ((flag, os.path.abspath(value) if flag == "-isystem" else value) for flag, value in kept)
+        known = json.dumps([word for two in told for word in two]).encode()
         cache.store(entry, known)
     return tuple(str(word) for word in json.loads(known))
 
