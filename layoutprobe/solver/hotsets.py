@@ -185,6 +185,8 @@ class Bench:
     launches: dict[str, int] = field(default_factory=dict)
     _asked: list[Answer] = field(default_factory=list, repr=False)
 
+    __repr__ = brief
+
     def ask(self, purpose: str, waves: int, **slots: Elements) -> Answer:
         """Ask, without waiting: all that is asked before an answer is read is executed together.
 

@@ -99,11 +99,11 @@ INDEX = (
         "index",
         "highOcc",
         (Edit("warp_m = wave_id() / 2 * 16", "warp_m = wave_id() / 2 * 32"),),
-        "epilogue",
-        ("written more than once", "never written"),
-        also=("memory", "races", "operand-provenance"),
-        beside=("races",),  # rows beyond the tile of A lie where B is stored
-        at="epilogue<BLOCK_M, BLOCK_N>({C, M, N, alpha, beta}, acc, block_m, block_n,",
+        PROVENANCE,
+        ("in another part of LDS",),  # rows beyond the tile of A lie in the other buffer
+        also=("memory", "races", "epilogue"),
+        beside=("epilogue",),
+        at="load_fragment(A_lds[buffer], STRIDE, warp_m)",
     ),
     Fault(
         "zerocopy: B fragments without the lane's column",
