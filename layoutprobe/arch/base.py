@@ -72,6 +72,13 @@ class Arch:
         """
         if name in self.matrix:
             return self.matrix[name]
+        complete = [form for form in self.matrix.values() if form.name == name and form.written]
+        if complete:
+            raise UsageError(
+                f"{name} has other layouts for other formats of A and B, and these are part of its name",
+                expected=f"{name} cbsz:A blgp:B, as assemblers write it; 0 to 4 are fp8, bf8, fp6, bf6, fp4",
+                hint=f"for example '{complete[0].spelling}'",
+            )
         raise UsageError(
             f"{self.name} has no matrix instruction {name[:80]!r}",
             expected=one_of(name, self.matrix),

@@ -65,7 +65,8 @@ def run(subject: Subject) -> CheckResult:
     metrics = {"instructions that bind others": record.binding, "pairs kept apart": record.kept}
     if not record.complete and not findings:
         return CHECK.undecided("the waves take more paths than are followed", metrics=metrics)
-    return CHECK.found(findings, f"{record.kept} pairs of instructions are kept apart", metrics=metrics)
+    kept = "1 pair of instructions is" if record.kept == 1 else f"{record.kept} pairs of instructions are"
+    return CHECK.found(findings, f"{kept} kept apart", metrics=metrics)
 
 
 def _rule(violation: Violation) -> Rule:
