@@ -67,6 +67,11 @@ class Helpers:
         return of_bits(self.scheme, self.solved.operands[matrix].field_bits).index(line, k, shape)
 
 
+def _is_plain(places: Ints) -> bool:
+    """Whether elements lie line after line, with nothing between them."""
+    return bool((places.ravel() == np.arange(places.size)).all())
+
+
 def refuse(helpers: Helpers) -> None:
     """Refuse what there are no helpers for.
 
@@ -107,6 +112,12 @@ def header(helpers: Helpers, proof: Sequence[str]) -> str:
     lines = [
         f"// {helpers.form.spelling} on {solved.arch}, waves of {solved.wave} lanes; "
         f"tiles in LDS: {helpers.scheme.name}.",
+        *(
+            f"// The tile of {matrix} lies as without a scheme: {name} keeps lines that short together."
+            for name in [helpers.scheme.name]
+            for matrix in "AB"
+            if name != "none" and _is_plain(helpers.places(matrix))
+        ),
         *(f"// {line}" for line in proof),
         "#pragma once",
         "#include <hip/hip_runtime.h>",

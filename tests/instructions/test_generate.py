@@ -9,7 +9,7 @@ import pytest
 from examples import THOROUGH
 
 from layoutprobe import instructions
-from layoutprobe.arch import find
+from layoutprobe.arch import find, matrix_form
 from layoutprobe.cli.main import main
 from layoutprobe.codegen import fragments
 from layoutprobe.errors import ProbeError, UsageError
@@ -117,6 +117,18 @@ def test_the_command_writes_what_the_next_one_checks(
     capsys.readouterr()
     assert main(["generate", "v_wmma_f32_16x16x16_bf16", "--lds", "padded"]) == 0
     assert capsys.readouterr().out == (tmp_path / "new" / "wmma_f32_16x16x16_bf16.h").read_text()
+
+
+@pytest.mark.parametrize(
+    ("instruction", "target", "told"),
+    [("v_mfma_f32_32x32x8_f16", "gfx942", True), ("v_mfma_f32_16x16x16_f16", "gfx942", False)],
+)
+def test_a_scheme_that_moves_nothing_is_said_to(instruction: str, target: str, told: bool) -> None:
+    """A line of 8 halves is one chunk of 16 bytes; of 16 halves two, which are exchanged."""
+    solved = instructions.solve(instruction, target)
+    helpers = fragments.Helpers(solved, matrix_form(target, instruction), SCHEMES["xor"])
+    text = fragments.header(helpers, ())
+    assert ("lies as without a scheme: xor keeps" in text) is told
 
 
 def test_an_unknown_scheme_is_named(capsys: pytest.CaptureFixture[str]) -> None:
