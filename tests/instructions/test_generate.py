@@ -126,9 +126,9 @@ def test_the_command_writes_what_the_next_one_checks(
 def test_a_scheme_that_moves_nothing_is_said_to(instruction: str, target: str, told: bool) -> None:
     """A line of 8 halves is one chunk of 16 bytes; of 16 halves two, which are exchanged."""
     solved = instructions.solve(instruction, target)
-    helpers = fragments.Helpers(solved, matrix_form(target, instruction), SCHEMES["xor"])
+    helpers = fragments.Helpers(solved, matrix_form(target, instruction), SCHEMES["xor-vector"])
     text = fragments.header(helpers, ())
-    assert ("lies as without a scheme: xor keeps" in text) is told
+    assert ("lies as without a scheme: xor-vector keeps" in text) is told
 
 
 def test_an_unknown_scheme_is_named(capsys: pytest.CaptureFixture[str]) -> None:
