@@ -111,12 +111,11 @@ class Layout:
 
     def slot_name(self, vgpr: int, field: int) -> str:
         """A slot by the registers of the operand: "v3", "v2.hi", "v0.[15:8]", "v2-3", "v0.[31:30]+v1.[3:0]"."""
-        pieces = self.pieces(vgpr, field)
         if self.field_bits % 32 == 0:
             return self.register_name(vgpr)
         if self.field_bits == 16:
             return f"v{vgpr}{('.lo', '.hi')[field]}"
-        return "+".join(f"v{piece.register}.[{piece.high}:{piece.low}]" for piece in pieces)
+        return "+".join(f"v{piece.register}.[{piece.high}:{piece.low}]" for piece in self.pieces(vgpr, field))
 
     @property
     def holes(self) -> NDArray[np.bool_]:
@@ -135,11 +134,11 @@ class Layout:
     def place(self, slot: tuple[int, ...]) -> Place:
         """A slot by the names of its axes; the register is counted within the operand."""
         wave, lane, vgpr, field = (int(x) for x in slot)
-        further, bit = divmod(field * self.field_bits, 32)
+        register, bit, _ = self.pieces(vgpr, field)[0]
         return Place(
             wave=wave,
             lane=lane,
-            register=Register("VGPR", vgpr * self.registers + further),
+            register=Register("VGPR", register),
             bits=None if self.field_bits >= 32 else (bit, bit + self.field_bits - 1),
             matrix=self.matrix,
         )

@@ -134,25 +134,21 @@ def _slots_in(layout: Layout, register: int, name: str, part: str | None) -> lis
         for field in range(layout.fields)
         if register in (piece.register for piece in layout.pieces(vgpr, field))
     ]
-    if part is None:
-        return slots
-    known = {layout.slot_name(*slot): slot for slot in slots}
+    known = {f"v{register}": slots} | {layout.slot_name(*slot): [slot] for slot in slots}
     whole = layout.field_bits % 32 == 0
-    if not whole:
-        for slot in slots:
-            for piece in layout.pieces(*slot):
-                if piece.register == register:
-                    known[f"v{register}.[{piece.high}:{piece.low}]"] = slot
-    if layout.registers == 1 and layout.fields > 1:
-        known |= {f"v{register}.{number}": slot for number, slot in enumerate(slots)}
+    for number, slot in enumerate(slots if not whole else ()):
+        here = next(piece for piece in layout.pieces(*slot) if piece.register == register)
+        known[f"v{register}.[{here.high}:{here.low}]"] = [slot]
+        if layout.registers == 1:
+            known[f"v{register}.{number}"] = [slot]
     if layout.fields == 2:
-        known |= {f"v{register}.low": slots[0], f"v{register}.high": slots[1]}
+        known |= {f"v{register}.low": slots[:1], f"v{register}.high": slots[1:]}
     if name not in known:
         raise UsageError(
-            f"a VGPR of this operand has no part {name.partition('.')[2]!r}",
-            expected="no part: an element fills the VGPR, or several" if whole
+            f"a VGPR of this operand has no part {part!r}" if part else f"no slot is named {name}",
+            expected="no part: an element fills the VGPR, or several" if whole and part
             else ", ".join(layout.slot_name(*slot) for slot in slots),
-            hint=f"leave .{part} out" if whole
+            hint=f"leave .{part} out" if whole and part
             else f"or the number of the {field_name(layout.field_bits)}" if layout.registers == 1 else "",
         )  # fmt: skip
-    return [known[name]]
+    return known[name]

@@ -20,7 +20,7 @@ from layoutprobe.recording.common import Common
 from layoutprobe.recording.model import INACTIVE, SPACES, Group, Instruction, Recording, Wave
 from layoutprobe.recording.names import Names, joined
 from layoutprobe.recording.questions import asked, line_of, spans
-from layoutprobe.recording.replay import Replay
+from layoutprobe.recording.replay import Registers, Replay
 from layoutprobe.report.answer import Answer, Cell
 
 KINDS = ("load", "store", "matrix", "barrier")
@@ -84,13 +84,7 @@ class Side:
         held = self.replay.registers(wave, row)
         which = [span.index + n for span in spans_ for n in range(span.count)]
         shown = np.ones((len(which), self.recording.lanes), np.bool_)
-        return Seen(
-            self._nibbles(held.tags[which]),
-            held.vgprs[which],
-            held.undefined[which],
-            shown,
-            self._named(which),
-        )
+        return self._registers(held, which, shown)
 
     def _loaded(self, wave: int, row: int) -> Seen:
         at, held = self.replay.written(wave, row), self.replay.registers(wave, row + 1)
@@ -99,13 +93,7 @@ class Side:
         for access in self.replay.accessed(row):
             active |= self.recording.accesses.address[access] != INACTIVE
         shown = np.broadcast_to(active, (len(which), active.size))
-        return Seen(
-            self._nibbles(held.tags[which]),
-            held.vgprs[which],
-            held.undefined[which],
-            shown,
-            self._named(which),
-        )
+        return self._registers(held, which, shown)
 
     def _stored(self, row: int) -> Seen:
         r = self.recording
@@ -132,6 +120,16 @@ class Side:
         stored = image.writer[: 4 * count : 4] >= 0
         tags = image.tags[: 4 * count].reshape(count, 1, 8)
         return Seen(tags, data[:, None], undefined[:, None], stored[:, None], places)
+
+    def _registers(self, held: Registers, which: Sequence[int], shown: NDArray[np.bool_]) -> Seen:
+        """VGPRs by number; shown is bool [register, lane]."""
+        return Seen(
+            self._nibbles(held.tags[which]),
+            held.vgprs[which],
+            held.undefined[which],
+            shown,
+            self._named(which),
+        )
 
     def _nibbles(self, words: NDArray[np.int32]) -> NDArray[np.int32]:
         return self.recording.tags.nibbles(words)

@@ -36,6 +36,8 @@ def test_both_registers_of_a_double_are_the_same_element(doubles: InstructionLay
             assert (place.vgpr, place.low, place.high) == (register // 2 * 2, 0, 63)
     with pytest.raises(UsageError, match="there is no"):
         what_is(doubles, "D:v8@0")
+    with pytest.raises(UsageError, match="no slot is named v2-9"):
+        what_is(doubles, "D:v2-9@0")
 
 
 def test_elements_of_six_bits_reach_into_the_next_register(sixes: InstructionLayout) -> None:
