@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
 
+from layoutprobe.arch import DEFAULT
 from layoutprobe.assets import asset_dir
 
 THOROUGH = 20 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 1
@@ -44,3 +45,9 @@ def probe_names() -> list[str]:
     beside = (path for path in root.rglob("*.toml") if path.with_suffix(".hip").is_file())
     specs = (path for path in beside if not isinstance(tomllib.loads(path.read_text()).get("kernel"), list))
     return sorted(path.relative_to(root).with_suffix("").as_posix() for path in specs)
+
+
+def probe_target(name: str) -> str:
+    """The processor that the tests build a shipped probe for: the default one, where it can execute the probe."""
+    family = "gfx942" if name.startswith("cdna/") else DEFAULT
+    return {"cdna/transposing": "gfx950", "transposing": "gfx1201"}.get(name, family)

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from examples import probe_names
+from examples import probe_names, probe_target
 from sampling import one_in
 
 from layoutprobe.arch import TARGETS
@@ -56,13 +56,13 @@ class Listing:
 
 
 def probe_builds() -> Iterator[tuple[str, dict[str, int]]]:
-    """Every shipped probe of this family, in every variant that its declaration allows.
+    """Every shipped probe for this target, in every variant that its declaration allows.
 
-    Those that are told their matrix instruction are CDNA's: test_decode_gfx9.py has these instructions.
+    test_decode_gfx9.py and test_decode_gfx12.py have the instructions of the others.
     """
     for name in probe_names():
         spec = load_spec(name)
-        if INSTRUCTION in spec.defines:
+        if probe_target(name) != TARGET or INSTRUCTION in spec.defines:
             continue
         variants: list[dict[str, int]] = [{}]
         if "LDS_SCHEME" in spec.defines:

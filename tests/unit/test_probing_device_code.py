@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from examples import probe_names
+from examples import probe_names, probe_target
 
 from layoutprobe.arch import DEFAULT, find
 from layoutprobe.layouts.swizzle import SCHEMES, Scheme
@@ -31,8 +31,7 @@ def instructions(name: str, scheme: int | None = None) -> list[str]:
 @pytest.mark.parametrize("name", probe_names())
 def test_specs_agree_with_the_code_object(name: str) -> None:
     """`build` compares arguments, workgroup size and wave size with the compiler's metadata."""
-    target = "gfx942" if name.startswith("cdna/") else DEFAULT
-    target = {"cdna/transposing": "gfx950", "transposing": "gfx1201"}.get(name, target)
+    target = probe_target(name)
     spec = load_spec(name).sized(find(target).probed_form("f16"))
     code, toolchain = build(spec, arch=target)
     kernel = code.kernel(spec.kernel)
