@@ -78,8 +78,8 @@ def test_functions_of_floats_are_those_of_doubles_rounded_once(
 ) -> None:
     x = np.random.default_rng(31).uniform(-1, 1, 200).astype(np.float32)
     chosen = {
-        name: law for name, law in laws.items() if name not in ("exp", "exp2", "tanh")
-    }  # the compiler's own
+        name: law for name, law in laws.items() if name not in ("exp", "exp2", "tanh", "erf")
+    }  # the compiler's own, and one that is made of floats
     most = {name: np.float32(min(law[1], 80)) for name, law in chosen.items()}
     found = device.map([f"{name}f(x * {most[name]:.1f}f)" for name in chosen], np.float32, x)
     for row, (name, (function, *_)) in zip(found, chosen.items(), strict=True):
@@ -124,3 +124,12 @@ def test_erfc_keeps_its_digits_far_out(device: Device) -> None:
     x = np.random.default_rng(34).uniform(-4, 9, 64).astype(np.float32)
     (found,) = device.map(["erfcf(x)"], np.float32, x)
     assert errors(found, each(math.erfc)(x.astype(np.longdouble))) <= 0.6
+
+
+def test_erf_of_floats_is_within_two_units(device: Device) -> None:
+    x = np.concatenate([np.linspace(-5, 5, 4001), 10.0 ** -np.arange(1, 39), [0.9, 0.89999998]])
+    x = np.concatenate([x, SPECIAL]).astype(np.float32)
+    (found,) = device.map(["erff(x)"], np.float32, x)
+    assert errors(found, each(math.erf)(x.astype(np.longdouble))) <= 1.5
+    zeros = x == 0
+    assert np.array_equal(np.signbit(found[zeros]), np.signbit(x[zeros]))
