@@ -102,8 +102,11 @@ def find(name: str) -> Arch:
         return ARCHES[name]
     # A name close by is another chip, and no typing error: gfx1100 is none of gfx1151.
     meant = "gfx" + name.strip().lower().removeprefix("gfx")
+    facts = TARGETS.get(name)
     raise UsageError(
-        f"unknown arch {name[:40]!r}",
+        f"unknown arch {name[:40]!r}"
+        if facts is None
+        else f"{name} ({facts.product}) is known by its registers and LDS alone: no kernel of it can be executed",
         expected="one of: " + ", ".join(ARCHES),
         hint=f"did you mean {meant}?" if meant in ARCHES else None,
     )

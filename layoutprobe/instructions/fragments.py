@@ -140,11 +140,14 @@ def solve_fragment(
         compiler: which compiler; see `layoutprobe.toolchain`.
 
     Raises:
-        UsageError: no such type, or target.
+        UsageError: no such type, target, or directory.
         ToolchainError: the library does not compile, or has no such fragment.
         ProbeError: the fragment does not hold elements of the matrix.
     """
     kind, target = fragment_type(text), find(arch)
+    for folder in include:
+        if not folder.is_dir():
+            raise UsageError("there is no such folder of headers", where={"folder": folder})
     lanes = wave or target.wave_size
     codes = _codes(kind)
     source = source_of(chosen(backend, arch))

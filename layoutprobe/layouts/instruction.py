@@ -63,7 +63,8 @@ class Gauge:
         axes: "M", "N", "K" -> renamings of that axis.
         blocks: groups of outputs that share no copy of an operand; 1 where every slot is needed by
             the whole matrix.
-        stacked: "rows" or "columns": along which the blocks make up the matrix, "" for one block.
+        stacked: "rows" or "columns": along which the blocks make up the matrix; "products" where each
+            is one of its own, on the diagonal; "" for one block.
     """
 
     axes: Mapping[str, AxisGauge]

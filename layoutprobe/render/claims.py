@@ -109,10 +109,23 @@ def write_differences(found: Differences, stream: TextIO) -> None:
 
 
 def _differences(found: Differences, page: Page) -> Iterator[Text]:
+    if len(found.pairs) == 1 and not found.notes:
+        yield from _difference(found.pairs[0], page)
+        return
+    equal = [one for one in found.pairs if one.equal]
+    differing = len(found.pairs) - len(equal)
+    yield from page.paragraph(
+        f"of {plural(len(found.pairs), 'instruction')} that both have {differing} differ; {len(found.notes)} are on "
+        "one side only",
+        "bold",
+    )
     for one in found.pairs:
-        yield from _difference(one, page)
+        if not one.equal:
+            yield from _difference(one, page)
     for note in found.notes:
-        yield from page.paragraph(note)
+        yield from page.paragraph(note, "yellow")
+    for one in equal:
+        yield from page.paragraph(f"{outcome(one)}, in {', '.join(x.matrix for x in one.operands)}", "green")
 
 
 def outcome(found: LayoutDifference) -> str:

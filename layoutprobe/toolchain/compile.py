@@ -207,6 +207,10 @@ class _Job:
         except ToolchainError as refused:
             diagnostics = refused.observed or ""
             if headers.rocm_include(self.compiler) is None:
+                if lacking := headers.missing(diagnostics):
+                    raise ToolchainError(
+                        lacking[0], where={"source": self.source.name}, hint=lacking[1]
+                    ) from None
                 refused.hint = headers.explain(diagnostics) or refused.hint
                 raise
             if not headers.needs_rocm(diagnostics):

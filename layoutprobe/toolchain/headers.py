@@ -19,6 +19,7 @@ _UNKNOWN_NAME = re.compile(
     r"error: (?:use of undeclared identifier|unknown type name|no template named|no type named|"
     r"no member named) '([^']+)'"
 )
+_STUB = re.compile(r"error: \"(layoutprobe's own HIP headers have no <[^>\n]+>): ([^\"\n]+)\"")
 _UNKNOWN_FILE = re.compile(r"error: '([^']+)' file not found")
 _AMD_FILE = re.compile(r"(hip|roc\w+|hip\w+|ck|ck_tile)/")
 
@@ -49,8 +50,17 @@ def include_dirs(compiler: Compiler) -> tuple[Path, ...]:
 
 def needs_rocm(diagnostics: str) -> bool:
     """Whether a compilation without ROCm's headers failed for want of one of them."""
-    missing = _UNKNOWN_FILE.search(diagnostics)
-    return missing is not None and _AMD_FILE.match(missing[1]) is not None
+    named = _UNKNOWN_FILE.search(diagnostics)
+    return named is not None and _AMD_FILE.match(named[1]) is not None
+
+
+def missing(diagnostics: str) -> tuple[str, str] | None:
+    """Which header the project has only to say that it lacks it, and what to do; None where none was included.
+
+    All that clang says behind it follows from it.
+    """
+    said = _STUB.search(diagnostics)
+    return None if said is None else (said[1], said[2])
 
 
 def explain(diagnostics: str) -> str:
@@ -59,17 +69,15 @@ def explain(diagnostics: str) -> str:
     Args:
         diagnostics: what clang wrote.
     """
-    if "error: \"layoutprobe's own HIP headers" in diagnostics:
-        return ""  # a header that is there to say so
-    if missing := _UNKNOWN_FILE.search(diagnostics):
-        if _AMD_FILE.match(missing[1]):
+    if named := _UNKNOWN_FILE.search(diagnostics):
+        if _AMD_FILE.match(named[1]):
             have = ", ".join(f"<hip/{p.name}>" for p in sorted((OWN / "hip").glob("hip_*.h")) if _usable(p))
             return (
-                f"layoutprobe's own headers have no <{missing[1]}>; they have {have}. "
+                f"layoutprobe's own headers have no <{named[1]}>; they have {have}. "
                 "Install ROCm, or give the directory of that header as an include path"
             )
         return (
-            f"{missing[1]!r} is in none of the include directories: add its directory; or, if it is for "
+            f"{named[1]!r} is in none of the include directories: add its directory; or, if it is for "
             "the host alone, guard the include with #ifndef __HIP_DEVICE_COMPILE__"
         )
     names = list(dict.fromkeys(_UNKNOWN_NAME.findall(diagnostics)))

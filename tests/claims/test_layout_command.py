@@ -213,6 +213,36 @@ def test_differences(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", "nothing", "nothing"]) == 2
 
 
+@pytest.mark.usefixtures("wide")
+def test_targets_are_compared_with_what_differs_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = ["v_mfma_f32_4x4x4_16b_f16", "v_mfma_f64_4x4x4_4b_f64"]
+    has = {"gfx942": [*shared, "v_mfma_f32_16x16x8_xf32"], "gfx950": shared}
+    monkeypatch.setattr("layoutprobe.instructions.names", lambda target: has[target])
+    assert main(["diff", "gfx942", "gfx950"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "of 2 instructions that both have 0 differ; 1 are on one side only"
+    assert lines[1] == "only on gfx942: v_mfma_f32_16x16x8_xf32"
+    assert lines[2].endswith("have the same layouts, in A, B, C, D")
+
+
+@pytest.mark.usefixtures("wide")
+def test_an_instruction_of_several_products_says_which_lines_each_has(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # CDNA3 ISA guide, 7.1.1: block b of a 4x4x4_16b product is of rows 4*b to 4*b + 3 of A and columns as many of B.
+    assert main(["layout", "v_mfma_f32_4x4x4_16b_f16", "--arch", "gfx942"]) == 0
+    assert "blocks     16 products of 4 x 4: product b has the rows of A" in capsys.readouterr().out
+    assert main(["layout", F16]) == 0
+    assert "blocks" not in capsys.readouterr().out
+
+
+def test_a_target_without_instructions_is_named_as_that(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["layout", F16, "--arch", "gfx90a"]) == 2
+    assert "gfx90a (CDNA2, MI200) is known by its registers and LDS alone" in capsys.readouterr().err
+
+
 def test_layout_needs_no_rich_for_programs() -> None:
     """`--format csv` must not pay for the terminal library."""
     code = (

@@ -138,6 +138,8 @@ def test_what_is_no_type_is_refused(text: str, expected: str) -> None:
 def test_without_the_library_the_error_says_what_to_bring() -> None:
     with pytest.raises(ToolchainError, match=r"rocwmma/rocwmma\.hpp"):
         solve_fragment("matrix_a,16,16,16,f16,row_major", "gfx942")
+    with pytest.raises(UsageError, match="no such folder of headers"):
+        solve_fragment("matrix_a,16,16,16,f16,row_major", "gfx942", include=[Path("/nowhere")])
 
 
 def test_elements_that_are_changed_while_they_are_loaded_are_refused(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ def title(solved: InstructionLayout) -> str:
 def basis(solved: InstructionLayout) -> Lines:
     """What the layouts rest on, and what execution leaves open."""
     lines = [
+        ("blocks", _blocks(solved)),
         ("names", solved.convention),
         ("gauge", solved.ambiguity or str(solved.gauge)),
         *((subject, text) for subject, text in solved.sources.items() if subject != "names"),
@@ -53,6 +54,18 @@ def basis(solved: InstructionLayout) -> Lines:
         ),
     ]
     return [(label, text) for label, text in lines if text]
+
+
+def _blocks(solved: InstructionLayout) -> str:
+    """Of an instruction that computes several products at once, each of rows and columns of its own."""
+    count, (rows, cols) = solved.gauge.blocks, solved.operands["D"].shape
+    if solved.gauge.stacked != "products":
+        return ""
+    m, n = rows // count, cols // count
+    return (
+        f"{count} products of {m} x {n}: product b has the rows of A and the columns of B from {m}*b and {n}*b on, "
+        "and is block b on the diagonal of C and D; the rest of C and D is in no slot"
+    )
 
 
 def operand_line(solved: InstructionLayout, matrix: str) -> str:
