@@ -32,6 +32,8 @@ _SIZES = ("M", "N", "K")
 _FLOATS = {2: "f16", 4: "f32", 8: "f64"}
 _MAX_KERNELS = 64
 _LONGEST = 400
+_MOST_TEXT = 1 << 22
+"""Of assembly, in which a directive is looked for."""
 _TILE = {"M": 128, "N": 128, "K": 16}
 
 
@@ -58,6 +60,7 @@ def draft(
         CodeObjectError: it is no code object.
     """
     _refuse_idle(source, include, target)
+    target = target or _stated(source)
     code = _code(source, include, target)
     kernels = tuple(code.kernel(name) for name in symbols) or tuple(code.kernels.values())
     if not 1 <= len(kernels) <= _MAX_KERNELS:
@@ -93,6 +96,17 @@ def _refuse_idle(source: Path, include: Sequence[Path], target: str | None) -> N
     for folder in include:
         if not folder.is_dir():
             raise UsageError("there is no such folder of headers", where={"folder": folder})
+
+
+def _stated(source: Path) -> str | None:
+    """The target that assembly says it is for, where that is a known one."""
+    if source.suffix.lower() not in ASSEMBLY or not source.is_file():
+        return None
+    from layoutprobe.toolchain.compile import stated_target
+
+    with source.open(encoding="utf-8", errors="replace") as stream:
+        found = stated_target(stream.read(_MOST_TEXT))
+    return found if found in arch.TARGETS else None
 
 
 def _code(source: Path, include: Sequence[Path], target: str | None) -> CodeObject:

@@ -17,7 +17,8 @@ from typing import Required, TypedDict, Unpack
 
 from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.toolchain import cache, headers
-from layoutprobe.toolchain.find import INSTALL, Compiler, find_compiler, identity
+from layoutprobe.toolchain.find import INSTALL, Compiler, find_compiler, identity, ziglang
+from layoutprobe.toolchain.library import library_headers, machine_target
 
 _DEFAULTS = ("-O3", "-g")
 _DEVICE_ONLY = ("--cuda-device-only", "-fno-color-diagnostics", "-fno-crash-diagnostics")
@@ -26,6 +27,8 @@ _WITHOUT_ROCM = ("-nogpulib", "-nogpuinc")
 _REPRODUCIBLE = ("-fuse-cuid=none", "-ffile-compilation-dir=.", "-fno-discard-value-names")
 _TARGET = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(:[a-z0-9]+[+-])*")
 _SOURCES = (".hip", ".cpp", ".cxx", ".cc", ".c", ".cu", ".h", ".hpp", ".cuh", ".cl", ".s", ".asm")
+_DIRECTIVE = re.compile(r'^\s*\.amdgcn_target\s+"amdgcn-amd-amdhsa-[^"]*-(gfx[0-9a-f]+)', re.MULTILINE)
+_ASKED = '`arch = ["{0}"]` in the manifest, `--arch {0}`'
 _MAX_DIAGNOSTICS = 20_000
 _MAX_SOURCE = 64 << 20
 _CRASHED = re.compile(
@@ -80,7 +83,15 @@ def compile_hip(source: Path, **options: Unpack[HipOptions]) -> Compiled:
         ToolchainError: there is no usable compiler, or it refuses the source; the text is clang's.
     """
     job = _job(source, options)
-    return job.cached() or job.compile()
+    if known := job.cached():
+        return known
+    try:
+        return job.compile()
+    except ToolchainError as refused:
+        richer = _with_library(source, options) if headers.lacks_file(refused.observed or "") else None
+        if richer is None:
+            raise
+    return richer.cached() or richer.compile()
 
 
 def files_read(source: Path, **options: Unpack[HipOptions]) -> list[Path]:
@@ -90,7 +101,28 @@ def files_read(source: Path, **options: Unpack[HipOptions]) -> list[Path]:
         UsageError, ToolchainError: as for `compile_hip`.
     """
     job = _job(source, options)
-    return [job.source.parent / name for name in job.inputs() or ()]
+    inputs = job.inputs()
+    if inputs is None and (richer := _with_library(source, options)) is not None:
+        inputs = richer.inputs()
+    return [job.source.parent / name for name in inputs or ()]
+
+
+def _with_library(source: Path, options: HipOptions) -> _Job | None:
+    """The same compilation with a C++ library and stand-ins of host code's headers; None where there are none.
+
+    Host code in a kernel's file is read for the instances of templates that it launches, and never run.
+    """
+    compiler = _compiler(options.get("compiler"), options["target"])
+    zig = ziglang()
+    if options.get("library") or zig is None or headers.rocm_include(compiler) is not None:
+        return None
+    try:
+        library = library_headers(zig, machine_target())
+    except ToolchainError:  # not on this machine
+        return None
+    told = (*library, "-isystem", str(headers.STAND_INS), f"-fdebug-prefix-map={headers.STAND_INS}=stand-ins")
+    flags = ("-DLAYOUTPROBE_HIPCC=1", *options.get("flags", ()))
+    return _job(source, {**options, "compiler": compiler, "library": told, "flags": flags})
 
 
 def _job(source: Path, options: HipOptions) -> _Job:
@@ -134,10 +166,23 @@ def assemble(
         return known
     with _scratch() as folder:
         (folder / name).write_text(text, "utf-8")
-        data = _link(chosen, target, flags, folder / name, name)
+        try:
+            data = _link(chosen, target, flags, folder / name, name)
+        except ToolchainError as refused:
+            if (stated := stated_target(text)) not in ("", target.partition(":")[0]):
+                refused.hint = (
+                    f"it says that it is for {stated}: assemble it for that ({_ASKED.format(stated)})"
+                )
+            raise
     compiled = _compiled(data, text, chosen, target, flags, text.encode())
     _store(entry, compiled)
     return compiled
+
+
+def stated_target(assembly: str) -> str:
+    """The processor that assembly says it is for, without features; "" where it does not."""
+    found = _DIRECTIVE.search(assembly)
+    return found[1] if found else ""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from layoutprobe.toolchain.find import Compiler
 
 OWN = Path(__file__).resolve().parent.parent / "include"
 """The project's own headers."""
+STAND_INS = OWN / "stand_ins"
+"""Headers of what host code often includes beside kernels, PyTorch's and pybind11's: enough to parse it."""
 
 _LEVELS = 5  # of <root>/lib/llvm/bin/clang, the deepest that ROCm puts its compiler
 _UNKNOWN_NAME = re.compile(
@@ -61,6 +63,11 @@ def missing(diagnostics: str) -> tuple[str, str] | None:
     """
     said = _STUB.search(diagnostics)
     return None if said is None else (said[1], said[2])
+
+
+def lacks_file(diagnostics: str) -> bool:
+    """Whether a compilation failed for want of a header."""
+    return _UNKNOWN_FILE.search(diagnostics) is not None
 
 
 def explain(diagnostics: str) -> str:

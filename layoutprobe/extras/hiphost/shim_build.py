@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
-import sys
 import tempfile
 from pathlib import Path
 
@@ -12,6 +10,7 @@ from layoutprobe.errors import ToolchainError
 from layoutprobe.extras.hiphost.protocol import header
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import INSTALL, identity, ziglang
+from layoutprobe.toolchain.library import machine_target
 from layoutprobe.toolchain.process import run
 
 SOURCES = Path(__file__).resolve().parent / "shim"
@@ -27,8 +26,6 @@ _VERSIONS = (
 """Symbol versions of AMD's library that programs may ask for. The shim defines them and gives them to no
 symbol: the loader then takes a symbol for any version of it."""
 
-_MACHINES = {"x86_64": "x86_64", "AMD64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
-_OLDEST_GLIBC = "2.28"
 _FLAGS = ("-shared", "-fPIC", "-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden")
 
 
@@ -56,21 +53,6 @@ def library() -> bytes:
         built = _build(zig, target, [path for path in sources if path.suffix == ".c"])
         cache.store(entry, built)
     return built
-
-
-def machine_target() -> str:
-    """This machine as zig names it, with the oldest C library that is asked for: x86_64-linux-gnu.2.28.
-
-    Raises:
-        ToolchainError: it is no Linux on a machine that the runtime is for.
-    """
-    machine = _MACHINES.get(platform.machine())
-    if sys.platform != "linux" or machine is None:
-        raise ToolchainError(
-            "the emulated HIP runtime needs Linux on x86-64 or AArch64",
-            observed=f"{sys.platform} on {platform.machine()}",
-        )
-    return f"{machine}-linux-gnu.{_OLDEST_GLIBC}"
 
 
 def _build(zig: Path, target: str, sources: list[Path]) -> bytes:

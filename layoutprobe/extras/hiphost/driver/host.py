@@ -5,21 +5,18 @@ No compiler or header of the system is used, so that a build is the same everywh
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from layoutprobe.codeobj.container import SHT_SYMTAB, read_container
 from layoutprobe.errors import CodeObjectError, ToolchainError
-from layoutprobe.extras.hiphost.shim_build import NAMES, library, machine_target
+from layoutprobe.extras.hiphost.shim_build import NAMES, library
 from layoutprobe.files import writing
 from layoutprobe.toolchain import cache
-from layoutprobe.toolchain.find import INSTALL, identity, ziglang
-from layoutprobe.toolchain.process import run
+from layoutprobe.toolchain.find import INSTALL, ziglang
+from layoutprobe.toolchain.library import library_headers, machine_target
 
 _CPP = ("_ZSt", "_ZNSt", "_ZNKSt", "_Zn", "_Zd", "_ZTV", "_ZTI", "_ZTS", "__cxa_", "__gxx_", "_Unwind_")
 _NOT_CPP = ("__cxa_atexit", "__cxa_finalize")  # of the C library
@@ -58,28 +55,7 @@ def find_host() -> Host:
     zig, target = ziglang(), machine_target()
     if zig is None:
         raise ToolchainError("there is no compiler for the host's side", hint=INSTALL)
-    return Host(zig, target, _headers(zig, target))
-
-
-def _headers(zig: Path, target: str) -> tuple[str, ...]:
-    """What zig tells its clang about headers when it compiles C++: its clang alone would find none."""
-    entry = cache.key("host headers 2", identity(zig), target)
-    known = cache.load(entry)
-    if known is None:
-        done = run(
-            (str(zig), "c++", "-target", target, "-###", "-x", "c++", "-c", os.devnull, "-o", "none.o")
-        )
-        line = next((line for line in done.stderr.splitlines() if '"-cc1"' in line), "")
-        words = shlex.split(line)
-        pairs = pairwise(words)
-        kept = [two for two in pairs if two[0] == "-isystem" or (two[0] == "-D" and two[1].startswith("_"))]
-        if not kept:
-            raise ToolchainError("zig does not say where its headers are", observed=done.stderr[:2000])
-        # Zig names folders below the current directory from there.
-        told = ((flag, os.path.abspath(value) if flag == "-isystem" else value) for flag, value in kept)
-        known = json.dumps([word for two in told for word in two]).encode()
-        cache.store(entry, known)
-    return tuple(str(word) for word in json.loads(known))
+    return Host(zig, target, library_headers(zig, target))
 
 
 def runtime(scratch: Path) -> tuple[Path, tuple[str, ...]]:
