@@ -116,7 +116,7 @@ def _kernels_sentence(report: GateReport) -> str:
     total = len(report.verdicts)
     if not total:
         return "no kernel was checked"
-    sentence = _counted(report, total)
+    sentence = _counted(report, total) + _targets(report)
     checks = dict.fromkeys(name for verdict in report.verdicts for name in verdict.waived)
     rules = dict.fromkeys(name for verdict in report.verdicts for name in verdict.accepted)
     if checks or rules:
@@ -128,6 +128,13 @@ def _kernels_sentence(report: GateReport) -> str:
         texts = "; ".join([*said[:MOST_RESERVATIONS], *more])
         sentence += f"; with reservations: {texts}{_share(len(reserved), total)}"
     return sentence
+
+
+def _targets(report: GateReport) -> str:
+    """A kernel counts once for each target; "" where there is one target."""
+    targets = {verdict.target for verdict in report.verdicts}
+    names = {verdict.name for verdict in report.verdicts}
+    return f" ({plural(len(names), 'kernel')} for {len(targets)} targets)" if len(targets) > 1 else ""
 
 
 def _share(some: int, total: int) -> str:
