@@ -21,7 +21,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.semantics import execute
 from layoutprobe.semantics.mai import broadcast
 from layoutprobe.semantics.wmma import form_of
-from layoutprobe.solver.hotsets import Execute
+from layoutprobe.solver.bench import Execute
 from layoutprobe.solver.interaction import Interaction
 
 Words = NDArray[np.uint32]

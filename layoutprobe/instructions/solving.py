@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from layoutprobe.instructions.naming import NAMES, renamed, with_documented_names
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.layouts.instruction import InstructionLayout
+from layoutprobe.solver.bench import Execute, Extents
 from layoutprobe.solver.copies import documented_copies
-from layoutprobe.solver.hotsets import Execute, Extents
 from layoutprobe.solver.interaction import Interaction, rules_in_words, solve_instruction
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.instruction import AxisGauge, Gauge
-from layoutprobe.solver.hotsets import PLACES, Meetings
+from layoutprobe.solver.bench import PLACES
+from layoutprobe.solver.hotsets import Meetings
 from layoutprobe.solver.lines import Names, Shape
 
 Ints = NDArray[np.signedinteger]

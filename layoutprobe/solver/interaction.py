@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.layouts.instruction import Gauge
 from layoutprobe.layouts.layout import HOLE, Layout
+from layoutprobe.solver.bench import Bench, Execute, Extents
 from layoutprobe.solver.gauge import gauge_of
-from layoutprobe.solver.hotsets import Bench, Execute, Extents, Meetings, find_meetings
+from layoutprobe.solver.hotsets import Meetings, find_meetings
 from layoutprobe.solver.lines import Names, Shape, names_of
 from layoutprobe.solver.scales import BYTES, by_blocks, find_scales
 from layoutprobe.solver.sparse import FIELDS, find_index

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.layouts.layout import HOLE
+from layoutprobe.solver.bench import PLACES, Extents
 from layoutprobe.solver.classes import Labels, common, components, lowest, rank_within
-from layoutprobe.solver.hotsets import PLACES, Extents, Meetings
+from layoutprobe.solver.hotsets import Meetings
 from layoutprobe.solver.sparse import kinds_of
 
 Ints = NDArray[np.int64]

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from layoutprobe.errors import ProbeError
 from layoutprobe.numbers import NO_NUMBER, DigitCode
 from layoutprobe.solver.alphabet import alphabet_of
+from layoutprobe.solver.bench import Bench
 from layoutprobe.solver.classes import components, lowest, rank_within
-from layoutprobe.solver.hotsets import Bench, Meetings
+from layoutprobe.solver.hotsets import Meetings
 from layoutprobe.solver.lines import Names
 from layoutprobe.solver.sparse import hot_one_by_one
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from layoutprobe.errors import ProbeError
 from layoutprobe.numbers import NO_NUMBER, DigitCode
 from layoutprobe.solver.alphabet import alphabet_of
-from layoutprobe.solver.hotsets import Bench, Meetings
+from layoutprobe.solver.bench import Bench
+from layoutprobe.solver.hotsets import Meetings
 
 Ints = NDArray[np.int64]
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.solver.alphabet import alphabet_of
-from layoutprobe.solver.hotsets import PLACES, Answer, Bench, Meetings
+from layoutprobe.solver.bench import PLACES, Answer, Bench
+from layoutprobe.solver.hotsets import Meetings
 from layoutprobe.solver.scales import BYTES, ONE, scale_words
 from layoutprobe.solver.sparse import LEGAL_PAIRS, NIBBLES, kinds_of, words_of
 

@@ -22,7 +22,7 @@ from layoutprobe.instructions.solving import extents_of, interaction_by, solved_
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.numbers import element_type
 from layoutprobe.semantics.alone import execute
-from layoutprobe.solver.hotsets import Execute
+from layoutprobe.solver.bench import Execute
 
 GFX950 = TARGETS["gfx950"].matrix
 SCALED = [form for form in GFX950.values() if form.scaled]

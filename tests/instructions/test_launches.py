@@ -21,7 +21,8 @@ from layoutprobe.instructions import Prober, Variant
 from layoutprobe.instructions.solving import extents_of, solved_by
 from layoutprobe.numbers.digits import digits_of
 from layoutprobe.solver.alphabet import alphabet_of, coded, decoded
-from layoutprobe.solver.hotsets import Bench, hot_sets
+from layoutprobe.solver.bench import Bench
+from layoutprobe.solver.hotsets import hot_sets
 
 Words = NDArray[np.uint32]
 

@@ -24,7 +24,7 @@ from unit.fake_instructions import (
 
 from layoutprobe.errors import ProbeError
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.solver.hotsets import Execute, Extents
+from layoutprobe.solver.bench import Execute, Extents
 from layoutprobe.solver.interaction import (
     BOTH_HALVES,
     NO_READER,
