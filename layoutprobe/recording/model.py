@@ -234,8 +234,8 @@ def nibbles_of(rows: NDArray[np.int32], words: NDArray[np.int32]) -> NDArray[np.
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
-    """A recorded run.
+class Outline:
+    """A recorded run without its arrays.
 
     Attributes:
         kernel: its name in the manifest.
@@ -248,7 +248,6 @@ class Recording:
         waves: those that were recorded, group by group.
         code: instructions in the order of the code.
         buffers: of the launch.
-        steps, vectors, scalars, accesses, stored, tags: see their classes.
         cut: why it does not go on to the end; "" where it does.
         sources: file -> line -> its text, as far as they may be shown.
         evidence: what it rests on.
@@ -264,15 +263,27 @@ class Recording:
     waves: tuple[Wave, ...]
     code: tuple[Instruction, ...]
     buffers: tuple[Buffer, ...]
+    cut: str
+    sources: Mapping[str, Mapping[int, str]]
+    evidence: Evidence
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
+class Recording(Outline):
+    """A recorded run.
+
+    Attributes:
+        steps, vectors, scalars, accesses, stored, tags: see their classes.
+    """
+
     steps: Steps
     vectors: VectorWrites
     scalars: ScalarWrites
     accesses: Accesses
     stored: Stored
     tags: Tags
-    cut: str
-    sources: Mapping[str, Mapping[int, str]]
-    evidence: Evidence
     memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     __repr__ = brief

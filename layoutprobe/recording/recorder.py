@@ -262,8 +262,8 @@ class RunRecorder(Recorder):
         return Recording(
             kernel.name, code.target, {}, self._lanes, self._vgprs, first_acc, self._lds_size,
             tuple(self._waves), tuple(instruction(code, kernel, inst, first_acc) for _, inst in self._insts),
-            buffers, steps, vectors, scalars, accesses, stored, tags, self._cut, {},
-            Evidence("emulated", f"layoutprobe emulator {__version__}"),
+            buffers, self._cut, {}, Evidence("emulated", f"layoutprobe emulator {__version__}"),
+            steps, vectors, scalars, accesses, stored, tags,
         )  # fmt: skip
 
 

@@ -5,8 +5,7 @@ Arrays are named "table.column" as the classes of `model.py` have them: "steps.i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from math import prod
 from typing import Any, Literal, cast
 
@@ -21,6 +20,7 @@ from layoutprobe.recording.model import (
     Accesses,
     Buffer,
     Instruction,
+    Outline,
     Recording,
     ScalarWrites,
     Span,
@@ -46,25 +46,6 @@ _REGISTERS = 2048
 _LDS = 1 << 20
 _COUNT = 1 << 31
 _ADDRESS = 1 << 63
-
-
-@dataclass(frozen=True)
-class Outline:
-    """A recording without its arrays; see `Recording`."""
-
-    kernel: str
-    target: str
-    size: Mapping[str, int]
-    lanes: int
-    vgprs: int
-    first_acc: int
-    lds_size: int
-    waves: tuple[Wave, ...]
-    code: tuple[Instruction, ...]
-    buffers: tuple[Buffer, ...]
-    cut: str
-    sources: Mapping[str, Mapping[int, str]]
-    evidence: Evidence
 
 
 def arrays(recording: Recording) -> dict[str, NDArray[Any]]:
