@@ -118,7 +118,7 @@ def _from_run(arguments: argparse.Namespace, output: Path) -> tuple[int, str]:
 
 COMMAND = Command(
     "init",
-    "writes a manifest for a kernel, from its code object's metadata or a program's launches",
+    "writes a manifest for a kernel, from its source or code object, or from a program's launches",
     run,
     _add_options,
     EXAMPLES,

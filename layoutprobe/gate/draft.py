@@ -6,7 +6,6 @@ no dtypes and no grid: those are guessed from customary names and marked FILL IN
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -16,15 +15,20 @@ from pathlib import Path
 from layoutprobe import arch
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
+from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.errors import UsageError, did_you_mean
+from layoutprobe.gate.draft_run import SeenDraft
+from layoutprobe.gate.draft_words import name_of, quoted, unique
+from layoutprobe.gate.launch_sites import LaunchSite, launch_sites
+from layoutprobe.gate.trial import tried
 from layoutprobe.manifest.files import ASSEMBLY, SOURCES, is_code_object, read_code_object
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
 
 HEADER = """\
 # What `layoutprobe check` builds, launches and expects; docs/manifest.md describes every key.
-# Written by `layoutprobe init` from the code object's metadata. Metadata knows no shapes, dtypes
-# and grids: what is marked FILL IN is a guess.
+# Written by `layoutprobe init` from metadata and debug information, from launches in the host code of the same file,
+# and from what the kernel did when it was launched so on made-up data. What is marked FILL IN is a guess.
 """
 _MATRICES = {"a": ("A", ("M", "K")), "b": ("B", ("K", "N")), "c": ("C", ("M", "N")), "d": ("D", ("M", "N"))}
 _POINTER_NAME = re.compile(r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matrix|grid))?", re.IGNORECASE)
@@ -69,11 +73,14 @@ def draft(
             expected=f"1 to {_MAX_KERNELS}",
             hint="choose a kernel by its symbol",
         )
-    names = unique([name_of(kernel) for kernel in kernels])
+    signatures = [signature_of(code, kernel) for kernel in kernels]
+    names = unique([name_of(*both) for both in zip(kernels, signatures, strict=True)])
     shared = list(_origin(source, folder, include, target))
+    several = len(kernels) > 1 or len(code.kernels) > 1
+    sites = () if is_code_object(source) or source.suffix.lower() in ASSEMBLY else launch_sites(source)
     tables = [
-        "\n".join(_kernel(kernel, name, shared, len(kernels) > 1 or len(code.kernels) > 1))
-        for kernel, name in zip(kernels, names, strict=True)
+        "\n".join(_table(code, kernel, signature, name, shared, several, sites))
+        for kernel, signature, name in zip(kernels, signatures, names, strict=True)
     ]
     return "\n".join((HEADER, *tables)) + "\n", kernels
 
@@ -135,8 +142,34 @@ def _origin(source: Path, folder: Path, include: Sequence[Path], target: str | N
     yield f"arch = [{quoted(target or arch.DEFAULT)}]"
 
 
-def _kernel(kernel: Kernel, name: str, shared: Sequence[str], several: bool) -> Iterator[str]:
-    arguments = [_guess(a, i, kernel) for i, a in enumerate(kernel.explicit_args)]
+def _table(
+    code: CodeObject,
+    kernel: Kernel,
+    signature: Signature | None,
+    name: str,
+    shared: Sequence[str],
+    several: bool,
+    sites: Sequence[LaunchSite],
+) -> Iterator[str]:
+    """The [[kernel]] table: as the host code launches it and it then does, or as names suggest."""
+    called = {signature.name.partition("<")[0] if signature else "", kernel.name, ""}
+    for site in sites:
+        seen = tried(code, kernel, signature, site) if signature and site.kernel in called else None
+        if seen is not None:
+            return SeenDraft(seen.launches, seen).lines(name, [*shared, f"symbol = {quoted(kernel.name)}"])
+    near = next((one for one in sites if one.kernel in called), None)
+    return _kernel(kernel, name, shared, several, signature, near)
+
+
+def _kernel(
+    kernel: Kernel,
+    name: str,
+    shared: Sequence[str],
+    several: bool,
+    signature: Signature | None,
+    site: LaunchSite | None,
+) -> Iterator[str]:
+    arguments = [_guess(a, i, kernel, signature) for i, a in enumerate(kernel.explicit_args)]
     matrices = {guess.matrix for guess in arguments}
     factors = _factors(arguments)
     gemm = {"A", "B"} <= matrices and bool({"C", "D"} & matrices)
@@ -146,8 +179,13 @@ def _kernel(kernel: Kernel, name: str, shared: Sequence[str], several: bool) -> 
     if several:
         yield f"symbol = {quoted(kernel.name)}"
     block = min(kernel.max_workgroup_size, 1024)
-    yield f"block = [{block}]  # FILL IN: the kernel was compiled for at most {kernel.max_workgroup_size}"
-    if gemm:
+    if site is not None and all(one.isdigit() for one in site.block):
+        yield f"block = [{', '.join(site.block)}]"
+    else:
+        yield f"block = [{block}]  # FILL IN: the kernel was compiled for at most {kernel.max_workgroup_size}"
+    if site is not None:
+        yield f"grid = [{', '.join(map(quoted, site.grid))}]  # FILL IN: its names are those of the host code"
+    elif gemm:
         yield 'grid = ["(N + 127) / 128", "(M + 127) / 128"]  # FILL IN: workgroups in x, y, z'
     else:
         yield "grid = [1]  # FILL IN: workgroups in x, y, z, as expressions of the sizes"
@@ -182,8 +220,9 @@ def _factors(arguments: Sequence[_Guess]) -> dict[str, float]:
 class _Guess:
     """One argument: what metadata says, and what its name suggests."""
 
-    def __init__(self, argument: Argument, name: str, *, null: bool) -> None:
+    def __init__(self, argument: Argument, name: str, dtype: str, *, null: bool) -> None:
         self.argument = argument
+        self.dtype = dtype
         self.name = name
         self.null = null
         found = _POINTER_NAME.fullmatch(name) if self.is_pointer else None
@@ -220,8 +259,8 @@ class _Guess:
         role = self.access or ("out" if self.matrix in ("C", "D") else "in")
         sure = self.argument.access in ("read_only", "write_only")
         yield f'role = "{role}"' + ("" if sure else "  # FILL IN: in, out or inout")
-        dtype = "f32" if self.matrix in ("C", "D") else "f16"
-        yield f'dtype = "{dtype}"  # FILL IN'
+        dtype = self.dtype or ("f32" if self.matrix in ("C", "D") else "f16")
+        yield f'dtype = "{dtype}"' + ("" if self.dtype else "  # FILL IN")
         shape = ", ".join(quoted(extent) for extent in self.shape) or '"M * N"'
         yield f"shape = [{shape}]" + ("" if self.shape else "  # FILL IN")
         if self.matrix:
@@ -234,42 +273,25 @@ class _Guess:
             yield f'dtype = "{_FLOATS[size]}"'
             yield f'value = "{self.factor}"'
             return
-        yield f'dtype = "i{8 * size}"' + ("" if self.name in _SIZES else "  # FILL IN")
+        dtype = self.dtype or f"i{8 * size}"
+        yield f'dtype = "{dtype}"' + ("" if self.dtype or self.name in _SIZES else "  # FILL IN")
         if self.name in _SIZES:
             yield f'value = "{self.name}"'
         else:
             yield "value = 1  # FILL IN: a number, or an expression of the sizes"
 
 
-def _guess(argument: Argument, index: int, kernel: Kernel) -> _Guess:
+def _guess(argument: Argument, index: int, kernel: Kernel, signature: Signature | None) -> _Guess:
     plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", argument.name)
     taken = [a.name for a in kernel.explicit_args[:index]]
     name = argument.name if plain and argument.name not in taken else f"argument{index}"
     last = kernel.explicit_args[-2:]
     nameless = not any(a.name for a in kernel.explicit_args) and len(kernel.explicit_args) > 2
     null = nameless and argument in last and all(a.kind == "global_buffer" for a in last)
-    return _Guess(argument, name, null=null)
-
-
-def name_of(kernel: Kernel) -> str:
-    """A name that a manifest accepts, as like the symbol as can be."""
-    text = re.sub(r"[^A-Za-z0-9_.+-]+", "_", kernel.name)[:60].lstrip(".+-")
-    return text or "kernel"
-
-
-def unique(names: Sequence[str]) -> list[str]:
-    """The names, with a number behind those that were there before."""
-    seen: dict[str, int] = {}
-    result = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
-    return result
-
-
-def quoted(value: str) -> str:
-    """A TOML basic string: JSON's escapes are TOML's, but for DEL."""
-    return json.dumps(value).replace("\x7f", "\\u007f")
+    declared = (
+        signature.parameters if signature and len(signature.parameters) == len(kernel.explicit_args) else ()
+    )
+    return _Guess(argument, name, declared[index].dtype if declared else "", null=null)
 
 
 def is_source(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ import numpy as np
 from layoutprobe.codeobj.model import Kernel
 from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.draft import name_of, quoted, unique
+from layoutprobe.gate.draft_words import name_of, quoted, unique
 from layoutprobe.gate.fits import fit, fit_extent
-from layoutprobe.gate.products import EXTENTS, Operand, find_product, leading, matrix_shape
+from layoutprobe.gate.products import EXTENTS, FoundProduct, Operand, find_product, leading, matrix_shape
 from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
+from layoutprobe.gate.trial import Trial
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
 
@@ -55,7 +57,7 @@ def draft_run(
             "the program launched no kernel that could be drafted",
             hint="see what `layoutprobe run` says of it",
         )
-    drafts = [_Draft(seen) for seen in kernels.values()]
+    drafts = [SeenDraft(seen) for seen in kernels.values()]
     for symbol in symbols:
         if not any(symbol in one.called for one in drafts):
             known = ", ".join(one.name for one in drafts)
@@ -66,7 +68,8 @@ def draft_run(
     for one, name in zip(drafts, unique([one.name for one in drafts]), strict=True):
         path = folder / f"{stem}-{one.first.code.digest[:8]}.hsaco"
         files[path] = one.first.code.image
-        tables.append("\n".join(one.lines(name, path.name)))
+        origin = f"code_object = {quoted(path.name)}", f"symbol = {quoted(one.first.kernel.name)}"
+        tables.append("\n".join(one.lines(name, origin)))
     return (
         "\n".join((HEADER, *("\n" * (at > 0) + table for at, table in enumerate(tables)))) + "\n",
         len(drafts),
@@ -82,31 +85,32 @@ class _Named:
     dtype: str
 
 
-class _Draft:
+class SeenDraft:
     """The launches of one kernel, and what follows from them."""
 
-    def __init__(self, launches: Sequence[SeenLaunch]) -> None:
-        first = launches[0]
+    def __init__(self, launches: Sequence[SeenLaunch], trial: Trial | None = None) -> None:
+        first, self.trial = launches[0], trial
         signature = signature_of(first.code, first.kernel)
         self.arguments = _named(first.kernel, signature)
         pointers = set(first.buffers)
         self.launches = [launch for launch in launches if set(launch.buffers) == pointers]
         self.first = first
-        self.name = signature.name if signature and signature.name.isidentifier() else name_of(first.kernel)
+        self.name = name_of(first.kernel, signature)
         self.called = {self.name, first.kernel.name}
         self.integers = {
             i: [_integer(launch.values[i], one.dtype) for launch in self.launches]
             for i, one in enumerate(self.arguments)
             if i not in pointers and one.dtype.startswith(("i", "u")) and len(first.values[i]) in _INTEGERS
         }
-        self.product = find_product(
-            self.launches,
-            [one.name for one in self.arguments],
-            [one.dtype for one in self.arguments],
-            self.integers,
+        self.product = trial.product if trial else self._found()
+        self.sizes: Sequence[Sizes] = (
+            self.product.sizes if self.product else trial.values if trial else self._by_arguments()
         )
-        self.sizes: Sequence[Sizes] = self.product.sizes if self.product else self._by_arguments()
         self.extents = self._matching()
+
+    def _found(self) -> FoundProduct | None:
+        named, typed = zip(*((one.name, one.dtype) for one in self.arguments), strict=True)
+        return find_product(self.launches, named, typed, self.integers)
 
     def _by_arguments(self) -> Sequence[Sizes]:
         """Sizes of a kernel that is no product: its integers, under their own names; or the first extent."""
@@ -125,6 +129,9 @@ class _Draft:
 
     def _matching(self) -> tuple[tuple[str, str, str], bool]:
         """The grid as expressions, and whether they hold for all launches; else the smallest launch's alone."""
+        told = tuple(map(self._known, self.trial.site.grid)) if self.trial else ("",)
+        if all(told):
+            return (told[0], told[1], told[2]), True
         liked = (("N", "M"), ("M", "N"), ("batch",))
         found = tuple(
             fit_extent([launch.grid[axis] for launch in self.launches], self.sizes, liked[axis])
@@ -138,14 +145,13 @@ class _Draft:
 
     # Text
 
-    def lines(self, name: str, code_object: str) -> Iterator[str]:
-        """The [[kernel]] table."""
+    def lines(self, name: str, origin: Sequence[str]) -> Iterator[str]:
+        """The [[kernel]] table; `origin` says what is built, or was."""
         grid, whole = self.extents
         count = len({tuple(size.values()) for size in self.sizes})
         yield "[[kernel]]"
         yield f"name = {quoted(name)}"
-        yield f"code_object = {quoted(code_object)}"
-        yield f"symbol = {quoted(self.first.kernel.name)}"
+        yield from origin
         yield f"grid = [{', '.join(one if one.isdigit() else quoted(one) for one in grid)}]" + (
             ""
             if whole and count > 1
@@ -161,11 +167,19 @@ class _Draft:
                 if lds
                 else "dynamic_lds = 0  # FILL IN: no expression fits"
             )
-        yield f"sizes = [{', '.join(map(_size, self._listed()))}]"
+        yield from self._sizes()
         yield self._contract()
         for i in range(len(self.arguments)):
             yield ""
             yield from self._argument(i)
+
+    def _sizes(self) -> Iterator[str]:
+        if not self.trial or not self.trial.tile:
+            yield f"sizes = [{', '.join(map(_size, self._listed()))}]"
+            return
+        yield f"tile = {_size(self.trial.tile)}"
+        if self.trial.multiple:
+            yield f"multiple = {_size(self.trial.multiple)}  # it was wrong at finer ones: is that meant, or a fault?"
 
     def _constant(self, blocks: Sequence[tuple[int, int, int]]) -> str:
         texts = [fit([block[axis] for block in blocks], self.sizes) for axis in range(3)]
@@ -193,6 +207,12 @@ class _Draft:
             parts += [f"{key} = {number!r}"] if number != usual else []
         if found.bias is not None:
             parts.append(f"bias = {quoted(self.arguments[found.bias].name)}")
+        if found.scales:
+            parts.append(f"scales = [{', '.join(quoted(self.arguments[i].name) for i in found.scales)}]")
+        if found.residual is not None:
+            parts.append(f"residual = {quoted(self.arguments[found.residual].name)}")
+        if found.split_k:
+            parts.append("split_k = true")
         if found.activation:
             parts.append(f"activation = {quoted(found.activation)}")
         sure = (
@@ -234,7 +254,9 @@ class _Draft:
         elif i in self.integers:
             yield 'role = "scalar"'
             yield f'dtype = "{one.dtype}"'
-            text = fit(self.integers[i][: len(self.launches)], self.sizes, liked=_liked(one.name))
+            text = fit(
+                self.integers[i][: len(self.launches)], self.sizes, liked=_liked(one.name)
+            ) or self._told(i)
             yield (
                 f"value = {_expression(text)}"
                 if text
@@ -244,6 +266,15 @@ class _Draft:
             yield 'role = "bytes"'
             same = len({launch.values[i] for launch in self.launches}) == 1
             yield f'hex = "{self.launches[0].values[i].hex()}"' + ("" if same else "  # FILL IN: it varies")
+
+    def _told(self, i: int) -> str:
+        """An integer as the host code computes it, where that is of the sizes alone; "" otherwise."""
+        return self._known(self.trial.site.arguments[i]) if self.trial else ""
+
+    def _known(self, text: str) -> str:
+        """An expression of the host code that is one of the sizes; "" for another."""
+        known = set(self.sizes[0]) | {"if", "else"}
+        return text if set(re.findall(r"[A-Za-z_]\w*", text)) <= known else ""
 
     def _scalar_float(self, i: int) -> str:
         if self.product:
@@ -268,21 +299,29 @@ class _Draft:
                 yield f'initial = "{initial}"'
             return
         yield f'role = "{buffers[0].role}"'
+        if found and found.residual == i:
+            yield from self._matrix("C", Operand(i, self.arguments[i].dtype, found.d.order), buffers)
+            return
         if found and found.c == i:
             yield from self._matrix("C", Operand(i, found.d.dtype, found.d.order), buffers)
             yield 'matrix = "C"'
             return
         dtype = self.arguments[i].dtype
         yield f'dtype = "{dtype or "u8"}"' + ("" if dtype else "  # FILL IN: the source does not say")
-        liked = ("N",) if found and found.bias == i else ()
-        text = fit([buffer.size // _width(dtype) for buffer in buffers], self.sizes, liked=liked)
+        if found and i in found.shapes:
+            extents = (one if one.isdigit() else quoted(one) for one in found.shapes[i])
+            yield f"shape = [{', '.join(extents)}]"
+            return
+        text = fit([buffer.size // _width(dtype) for buffer in buffers], self.sizes)
         yield (
             f"shape = [{_expression(text)}]" if text else f"shape = [{buffers[0].size}]  # FILL IN: it varies"
         )
 
     def _matrix(self, letter: str, operand: Operand, buffers: Sequence[SeenBuffer]) -> Iterator[str]:
         rows, columns = EXTENTS.get(letter, ("M", "N"))
-        batch = [quoted("batch")] if "batch" in self.sizes[0] else []
+        batch = [quoted(name) for name in ("batch", "splits") if name in self.sizes[0]]
+        if letter in "AB":
+            batch = [name for name in batch if name != quoted("splits")]
         yield f'dtype = "{operand.dtype}"'
         yield f"shape = [{', '.join([*batch, quoted(rows), quoted(columns)])}]"
         if operand.order == "col":
@@ -291,13 +330,17 @@ class _Draft:
         inner = columns if operand.order == "row" else rows
         lds = [
             leading(
-                b.size // _width(operand.dtype), matrix_shape(name, size), operand.order, size.get("batch", 1)
+                b.size // _width(operand.dtype), matrix_shape(name, size), operand.order, _copies(name, size)
             )
             for b, size in zip(buffers, self.sizes, strict=True)
         ]
         if any(ld != size[inner] for ld, size in zip(lds, self.sizes, strict=True)) and None not in lds:
             text = fit([ld or 0 for ld in lds], self.sizes)
             yield f"ld = {_expression(text)}" if text else "# FILL IN: ld, elements from one row to the next"
+
+
+def _copies(name: str, size: Sizes) -> int:
+    return size.get("batch", 1) if name != "D" else size.get("splits", size.get("batch", 1))
 
 
 def repr_of(value: float, dtype: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
+from math import prod
 
 _LARGEST_TILE = 1024
 _TILES = tuple(1 << bits for bits in range(3, 10))
@@ -21,7 +22,7 @@ def fit(numbers: Sequence[int], sizes: Sizes, *, liked: Sequence[str] = ()) -> s
         sizes: of the same launches.
         liked: names in the order in which they are tried; all others come behind.
     """
-    names = list(dict.fromkeys((*(name for name in liked if name in sizes[0]), *sizes[0])))
+    names = _names(sizes, liked)
     first = next((name for name in names if _gives(numbers, [size[name] for size in sizes])), None)
     if first is not None and (len(set(numbers)) > 1 or first in liked):
         return first
@@ -38,7 +39,7 @@ def fit_extent(numbers: Sequence[int], sizes: Sizes, liked: Sequence[str]) -> st
     several = len({tuple(size.values()) for size in sizes}) > 1
     if len(set(numbers)) == 1 and (several or numbers[0] == 1):
         return str(numbers[0])
-    names = list(dict.fromkeys((*(name for name in liked if name in sizes[0]), *sizes[0])))
+    names = _names(sizes, liked)
     for name in names:
         tile = _tile(numbers, [size[name] for size in sizes])
         if tile is not None and (several or tile in _TILES):
@@ -49,6 +50,12 @@ def fit_extent(numbers: Sequence[int], sizes: Sizes, liked: Sequence[str]) -> st
             if _gives(numbers, needed):
                 return f"({_tiles(one, a)}) * ({_tiles(other, b)})"
     return fit(numbers, sizes, liked=liked)
+
+
+def _names(sizes: Sizes, liked: Sequence[str]) -> list[str]:
+    """Sizes that are never zero, as a flag may be; the liked ones first."""
+    names = dict.fromkeys((*(name for name in liked if name in sizes[0]), *sizes[0]))
+    return [name for name in names if all(size[name] for size in sizes)]
 
 
 def _tile(numbers: Sequence[int], extents: Sequence[int]) -> int | None:
@@ -69,6 +76,8 @@ def _forms(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterat
     for one, other in combinations_with_replacement(names, 2):
         if _gives(numbers, [size[one] * size[other] for size in sizes]):
             yield f"{one} * {other}"
+    if len({tuple(size.values()) for size in sizes}) > 1:
+        yield from _monomials(numbers, sizes, names)
     for name in names:
         extents = [size[name] for size in sizes]
         if numbers[0] % extents[0] == 0 and _gives(numbers, [numbers[0] // extents[0] * e for e in extents]):
@@ -79,6 +88,22 @@ def _forms(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterat
         offset = numbers[0] - extents[0]
         if 0 < abs(offset) <= _MOST_OFFSET and _gives(numbers, [e + offset for e in extents]):
             yield f"{name} {'+' if offset > 0 else '-'} {abs(offset)}"
+
+
+def _monomials(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterator[str]:
+    """Products of two to four sizes, times or divided by a constant."""
+    for count in range(2, 5):
+        for chosen in combinations(names, count):
+            products = [prod(size[name] for name in chosen) for size in sizes]
+            text = " * ".join(chosen)
+            if numbers[0] and numbers[0] % products[0] == 0:
+                factor = numbers[0] // products[0]
+                if _gives(numbers, [one * factor for one in products]):
+                    yield f"{text} * {factor}" if factor > 1 else text
+            elif numbers[0] and products[0] % numbers[0] == 0:
+                factor = products[0] // numbers[0]
+                if _gives([number * factor for number in numbers], products):
+                    yield f"{text} / {factor}"
 
 
 def _gives(numbers: Sequence[int], found: Sequence[int]) -> bool:

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ _ERROR = 0.02
 """Of the largest element: what sums in half precision may be off. Another reading is off by about all of it."""
 _CLOSER = 0.25
 """So much of the error is left where another matrix is added, if it is added at all."""
+_MOST_SCALES = 2
 _LETTER = re.compile(r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matrix))?", re.IGNORECASE)
 _SIZE = re.compile(r"(?:_|size_?|n_?)?([mnk])(?:_?(?:size|dim|total))?", re.IGNORECASE)
 _READINGS = {"u16": ("bf16", "f16", "u16"), "i16": ("bf16", "f16", "i16"), "u8": ("u8", "fp8", "bf8"),
@@ -55,15 +56,19 @@ class Operand:
 
 @dataclass(frozen=True)
 class FoundProduct:
-    """D = activation(alpha * A @ B + beta * C + bias), found in the data.
+    """D = activation(scales * alpha * A @ B + beta * C + bias) + residual, found in the data.
 
     Attributes:
         a, b, d: the matrices.
         sizes: M, N and K, and batch where there are several, launch by launch.
         c: number of the argument that is added; None for none. It may be that of d.
         alpha, beta: as the launches had them.
-        bias: number of the argument with an element for each column; None for none.
+        bias: number of the argument that is added to each row or column; None for none.
         activation: as manifests name it; "" for none.
+        scales: numbers of the arguments that multiply A @ B, by rows, columns or all.
+        residual: number of the argument that is added behind the activation; None for none.
+        shapes: number of such an argument -> its extents, as a manifest has them.
+        split_k: D has an axis of partial sums before the others, "splits" of them.
         zeroed: what D held was zero, and the kernel adds to it.
         ambiguous: other ways to store A and B explain the data as well.
     """
@@ -77,6 +82,10 @@ class FoundProduct:
     beta: float = 0.0
     bias: int | None = None
     activation: str = ""
+    scales: tuple[int, ...] = ()
+    residual: int | None = None
+    shapes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    split_k: bool = False
     zeroed: bool = False
     ambiguous: bool = field(default=False, compare=False)
 
@@ -113,7 +122,7 @@ def _readings(
     launches: Sequence[SeenLaunch], triple: tuple[int, int, int], names: Sequence[str], dtypes: Sequence[str],
     integers: Mapping[int, Sequence[int]],
 ) -> Iterator[FoundProduct]:  # fmt: skip
-    kinds = [_READINGS.get(dtypes[i], (dtypes[i],)) for i in triple]
+    kinds = [readings(dtypes[i]) for i in triple]
     for types in dict.fromkeys(product(*kinds)):
         if dtypes[triple[0]] == dtypes[triple[1]] and types[0] != types[1]:
             continue
@@ -143,6 +152,8 @@ def _sizes(
     if set(named) == {"M", "N", "K"}:
         given = [{name: named[name][at] for name in "MNK"} for at in range(len(elements))]
         if all(min(size.values()) > 0 for size in given):
+            if any(one[2] > size["M"] * size["N"] for one, size in zip(elements, given, strict=True)):
+                yield from _parts(elements, given)
             batches = [one[2] // (size["M"] * size["N"]) for one, size in zip(elements, given, strict=True)]
             if any(batch > 1 for batch in batches):
                 yield tuple({"batch": max(b, 1), **size} for b, size in zip(batches, given, strict=True))
@@ -150,6 +161,18 @@ def _sizes(
     solved = [_solved(*one) for one in elements]
     if None not in solved:
         yield tuple(size for size in solved if size)
+
+
+def _parts(
+    elements: Sequence[Sequence[int]], given: Sequence[Mapping[str, int]]
+) -> Iterator[tuple[Mapping[str, int], ...]]:
+    """The sizes where D has so many partial sums, and A and B are there once."""
+    counts = [one[2] // (size["M"] * size["N"]) for one, size in zip(elements, given, strict=True)]
+    if all(
+        one[2] % (size["M"] * size["N"]) == 0 and one[0] == size["M"] * size["K"]
+        for one, size in zip(elements, given, strict=True)
+    ):
+        yield tuple({"splits": count, **size} for count, size in zip(counts, given, strict=True))
 
 
 def _solved(a: int, b: int, d: int) -> Mapping[str, int] | None:
@@ -182,6 +205,18 @@ def _confirmed(
     return found
 
 
+def readings(dtype: str) -> tuple[str, ...]:
+    """What elements may be that a source declares so."""
+    return _READINGS.get(dtype, (dtype,))
+
+
+def holds(launch: SeenLaunch, size: Mapping[str, int], dtypes: Sequence[str], way: FoundProduct) -> bool:
+    """Whether another launch computed the same product, at these sizes."""
+    plain = FoundProduct(way.a, way.b, way.d, (size,))
+    found = _explained(launch, size, dtypes, plain)
+    return found is not None and replace(found, alpha=way.alpha, beta=way.beta, sizes=way.sizes) == way
+
+
 def matrix_shape(name: str, size: Mapping[str, int]) -> tuple[int, int]:
     """Rows and columns of A, B or D."""
     rows, columns = EXTENTS[name]
@@ -198,6 +233,8 @@ def leading(elements: int, shape: tuple[int, int], order: str, batch: int) -> in
 def _matrix(raw: NDArray[np.uint8], operand: Operand, name: str, size: Mapping[str, int]) -> Doubles | None:
     """A matrix as numbers, [batch, row, column]."""
     kind, shape, batch = element_type(operand.dtype), matrix_shape(name, size), size.get("batch", 1)
+    if name == "D":
+        batch = size.get("splits", batch)
     codes = raw[: raw.size // kind.raw.itemsize * kind.raw.itemsize].view(kind.raw)
     ld = leading(codes.size, shape, operand.order, batch)
     if ld is None:
@@ -220,6 +257,8 @@ def _explained(
     a, b = before["A"], before["B"]
     if a is None or b is None or d is None or not all(np.isfinite(x).all() for x in (a, b, d)):
         return None
+    if "splits" in size:
+        d, way = d.sum(axis=0, keepdims=True), replace(way, split_k=True)
     p = a @ b
     if np.ptp(p) == 0 or np.ptp(d) == 0:
         return None
@@ -228,24 +267,25 @@ def _explained(
         for i, other in launch.buffers.items()
         if other.loaded and not other.stored and i not in (way.a.argument, way.b.argument)
     ]
-    added = [(way.d.argument, before["D"])] if target.role == "inout" else []
+    matrices: list[tuple[int, Doubles]] = []
     for i, other, dtype in others:
-        if other.before is not None:
-            added.append((i, _matrix(other.before, Operand(i, dtype, way.d.order), "D", size)))
-    biases: list[tuple[int | None, Doubles]] = [(None, np.zeros(1))]
-    for i, other, dtype in others:
-        biases += [(i, one) for one in _vectors(other, size["N"], dtype)]
-    return _added(way, p, d, added) or _epilogue(way, p, d, biases)
+        c = None if other.before is None else _matrix(other.before, Operand(i, dtype, way.d.order), "D", size)
+        if c is not None and np.isfinite(c).all():
+            matrices.append((i, c))
+    inout = before["D"] if target.role == "inout" else None
+    added = [*([(way.d.argument, inout)] if inout is not None else []), *matrices]
+    vectors = [(i, *one) for i, other, dtype in others for one in _vectors(other, size, dtype)]
+    return _added(way, p, d, added) or _epilogue(way, p, d, vectors, matrices)
 
 
 def _added(
-    way: FoundProduct, p: Doubles, d: Doubles, matrices: Sequence[tuple[int, Doubles | None]]
+    way: FoundProduct, p: Doubles, d: Doubles, matrices: Sequence[tuple[int, Doubles]]
 ) -> FoundProduct | None:
     """alpha P, and the matrix of those given that explains what is left, if one does."""
     best = _factors(p, None, d)
     for i, c in matrices:
-        found = _factors(p, c, d) if c is not None and np.isfinite(c).all() else None
-        if found is None or c is None:
+        found = _factors(p, c, d) if np.isfinite(c).all() else None
+        if found is None:
             continue
         if i == way.d.argument and not c.any():
             return replace(way, alpha=found.alpha, zeroed=True)
@@ -274,21 +314,64 @@ def _factors(p: Doubles, c: Doubles | None, d: Doubles) -> _Factors | None:
     return _Factors(float(found[0]), beta, float(np.abs(fitted - d.ravel()).max()))
 
 
+Vector = tuple[int, tuple[str, ...], Doubles]
+"""Number of an argument, its extents as a manifest has them, and its elements, as they broadcast to D."""
+
+
 def _epilogue(
-    way: FoundProduct, p: Doubles, d: Doubles, biases: Sequence[tuple[int | None, Doubles]]
+    way: FoundProduct,
+    p: Doubles,
+    d: Doubles,
+    vectors: Sequence[Vector],
+    matrices: Sequence[tuple[int, Doubles]],
 ) -> FoundProduct | None:
-    for (i, bias), (name, function) in product(biases, [("", np.asarray), *ACTIVATIONS.items()]):
-        with np.errstate(over="ignore"):
-            if _near(function(p + bias), d):
-                return replace(way, bias=i, activation=name)
-    return None
+    """What explains D best; with one argument more only where far less is left unexplained."""
+    best, least = None, np.inf
+    added: list[tuple[int | None, Doubles]] = [(None, np.zeros(1)), *matrices]
+    for scales, bias in _choices(vectors):
+        shapes = {i: shape for i, shape, _ in (*scales, *([bias] if bias else []))}
+        linear = p * math.prod(one for *_, one in scales) + (bias[2] if bias else 0.0)
+        for (name, function), (i, residual) in product([("", np.asarray), *ACTIVATIONS.items()], added):
+            with np.errstate(over="ignore"):
+                error = _off(function(linear) + residual, d)
+            if error < least * (_CLOSER if best else 1) and error <= _ERROR:
+                least = error
+                best = replace(
+                    way, scales=tuple(one for one, *_ in scales), bias=bias[0] if bias else None,
+                    activation=name, residual=i, shapes=shapes,
+                )  # fmt: skip
+    return best
 
 
-def _vectors(buffer: SeenBuffer, count: int, dtype: str) -> Iterator[Doubles]:
+def _choices(vectors: Sequence[Vector]) -> Iterator[tuple[tuple[Vector, ...], Vector | None]]:
+    """Which of them are scales, and which one a bias: the fewest first."""
+    ways = [
+        (scales, bias)
+        for count in range(_MOST_SCALES + 1)
+        for scales in combinations(vectors, count)
+        for bias in (None, *vectors)
+        if len({i for i, *_ in scales}) == count and (bias is None or bias[0] not in {i for i, *_ in scales})
+    ]
+    return iter(sorted(ways, key=lambda way: len(way[0]) + (way[1] is not None)))
+
+
+def _vectors(
+    buffer: SeenBuffer, size: Mapping[str, int], dtype: str
+) -> Iterator[tuple[tuple[str, ...], Doubles]]:
+    """The ways in which a buffer has an element for each column, for each row, or for all of D."""
     kind = element_type(dtype)
-    if buffer.before is not None and buffer.size == count * kind.raw.itemsize:
-        yield kind.decode(buffer.before.view(kind.raw))
+    for shape, extents in ((("N",), (size["N"],)), (("M", "1"), (size["M"], 1)), (("1",), (1,))):
+        if buffer.before is not None and buffer.size == math.prod(extents) * kind.raw.itemsize:
+            values = kind.decode(buffer.before.view(kind.raw)).reshape(extents)
+            if np.isfinite(values).all():
+                yield shape, values
+
+
+def _off(found: Doubles, d: Doubles) -> float:
+    """By how much the largest element is off, of the largest."""
+    error = float(np.abs(found - d).max() / np.abs(d).max())
+    return error if math.isfinite(error) else np.inf
 
 
 def _near(found: Doubles, d: Doubles) -> bool:
-    return bool(np.abs(found - d).max() <= _ERROR * np.abs(d).max())
+    return _off(found, d) <= _ERROR

@@ -12,50 +12,14 @@ from numpy.typing import NDArray
 from layoutprobe.engine.base import Dispatch
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
-from layoutprobe.isa.inst import Inst
-from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.cohort import Cohort
-from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.memory import BASE_ADDRESS, Addresses, Arena, Region
-from layoutprobe.machine.observer import Moves, Observer
-from layoutprobe.machine.program import Program
+from layoutprobe.machine.memory import BASE_ADDRESS, Arena, Region
+from layoutprobe.observe.touched import Touched
 
 _MOST_BYTES = 8 << 20
 """Of a buffer whose contents are kept."""
 _MOST_SHAPES = 32
 """Launches of a kernel that are noted: each has another grid, block, number or extent."""
 _MOST_KERNELS = 64
-
-
-class Touched(Observer):
-    """Which allocations a kernel loads from, and stores to."""
-
-    def __init__(self) -> None:
-        self.loaded: set[int] = set()
-        self.stored: set[int] = set()
-
-    @property
-    def moves(self) -> Moves:
-        """See Observer."""
-        return Moves.GLOBAL
-
-    def batch(self, machine: Machine, program: Program) -> None:
-        """See Observer."""
-        self._starts = np.array([region.start for region in machine.arena.regions])
-
-    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
-        """See Observer."""
-        if place.memory is not c.machine.arena:
-            return
-        if place.region is not None:
-            starts = {place.region.start}
-        else:
-            index = np.searchsorted(self._starts, place.offsets[place.mask], side="right") - 1
-            starts = set(self._starts[np.unique(index[index >= 0])].tolist())
-        if store:
-            self.stored |= starts
-        if not store or Kind.ATOMIC in inst.kind:
-            self.loaded |= starts
 
 
 class LaunchNotes:

@@ -1,0 +1,218 @@
+"""What host code says about constants, variables and small functions, read from its text.
+
+It is no compiler: what it cannot follow stays a name, and who asks treats that as unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")|(\'(?:\\.|[^\'\\\n])+\')', re.DOTALL)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([\w, \t]*\))?[ \t]+([^\n]+)", re.MULTILINE)
+_TYPE = (
+    r"(?:(?:static|const|constexpr|inline|unsigned|signed|long)\s+)*"
+    r"(?:auto|int|unsigned|long|short|(?:std::)?size_t|(?:std::)?u?int(?:16|32|64)_t|dim3|void\s*\*)"
+)
+_DECLARED = re.compile(rf"(?<![\w(,<]){_TYPE}\s+(?:const\s+)?(?=[A-Za-z_]\w*\s*(?:=|\(|{{|\[\s*\]\s*=))")
+_FUNCTION = re.compile(
+    r"(\w+)\s*\(([^(){};]*)\)\s*(?:const\s*)?(?:noexcept\s*)?\{\s*return\s+([^;{}]+);\s*\}"
+)
+_TEMPLATE = re.compile(r"template\s*<([^<>{};]*)>")
+_MEMBER = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\.([xyz])\s*=(?!=)")
+_TOKEN = re.compile(r"[A-Za-z_][\w]*(?:::[A-Za-z_]\w*)*|\d[\w']*|.", re.DOTALL)
+_CAST = re.compile(
+    r"\(\s*(?:const\s+)?(?:unsigned|signed|int|long|size_t|u?int(?:32|64)_t|std::size_t)(?:\s+(?:int|long))*\s*\)\s*(?=[\w(])|"
+    r"static_cast\s*<[^<>]*>"
+)
+_NUMBER = re.compile(r"(0[xX][0-9a-fA-F']+|\d[\d']*)[uUlLzZ]*")
+_DEEPEST = 12
+_LONGEST = 1000
+_MOST_FILES, _MOST_TEXT = 16, 1 << 19
+
+
+class TooLongError(Exception):
+    """What is no expression for a manifest."""
+
+
+def read_text(source: Path) -> str:
+    """A source, with the files that it includes by names in quotes before it; without comments and strings."""
+    seen: list[Path] = []
+    return "\n".join(_with_siblings(source.resolve(), seen))
+
+
+def _with_siblings(path: Path, seen: list[Path]) -> Iterator[str]:
+    if path in seen or len(seen) >= _MOST_FILES or not path.is_file():
+        return
+    seen.append(path)
+    try:
+        with path.open(encoding="utf-8", errors="replace") as stream:
+            text = stream.read(_MOST_TEXT).replace("\\\n", " ")
+    except OSError:
+        return
+    for name in _INCLUDE.findall(text):
+        yield from _with_siblings((path.parent / name).resolve(), seen)
+    yield _NOISE.sub(lambda found: '""' if found[1] else " ", text)
+
+
+def split(text: str, separator: str = ",") -> list[str]:
+    """The parts between separators that stand in no bracket."""
+    parts, depth, start = [], 0, 0
+    for at, sign in enumerate(text):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == separator and not depth:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    last = text[start:].strip()
+    return [*parts, last] if last or parts else []
+
+
+def closing(text: str, at: int) -> int:
+    """Where the bracket at a place is closed; the end of the text where it is not."""
+    depth = 0
+    for place in range(at, len(text)):
+        depth += (text[place] in "([{") - (text[place] in ")]}")
+        if not depth:
+            return place
+    return len(text)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What names mean at a place of the text.
+
+    Attributes:
+        values: name -> the text that it was given; "dim3(...)" and lists in braces as they are.
+        functions: name -> its parameters, and what it returns.
+        kept: names that stay as they are.
+    """
+
+    values: Mapping[str, str]
+    functions: Mapping[str, tuple[Sequence[str], str]]
+    kept: frozenset[str] = field(default=frozenset())
+
+    def expanded(self, text: str, depth: int = 0) -> str:
+        """An expression with its names replaced by what they mean, as a manifest writes it.
+
+        Raises:
+            TooLongError: it goes too deep, or becomes too long; names may mean themselves.
+        """
+        if depth > _DEEPEST or len(text) > _LONGEST:
+            raise TooLongError
+        tokens = _TOKEN.findall(_CAST.sub("", text))
+        result, at = "", 0
+        while at < len(tokens):
+            token = tokens[at]
+            plain = token.rpartition("::")[2]
+            called = at + 1 < len(tokens) and tokens[at + 1] == "("
+            if called and (plain in self.functions or plain in ("min", "max")):
+                end = _closed(tokens, at + 1)
+                given = [self.expanded(one, depth + 1) for one in split("".join(tokens[at + 2 : end]))]
+                result += f"({self._called(plain, given, depth)})"
+                at = end
+            elif plain in self.values and plain not in self.kept and not result.endswith("."):
+                inner = self.expanded(self.values[plain], depth + 1)
+                result += inner if re.fullmatch(r"\w+", inner) else f"({inner})"
+            elif number := _NUMBER.fullmatch(token):
+                result += str(int(number[1].replace("'", ""), 0)) if not number[1].startswith("00") else token
+            else:
+                result += token
+            if len(result) > _LONGEST:
+                raise TooLongError
+            at += 1
+        return re.sub(r"\s+", " ", result).strip()
+
+    def _called(self, name: str, given: Sequence[str], depth: int) -> str:
+        if name in self.functions:
+            parameters, returned = self.functions[name]
+            inner = Scope(dict(zip(parameters, (f"({one})" for one in given), strict=False)), self.functions)
+            return inner.expanded(returned, depth + 1)
+        if len(given) != 2:
+            return f"{name}({', '.join(given)})"
+        one, other = given
+        return f"({one}) if ({one}) {'<' if name == 'min' else '>'} ({other}) else ({other})"
+
+
+def _closed(tokens: Sequence[str], at: int) -> int:
+    depth = 0
+    for place in range(at, len(tokens)):
+        depth += (tokens[place] in "([{") - (tokens[place] in ")]}")
+        if not depth:
+            return place
+    return len(tokens)
+
+
+def _hidden(text: str, at: int) -> list[tuple[int, int]]:
+    """Blocks before a place that are closed there, the outermost ones, in order: what they declare is not seen."""
+    opened: list[int] = []
+    closed: list[tuple[int, int]] = []
+    for found in re.compile("[{}]").finditer(text, 0, at):
+        if found[0] == "{":
+            opened.append(found.start())
+        elif opened:
+            start = opened.pop()
+            while closed and closed[-1][0] > start:  # it lies in this one
+                closed.pop()
+            closed.append((start, found.start()))
+    return closed
+
+
+def scope_at(text: str, at: int) -> Scope:
+    """What names mean at a place: the last definition before it that is seen there."""
+    values: dict[str, str] = {}
+    functions: dict[str, tuple[Sequence[str], str]] = {}
+    for found in _DEFINE.finditer(text, 0, at):
+        if found[2]:
+            functions[found[1]] = split(found[2][1:-1]), found[3].strip()
+        else:
+            values[found[1]] = found[3].strip()
+    for found in _FUNCTION.finditer(text):
+        functions[found[1]] = (
+            [one.split()[-1].strip("&*") for one in split(found[2]) if one.split()],
+            found[3],
+        )
+    hidden = _hidden(text, at)
+    for found in _DECLARED.finditer(text, 0, at):
+        before = bisect_left(hidden, (found.start(), 0)) - 1
+        if before < 0 or hidden[before][1] < found.start():
+            values.update(_declared(text, found.end()))
+    for found in _MEMBER.finditer(text, 0, at):
+        end = text.find(";", found.end())
+        values[f"{found[1]}.{found[2]}"] = text[found.end() : end].strip()
+    values.update(_instance(text, at))
+    return Scope(values, functions)
+
+
+def _declared(text: str, at: int) -> Iterator[tuple[str, str]]:
+    """The names of a declaration, up to its semicolon, with what they are given."""
+    end = at
+    while end < len(text) and text[end] != ";":
+        end = closing(text, end) + 1 if text[end] in "([{" else end + 1
+        if end < len(text) and text[end - 1] == "}" and text[end] not in ",;":
+            break
+    for one in split(text[at:end]):
+        found = re.match(r"(\w+)\s*(?:\[\s*\])?\s*(=|\(|\{)\s*", one)
+        if found and found[2] == "=":
+            yield found[1], one[found.end() :].strip()
+        elif found:
+            yield found[1], f"dim3({one[found.end() : -1].strip()})"
+
+
+def _instance(text: str, at: int) -> Iterator[tuple[str, str]]:
+    """Parameters of the template that a place stands in, as the first call of it with arguments in <> has them."""
+    headers = list(_TEMPLATE.finditer(text, 0, at))
+    if not headers:
+        return
+    header = headers[-1]
+    named = re.search(r"(\w+)\s*\(", text[header.end() : at])
+    call = named and re.search(rf"\b{named[1]}\s*<([^<>;(){{}}]+)>\s*\(", text)
+    if not named or not call:
+        return
+    for parameter, given in zip(split(header[1]), split(call[1]), strict=False):
+        words = parameter.partition("=")[0].split()
+        if words and words[0] not in ("typename", "class"):
+            yield words[-1], given

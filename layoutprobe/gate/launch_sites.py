@@ -1,0 +1,169 @@
+"""Launches in the host code of a kernel's file: grid, block, LDS and arguments, as expressions of a manifest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from layoutprobe.errors import UsageError
+from layoutprobe.gate.host_text import Scope, TooLongError, closing, read_text, scope_at, split
+from layoutprobe.patterns.expression import parse
+
+_CHEVRON = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?:[^<>;]|<[^<>;]*>)*>)?\s*<<<")
+_CALL = re.compile(
+    r"\b(hipLaunchKernelGGL|hipExtLaunchKernelGGL|hipLaunchCooperativeKernel|hipModuleLaunchKernel)\s*\("
+)
+_NAMED = re.compile(r"(?:HIP_KERNEL_NAME)?[\s(&]*([A-Za-z_][\w:]*)")
+_DIM3 = re.compile(r"\(*\s*dim3\s*[({](.*)[)}]\s*\)*", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z_]\w*")
+_NEEDLESS = re.compile(r"(?<!\w)\((\w+)\)|(?<=\()\(([^()]*)\)(?=\))")
+_MOST_SITES, _MOST_NAMES = 32, 256
+_AXES = "xyz"
+_NO_NAMES = {"nullptr", "NULL", "true", "false"}
+_SKIPPED = {"hipLaunchKernelGGL": 5, "hipExtLaunchKernelGGL": 8}
+"""Arguments of a macro before those of the kernel."""
+
+
+@dataclass(frozen=True)
+class LaunchSite:
+    """One launch.
+
+    Attributes:
+        kernel: its name in the source, without types; "" where the host asks for it by other means.
+        grid, block: in x, y, z; an extent of the grid that cannot be read is a name of its own, "grid_z".
+        dynamic_lds: bytes.
+        arguments: in order; "" for one that is no expression of integers.
+    """
+
+    kernel: str
+    grid: tuple[str, ...]
+    block: tuple[str, ...]
+    dynamic_lds: str
+    arguments: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it depends on, in the order of the arguments."""
+        texts = (*self.arguments, *self.grid, *self.block, self.dynamic_lds)
+        found = (name for text in texts for name in _PLAIN.findall(text))
+        return tuple(dict.fromkeys(name for name in found if name not in ("if", "else")))
+
+
+def launch_sites(source: Path) -> tuple[LaunchSite, ...]:
+    """The launches in a source and the files that it includes by names in quotes, that could be read."""
+    text = read_text(source)
+    found = islice(_raw(text), _MOST_SITES)
+    return tuple(site for at, raw in found if (site := _resolved(raw, scope_at(text, at))) is not None)
+
+
+def _raw(text: str) -> Iterator[tuple[int, LaunchSite]]:
+    """Each launch as it is written, with its place."""
+    for found in _CHEVRON.finditer(text):
+        end = text.find(">>>", found.end())
+        opened = text.find("(", end)
+        if end < 0 or opened < 0:
+            continue
+        given = split(text[found.end() : end])
+        if len(given) >= 2:
+            arguments = split(text[opened + 1 : closing(text, opened)])
+            lds = given[2] if len(given) > 2 else "0"
+            yield found.start(), LaunchSite(found[1], (given[0],), (given[1],), lds, tuple(arguments))
+    for found in _CALL.finditer(text):
+        given = split(text[found.end() : closing(text, found.end() - 1)])
+        name = _NAMED.match(given[0]) if given else None
+        if found[1] == "hipModuleLaunchKernel" and len(given) >= 10:
+            yield found.start(), LaunchSite("", tuple(given[1:4]), tuple(given[4:7]), given[7], (given[9],))
+        elif name and found[1] in _SKIPPED and len(given) >= _SKIPPED[found[1]]:
+            kernel = name[1].rpartition("::")[2]
+            rest = tuple(given[_SKIPPED[found[1]] :])
+            yield found.start(), LaunchSite(kernel, (given[1],), (given[2],), given[3], rest)
+
+
+def _resolved(raw: LaunchSite, scope: Scope) -> LaunchSite | None:
+    """A launch in names that nothing more is known of; None where its grid or block cannot be read.
+
+    What goes to the kernel as a mere name is a size, also where this host code gives it a number.
+    """
+    arguments = raw.arguments
+    if not raw.kernel and len(arguments) == 1:  # of a module: an array of addresses
+        listed = re.search(r"\{(.*)\}", scope.values.get(arguments[0], ""), re.DOTALL)
+        arguments = tuple(one.strip("& ") for one in split(listed[1])) if listed else ()
+    plain = {one for one in arguments if _PLAIN.fullmatch(one)}
+    kept = frozenset(
+        one for one in plain if not _PLAIN.search(_expression(scope, scope.values.get(one, "")) or "1")
+    )
+    scope = replace(scope, kept=kept)
+    scope = replace(scope, kept=kept | _opaque(scope, (*raw.grid, *raw.block, raw.dynamic_lds, *arguments)))
+    grid, block = _extent(scope, raw.grid), _extent(scope, raw.block)
+    lds = _expression(scope, raw.dynamic_lds)
+    if None in block or not any(grid):
+        return None
+    values = tuple(_expression(scope, one) or "" for one in arguments)
+    named = tuple(one or f"grid_{axis}" for one, axis in zip(grid, _AXES, strict=True))
+    return LaunchSite(raw.kernel, named, tuple(one or "" for one in block), lds or "0", values)
+
+
+def _opaque(scope: Scope, texts: Sequence[str]) -> frozenset[str]:
+    """Names in the texts whose definition is no expression: what a tensor says, or the command line."""
+    waiting, seen = list(texts), set[str]()
+    while waiting and len(seen) < _MOST_NAMES:
+        for name in _PLAIN.findall(waiting.pop()):
+            if name in scope.values and name not in seen:
+                seen.add(name)
+                waiting.append(scope.values[name])
+    return frozenset(name for name in seen if _expression(scope, scope.values[name]) is None)
+
+
+def _extent(scope: Scope, given: Sequence[str]) -> tuple[str | None, ...]:
+    """Three expressions from a number, a dim3, or the name of one; None for one that cannot be read."""
+    parts = list(given)
+    if len(parts) == 1:
+        (text,) = parts
+        if f"{text}.x" in scope.values and text not in scope.values:
+            parts = [scope.values.get(f"{text}.{axis}", "1") for axis in _AXES]
+        else:
+            whole = scope.values.get(text, text)
+            found = _DIM3.fullmatch(whole.strip())
+            listed = whole.strip().startswith("{")
+            parts = split(found[1]) if found else split(whole.strip()[1:-1]) if listed else [whole]
+    return tuple(_expression(scope, part) for part in [*parts, "1", "1"][:3])
+
+
+def _expression(scope: Scope, text: str) -> str | None:
+    """As a manifest writes it; None for what is no expression of integers."""
+    try:
+        expanded = scope.expanded(text)
+    except TooLongError:
+        return None
+    names = [name for name in dict.fromkeys(_PLAIN.findall(expanded)) if name not in ("if", "else")]
+    if not expanded or set(names) & _NO_NAMES:
+        return None
+    try:
+        parse(expanded, tuple(names))
+    except UsageError:
+        return None
+    return _bare(expanded)
+
+
+def _bare(text: str) -> str:
+    """Without brackets around the whole, or around a name."""
+    while (shorter := _NEEDLESS.sub(r"\1\2", text)) != text:
+        text = shorter
+    while text.startswith("(") and closing(text, 0) == len(text) - 1:
+        text = text[1:-1].strip()
+    return text
+
+
+def renamed(site: LaunchSite, names: Mapping[str, str]) -> LaunchSite:
+    """The site with other names for its sizes."""
+
+    def told(text: str) -> str:
+        return _PLAIN.sub(lambda found: names.get(found[0], found[0]), text)
+
+    return LaunchSite(
+        site.kernel, tuple(map(told, site.grid)), tuple(map(told, site.block)), told(site.dynamic_lds),
+        tuple(map(told, site.arguments)),
+    )  # fmt: skip

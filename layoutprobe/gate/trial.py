@@ -1,0 +1,271 @@
+"""Launches that nobody made yet: a kernel run on the emulator as its host code would launch it, so that a manifest
+can be drafted from what it did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.backends.base import Buffer, Launch
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.codeobj.parameters import Parameter, Signature
+from layoutprobe.errors import ProbeError
+from layoutprobe.gate.launch_sites import LaunchSite, renamed
+from layoutprobe.gate.products import FoundProduct, find_product, holds, readings
+from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
+from layoutprobe.manifest.model import Sizes
+from layoutprobe.numbers import element_type
+from layoutprobe.observe.touched import Touched
+from layoutprobe.patterns.expression import evaluate, parse
+
+_BYTES = 1 << 20
+"""Of each buffer: what the kernel touches of it is what it has."""
+_BUDGET = 200_000
+_LARGEST_STEP = 512
+_DEEP = 32
+"""What an extent that no workgroup is for is a multiple of: a step of K, most often."""
+_CYCLE = (2, 1, 3)
+_LAUNCHES = 3
+_MOST_WAYS = 4
+_MOST_GROUPS = 512
+_FACTORS = {"alpha": 2.0, "beta": 0.5}
+_FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_FINEST = (1, 8, 16, 32)
+"""Multiples of an extent that a kernel may rely on, the finest first."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a kernel did.
+
+    Attributes:
+        launches: in which the product was seen.
+        product: see there; None where the data shows none.
+        values: the sizes of each launch, by the names of the kernel's parameters.
+        site: the launch in the host code, by the sizes of the product.
+        tile: what a workgroup makes, and how deep a step of K is; empty where that is not clear.
+        multiple: what the kernel relies on.
+    """
+
+    launches: tuple[SeenLaunch, ...]
+    product: FoundProduct | None
+    values: tuple[Sizes, ...]
+    site: LaunchSite
+    tile: Sizes = field(default_factory=dict)
+    multiple: Sizes = field(default_factory=dict)
+
+
+def tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchSite) -> Trial | None:
+    """Launches of a kernel, and the product that it computed, if any; None where it could not be run."""
+    try:
+        attempt = _Attempt(code, kernel, signature.parameters, site)
+    except (ProbeError, ValueError):
+        return None
+    plain: Trial | None = None
+    for kinds in attempt.ways():
+        launches, values = attempt.launches(kinds)
+        if not launches:
+            continue
+        found = attempt.product(launches, values)
+        if found is not None:
+            return attempt.finished(launches, values, found, kinds)
+        plain = plain or Trial(tuple(launches), None, tuple(values), attempt.site)
+    return plain
+
+
+class _Attempt:
+    """A kernel that is launched at sizes of our choice."""
+
+    def __init__(
+        self, code: CodeObject, kernel: Kernel, parameters: Sequence[Parameter], site: LaunchSite
+    ) -> None:
+        given = kernel.explicit_args
+        if not len(given) == len(parameters) == len(site.arguments):
+            raise ValueError("the launch has other arguments")
+        self.code, self.kernel, self.site, self.parameters = code, kernel, site, parameters
+        self.pointers = [i for i, one in enumerate(given) if one.kind == "global_buffer"]
+        self.integers = [
+            i for i, one in enumerate(parameters) if i not in self.pointers and one.dtype[:1] in ("i", "u")
+        ]
+        texts = (*site.grid, *site.block, site.dynamic_lds, *(site.arguments[i] for i in self.integers))
+        self.names = tuple(n for n in site.names if any(re.search(rf"\b{n}\b", text) for text in texts))
+        self.steps = {name: self._step(name) for name in self.names}
+        self.backend = EmulatorBackend(budget=_BUDGET)
+
+    def _numbers(
+        self, texts: Sequence[str], size: Mapping[str, NDArray[np.int64] | int]
+    ) -> list[NDArray[np.int64]]:
+        named = {name: np.asarray(size[name], np.int64) for name in self.names}
+        return [np.asarray(evaluate(parse(text or "1", self.names), named)) for text in texts]
+
+    def _step(self, name: str) -> int:
+        """The extent with which one workgroup has all of its work; 0 where it makes no more workgroups."""
+        tried = np.arange(1, _LARGEST_STEP + 2)
+        axes = self._numbers(self.site.grid, {**dict.fromkeys(self.names, 64), name: tried})
+        counts = np.broadcast_to(prod(axes), tried.shape)
+        if counts[0] == 0:
+            return int(tried[np.argmax(counts > 0)]) if counts.any() else 0
+        more = np.flatnonzero(counts[1:] > counts[:-1])
+        return int(tried[more[0]]) if more.size else 0
+
+    def size(self, at: int) -> Sizes:
+        """Sizes that differ from each other, and from those of other launches."""
+        result: dict[str, int] = {}
+        narrow = {i for i in self.integers if self.kernel.explicit_args[i].size == 1}
+        flags = {self.site.arguments[i] for i in narrow}
+        for number, name in enumerate(self.names):
+            step = self.steps[name]
+            if name in flags:
+                result[name] = 1
+                continue
+            few = step == 1
+            unit = step or _DEEP
+            value = unit * (_CYCLE[(number + at) % 3] + few)
+            while value in result.values() and not few:
+                value += unit
+            result[name] = value
+        return result
+
+    def launches(self, kinds: Mapping[int, str]) -> tuple[list[SeenLaunch], list[Sizes]]:
+        """Some that come to their end, and their sizes; none where one does not."""
+        seen: list[SeenLaunch] = []
+        values = [self.size(at) for at in range(_LAUNCHES)]
+        for size in values:
+            one = self.run(size, kinds)
+            if one is None:
+                return [], []
+            seen.append(one)
+        return seen, values
+
+    def ways(self) -> Iterator[Mapping[int, str]]:
+        """What the elements that pointers lead to may be: types that the source leaves open, alike for all."""
+        declared = {i: self.parameters[i].dtype for i in self.pointers}
+        kinds = list(dict.fromkeys(declared.values()))
+        for number, chosen in enumerate(product(*(readings(kind) for kind in kinds))):
+            if number == _MOST_WAYS:
+                return
+            yield {i: dict(zip(kinds, chosen, strict=True))[kind] for i, kind in declared.items()}
+
+    def run(self, size: Sizes, kinds: Mapping[int, str]) -> SeenLaunch | None:
+        """The launch at these sizes; None where it cannot be made, or faults."""
+        random = np.random.default_rng(sum(size.values()))
+        before = {i: _elements(kind, random) for i, kind in kinds.items()}
+        touched = Touched()
+        try:
+            grid, block = (
+                tuple(int(n) for n in self._numbers(t, size)) for t in (self.site.grid, self.site.block)
+            )
+            if not all((*grid, *block)) or prod(grid) > _MOST_GROUPS:
+                return None
+            (lds,) = (int(n) for n in self._numbers((self.site.dynamic_lds,), size))
+            values = [b"" if i in before else self._value(i, size) for i in range(len(self.parameters))]
+            launch = Launch(
+                self.code, self.kernel.name, grid, block,  # type: ignore[arg-type]  # three of each
+                [Buffer(before[i]) if i in before else np.void(v) for i, v in enumerate(values)], lds,
+            )  # fmt: skip
+            result = self.backend.run(launch, (touched,))
+        except ProbeError:
+            return None
+        return self._seen(launch, values, result.buffers, touched)
+
+    def _seen(
+        self,
+        launch: Launch,
+        values: Sequence[bytes],
+        after: Sequence[NDArray[np.uint8] | None],
+        touched: Touched,
+    ) -> SeenLaunch:
+        starts = dict(zip(self.pointers, touched.order(len(self.pointers)), strict=True))
+        buffers = {}
+        for i, start in starts.items():
+            size, kept, given = touched.ends.get(start, start) - start, after[i], launch.args[i]
+            assert isinstance(given, Buffer)
+            assert kept is not None
+            buffers[i] = SeenBuffer(
+                size, start in touched.loaded, start in touched.stored, given.data[:size], kept[:size], True
+            )
+        return SeenLaunch(
+            self.code, self.kernel, launch.grid, launch.block, launch.dynamic_lds, values, buffers
+        )
+
+    def _value(self, i: int, size: Sizes) -> bytes:
+        """The bytes of an argument that is no pointer.
+
+        Raises:
+            ProbeError, ValueError: it is no number.
+        """
+        one, bytes_ = self.parameters[i], self.kernel.explicit_args[i].size
+        if one.dtype in _FLOATS:
+            return np.array(_FACTORS.get(one.name.lower(), 1.0), _FLOATS[one.dtype]).tobytes()
+        (value,) = self._numbers((self.site.arguments[i],), size)
+        return (int(value) % (1 << 8 * bytes_)).to_bytes(bytes_, "little")
+
+    # Products
+
+    def product(self, launches: Sequence[SeenLaunch], values: Sequence[Sizes]) -> FoundProduct | None:
+        """The product in the data of launches."""
+        integers = {
+            i: [int(self._numbers((self.site.arguments[i],), size)[0]) for size in values]
+            for i in self.integers
+        }
+        return find_product(launches, [p.name for p in self.parameters], self._dtypes(), integers)
+
+    def _dtypes(self) -> list[str]:
+        return [one.dtype for one in self.parameters]
+
+    def finished(
+        self,
+        launches: Sequence[SeenLaunch],
+        values: Sequence[Sizes],
+        found: FoundProduct,
+        kinds: Mapping[int, str],
+    ) -> Trial:
+        """With the tile, and what the kernel relies on, where each size of the product is one of the launch."""
+        names = {size: self._called([one[size] for one in found.sizes], values) for size in found.sizes[0]}
+        site = renamed(self.site, {name: size for size, name in names.items() if name})
+        if "" in names.values():
+            return Trial(tuple(launches), found, tuple(values), site)
+        multiple, tile = {}, {}
+        for size, name in names.items():
+            step = self.steps[name]
+            tile[size] = step or 16
+            if step == 1:
+                tile[size] = 2
+                continue
+            for by in dict.fromkeys((*(one for one in _FINEST if one < (step or 2 * _DEEP)), step or _DEEP)):
+                ragged = {**values[0], name: values[0][name] + by}
+                seen = self.run(ragged, kinds)
+                if seen and holds(seen, {**found.sizes[0], size: ragged[name]}, self._dtypes(), found):
+                    multiple[size] = by
+                    break
+            else:
+                multiple[size] = step or _DEEP
+            tile[size] = max(tile[size], multiple[size])
+        relied = {size: by for size, by in multiple.items() if by > 1}
+        return Trial(tuple(launches), found, tuple(values), site, tile, relied)
+
+    def _called(self, extents: Sequence[int], values: Sequence[Sizes]) -> str:
+        """The name in the launch that had these values; "" where none had."""
+        return next((n for n in self.names if [size[n] for size in values] == list(extents)), "")
+
+
+def _elements(kind: str, random: np.random.Generator) -> NDArray[np.uint8]:
+    """A buffer of numbers of a type, as bytes."""
+    element = element_type(kind)
+    count = _BYTES // element.storage.itemsize
+    values: NDArray[Any]
+    if element.is_float:
+        values = random.standard_normal(count)
+    elif element.storage.itemsize == 1:
+        values = random.integers(-9 if element.signed else 0, 10, count)
+    else:
+        values = random.integers(0, 4, count)
+    return np.ascontiguousarray(element.store(values)).view(np.uint8).ravel()

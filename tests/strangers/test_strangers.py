@@ -1,0 +1,104 @@
+"""Kernels as strangers write them, with their host code: `init` drafts what they do, and `check` takes it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layoutprobe.cli.main import main
+
+HERE = Path(__file__).resolve().parent
+EXPECTED: dict[str, dict[str, Any]] = {
+    "linear.hip": {
+        "name": "linear_relu_kernel",
+        "grid": ["(N + 15) / 16", "(M + 15) / 16", 1],
+        "block": [32, 1, 1],
+        "tile": {"M": 16, "N": 16, "K": 16},
+        "contract": {"kind": "gemm", "bias": "bias", "activation": "relu"},
+        "matrices": {"x": ("A", "row"), "w": ("B", "col"), "out": ("D", "row")},
+    },
+    "int8.hip": {
+        "name": "w8a8_linear",
+        "grid": ["(N + 15) / 16", "(M + 31) / 32", 1],
+        "block": [64, 1, 1],
+        "tile": {"M": 32, "N": 16, "K": 16},
+        "multiple": {"K": 16},
+        "contract": {"kind": "gemm", "scales": ["scale_x", "scale_w"]},
+        "matrices": {"x": ("A", "row"), "w": ("B", "col"), "y": ("D", "row")},
+    },
+    "splitk.hip": {
+        "name": "splitk_partial",
+        "grid": ["(N + 15) / 16", "(M + 15) / 16", "splits"],
+        "block": [32, 1, 1],
+        "tile": {"splits": 2, "M": 16, "N": 16, "K": 16},
+        "contract": {"kind": "gemm", "split_k": True},
+        "matrices": {"A": ("A", "row"), "B": ("B", "row"), "workspace": ("D", "row")},
+    },
+    "transposed.hip": {
+        "name": "gemm_gelu_residual_t",
+        "grid": ["(N + 16 - 1) / 16", "(M + 16 - 1) / 16", 1],
+        "block": [32, 1, 1],
+        "tile": {"M": 16, "N": 16, "K": 16},
+        "contract": {"kind": "gemm", "bias": "bias", "residual": "residual", "activation": "gelu_tanh"},
+        "matrices": {"A": ("A", "row"), "B": ("B", "row"), "out": ("D", "col")},
+    },
+    "module.cpp": {
+        "name": "hgemm_double_buffer",
+        "grid": ["N / 64", "M / 64", 1],
+        "block": [256, 1, 1],
+        "dynamic_lds": 8192,
+        "tile": {"M": 64, "N": 64, "K": 16},
+        "multiple": {"M": 64, "N": 64, "K": 16},
+        "contract": {"kind": "gemm"},
+        "matrices": {"pA": ("A", "row"), "pB": ("B", "col"), "pC": ("D", "row")},
+    },
+}
+
+
+def _drafted(folder: Path, source: Path) -> tuple[Path, dict[str, Any]]:
+    manifest = folder / "layoutprobe.toml"
+    assert main(["init", str(source), "-o", str(manifest)]) == 0
+    return manifest, tomllib.loads(manifest.read_text())["kernel"][0]
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_draft_is_what_the_kernel_does(tmp_path: Path, name: str) -> None:
+    expected = dict(EXPECTED[name])
+    _, kernel = _drafted(tmp_path, HERE / name)
+    matrices = {a["name"]: (a["matrix"], a.get("order", "row")) for a in kernel["argument"] if "matrix" in a}
+    assert matrices == expected.pop("matrices")
+    keys = ("name", "grid", "block", "dynamic_lds", "tile", "multiple", "contract")
+    assert {key: kernel[key] for key in keys if key in kernel} == expected
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in EXPECTED if name != "splitk.hip"])
+def test_a_draft_without_a_correction_is_green(tmp_path: Path, name: str) -> None:
+    manifest, _ = _drafted(tmp_path, HERE / name)
+    assert "FILL IN" not in manifest.read_text().partition("[[kernel]]")[2]
+    assert main(["check", str(manifest)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "contract"),
+    [
+        # The data says what a kernel does, not what it should do: a bias by the row is a bias by the row.
+        ("bias[c], 0.f", "bias[row], 0.f", {"kind": "gemm", "bias": "bias", "activation": "relu"}),
+        # No product at all: nothing is claimed.
+        ("acc[i] + bias[c]", "acc[i] * acc[i] + bias[c]", {"kind": "none"}),
+    ],
+)
+def test_the_contract_is_that_of_the_data(
+    tmp_path: Path, right: str, wrong: str, contract: dict[str, Any]
+) -> None:
+    text = (HERE / "linear.hip").read_text()
+    assert right in text
+    (tmp_path / "k.hip").write_text(text.replace(right, wrong))
+    _, kernel = _drafted(tmp_path, tmp_path / "k.hip")
+    assert kernel["contract"] == contract
+    (shape,) = [one["shape"] for one in kernel["argument"] if one["name"] == "bias"]
+    assert shape == (["M", 1] if "row" in wrong else ["N"])

@@ -1,0 +1,90 @@
+"""Launches as host code writes them, read from its text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutprobe.gate.launch_sites import LaunchSite, launch_sites
+
+SITE = ("(N + 15) / 16", "M / 64", "1"), ("128", "1", "1"), "0", ("M", "N")
+WRITTEN = {
+    "numbers and constants": """
+        #define CEIL(a, b) (((a) + (b) - 1) / (b))
+        constexpr int TILE = 16, THREADS = 128;
+        void f(int M, int N) { k<<<dim3(CEIL(N, TILE), M / (4 * TILE)), THREADS>>>(M, N); }""",
+    "a function, named extents": """
+        inline int cdiv(int a, int b) { return (a + b - 1) / b; }
+        void f(int M, int N) { dim3 g{cdiv(N, 16), (unsigned)M / 64u}; dim3 b(128); k<<<g, b, 0, s>>>(M, N); }""",
+    "members, a cast, the C++ library's names": """
+        void f(int M, int N) { dim3 g; g.x = static_cast<unsigned>(N + 15) / 16; g.y = M / 64;
+          const std::size_t t = 128;
+          hipLaunchKernelGGL(HIP_KERNEL_NAME(k<64, float>), g, dim3(t, 1, 1), 0, 0, M, N); }""",
+    "a template and its instance": """
+        template <int BM, typename T, int BN = 16> void f(int M, int N) {
+          auto grid = dim3((N + BN - 1) / BN, M / BM);
+          ns::k<T, BM><<<grid, dim3(2 * BM)>>>(M, N); }
+        void g(int a, int b) { f<64, float, 16>(a, b); }""",
+    "a module": """
+        void f(hipFunction_t fn, int M, int N) { void* args[] = {&M, &N};
+          hipModuleLaunchKernel(fn, (N + 15) / 16, M / 64, 1, 128, 1, 1, 0, stream, args, nullptr); }""",
+    "comments, another block's names": """
+        // k<<<1, 1>>>(M, N); and "k<<<2, 2>>>(M, N)"
+        void other() { int M = 3; const int t = 5; }
+        void f(int M, int N) { const int t = 128; /* dim3 g(7); */
+          dim3 g = dim3((N + 15) / 16, M / 64); k<<<g, t>>>(M, N); }""",
+    "sizes that a tensor says, and a program's constants": """
+        int main() { const int M = x.size(0); const int N = 96;
+          k<<<dim3((N + 15) / 16, M / 64), 128>>>(M, N); }""",
+}
+
+
+def _simple(text: str) -> str:
+    """With the tile's arithmetic done: forms differ in how they write 15 and 64."""
+    for long, short in (("16 - 1", "15"), ("(4 * 16)", "64"), ("2 * 64", "128")):
+        text = text.replace(long, short)
+    return text
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_forms_of_one_launch(tmp_path: Path, name: str) -> None:
+    source = tmp_path / "k.hip"
+    source.write_text(WRITTEN[name])
+    (site,) = launch_sites(source)
+    assert site.kernel == ("" if name == "a module" else "k")
+    grid, block, lds, arguments = SITE
+    assert tuple(map(_simple, site.grid)) == grid
+    assert tuple(map(_simple, site.block)) == block
+    assert (site.dynamic_lds, site.arguments) == (lds, arguments)
+
+
+def test_what_cannot_be_read_is_not_guessed(tmp_path: Path) -> None:
+    source = tmp_path / "k.hip"
+    source.write_text(
+        "void f(int n) { k<<<dim3(n, 1, v.size()), 32>>>(p, n, n * 2, 1.5f); j<<<n, tuned(n)>>>(n); }"
+    )
+    (site,) = launch_sites(source)
+    assert site == LaunchSite("k", ("n", "1", "grid_z"), ("32", "1", "1"), "0", ("p", "n", "n * 2", ""))
+
+
+def test_files_in_quotes_are_read_once_and_others_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "tile.h").write_text('#include "k.hip"\n#define TILE 32\n')
+    source = tmp_path / "k.hip"
+    source.write_text(
+        '#include "tile.h"\n#include "nobody.h"\n#include <vector>\nvoid f(int n) { k<<<n / TILE, TILE>>>(n); }'
+    )
+    assert {site.grid[0] for site in launch_sites(source)} == {"n / 32"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["k<<<", "k<<<1,", "k<<<1, 2>>>", "k<<<(((, 2>>>((", "#define A B\n#define B A\nvoid f() { k<<<A, B>>>(A); }",
+     "int a(int b) { return a(b); } void f() { k<<<a(1), 1>>>(); }", "k<<<" + "(" * 5000 + ", 1>>>()", "dim3 g" * 500,
+     "".join(f"#define A{i} A{i + 1} + A{i + 1}\n" for i in range(60)) + "void f() { k<<<A0, 1>>>(); }",
+     "void f() { int a = 1; } " * 500 + "k<<<a, b>>>(c);" * 50],
+)  # fmt: skip
+def test_text_that_means_harm_ends(tmp_path: Path, text: str) -> None:
+    source = tmp_path / "k.hip"
+    source.write_text(text)
+    launch_sites(source)
