@@ -6,14 +6,16 @@ Source: DWARF 5 standard, sections 3.3 (subroutines), 4.1 (parameters) and 5 (ty
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutprobe.codeobj.container import read_container
 from layoutprobe.codeobj.debug_info import (
     BYTE_SIZE,
     ENCODING,
     LOW_PC,
+    MEMBER_LOCATION,
     NAME,
     ORIGIN,
     SUBPROGRAM,
@@ -27,11 +29,15 @@ from layoutprobe.codeobj.debug_info import (
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError
 
-_PARAMETER, _POINTER, _BASE = 0x05, 0x0F, 0x24
+_PARAMETER, _POINTER, _BASE, _MEMBER = 0x05, 0x0F, 0x24, 0x0D
 _THROUGH = {0x01, 0x04, 0x10, 0x16, 0x26, 0x35, 0x37, 0x42}
 """Arrays (of vector types), enumerations, references, typedefs, const, volatile, restrict: what is behind counts."""
 _STRUCTURES = {0x02, 0x13}
 _HOPS = 16
+_WIDTH = re.compile(r"\d+")
+"""Bits of an element type, by its name."""
+_NESTED, _MOST_MEMBERS = 3, 64
+POINTER_BYTES = 8
 _FLOAT, _SIGNED, _UNSIGNED = (0x04,), (0x05, 0x06), (0x02, 0x07, 0x08)
 _WORDS = {
     "half": "f16", "_Float16": "f16", "bfloat16": "bf16", "bfloat": "bf16", "__bf16": "bf16", "float": "f32",
@@ -52,11 +58,20 @@ class Parameter:
         name: in the source.
         pointer: it is a pointer.
         dtype: type of what it is, or points to, as manifests name it; "" where that is no number.
+        members: of a structure by value, with their offsets in bytes; members of structures inside stand for these.
+            Empty where one of them is neither pointer nor number.
     """
 
     name: str
     pointer: bool
     dtype: str
+    members: tuple[tuple[int, Parameter], ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """What a pointer or number takes; 0 for anything else."""
+        width = _WIDTH.search(self.dtype)
+        return POINTER_BYTES if self.pointer else int(width[0]) // 8 if width else 0
 
 
 @dataclass(frozen=True)
@@ -116,10 +131,46 @@ class _Types:
 
     def parameter(self, entry: Entry) -> Parameter:
         """A parameter, by its entry or the one that it comes from."""
+        plain, type = self._plain(entry), self._behind(self._typed(entry))
+        if type is None or plain.pointer or plain.dtype:
+            return plain
+        return replace(plain, members=self._members(type, 0) or ())
+
+    def _plain(self, entry: Entry) -> Parameter:
         type = self._behind(self._typed(entry))
         pointer = type is not None and type.tag == _POINTER
         element = self._behind(self._to(type, TYPE)) if type is not None and pointer else type
         return Parameter(self.name(entry), pointer, self._dtype(element) if element else "")
+
+    def _members(self, type: Entry, depth: int) -> tuple[tuple[int, Parameter], ...] | None:
+        """Those of a structure; None where one is of another kind."""
+        result: list[tuple[int, Parameter]] = []
+        if type.tag not in _STRUCTURES or depth > _NESTED:
+            return None
+        for one in self._inside(type):
+            at, behind = one.attributes.get(MEMBER_LOCATION), self._behind(self._typed(one))
+            if at is None or behind is None:
+                return None
+            plain = self._plain(one)
+            if plain.pointer or (plain.dtype and plain.bytes == behind.attributes.get(BYTE_SIZE, (0, 0))[1]):
+                result.append((int(at[1]), plain))
+            elif plain.dtype or (inner := self._members(behind, depth + 1)) is None:
+                return None
+            else:
+                result += [(int(at[1]) + more, each) for more, each in inner]
+            if len(result) > _MOST_MEMBERS:
+                return None
+        return tuple(result)
+
+    def _inside(self, type: Entry) -> Iterator[Entry]:
+        """Its members: entries that follow it, one level deeper."""
+        order = sorted(self.known)
+        for at in order[bisect_right(order, type.offset) :]:
+            one = self.known[at]
+            if one.depth <= type.depth:
+                return
+            if one.tag == _MEMBER and one.depth == type.depth + 1:
+                yield one
 
     def name(self, entry: Entry | None) -> str:
         for _ in range(_HOPS):

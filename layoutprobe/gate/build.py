@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from layoutprobe import arch
 from layoutprobe.arch import Arch
 from layoutprobe.codeobj.elf import load
+from layoutprobe.codeobj.members import member, with_arguments
 from layoutprobe.codeobj.model import Argument as MetadataArgument
 from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.codeobj.parameters import POINTER_BYTES
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.files import ASSEMBLY, read_code_object
 from layoutprobe.manifest.model import Argument, KernelCase, Reference
@@ -19,8 +21,6 @@ from layoutprobe.numbers import element_type
 
 if TYPE_CHECKING:
     from layoutprobe.toolchain.compile import HipOptions
-
-POINTER_BYTES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,39 @@ def compiled(case: KernelCase, target: str) -> Built:
     """As `build`, for a kernel whose arguments are not declared yet."""
     data, toolchain = _bytes(case, target)
     code = load(data)
-    return Built(code, code.kernel(case.symbol or None), arch.ARCHES.get(code.target), toolchain)
+    kernel = code.kernel(case.symbol or None)
+    if any(argument.at is not None for argument in case.arguments):
+        code, kernel = with_arguments(code, kernel, _with_members(case, kernel))
+    return Built(code, kernel, arch.ARCHES.get(code.target), toolchain)
+
+
+def _with_members(case: KernelCase, kernel: Kernel) -> list[MetadataArgument]:
+    """The kernel's arguments, with the members that the manifest declares for structures by value.
+
+    Raises:
+        UsageError: members that lie over each other, or not in the structure.
+    """
+    declared, result = list(case.arguments), []
+    for whole in kernel.explicit_args:
+        end = 0
+        if whole.kind != "by_value" or not declared or declared[0].at is None:
+            result.append(whole)
+            declared = declared[1:]
+            continue
+        while declared and declared[0].at is not None and (declared[0].at or not end):
+            one = declared.pop(0)
+            at = one.at or 0
+            if not end <= at <= whole.size - size_of(one):
+                raise UsageError(
+                    f"argument {one.name} is no member of {whole.name or 'the structure'}",
+                    where={"kernel": case.name},
+                    expected=f"`at` from {end} to {whole.size - size_of(one)}, in the order of the members",
+                    observed=f"at = {at}, {size_of(one)} bytes",
+                )
+            end = at + size_of(one)
+            pointer = one.is_buffer or one.role == "null"
+            result.append(member(one.name, at, size_of(one), whole, pointer=pointer))
+    return result
 
 
 def _bytes(case: KernelCase, target: str) -> tuple[bytes, Mapping[str, str]]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from layoutprobe import arch
 from layoutprobe.codeobj.elf import load
+from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.errors import UsageError, did_you_mean
@@ -158,7 +159,10 @@ def _table(
         if seen is not None:
             return SeenDraft(seen.launches, seen).lines(name, [*shared, f"symbol = {quoted(kernel.name)}"])
     near = next((one for one in sites if one.kernel in called), None)
-    return _kernel(kernel, name, shared, several, signature, near)
+    members: Mapping[int, int] = {}
+    if signature is not None:
+        code, kernel, signature, members = taken_apart(code, kernel, signature)
+    return _kernel(kernel, name, shared, several, signature, near, members)
 
 
 def _kernel(
@@ -168,6 +172,7 @@ def _kernel(
     several: bool,
     signature: Signature | None,
     site: LaunchSite | None,
+    members: Mapping[int, int],
 ) -> Iterator[str]:
     arguments = [_guess(a, i, kernel, signature) for i, a in enumerate(kernel.explicit_args)]
     matrices = {guess.matrix for guess in arguments}
@@ -197,9 +202,9 @@ def _kernel(
         yield f'contract = {{ kind = "gemm"{chosen} }}  # D = alpha * A @ B + beta * C'
     else:
         yield 'contract = { kind = "none" }  # FILL IN: "gemm", or "reference" with a Python function'
-    for guess in arguments:
+    for i, guess in enumerate(arguments):
         yield ""
-        yield from guess.lines()
+        yield from guess.lines(members.get(i))
 
 
 def _factors(arguments: Sequence[_Guess]) -> dict[str, float]:
@@ -241,10 +246,13 @@ class _Guess:
         scalar = self.argument.kind == "by_value" and self.argument.size in _FLOATS and not self.null
         return lower if scalar and lower in ("alpha", "beta") else ""
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, at: int | None) -> Iterator[str]:
+        """The [[kernel.argument]] table, of a member of a structure with its offset there."""
         kind = re.sub(r"\W+", " ", self.argument.kind)[:40]
         yield f"[[kernel.argument]]  # offset {self.argument.offset}, {self.argument.size} bytes, {kind}"
         yield f"name = {quoted(self.name)}"
+        if at is not None:
+            yield f"at = {at}  # in a structure"
         if self.null:
             yield 'role = "null"  # a guess: Triton passes two null pointers last'
         elif self.is_pointer:

@@ -90,7 +90,7 @@ class SeenDraft:
 
     def __init__(self, launches: Sequence[SeenLaunch], trial: Trial | None = None) -> None:
         first, self.trial = launches[0], trial
-        signature = signature_of(first.code, first.kernel)
+        signature = trial.signature if trial else signature_of(first.code, first.kernel)
         self.arguments = _named(first.kernel, signature)
         pointers = set(first.buffers)
         self.launches = [launch for launch in launches if set(launch.buffers) == pointers]
@@ -243,6 +243,8 @@ class SeenDraft:
         one, given = self.arguments[i], self.first.kernel.explicit_args[i]
         yield f"[[kernel.argument]]  # offset {given.offset}, {given.size} bytes"
         yield f"name = {quoted(one.name)}"
+        if self.trial and i in self.trial.members:
+            yield f"at = {self.trial.members[i]}  # in a structure"
         if i in self.launches[0].buffers:
             yield from self._buffer(i)
         elif given.kind == "global_buffer" and all(launch.values[i] == _NULL for launch in self.launches):

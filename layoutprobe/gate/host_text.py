@@ -23,7 +23,10 @@ _FUNCTION = re.compile(
     r"(\w+)\s*\(([^(){};]*)\)\s*(?:const\s*)?(?:noexcept\s*)?\{\s*return\s+([^;{}]+);\s*\}"
 )
 _TEMPLATE = re.compile(r"template\s*<([^<>{};]*)>")
-_MEMBER = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\.([xyz])\s*=(?!=)")
+_MEMBER = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\.([A-Za-z_]\w*)\s*=(?!=)")
+_LISTED = re.compile(
+    r"(?<![\w.])(?!struct\b|class\b|union\b|enum\b|namespace\b|else\b|return\b|const\b)[A-Za-z_]\w*\s+([A-Za-z_]\w*)\s*(?:=\s*)?\{"
+)
 _TOKEN = re.compile(r"[A-Za-z_][\w]*(?:::[A-Za-z_]\w*)*|\d[\w']*|.", re.DOTALL)
 _CAST = re.compile(
     r"\(\s*(?:const\s+)?(?:unsigned|signed|int|long|size_t|u?int(?:32|64)_t|std::size_t)(?:\s+(?:int|long))*\s*\)\s*(?=[\w(])|"
@@ -183,6 +186,11 @@ def scope_at(text: str, at: int) -> Scope:
     for found in _MEMBER.finditer(text, 0, at):
         end = text.find(";", found.end())
         values[f"{found[1]}.{found[2]}"] = text[found.end() : end].strip()
+    for found in _LISTED.finditer(text, 0, at):
+        for number, one in enumerate(split(text[found.end() : closing(text, found.end() - 1)])):
+            named = re.match(r"\.(\w+)\s*=\s*", one)
+            key, value = (named[1], one[named.end() :]) if named else (str(number), one)
+            values.setdefault(f"{found[1]}.{key}", value)
     values.update(_instance(text, at))
     return Scope(values, functions)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
+from layoutprobe.codeobj.parameters import Parameter
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.host_text import Scope, TooLongError, closing, read_text, scope_at, split
 from layoutprobe.patterns.expression import parse
@@ -36,6 +37,7 @@ class LaunchSite:
         grid, block: in x, y, z; an extent of the grid that cannot be read is a name of its own, "grid_z".
         dynamic_lds: bytes.
         arguments: in order; "" for one that is no expression of integers.
+        members: "p.M", or "p.3" by its number, of a structure that is an argument -> its value.
     """
 
     kernel: str
@@ -43,6 +45,21 @@ class LaunchSite:
     block: tuple[str, ...]
     dynamic_lds: str
     arguments: tuple[str, ...]
+    members: Mapping[str, str] = field(default_factory=dict)
+
+    def taken_apart(self, parameters: Sequence[Parameter]) -> LaunchSite:
+        """The launch with a value for each member of a structure, as the kernel's parameters have them."""
+        if len(parameters) != len(self.arguments):
+            return self
+        values: list[str] = []
+        for name, parameter in zip(self.arguments, parameters, strict=True):
+            for number, (_, one) in enumerate(parameter.members):
+                values.append(
+                    self.members.get(f"{name}.{one.name}") or self.members.get(f"{name}.{number}", "")
+                )
+            if not parameter.members:
+                values.append(name)
+        return replace(self, arguments=tuple(values), members={})
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,18 +109,27 @@ def _resolved(raw: LaunchSite, scope: Scope) -> LaunchSite | None:
         listed = re.search(r"\{(.*)\}", scope.values.get(arguments[0], ""), re.DOTALL)
         arguments = tuple(one.strip("& ") for one in split(listed[1])) if listed else ()
     plain = {one for one in arguments if _PLAIN.fullmatch(one)}
+    structures = tuple(f"{one}." for one in plain)
+    members = {
+        name: text for name, text in scope.values.items() if structures and name.startswith(structures)
+    }
+    plain |= {text for text in members.values() if _PLAIN.fullmatch(text)}
     kept = frozenset(
         one for one in plain if not _PLAIN.search(_expression(scope, scope.values.get(one, "")) or "1")
     )
     scope = replace(scope, kept=kept)
-    scope = replace(scope, kept=kept | _opaque(scope, (*raw.grid, *raw.block, raw.dynamic_lds, *arguments)))
+    scope = replace(
+        scope,
+        kept=kept | _opaque(scope, (*raw.grid, *raw.block, raw.dynamic_lds, *arguments, *members.values())),
+    )
     grid, block = _extent(scope, raw.grid), _extent(scope, raw.block)
     lds = _expression(scope, raw.dynamic_lds)
     if None in block or not any(grid):
         return None
     values = tuple(_expression(scope, one) or "" for one in arguments)
+    told = {name: _expression(scope, text) or "" for name, text in members.items()}
     named = tuple(one or f"grid_{axis}" for one, axis in zip(grid, _AXES, strict=True))
-    return LaunchSite(raw.kernel, named, tuple(one or "" for one in block), lds or "0", values)
+    return LaunchSite(raw.kernel, named, tuple(one or "" for one in block), lds or "0", values, told)
 
 
 def _opaque(scope: Scope, texts: Sequence[str]) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Parameter, Signature
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.launch_sites import LaunchSite, renamed
-from layoutprobe.gate.products import FoundProduct, find_product, holds, readings
+from layoutprobe.gate.products import EXTENTS, FoundProduct, find_product, holds, readings
 from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
@@ -38,6 +39,7 @@ _MOST_WAYS = 4
 _MOST_GROUPS = 512
 _FACTORS = {"alpha": 2.0, "beta": 0.5}
 _FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_STRIDE = re.compile(r"(?:batch_?)?stride_?([abcd])|([abcd])_?(?:batch_?)?stride", re.IGNORECASE)
 _FINEST = (1, 8, 16, 32)
 """Multiples of an extent that a kernel may rely on, the finest first."""
 
@@ -53,6 +55,8 @@ class Trial:
         site: the launch in the host code, by the sizes of the product.
         tile: what a workgroup makes, and how deep a step of K is; empty where that is not clear.
         multiple: what the kernel relies on.
+        signature: of the kernel, with members for structures.
+        members: number of an argument that is a member of a structure -> its offset there.
     """
 
     launches: tuple[SeenLaunch, ...]
@@ -61,10 +65,19 @@ class Trial:
     site: LaunchSite
     tile: Sizes = field(default_factory=dict)
     multiple: Sizes = field(default_factory=dict)
+    signature: Signature | None = None
+    members: Mapping[int, int] = field(default_factory=dict)
 
 
 def tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchSite) -> Trial | None:
     """Launches of a kernel, and the product that it computed, if any; None where it could not be run."""
+    site = site.taken_apart(signature.parameters)
+    code, kernel, signature, members = taken_apart(code, kernel, signature)
+    found = _tried(code, kernel, signature, site)
+    return replace(found, signature=signature, members=members) if found else None
+
+
+def _tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchSite) -> Trial | None:
     try:
         attempt = _Attempt(code, kernel, signature.parameters, site)
     except (ProbeError, ValueError):
@@ -90,7 +103,8 @@ class _Attempt:
         given = kernel.explicit_args
         if not len(given) == len(parameters) == len(site.arguments):
             raise ValueError("the launch has other arguments")
-        self.code, self.kernel, self.site, self.parameters = code, kernel, site, parameters
+        self.code, self.kernel, self.parameters = code, kernel, parameters
+        self.site = site = _with_strides(site, parameters)
         self.pointers = [i for i, one in enumerate(given) if one.kind == "global_buffer"]
         self.integers = [
             i for i, one in enumerate(parameters) if i not in self.pointers and one.dtype[:1] in ("i", "u")
@@ -255,6 +269,19 @@ class _Attempt:
     def _called(self, extents: Sequence[int], values: Sequence[Sizes]) -> str:
         """The name in the launch that had these values; "" where none had."""
         return next((n for n in self.names if [size[n] for size in values] == list(extents)), "")
+
+
+def _with_strides(site: LaunchSite, parameters: Sequence[Parameter]) -> LaunchSite:
+    """A batch's strides, where the host is told them, by their names: matrices lie behind each other."""
+    sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
+    if not {"M", "N", "K"} <= set(sizes):
+        return site
+    texts = []
+    for one, text in zip(parameters, site.arguments, strict=True):
+        found = _STRIDE.fullmatch(one.name)
+        rows, columns = EXTENTS[(found[1] or found[2]).upper().replace("C", "D")] if found else ("", "")
+        texts.append(f"{sizes[rows]} * {sizes[columns]}" if found and text.isidentifier() else text)
+    return replace(site, arguments=tuple(texts))
 
 
 def _elements(kind: str, random: np.random.Generator) -> NDArray[np.uint8]:

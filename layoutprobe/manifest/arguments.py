@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -60,8 +61,11 @@ def _argument(table: Section, index: int, sizes: tuple[str, ...]) -> Argument:
         argument = Argument(name, role, dtype, value=_value(table, dtype, sizes))
     else:
         argument = _buffer(table, name, role, sizes)
+    at = table.get("at")
+    if at is not None and not (type(at) is int and 0 <= at < _MAX_BYTES):
+        table.fail("at", f"bytes from the beginning of the structure, 0 to {_MAX_BYTES - 1}")
     table.finish()
-    return argument
+    return replace(argument, at=at)
 
 
 def _raw(table: Section) -> bytes:

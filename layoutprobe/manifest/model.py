@@ -55,6 +55,7 @@ class Argument:
             from Python, which has no manifest.
         value: of a scalar: an expression of the sizes, a float, or "alpha" or "beta".
         raw: of role "bytes".
+        at: of a member of a structure that is passed by value: bytes from its beginning; None for a whole argument.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Argument:
     data: NDArray[Any] | None = field(default=None, compare=False, repr=False)
     value: Expression | float | str = 0.0
     raw: bytes = b""
+    at: int | None = None
 
     __repr__ = brief
 

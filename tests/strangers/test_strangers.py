@@ -45,6 +45,14 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "contract": {"kind": "gemm", "bias": "bias", "residual": "residual", "activation": "gelu_tanh"},
         "matrices": {"A": ("A", "row"), "B": ("B", "row"), "out": ("D", "col")},
     },
+    "batched.hip": {
+        "name": "batched_gemm",
+        "grid": ["(N + 15) / 16", "(M + 15) / 16", "batch"],
+        "block": [32, 1, 1],
+        "tile": {"batch": 2, "M": 16, "N": 16, "K": 16},
+        "contract": {"kind": "gemm", "alpha": 2.0},
+        "matrices": {"A": ("A", "row"), "B": ("B", "row"), "C": ("D", "row")},
+    },
     "module.cpp": {
         "name": "hgemm_double_buffer",
         "grid": ["N / 64", "M / 64", 1],
@@ -81,6 +89,28 @@ def test_a_draft_without_a_correction_is_green(tmp_path: Path, name: str) -> Non
     manifest, _ = _drafted(tmp_path, HERE / name)
     assert "FILL IN" not in manifest.read_text().partition("[[kernel]]")[2]
     assert main(["check", str(manifest)]) == 0
+
+
+def test_members_of_a_structure_are_arguments_where_they_lie(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Found wrong as other arguments are: a stride of another matrix, and a member where there is none."""
+    manifest, kernel = _drafted(tmp_path, HERE / "batched.hip")
+    offsets = {one["name"]: one["at"] for one in kernel["argument"]}
+    assert offsets == {
+        "A": 0, "B": 8, "C": 16, "M": 24, "N": 28, "K": 32, "strideA": 40, "strideB": 48, "strideC": 56, "alpha": 64
+    }  # fmt: skip
+    text = manifest.read_text()
+    tile = "tile = { batch = 2, M = 16, N = 16, K = 16 }"
+    text = text.replace(tile, "sizes = [{ batch = 2, M = 16, N = 24, K = 32 }]")
+    check = ["check", str(manifest), "--check", "numerics"]
+    manifest.write_text(text)
+    assert main(check) == 0
+    manifest.write_text(text.replace('value = "M * K"', 'value = "M * N"'))
+    assert main(check) == 1
+    manifest.write_text(text.replace("at = 64 ", "at = 70 "))
+    assert main(check) == 2
+    assert "argument alpha is no member" in " ".join("".join(capsys.readouterr()).split())
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,11 @@ def test_names_and_types_are_those_of_the_source(tmp_path: Path) -> None:
         signature = signature_of(code, kernel)
         assert signature is not None
         found[signature.name] = list(signature.parameters)
+    assert found["several"][14].members == (
+        (0, Parameter("first", False, "i32")),
+        (8, Parameter("second", True, "f32")),
+    )
+    found["several"][14] = replace(found["several"][14], members=())
     assert {name.partition("<")[0]: given for name, given in found.items()} == {
         name: [Parameter(*one) for one in given] for name, given in EXPECTED.items()
     }
