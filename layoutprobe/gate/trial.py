@@ -4,6 +4,7 @@ can be drafted from what it did."""
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -21,6 +22,7 @@ from layoutprobe.codeobj.parameters import Parameter, Signature
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.launch_sites import LaunchSite, renamed
 from layoutprobe.gate.products import EXTENTS, FoundProduct, find_product, holds, readings
+from layoutprobe.gate.runner import Deadline
 from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
@@ -30,6 +32,8 @@ from layoutprobe.patterns.expression import evaluate, parse
 _BYTES = 1 << 20
 """Of each buffer: what the kernel touches of it is what it has."""
 _BUDGET = 200_000
+_SECONDS, _PATIENCE = 10.0, 30.0
+"""That a launch may take, and all launches of a kernel together."""
 _LARGEST_STEP = 512
 _DEEP = 32
 """What an extent that no workgroup is for is a multiple of: a step of K, most often."""
@@ -84,6 +88,8 @@ def _tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchS
         return None
     plain: Trial | None = None
     for kinds in attempt.ways():
+        if attempt.late:
+            break
         launches, values = attempt.launches(kinds)
         if not launches:
             continue
@@ -113,6 +119,12 @@ class _Attempt:
         self.names = tuple(n for n in site.names if any(re.search(rf"\b{n}\b", text) for text in texts))
         self.steps = {name: self._step(name) for name in self.names}
         self.backend = EmulatorBackend(budget=_BUDGET)
+        self._begun = time.monotonic()
+
+    @property
+    def late(self) -> bool:
+        """Whether to give up: a draft is waited for."""
+        return time.monotonic() - self._begun > _PATIENCE
 
     def _numbers(
         self, texts: Sequence[str], size: Mapping[str, NDArray[np.int64] | int]
@@ -153,7 +165,7 @@ class _Attempt:
         seen: list[SeenLaunch] = []
         values = [self.size(at) for at in range(_LAUNCHES)]
         for size in values:
-            one = self.run(size, kinds)
+            one = None if self.late else self.run(size, kinds)
             if one is None:
                 return [], []
             seen.append(one)
@@ -185,7 +197,7 @@ class _Attempt:
                 self.code, self.kernel.name, grid, block,  # type: ignore[arg-type]  # three of each
                 [Buffer(before[i]) if i in before else np.void(v) for i, v in enumerate(values)], lds,
             )  # fmt: skip
-            result = self.backend.run(launch, (touched,))
+            result = self.backend.run(launch, (touched, Deadline(_SECONDS)))
         except ProbeError:
             return None
         return self._seen(launch, values, result.buffers, touched)

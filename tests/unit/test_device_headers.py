@@ -12,7 +12,7 @@ from unit.device_kernels import INCLUDES, Array, Device, make_device
 
 from layoutprobe.arch import DEFAULT
 from layoutprobe.codeobj.elf import load
-from layoutprobe.errors import ToolchainError
+from layoutprobe.errors import ExecutionError, ToolchainError
 from layoutprobe.numbers import element_type
 from layoutprobe.toolchain import headers
 from layoutprobe.toolchain.compile import compile_hip
@@ -267,6 +267,21 @@ def test_host_code_in_the_source_is_parsed(device: Device) -> None:
       hipMemcpy(p, &one, 2, hipMemcpyHostToDevice);
       return hipGetLastError() + int(__half2float(one)) + hipDeviceSynchronize() + hipFree(p);
     }""")
+
+
+def test_a_failed_assert_ends_the_run_at_its_line(device: Device) -> None:
+    """With the C library's own header, whose function is the host's."""
+    text = """#include <assert.h>
+    extern "C" __global__ void k(const int* in, int* out) {
+      assert(in[threadIdx.x] < 40);
+      out[threadIdx.x] = in[threadIdx.x];
+    }"""
+    x = np.arange(32, dtype=np.int32)
+    _, out = device.run(text, x, np.zeros(32, np.int32), block=(32, 1, 1))
+    assert np.array_equal(out, x)
+    with pytest.raises(ExecutionError, match="the kernel traps") as caught:
+        device.run(text, x + 9, np.zeros(32, np.int32), block=(32, 1, 1))
+    assert str(caught.value.place.source).startswith("kernel.hip:")
 
 
 def test_votes_of_a_workgroup_and_clocks(device: Device) -> None:

@@ -10,8 +10,11 @@ extern "C" {
 LAYOUTPROBE_MISSING("layoutprobe's own HIP headers have no printf in device code: it needs a host at "
                     "work; guard it with #ifdef, or use `layoutprobe` findings instead")
 int printf(const char* format, ...);
-LAYOUTPROBE_MISSING("layoutprobe's own HIP headers have no assert in device code; compile with -DNDEBUG")
-void __assert_fail(const char* text, const char* file, unsigned line, const char* function);
+// A failed assert ends the run at its line; its words are those of the source there.
+__attribute__((device, always_inline, nodebug, noreturn)) inline void __assert_fail(
+    const char*, const char*, unsigned, const char*) {
+  __builtin_trap();
+}
 }
 LAYOUTPROBE_MISSING("layoutprobe's own HIP headers have no malloc in device code: there is no heap")
 void* malloc(size_t bytes);
