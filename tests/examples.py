@@ -21,10 +21,14 @@ WHOLE = THOROUGH > 1 or bool(os.environ.get("CI"))
 Case = TypeVar("Case")
 
 
-def one_of_each(cases: Iterable[Case], class_of: Callable[[Case], object]) -> list[Case]:
-    """All cases in CI and when thorough; else the first of each class."""
+def one_of_each(cases: Iterable[Case], class_of: Callable[[Case], object], *, ci: bool = True) -> list[Case]:
+    """All cases when thorough, and in CI too unless told otherwise; else the first of each class."""
     listed = list(cases)
-    return listed if WHOLE else list({class_of(case): case for case in reversed(listed)}.values())[::-1]
+    return (
+        listed
+        if THOROUGH > 1 or (WHOLE and ci)
+        else list({class_of(case): case for case in reversed(listed)}.values())[::-1]
+    )
 
 
 def examples(count: int, quiet: Iterable[HealthCheck] = (), *, desk: int = 0) -> settings:

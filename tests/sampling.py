@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import ceil, sqrt
+from pathlib import Path
 from typing import TypeVar
 from zlib import crc32
 
@@ -12,6 +15,10 @@ import pytest
 
 SAMPLE = "LAYOUTPROBE_TESTS_SAMPLED"
 """Set by conftest.py, for its workers too, where `pytest` was asked for no test in particular."""
+SECONDS = Path(__file__).with_name("seconds.csv")
+"""What a case of each test takes on a processor, written by `timing.py`; those of no account are not listed."""
+DESK = 0.4
+"""Seconds that a case may take at a desk."""
 
 Case = TypeVar("Case")
 
@@ -21,17 +28,38 @@ def one_in(count: int, cases: Sequence[Case]) -> Sequence[Case]:
     return cases[::count] if os.environ.get(SAMPLE) else cases
 
 
-def sampled(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Of a test with n cases some sqrt(n), with as many values of every parameter as fit; no test marked `long`.
+@cache
+def measured() -> Mapping[str, float]:
+    """Test -> seconds of a case."""
+    with SECONDS.open(newline="") as file:
+        return {row["test"]: float(row["seconds of a case"]) for row in csv.DictReader(file)}
 
-    A test marked `few(count)` keeps so many: its cases take long, and each of them shows the same. One marked
-    `every_case` keeps all: it has chosen them itself.
+
+def family_of(nodeid: str) -> str:
+    """The test that a case belongs to."""
+    return nodeid.partition("[")[0]
+
+
+def sampled(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Of a test with n cases some sqrt(n), with as many values of every parameter as fit.
+
+    None of a test whose cases take longer than a desk has patience for, or marked `long`; but each file keeps a
+    test, the shortest, unless all of it is marked. A test marked `few(count)` keeps so many: its cases take
+    long, and each of them shows the same. One marked `every_case` keeps all: it has chosen them itself.
     """
-    families: dict[str, list[pytest.Item]] = {}
+    files: dict[str, dict[str, list[pytest.Item]]] = {}
     for item in items:
         if item.get_closest_marker("long") is None:
-            families.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return [item for family in families.values() for item in _some(family)]
+            family = family_of(item.nodeid)
+            files.setdefault(family.partition("::")[0], {}).setdefault(family, []).append(item)
+    return [item for families in files.values() for item in _of_file(families)]
+
+
+def _of_file(families: Mapping[str, list[pytest.Item]]) -> list[pytest.Item]:
+    """The cases of the short tests of a file; of the shortest a single one where all are long."""
+    seconds = {family: measured().get(family, 0.0) for family in families}
+    short = [item for family, cases in families.items() if seconds[family] <= DESK for item in _some(cases)]
+    return short or _some(families[min(seconds, key=seconds.__getitem__)])[:1]
 
 
 def _some(family: list[pytest.Item]) -> list[pytest.Item]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.brief import brief
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Parameter, Signature
@@ -71,6 +72,8 @@ class Trial:
     multiple: Sizes = field(default_factory=dict)
     signature: Signature | None = None
     members: Mapping[int, int] = field(default_factory=dict)
+
+    __repr__ = brief
 
 
 def tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchSite) -> Trial | None:

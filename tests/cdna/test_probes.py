@@ -94,7 +94,7 @@ def test_no_matrix_instruction_is_refused(target: str) -> None:
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("lds", ["xor", "padded"])
-@pytest.mark.parametrize(("target", "form"), one_of_each(OTHERS, kind_of), ids=id_of)
+@pytest.mark.parametrize(("target", "form"), one_of_each(OTHERS, kind_of, ci=False), ids=id_of)
 def test_operands_are_the_documents_too(target: str, form: MatrixForm, lds: str) -> None:
     """Of sparse instructions, of less than a byte, and of operands of two widths; A where it is sparse compressed."""
     bench = bench_of(lds, None, target, None, None, None, form.spelling)
@@ -107,7 +107,7 @@ def test_operands_are_the_documents_too(target: str, form: MatrixForm, lds: str)
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("acc", [False, True], ids=["vgpr", "acc"])
-@pytest.mark.parametrize(("target", "form"), one_of_each(OTHERS, kind_of), ids=id_of)
+@pytest.mark.parametrize(("target", "form"), one_of_each(OTHERS, kind_of, ci=False), ids=id_of)
 def test_the_epilogue_of_every_instruction_is_the_documents(target: str, form: MatrixForm, acc: bool) -> None:
     """Sparse ones, those with scales, and those of less than a byte, too."""
     bench = bench_of("none", None, target, None, None, None, form.spelling, acc)
@@ -145,7 +145,9 @@ def test_the_commands_hold(target: str, name: str, acc: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "form", [form for _, form in (*one_of_each(FORMS, class_of), *one_of_each(OTHERS, kind_of))], ids=id_of
+    "form",
+    [form for _, form in (*one_of_each(FORMS, class_of, ci=False), *one_of_each(OTHERS, kind_of, ci=False))],
+    ids=id_of,
 )
 @pytest.mark.parametrize("probe", ["operand", "epilogue"])
 def test_the_registers_are_of_the_file_asked_for(probe: str, form: MatrixForm) -> None:

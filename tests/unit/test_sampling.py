@@ -8,7 +8,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from sampling import SAMPLE, one_in, sampled
+import sampling
+from sampling import DESK, SAMPLE, one_in, sampled
 
 
 def item(name: str, *marks: str, few: int = 0, **indices: int) -> pytest.Item:
@@ -69,3 +70,21 @@ def test_long_ones_are_left_out_and_chosen_ones_kept() -> None:
     assert sampled([item("slow", "long"), *grid("slow_too", 3, 3, "long")]) == []
     chosen = list(grid("chosen", 8, 8, "every_case"))
     assert sampled(chosen) == chosen
+
+
+def test_what_takes_longer_than_a_desk_has_patience_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Is left out, but a file keeps one case of its shortest test."""
+    slow = {"tests/x.py::slow": DESK * 2, "tests/x.py::slower": DESK * 3, "tests/x.py::short": DESK}
+    monkeypatch.setattr(sampling, "measured", lambda: slow)
+    short = item("short")
+    assert sampled([*grid("slow", 3, 3), short, item("slower")]) == [short]
+    assert len(sampled([item("slower"), *grid("slow", 3, 3)])) == 1
+    assert sampled([item("slower"), *grid("slow", 3, 3)])[0].nodeid.startswith("tests/x.py::slow[")
+
+
+def test_the_table_of_seconds_names_tests_that_exist() -> None:
+    """One that was renamed counts as short, and nobody would notice."""
+    root = sampling.SECONDS.parent.parent
+    for test in sampling.measured():
+        path, _, name = test.partition("::")
+        assert f"def {name.rpartition('::')[2]}(" in (root / path).read_text(), test
