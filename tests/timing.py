@@ -46,7 +46,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.when == "teardown" and "PYTEST_XDIST_WORKER" not in os.environ:
         _spent[family_of(report.nodeid)] += [
-            float(value) for key, value in report.user_properties if key == _KEY
+            float(str(value)) for key, value in report.user_properties if key == _KEY
         ]
 
 

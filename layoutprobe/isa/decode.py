@@ -21,7 +21,7 @@ from layoutprobe.isa.dialect import Dialect, dialect_of
 from layoutprobe.isa.fields import RESERVED, Fields
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind, kind_of
-from layoutprobe.isa.mnemonics import table
+from layoutprobe.isa.mnemonics import package, table
 
 MAX_INSTRUCTIONS = 400_000
 """More than any kernel we know, by an order of magnitude: hostile code ends here."""
@@ -156,8 +156,7 @@ def _encoding(data: bytes, rules: Encodings) -> Any:
 
     It takes an instruction of two parts for one by its second part: any eight bytes in front would do.
     """
-    from tinygrad.renderer.amd import detect_format
-
+    detect_format = package("renderer.amd").detect_format
     found = detect_format(data, rules.table)
     if rules.paired is not None:
         name, upper = rules.paired

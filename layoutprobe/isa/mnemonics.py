@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from enum import Enum
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from layoutprobe.arch import Isa
 
 
 @cache
+def package(module: str) -> ModuleType:
+    """A module of the decoder's package, which raises Python's recursion limit for the whole process: ours stays."""
+    limit = sys.getrecursionlimit()
+    try:
+        return import_module(f"tinygrad.{module}")
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def table(name: str, part: str) -> Any:
     """A module of generated tables: "ins" has the encodings, "enum" the operations."""
-    return import_module(f"tinygrad.runtime.autogen.amd.{name}.{part}")
+    return package(f"runtime.autogen.amd.{name}.{part}")
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -112,12 +111,6 @@ def generated(cols: int, masks: tuple[int, ...], permute: tuple[int, ...], packs
         moves = plan(*as_bytes(found), found.sources)
     fetch = "\n".join(code.lines())
     return Generated(index, fetch, pack_function(moves) if moves else "", call(moves) if moves else "", words)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def warm() -> None:
-    """The decoder's package sets the recursion limit when it is imported, which hypothesis asks nobody to do."""
-    import_module("tinygrad.renderer.amd")
 
 
 @pytest.mark.long

@@ -85,3 +85,12 @@ def test_a_matrix_instruction_is_known_whatever_was_loaded(name: str) -> None:
         [sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout == "True\n", done.stderr
+
+
+def test_decoding_leaves_the_recursion_limit_of_the_process_alone() -> None:
+    """The decoder's package raises it as it is imported; hypothesis, for one, complains of that."""
+    code = (
+        "import sys; from layoutprobe.isa.mnemonics import package; before = sys.getrecursionlimit(); "
+        "package('renderer.amd'); sys.exit(sys.getrecursionlimit() != before)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
