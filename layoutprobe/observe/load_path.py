@@ -147,7 +147,7 @@ class LoadPathObserver(WaveCounter):
         self._node = np.zeros(machine.waves.index.size, np.int64)
         self._writer = np.full(machine.lds.data.bytes.size >> self._shift, -1, np.int64)
         self._stores: list[_Store] = []
-        self._loads: dict[tuple[int, int], list[_Load]] = {}  # (node, PC)
+        self._loads: dict[tuple[int, int, int], list[_Load]] = {}  # (wave, node, PC)
         last = self._first + machine.waves.index.size
         mine = self._wave_numbers[(self._wave_numbers >= self._first) & (self._wave_numbers < last)]
         self._followed = np.zeros(machine.waves.index.size, np.bool_)
@@ -184,7 +184,8 @@ class LoadPathObserver(WaveCounter):
                 self._complete = False
                 return
             read = _Load(local[position].copy(), self._writer[cells[position]])
-            self._loads.setdefault((int(self._node[c.waves[position]]), inst.pc), []).append(read)
+            wave = int(c.waves[position])
+            self._loads.setdefault((wave, int(self._node[wave]), inst.pc), []).append(read)
 
     def matrix(self, c: Cohort, inst: Inst) -> None:
         """See Observer."""
@@ -296,7 +297,7 @@ class LoadPathObserver(WaveCounter):
         self, at: _Position, node: int, load: Inst, register: int, byte: int
     ) -> tuple[int, int] | None:
         """LDS byte that a load took part of a register from, and the stamp of its store (-1: none)."""
-        reads = self._loads.get((node, load.pc))
+        reads = self._loads.get((at.wave, node, load.pc))
         if not reads or load.encoding != "DS":
             return None
         each = 4 * (load.dst[0].regs // len(reads) if len(reads) > 1 else load.dst[0].regs)

@@ -9,9 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checks.gemm_lab import INTERIOR, Edit, line, only, plain, tiled
+from checks.watched import gemm_launch, standard
 
+from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import operand_provenance, swizzle
-from layoutprobe.observe.load_path import FollowBack, LoadPathObserver, Target
+from layoutprobe.codeobj.elf import load
+from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.store import load_instructions
+from layoutprobe.observe.load_path import FollowBack, LoadPathObserver, LoadPaths, Target
 from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.report.gate import CheckResult
 
@@ -173,3 +178,21 @@ def test_equal_targets_are_one_run() -> None:
     assert FollowBack((target,)) == FollowBack((replace(target),))
     assert hash(FollowBack((target,))) == hash(FollowBack((replace(target),)))
     assert FollowBack((target,)) != FollowBack((replace(target, lane=4),))
+
+
+def test_waves_that_run_together_are_followed_each_by_itself(tmp_path: Path) -> None:
+    """They take one way through the code, and read different bytes of LDS: each path is the wave's own."""
+    code = load(standard(tmp_path).data)
+    listing = load_instructions(code, code.kernel("gemm")).values()
+    products = [inst for inst in listing if Kind.MATRIX in inst.kind]
+    targets = [Target(wave, 0, products[0].src[0].index, lane=3, bit=0) for wave in range(8)]
+
+    def followed(wanted: Iterable[Target]) -> LoadPaths:
+        observer = LoadPathObserver(wanted)
+        EmulatorBackend().run(gemm_launch(code, 128, 128, 64), [observer])
+        return observer.record()
+
+    together = followed(targets).paths
+    assert together == {target: followed([target]).paths[target] for target in targets}
+    read = {target.wave: together[target][0].lds_byte for target in targets}
+    assert len(set(read.values())) > 1, read
