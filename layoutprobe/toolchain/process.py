@@ -22,6 +22,8 @@ TIMEOUT_SECONDS = 60.0
 MEMORY_BYTES = 4 << 30
 FILE_BYTES = 128 << 20
 """What one process of the toolchain may take and write, where the system can tell it (Linux)."""
+FIRST_SECONDS = 600.0
+"""For the first link of a host program: zig then builds its C library, once per machine."""
 PRINTED_BYTES = 1 << 20
 """How much of what it prints is kept."""
 LIMITS = (
@@ -35,12 +37,20 @@ _POSIX = os.name == "posix"
 _HIDDEN_INPUTS = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS")
 
 
-def run(command: Sequence[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    command: Sequence[str], cwd: Path | None = None, *, seconds: float | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a tool of the toolchain to its end.
 
+    Args:
+        command: program and arguments.
+        cwd: where to run it; None: here.
+        seconds: that it may take; None: a minute.
+
     Raises:
-        ToolchainError: it cannot be started, or does not end within a minute.
+        ToolchainError: it cannot be started, or does not end in time.
     """
+    most = TIMEOUT_SECONDS if seconds is None else seconds
     environment = {k: v for k, v in os.environ.items() if k not in _HIDDEN_INPUTS}
     try:
         process = subprocess.Popen(
@@ -58,12 +68,12 @@ def run(command: Sequence[str], cwd: Path | None = None) -> subprocess.Completed
         ) from refused
     with process:
         try:
-            _limit(process.pid)
-            output, errors = _printed(process)
+            _limit(process.pid, most)
+            output, errors = _printed(process, most)
         except subprocess.TimeoutExpired as late:
             _end(process)
             raise ToolchainError(
-                f"{command[0]} did not end within {TIMEOUT_SECONDS:g} s",
+                f"{command[0]} did not end within {most:g} s",
                 where={"command": " ".join(command)},
                 hint="try the command by hand; the machine may be overloaded",
             ) from late
@@ -73,16 +83,16 @@ def run(command: Sequence[str], cwd: Path | None = None) -> subprocess.Completed
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
-def _printed(process: subprocess.Popen[bytes]) -> tuple[str, str]:
+def _printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[str, str]:
     """The first of what a process prints to both of its streams, once it has ended.
 
     Raises:
         subprocess.TimeoutExpired: it does not end.
     """
     if not _POSIX:  # where pipes cannot be waited for
-        both = process.communicate(timeout=TIMEOUT_SECONDS)
+        both = process.communicate(timeout=seconds)
         return both[0].decode("utf-8", "replace"), both[1].decode("utf-8", "replace")
-    end = time.monotonic() + TIMEOUT_SECONDS
+    end = time.monotonic() + seconds
     kept: dict[object, bytearray] = {}
     with selectors.DefaultSelector() as streams:
         for stream in (process.stdout, process.stderr):
@@ -92,7 +102,7 @@ def _printed(process: subprocess.Popen[bytes]) -> tuple[str, str]:
         while streams.get_map():
             ready = streams.select(max(0.0, end - time.monotonic()))
             if not ready:
-                raise subprocess.TimeoutExpired(process.args, TIMEOUT_SECONDS)
+                raise subprocess.TimeoutExpired(process.args, seconds)
             for key, _ in ready:
                 piece = os.read(key.fd, 1 << 16)
                 kept[key.fileobj] += piece[: PRINTED_BYTES - len(kept[key.fileobj])]
@@ -103,14 +113,14 @@ def _printed(process: subprocess.Popen[bytes]) -> tuple[str, str]:
     return output, errors
 
 
-def _limit(pid: int) -> None:
+def _limit(pid: int, seconds: float) -> None:
     """Bound what a process that has just begun, and those that it starts, may take."""
     if resource is None or not hasattr(resource, "prlimit"):
         return
     limits = {
         resource.RLIMIT_AS: MEMORY_BYTES,
         resource.RLIMIT_FSIZE: FILE_BYTES,
-        resource.RLIMIT_CPU: int(TIMEOUT_SECONDS),
+        resource.RLIMIT_CPU: int(seconds),
         resource.RLIMIT_CORE: 0,
     }
     for which, most in limits.items():

@@ -11,7 +11,7 @@ from layoutprobe.extras.hiphost.protocol import header
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import INSTALL, identity, ziglang
 from layoutprobe.toolchain.library import machine_target
-from layoutprobe.toolchain.process import run
+from layoutprobe.toolchain.process import FIRST_SECONDS, run
 
 SOURCES = Path(__file__).resolve().parent / "shim"
 NAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")
@@ -65,7 +65,7 @@ def _build(zig: Path, target: str, sources: list[Path]) -> bytes:
             *(f"-I{folder}", "-o", str(folder / "library.so"), *map(str, sources), "-lpthread"),
             *(f"-Wl,-soname,{NAMES[0]}", f"-Wl,--version-script={folder / 'versions'}"),
         )
-        done = run(command)
+        done = run(command, seconds=FIRST_SECONDS)
         if done.returncode:
             raise ToolchainError(
                 "the emulated HIP runtime cannot be built",
