@@ -121,13 +121,12 @@ def test_a_compiler_that_does_not_end_is_ended(
     printed = tool._printed
     child = world / "child"
 
-    def impatient(process: subprocess.Popen[bytes]) -> tuple[str, str]:
+    def impatient(process: subprocess.Popen[bytes], _: float) -> tuple[str, str]:
         while not child.exists():
             time.sleep(0.01)
         if ended_by is KeyboardInterrupt:
             raise KeyboardInterrupt
-        monkeypatch.setattr(tool, "TIMEOUT_SECONDS", 0.0)
-        return printed(process)
+        return printed(process, 0.0)
 
     monkeypatch.setattr(tool, "_printed", impatient)
     slow = fake(world / "bin" / "clang")
