@@ -275,12 +275,20 @@ def in_full(verdict: KernelVerdict, found: Finding) -> str:
 def details(verdict: KernelVerdict, found: Finding) -> words.Lines:
     """A finding below its first sentence, and what else shows because of it, or what it shows because of."""
     lines = words.finding(found)
-    explained = [f"{other.rule.id}: {other.what}" for other in verdict.consequences(found)]
-    if explained:
-        lines.append(("explains", "; ".join(explained)))
+    if explained := _explained(verdict.consequences(found)):
+        lines.append(("explains", explained))
     if found.follows is not None:
         lines.append(("follows", f"from {found.follows.rule.id}, {spot(verdict, found.follows)}"))
     return lines
+
+
+def _explained(followers: Iterable[Finding]) -> str:
+    """The consequences, one sentence for those of a rule: they differ in the matrix or the place only."""
+    rules: dict[str, list[str]] = {}
+    for other in followers:
+        rules.setdefault(other.rule.id, []).append(other.what)
+    more = {rule: f" (and {len(said) - 1} more)" if len(said) > 1 else "" for rule, said in rules.items()}
+    return "; ".join(f"{rule}: {said[0]}{more[rule]}" for rule, said in rules.items())
 
 
 def counted(result: CheckResult) -> str:
