@@ -29,8 +29,10 @@ settings.register_profile(
 settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
-# Workers inherit this: threads of BLAS would take the cores from each other.
+# Workers and what they start inherit this. Threads of BLAS would take the cores from each other; and where Python
+# keeps nothing that it has compiled, each of some thousand processes would compile the package anew.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 BROWSER_DIR = Path(__file__).parent / "browser"
 BROWSER = "browser"
