@@ -209,7 +209,7 @@ def _went_wrong(server: Server) -> bool:
 
 def _summary(server: Server) -> str:
     """ "3 kernel launches on layoutprobe emulator 0.1.0 as TARGET, 1 failed, 2 refused"."""
-    refused = f", {server.refused} refused (launches or code)" if server.refused else ""
+    refused = f", {server.refused} refused (launches, code or functions)" if server.refused else ""
     refused += f", {server.freed_twice} freed twice" if server.freed_twice else ""
     if not server.launches:
         return f"no kernel ran on {server.name}{refused}: nothing was shown"

@@ -32,6 +32,7 @@ SHT_SYMTAB, _SHT_NOBITS, SHT_DYNSYM = 2, 8, 11
 _SHF_COMPRESSED = 0x800
 STT_FUNC = 2
 _SHN_UNDEF, _SHN_LORESERVE = 0, 0xFF00
+_STB_WEAK = 2
 _DT_RELA, _DT_RELASZ, _DT_REL, _DT_PLTRELSZ, _DT_JMPREL = 7, 8, 17, 2, 23
 _R_ABS64, _R_RELATIVE64 = 3, 13
 
@@ -69,13 +70,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Symbol:
-    """One symbol that the object defines, or one that it needs (`defined` False)."""
+    """One symbol that the object defines, or one that it needs (`defined` False); `weak`: others go before it."""
 
     name: str
     kind: int
     value: int
     size: int
     defined: bool
+    weak: bool
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,8 @@ def _symbols(table: Cursor, names: Cursor) -> Iterator[Symbol]:
         if length > _MAX_NAMES:  # names may share bytes: a small file could hold terabytes of them
             raise names.error(f"at most {_MAX_NAMES} bytes of symbol names", "more")
         # Reserved section indices (absolute, common, the LDS of one workgroup) are no addresses.
-        yield Symbol(text, info & 15, value, size, _SHN_UNDEF < section < _SHN_LORESERVE)
+        defined = _SHN_UNDEF < section < _SHN_LORESERVE
+        yield Symbol(text, info & 15, value, size, defined, info >> 4 == _STB_WEAK)
 
 
 def read_container(data: bytes) -> Container:

@@ -13,7 +13,8 @@ from hiphost.compiling import HOST, PROGRAMS, build_c, build_hip, device_code, z
 from hiphost.running import layoutprobe_run
 
 from layoutprobe.codeobj.bundle import bundle
-from layoutprobe.extras.hiphost.needs import missing_functions
+from layoutprobe.extras.hiphost import interface
+from layoutprobe.extras.hiphost.needs import exported, missing_functions
 from layoutprobe.extras.hiphost.shim_build import NAMES, library
 
 KERNELS = ("--check", "memory,init,races")
@@ -27,7 +28,7 @@ def test_a_program_of_the_module_interface(built: Path) -> None:
     assert done.returncode == 5
     # One launch has a block that is too large, on purpose: it is refused, and ran as little as it failed.
     assert "7 kernel launches on layoutprobe emulator" in done.stderr
-    assert "none failed, 1 refused (launches or code); emulated, not measured" in done.stderr
+    assert "none failed, 1 refused (launches, code or functions); emulated, not measured" in done.stderr
 
 
 def test_a_single_source_program(built: Path) -> None:
@@ -44,7 +45,7 @@ def test_code_of_another_target_is_no_success(careless: Path, tmp_path: Path) ->
     assert done.returncode == 2
     assert "hipModuleLoad: hipErrorNoBinaryForGpu" in done.stdout
     assert "no kernel ran on layoutprobe emulator" in done.stderr
-    assert ", 2 refused (launches or code)" in done.stderr, "the code, and a launch of nothing"
+    assert ", 2 refused (launches, code or functions)" in done.stderr, "the code, and a launch of nothing"
 
 
 def test_without_a_device_nothing_succeeds(careless: Path, built: Path) -> None:
@@ -135,9 +136,9 @@ def test_a_forked_child_has_a_device_of_its_own(misuse: Path) -> None:
 
 
 def test_what_the_runtime_lacks_is_named_before_the_start(misuse: Path, tmp_path: Path) -> None:
-    assert missing_functions(misuse, library()) == ["hipGraphCreate"]
+    assert missing_functions(misuse, library()) == ["hipMemCreate"]
     done = layoutprobe_run(misuse, "weak")
-    assert "the emulated HIP runtime lacks what the program may call: hipGraphCreate" in done.stderr
+    assert "the emulated HIP runtime lacks what the program may call: hipMemCreate" in done.stderr
     assert missing_functions(Path(sys.executable), library()) == []
     (tmp_path / "damaged").write_bytes(misuse.read_bytes()[:300])
     assert missing_functions(tmp_path / "damaged", library()) == []
@@ -197,10 +198,21 @@ def test_a_program_without_the_server_is_told(misuse: Path, built: Path) -> None
         assert "layoutprobe" in done.stderr
 
 
-def test_every_entry_point_is_documented() -> None:
-    """docs/hip.md lists what the runtime has; a function that is not there is not offered."""
-    from layoutprobe.extras.hiphost.needs import exported
+def test_the_table_of_all_functions_is_that_of_the_code() -> None:
+    """Made by `python -m layoutprobe.extras.hiphost.interface`."""
+    assert interface.tables() in (PROGRAMS.parents[2] / "docs" / "hip.md").read_text("utf-8")
 
-    text = (PROGRAMS.parents[2] / "docs" / "hip.md").read_text()
-    missing = [name for name in exported(library()) if f"`{name}`" not in text]
-    assert missing == []
+
+def test_the_table_says_what_the_library_exports() -> None:
+    assert exported(library()) == sorted(interface.defined())
+    listed = [name for names in interface.subjects().values() for name in names]
+    assert len(listed) == len(set(listed)) > 400
+    assert interface.defined().keys() <= set(listed), "what we have is in no subject"
+
+
+def test_what_is_lacking_is_an_error_with_words(misuse: Path) -> None:
+    """A program that looks at no status has shown nothing."""
+    done = layoutprobe_run(misuse, "lacking")
+    assert (done.returncode, done.stdout) == (2, "hipErrorNotSupported\n")
+    assert "the emulated HIP runtime has no hipMemCreate" in done.stderr
+    assert "1 refused" in done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from layoutprobe.codeobj.container import SHT_DYNSYM, read_container
+from layoutprobe.codeobj.container import SHT_DYNSYM, Symbol, read_container
 from layoutprobe.errors import CodeObjectError
 
 _PREFIXES = ("hip", "__hip")
@@ -25,17 +25,17 @@ def missing_functions(program: Path, library: bytes) -> list[str]:
     if not data.startswith(b"\x7fELF\x02\x01"):
         return []
     try:
-        needed = {name for name, defined in _hip_symbols(data) if not defined}
+        needed = {symbol.name for symbol in _hip_symbols(data) if not symbol.defined}
     except CodeObjectError:
         return []
     return sorted(needed.difference(exported(library)))
 
 
 def exported(library: bytes) -> list[str]:
-    """Functions of HIP that a library has."""
-    return sorted(name for name, defined in _hip_symbols(library) if defined)
+    """Functions of HIP that a library has; those that only say that they are missing are weak."""
+    return sorted(symbol.name for symbol in _hip_symbols(library) if symbol.defined and not symbol.weak)
 
 
-def _hip_symbols(elf: bytes) -> list[tuple[str, bool]]:
+def _hip_symbols(elf: bytes) -> list[Symbol]:
     symbols = read_container(elf).symbols(SHT_DYNSYM)
-    return [(symbol.name, symbol.defined) for symbol in symbols if symbol.name.startswith(_PREFIXES)]
+    return [symbol for symbol in symbols if symbol.name.startswith(_PREFIXES)]

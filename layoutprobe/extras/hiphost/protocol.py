@@ -65,6 +65,7 @@ class Op(enum.IntEnum):
     RESET = 22  # ->
     TOUCH = 23  # address, size ->
     ORDER = 24  # see `order.Ordered` ->
+    LACKS = 25  # [name] -> the program called a function that the runtime lacks
 
 
 class Value(enum.IntEnum):

@@ -22,6 +22,7 @@ from layoutprobe.extras.hiphost.order import BytesUsed, Ordered, StreamOrder, Us
 from layoutprobe.extras.hiphost.pretence import Pretence
 from layoutprobe.extras.hiphost.protocol import Error, Op, Request, Value
 from layoutprobe.place import Place
+from layoutprobe.text import one_line
 
 NAME = f"{EMULATED} (HIP shim)"
 """What the device is called: whoever measures on it must know that it is no silicon."""
@@ -36,6 +37,8 @@ _ALWAYS = {Op.VERSION, Op.COUNT, Op.DESCRIBE, Op.RESET}
 """Operations that a fault does not stop."""
 _WITHOUT_A_DEVICE = {Op.VERSION, Op.COUNT}
 """Operations that need none."""
+_COUNTED = {Op.LOAD, Op.LAUNCH, Op.LACKS}
+"""Operations whose refusal is counted: a program that goes on without them shows nothing."""
 _ARITY = {
     **dict.fromkeys((Op.DESCRIBE, Op.MALLOC, Op.MALLOC_HOST, Op.MALLOC_MANAGED, Op.FREE, Op.RANGE), 1),
     **dict.fromkeys((Op.WRITE, Op.UNLOAD, Op.FUNCTION, Op.SYMBOL), 1),
@@ -58,7 +61,7 @@ class Session:
         run: executes a kernel, see `EmulatedDevice.run`.
         conduct: is told what the program does with memory.
         launches, faults: kernels that ran, and that failed, so far.
-        refused: launches and code that were refused, so far.
+        refused: launches, code and calls of functions that are missing, which were refused so far.
         stop: set when nobody waits any more.
     """
 
@@ -112,7 +115,7 @@ class Session:
         except Exception as bug:  # the program gets an answer whatever happens here
             self.say(f"a bug in layoutprobe, not in your program: {type(bug).__name__}: {bug}")
         finally:
-            self.refused += not done and request.op in (Op.LOAD, Op.LAUNCH)
+            self.refused += not done and request.op in _COUNTED
         return Error.UNKNOWN, ((), b"")
 
     def _pretend(self, op: Op) -> None:
@@ -243,6 +246,12 @@ class Session:
             raise HipError(Error.INVALID_VALUE)
         self.order.told(Ordered(what), one, other)
 
+    def _lacks(self, request: Request) -> None:
+        name = one_line(request.data[:80].decode("utf-8", "replace"))
+        raise HipError(
+            Error.NOT_SUPPORTED, f"the emulated HIP runtime has no {name} (docs/hip.md lists what it has)"
+        )
+
     # Code
 
     def _load(self, request: Request) -> list[int]:
@@ -317,4 +326,5 @@ _HANDLERS: dict[Op, Callable[[Session, Request], Sequence[int] | Answer | None]]
     Op.RESET: Session._reset,
     Op.TOUCH: Session._touch,
     Op.ORDER: Session._order,
+    Op.LACKS: Session._lacks,
 }

@@ -7,13 +7,13 @@ import tempfile
 from pathlib import Path
 
 from layoutprobe.errors import ToolchainError
+from layoutprobe.extras.hiphost.interface import SOURCES, refusing
 from layoutprobe.extras.hiphost.protocol import header
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import INSTALL, identity, ziglang
 from layoutprobe.toolchain.library import machine_target
 from layoutprobe.toolchain.process import FIRST_SECONDS, run
 
-SOURCES = Path(__file__).resolve().parent / "shim"
 NAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")
 """By these names programs ask for the library: each major version of HIP has its own."""
 
@@ -47,7 +47,7 @@ def library() -> bytes:
         raise ToolchainError("there is no C compiler for the HIP library", hint=INSTALL)
     sources = sorted(SOURCES.glob("*.[ch]"))
     texts = [part for path in sources for part in (path.name, path.read_bytes())]
-    entry = cache.key("hip shim 1", identity(zig), target, *_FLAGS, *_VERSIONS, header(), *texts)
+    entry = cache.key("hip shim 1", identity(zig), target, *_FLAGS, *_VERSIONS, header(), refusing(), *texts)
     built = cache.load(entry)
     if built is None:
         built = _build(zig, target, [path for path in sources if path.suffix == ".c"])
@@ -59,10 +59,19 @@ def _build(zig: Path, target: str, sources: list[Path]) -> bytes:
     with tempfile.TemporaryDirectory(prefix="layoutprobe-") as name:
         folder = Path(name)
         (folder / "ops.h").write_text(header())
+        (folder / "missing.c").write_text(refusing())
         (folder / "versions").write_text("".join(f"{version} {{ }};\n" for version in _VERSIONS))
         command = (
             *(str(zig), "cc", "-target", target, *_FLAGS),
-            *(f"-I{folder}", "-o", str(folder / "library.so"), *map(str, sources), "-lpthread"),
+            *(
+                f"-I{folder}",
+                f"-I{SOURCES}",
+                "-o",
+                str(folder / "library.so"),
+                *map(str, sources),
+                str(folder / "missing.c"),
+                "-lpthread",
+            ),
             *(f"-Wl,-soname,{NAMES[0]}", f"-Wl,--version-script={folder / 'versions'}"),
         )
         done = run(command, seconds=FIRST_SECONDS)

@@ -3,7 +3,7 @@
 
 #define IS(name) (!__builtin_strcmp(argv[1], name))
 
-hipError_t hipGraphCreate(void **, unsigned) __attribute__((weak));
+hipError_t hipMemCreate(void **, size_t, const void *, unsigned long long) __attribute__((weak));
 int fork(void);
 int waitpid(int, int *, int);
 
@@ -13,7 +13,11 @@ int main(int argc, char **argv) {
   CHECK(hipMalloc((void **)&pointer, 64));
   if (IS("dereference")) return *(volatile int *)pointer; // device memory, from the host
   if (IS("exit in the middle")) exit(0);
-  if (IS("weak")) return hipGraphCreate ? 1 : 0;
+  if (IS("weak")) return hipMemCreate ? 0 : 1;
+  if (IS("lacking")) {
+    puts(hipGetErrorName(hipMemCreate((void **)&pointer, 64, NULL, 0)));
+    return 0;
+  }
   if (IS("fork")) { // a device of its own: the parent's memory is not there
     if (fork() == 0) {
       EXPECT(hipMemset(pointer, 0, 64) == 1);

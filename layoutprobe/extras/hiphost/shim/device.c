@@ -189,7 +189,8 @@ API hipError_t hipDeviceComputeCapability(int *major, int *minor, hipDevice_t de
   return shim_return(status);
 }
 
-API hipError_t hipDeviceGetPCIBusId(char *id, int length, int device) {
+PRETENDS("an address made up from the number of the device")
+hipError_t hipDeviceGetPCIBusId(char *id, int length, int device) {
   hipError_t status = check(device);
   if (!status) snprintf(id, (size_t)length, "0000:%02x:00.0", device);
   return shim_return(status);
@@ -201,36 +202,46 @@ API hipError_t hipDeviceSynchronize(void) {
 }
 API hipError_t hipDeviceReset(void) { return shim_return(ASK(OP_RESET, NULL, 0)); }
 
-API hipError_t hipSetDeviceFlags(unsigned flags) { (void)flags; return shim_return(hipSuccess); }
-API hipError_t hipGetDeviceFlags(unsigned *flags) { *flags = 0; return shim_return(hipSuccess); }
-API hipError_t hipDeviceSetCacheConfig(int config) { (void)config; return shim_return(hipSuccess); }
-API hipError_t hipProfilerStart(void) { return shim_return(hipSuccess); }
-API hipError_t hipProfilerStop(void) { return shim_return(hipSuccess); }
-API hipError_t hipDeviceGetCacheConfig(int *config) { *config = 0; return shim_return(hipSuccess); }
+PRETENDS("flags change nothing")
+hipError_t hipSetDeviceFlags(unsigned flags) { (void)flags; return shim_return(hipSuccess); }
+PRETENDS("always 0") hipError_t hipGetDeviceFlags(unsigned *flags) { *flags = 0; return shim_return(hipSuccess); }
+PRETENDS("there is no cache") hipError_t hipDeviceSetCacheConfig(int config) { (void)config; return shim_return(hipSuccess); }
+PRETENDS("nothing is recorded")
+hipError_t hipProfilerStart(void) { return shim_return(hipSuccess); }
+PRETENDS("nothing is recorded")
+hipError_t hipProfilerStop(void) { return shim_return(hipSuccess); }
+PRETENDS("always none preferred: there is no cache")
+hipError_t hipDeviceGetCacheConfig(int *config) { *config = 0; return shim_return(hipSuccess); }
 
-API hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest) {
+PRETENDS("one priority") hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest) {
   *least = *greatest = 0;
   return shim_return(hipSuccess);
 }
 
-API hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer) {
+PRETENDS("never: each device is alone")
+hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer) {
   (void)device, (void)peer;
   *can = 0;
   return shim_return(hipSuccess);
 }
 
 /* Contexts are deprecated in HIP; programs that came from the CUDA driver API make one. */
-API hipError_t hipCtxCreate(void **context, unsigned flags, hipDevice_t device) {
+PRETENDS("a context is the device's own")
+hipError_t hipCtxCreate(void **context, unsigned flags, hipDevice_t device) {
   (void)flags;
   hipError_t status = hipSetDevice(device);
   if (!status) *context = &current;
   return shim_return(status);
 }
-API hipError_t hipCtxDestroy(void *context) { (void)context; return shim_return(hipSuccess); }
-API hipError_t hipCtxSetCurrent(void *context) { (void)context; return shim_return(hipSuccess); }
-API hipError_t hipCtxGetCurrent(void **context) { *context = &current; return shim_return(hipSuccess); }
+PRETENDS("a context is the device's own")
+hipError_t hipCtxDestroy(void *context) { (void)context; return shim_return(hipSuccess); }
+PRETENDS("changes nothing") hipError_t hipCtxSetCurrent(void *context) { (void)context; return shim_return(hipSuccess); }
+PRETENDS("the one context that there is")
+hipError_t hipCtxGetCurrent(void **context) { *context = &current; return shim_return(hipSuccess); }
 API hipError_t hipCtxSynchronize(void) { return hipDeviceSynchronize(); }
-API hipError_t hipDevicePrimaryCtxRetain(void **context, hipDevice_t device) {
+PRETENDS("a context is the device's own")
+hipError_t hipDevicePrimaryCtxRetain(void **context, hipDevice_t device) {
   return hipCtxCreate(context, 0, device);
 }
-API hipError_t hipDevicePrimaryCtxRelease(hipDevice_t device) { (void)device; return shim_return(hipSuccess); }
+PRETENDS("a context is the device's own")
+hipError_t hipDevicePrimaryCtxRelease(hipDevice_t device) { (void)device; return shim_return(hipSuccess); }

@@ -1,4 +1,6 @@
 /* Error codes, and the last one of each thread. */
+#include <string.h>
+
 #include "shim.h"
 
 static __thread hipError_t last;
@@ -13,6 +15,10 @@ hipError_t shim_return(hipError_t status) {
   shim_stream_done();
   if (status != hipSuccess && status != hipErrorNotReady) last = status;
   return status;
+}
+
+hipError_t shim_lacks(const char *function) {
+  return shim_return(shim_ask(OP_LACKS, NULL, 0, function, strlen(function), NULL));
 }
 
 API hipError_t hipGetLastError(void) {

@@ -34,15 +34,17 @@ API hipError_t hipFuncGetAttributes(struct attributes *to, const void *host) {
   return shim_return(hipSuccess);
 }
 
-API hipError_t hipFuncSetAttribute(const void *host, int attribute, int value) {
+PRETENDS("every kernel may use all LDS already")
+hipError_t hipFuncSetAttribute(const void *host, int attribute, int value) {
   (void)host, (void)attribute, (void)value;
   return shim_return(hipSuccess);
 }
-API hipError_t hipFuncSetCacheConfig(const void *host, int config) {
+PRETENDS("there is no cache") hipError_t hipFuncSetCacheConfig(const void *host, int config) {
   (void)host, (void)config;
   return shim_return(hipSuccess);
 }
-API hipError_t hipFuncSetSharedMemConfig(const void *host, int config) {
+PRETENDS("banks are as they are")
+hipError_t hipFuncSetSharedMemConfig(const void *host, int config) {
   (void)host, (void)config;
   return shim_return(hipSuccess);
 }
@@ -67,7 +69,8 @@ API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *count, const vo
   return shim_return(status ? status : blocks(count, function, threads, lds));
 }
 
-API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *count, const void *host,
+PRETENDS("flags change nothing")
+hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *count, const void *host,
                                                                      int threads, size_t lds, unsigned flags) {
   (void)flags;
   return hipOccupancyMaxActiveBlocksPerMultiprocessor(count, host, threads, lds);

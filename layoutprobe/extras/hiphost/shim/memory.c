@@ -31,12 +31,14 @@ static hipError_t allocate(uint32_t op, void **pointer, size_t size) {
 API hipError_t hipMalloc(void **pointer, size_t size) {
   return shim_return(allocate(OP_MALLOC, pointer, size));
 }
-API hipError_t hipExtMallocWithFlags(void **pointer, size_t size, unsigned flags) {
+PRETENDS("flags change nothing")
+hipError_t hipExtMallocWithFlags(void **pointer, size_t size, unsigned flags) {
   (void)flags;
   return hipMalloc(pointer, size);
 }
 API hipError_t hipMemAlloc(hipDeviceptr_t *pointer, size_t size) { return hipMalloc(pointer, size); }
-API hipError_t hipMallocAsync(void **pointer, size_t size, hipStream_t stream) {
+PRETENDS("memory of hipMalloc, at once")
+hipError_t hipMallocAsync(void **pointer, size_t size, hipStream_t stream) {
   hipError_t status = shim_enqueued(stream);
   return status ? shim_return(status) : hipMalloc(pointer, size);
 }
@@ -65,7 +67,8 @@ API hipError_t hipMallocManaged(void **pointer, size_t size, unsigned flags) {
 API hipError_t hipFree(void *pointer) {
   return shim_return(pointer ? ASK(OP_FREE, NULL, (uintptr_t)pointer) : ASK(OP_SYNC, NULL, 0));
 }
-API hipError_t hipFreeAsync(void *pointer, hipStream_t stream) {
+PRETENDS("at once, behind all work")
+hipError_t hipFreeAsync(void *pointer, hipStream_t stream) {
   hipError_t status = shim_enqueued(stream);
   return status ? shim_return(status) : hipFree(pointer);
 }
@@ -78,7 +81,7 @@ API hipError_t hipHostGetDevicePointer(void **device, void *host, unsigned flags
   return shim_return(*device ? hipSuccess : hipErrorInvalidValue);
 }
 
-API hipError_t hipHostGetFlags(unsigned *flags, void *host) {
+PRETENDS("always 0") hipError_t hipHostGetFlags(unsigned *flags, void *host) {
   *flags = 0;
   return shim_return(shared(host) ? hipSuccess : hipErrorInvalidValue);
 }
@@ -131,11 +134,13 @@ API hipError_t hipPointerGetAttributes(struct attributes *to, const void *pointe
   return shim_return(hipSuccess);
 }
 
-API hipError_t hipMemPrefetchAsync(const void *pointer, size_t size, int device, hipStream_t stream) {
+PRETENDS("memory of both sides is one: nothing moves")
+hipError_t hipMemPrefetchAsync(const void *pointer, size_t size, int device, hipStream_t stream) {
   (void)pointer, (void)size, (void)device;
   return shim_return(shim_enqueued(stream));
 }
-API hipError_t hipMemAdvise(const void *pointer, size_t size, int advice, int device) {
+PRETENDS("advice changes nothing")
+hipError_t hipMemAdvise(const void *pointer, size_t size, int advice, int device) {
   (void)pointer, (void)size, (void)advice, (void)device;
   return shim_return(hipSuccess);
 }

@@ -76,7 +76,8 @@ API hipError_t hipModuleLoadData(hipModule_t *module, const void *image) {
   return shim_return(shim_load(image, module));
 }
 
-API hipError_t hipModuleLoadDataEx(hipModule_t *module, const void *image, unsigned count, int *options,
+PRETENDS("options change nothing")
+hipError_t hipModuleLoadDataEx(hipModule_t *module, const void *image, unsigned count, int *options,
                                    void **values) {
   (void)count, (void)options, (void)values;
   return hipModuleLoadData(module, image);

@@ -14,6 +14,7 @@
 #include "ops.h" /* generated from protocol.py: OP_..., ERROR_..., VALUE_..., SHIM_... */
 
 #define API __attribute__((visibility("default")))
+#define PRETENDS(what) API /* what a function only pretends: for docs/hip.md, see interface.py */
 
 typedef int hipError_t;
 typedef int hipDevice_t;
@@ -55,6 +56,7 @@ void shim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* errors.c: every entry point returns through it, for hipGetLastError. */
 hipError_t shim_return(hipError_t status);
+hipError_t shim_lacks(const char *function); /* is missing: the program gets an error, and a person words */
 
 /* device.c */
 int shim_device(void);

@@ -64,7 +64,8 @@ hipError_t shim_enqueued(hipStream_t stream) {
   return hipSuccess;
 }
 
-API hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, int priority) {
+PRETENDS("priorities change nothing")
+hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, int priority) {
   if (!stream || flags > 1) return shim_return(hipErrorInvalidValue);
   hipError_t status = ASK(OP_INIT, NULL, 0);
   if (status) return shim_return(status);
@@ -211,7 +212,8 @@ API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   return shim_return(hipSuccess);
 }
 
-API hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags) {
+PRETENDS("flags change nothing")
+hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags) {
   (void)flags;
   return hipEventRecord(event, stream);
 }
@@ -231,7 +233,8 @@ API hipError_t hipEventQuery(hipEvent_t event) {
   return shim_return(status);
 }
 
-API hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t stop) {
+PRETENDS("the time that the emulator took: nothing about a card")
+hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t stop) {
   struct shim_event *from = known_event(start), *to = known_event(stop);
   if (!milliseconds) return shim_return(hipErrorInvalidValue);
   if (!from || !to || !from->recorded || !to->recorded || ((from->flags | to->flags) & DISABLE_TIMING))
