@@ -138,4 +138,6 @@ class Flags:
             found = np.full(cells.shape, _NEVER)
             for before, numbers in zip(*kept, strict=True):
                 found = np.where(held == before, numbers, found)
-            self._numbers[row, cells] = np.where(held == mine, number, found)
+            self._numbers[row, cells] = found
+            kept_now = held == mine  # of lanes and waves that meet in a granule, one is
+            self._numbers[row, cells[kept_now]] = number[kept_now]

@@ -12,7 +12,7 @@ from layoutprobe.codeobj.elf import load
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.toolchain.compile import compile_hip
 
-RIGHT = ["handed_over", "relayed", "locked", "last_wave"]
+RIGHT = ["handed_over", "relayed", "locked", "last_wave", "two_took"]
 WRONG = {
     "told_early": ("races/read-after-write", "// takes", "// fills"),
     "unwaited": ("races/write-after-read", "// fills", "// takes"),

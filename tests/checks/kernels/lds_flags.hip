@@ -104,3 +104,23 @@ __device__ void sum_up(int* out) {
 }
 KERNEL last_wave(int* out) { sum_up<2>(out); }
 KERNEL last_but_one(int* out) { sum_up<1>(out); }
+
+// Two waves take one tile, and both must have taken it before it is filled again.
+KERNEL two_took(int* out) {
+  __shared__ int tile[32], full, taken;
+  const int lane = threadIdx.x % 32;
+  if (threadIdx.x == 0) full = taken = 0;
+  __syncthreads();
+  for (int step = 1; step < 3; ++step) {
+    if (wave() == 0) {
+      while (LOOK(taken) < 2 * (step - 1)) {}
+      tile[lane] = lane * step;
+      SET(full, step);
+    } else {
+      while (LOOK(full) < step) {}
+      out[wave() * 32 + lane] = tile[lane];
+      COMPILER();
+      if (lane == 0) __hip_atomic_fetch_add(&taken, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+    }
+  }
+}
