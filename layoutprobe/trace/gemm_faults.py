@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product as product_of
 from typing import Any
 
@@ -67,9 +68,14 @@ class Product:
         added = product if self.c is None or not self.beta else product + self.beta * self.c
         return applied(self.steps, added)
 
+    @cached_property
+    def terms(self) -> Doubles:
+        """|A| @ |B|."""
+        return np.asarray(np.abs(self.a) @ np.abs(self.b))
+
     def magnitude(self) -> tuple[Doubles, Doubles]:
         """|alpha| * |A| @ |B| and |beta * C|: what rounding errors are relative to."""
-        terms = abs(self.alpha) * (np.abs(self.a) @ np.abs(self.b))
+        terms = np.asarray(abs(self.alpha) * self.terms)
         added = np.zeros(()) if self.c is None or not self.beta else np.abs(self.beta * self.c)
         for step in self.steps:
             if step.kind == MULTIPLY and step.values is not None:

@@ -125,9 +125,8 @@ def is_exact(product: Product, dtype: str, computed: Arithmetic) -> bool:
             scaled = min(scaled, _quantum(step.values))
     if product.steps and (scaled < smallest or (not types[1].is_float and scaled < 1)):
         return False
-    unscaled = np.abs(product.a) @ np.abs(product.b)
     terms, added = product.magnitude()
-    most = max(float(unscaled.max(initial=0.0)) / factors, float((terms + added).max(initial=0.0)) / scaled)
+    most = max(float(product.terms.max(initial=0.0)) / factors, float((terms + added).max(initial=0.0)) / scaled)
     return most <= limit
 
 
