@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from layoutprobe.layouts.explain import explain
 from layoutprobe.observe.load_path import Step
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.solver import copies
-from layoutprobe.solver.diagnose import BEYOND
+from layoutprobe.solver.diagnose import BEYOND, LINE_ORDER, OTHER_LANE, UNEXPLAINED
+from layoutprobe.solver.hypotheses import COPY
 from layoutprobe.solver.product import UNDEFINED, ZERO
 from layoutprobe.trace.analysis import Analysis
 from layoutprobe.trace.blame import Blame
@@ -23,6 +25,12 @@ from layoutprobe.trace.partings import partings
 from layoutprobe.trace.places import slot_place
 from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Subject
+
+_OF_FRAGMENTS = (
+    *("transposed", "halves-swapped", "k-exchanged", "k-order", "thread-for-lane", "group-shift"),
+    *(COPY, LINE_ORDER, OTHER_LANE, UNEXPLAINED),
+)
+"""Diagnoses about which lane and register an element belongs in."""
 
 
 def operand_finding(
@@ -49,7 +57,7 @@ def operand_finding(
         place,
         expected=f"zero, as there is no {needed}" if found.diagnosis.name == BEYOND else needed,
         observed=_held(analysis.problem, slot),
-        hint=found.diagnosis.hint,
+        hint=found.diagnosis.hint + (_law(slot) if found.diagnosis.name in _OF_FRAGMENTS else ""),
         count=culprit.count,
         related=way,
         blocks=partings(subject).get(matrix, ""),
@@ -68,9 +76,17 @@ def accumulator_finding(
         slot_place(subject, analysis.operands.waves, culprit.slot),
         expected=f"no store, as there is no {needed}" if culprit.diagnosis.name == BEYOND else needed,
         observed=_stored_to(analysis, culprit),
-        hint=culprit.diagnosis.hint,
+        hint=culprit.diagnosis.hint + _law(culprit.slot),
         count=culprit.count,
     )
+
+
+def _law(slot: Slot) -> str:
+    """ "; v_wmma_f32_16x16x16_f16 has D[2*vgpr + lane / 16][lane % 16]": the right index, as the instruction showed
+    it when it was executed alone; "" without a closed form, and where the kernel exchanges A and B."""
+    done = slot.executions
+    form = "" if done.swapped else explain(done.instruction.needed[slot.matrix]).partition(" where ")[0]
+    return f"; {slot.inst.name} {'has' if slot.matrix in 'CD' else 'needs'} {form}" if form else ""
 
 
 def copy_finding(subject: Subject, analysis: Analysis, copy: DifferingCopy, rule: Rule) -> Finding:

@@ -126,7 +126,9 @@ def is_exact(product: Product, dtype: str, computed: Arithmetic) -> bool:
     if product.steps and (scaled < smallest or (not types[1].is_float and scaled < 1)):
         return False
     terms, added = product.magnitude()
-    most = max(float(product.terms.max(initial=0.0)) / factors, float((terms + added).max(initial=0.0)) / scaled)
+    most = max(
+        float(product.terms.max(initial=0.0)) / factors, float((terms + added).max(initial=0.0)) / scaled
+    )
     return most <= limit
 
 

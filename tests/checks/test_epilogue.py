@@ -82,6 +82,7 @@ def test_a_misplaced_accumulator_is_shown_at_its_store(tmp_path: Path, name: str
     assert (finding.expected, finding.observed) == (expected, f"stored to {observed}")
     matrix = f"v_wmma_f32_16x16x16_f16 at {line(tmp_path, 'acc = __builtin')}"
     assert finding.related_text.startswith(f"computed by {matrix} (wave 0, lane {lane}, VGPR v")
+    assert finding.hint.endswith("; v_wmma_f32_16x16x16_f16 has D[2*vgpr + lane / 16][lane % 16]")
     assert results["operand-provenance"].status == "holds", "what is added up is right"
     numerics = only(results["numerics"]).what
     assert NUMERICS.get(name, "C is wrong on small integers: nearly all elements are wrong") in numerics

@@ -255,6 +255,8 @@ def test_a_missing_copy_is_found_in_the_half_wave_that_lacks_it(
     assert (lane >= 16) == (lacking == "upper")
     element = f"A[{lane % 16}][0]" if matrix == "A" else f"B[0][{lane % 16}]"
     assert (finding.expected, finding.observed) == (element, "zero")
+    needed = {"A": "A[lane % 16][2*vgpr + half]", "B": "B[2*vgpr + half][lane % 16]"}[matrix]
+    assert finding.hint.endswith(f"; v_wmma_f32_16x16x16_f16 needs {needed}")
     assert finding.place.line == line(tmp_path, f" {matrix.lower()}[k] =")
     assert finding.related[-1].place.line == line(tmp_path, "acc = __builtin")
 
