@@ -418,7 +418,20 @@ def _depth(view: _View, matrix: str) -> Ints:
         held = of_partner.max(axis=1)
         # Where the partner has nothing, it is beyond the last k.
         return np.where(held >= 0, held, judged.judgement.counted.shape[2]).astype(np.int64)
-    return view.origins[matrix][mine] // step * step + named
+    turn = _turn(view, matrix)
+    return (view.origins[matrix][mine] if turn is None else turn) // step * step + named
+
+
+def _turn(view: _View, matrix: str) -> int | None:
+    """First k of an execution whose chain goes through all k in order; None where no slots say so, or fewer than say
+    something else. A swizzle on one side leaves as many elements in each other step as in their own."""
+    f, depth = view.judged.factors, view.judged.judgement.counted.shape[2]
+    held = (f.a_k if matrix == "A" else f.b_k)[view.at]
+    step, of_chain = held.shape[-1], np.flatnonzero(f.chain == view.chain)
+    first = int(np.searchsorted(of_chain, view.at)) * step
+    starts, times = np.unique((held - np.arange(step))[held >= 0], return_counts=True)
+    own = times[starts == first].max(initial=0)
+    return first if of_chain.size * step == depth and 0 < own == times.max() else None
 
 
 def _copies_differ(suspect: Suspect, views: list[_View], copies: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -18,6 +18,12 @@ from layoutprobe.trace.subject import Recorded, Subject
 
 LARGEST = 1 << 16
 """Elements of a tile for which a closed form is looked for."""
+
+MOST_BUFFERS = 4
+"""Buffers that a tile is looked for in."""
+
+LEAST_LINE = 16
+"""Elements of a line of a buffer: no matrix instruction takes fewer k. Shorter ones are blocks of one tile."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +61,27 @@ class TileMap:
         """Where an element lies; None where it does not."""
         found = np.flatnonzero((self.row == row) & (self.col == col))
         return self.first + int(found[0]) * self.itemsize if found.size else None
+
+    def by_buffer(self) -> tuple[TileMap, ...]:
+        """Its parts, where it is several tiles that lie alike, each in a buffer of its own; else itself.
+
+        A kernel that fills the next buffer before it loads from this one shows both in one image.
+        """
+        rows, cols = self.shape
+        cells = np.full((rows, cols), HOLE, np.int64)
+        held, (top, left) = np.flatnonzero(self.row != HOLE), self.corner
+        if held.size != rows * cols:
+            return (self,)
+        cells[self.row[held] - top, self.col[held] - left] = held
+        for lines in (cells, cells.T):
+            for count in range(2, MOST_BUFFERS + 1):
+                if starts := _buffers(lines, count):
+                    return tuple(self._from(first, last) for first, last in starts)
+        return (self,)
+
+    def _from(self, first: int, last: int) -> TileMap:
+        part = slice(first, last + 1)
+        return replace(self, first=self.first + first * self.itemsize, row=self.row[part], col=self.col[part])
 
     def form(self) -> tuple[LdsForm, bool] | None:
         """How it lies, and whether transposed; None without a closed form.
@@ -108,6 +135,28 @@ class TileMap:
         return row, col
 
 
+def _buffers(cells: NDArray[np.int64], count: int) -> list[tuple[int, int]]:
+    """First and last cell of each buffer, where so many hold a part of every line; none where they do not.
+
+    Args:
+        cells: where each element lies, [line, place in the line].
+        count: of buffers.
+    """
+    lines, length = cells.shape
+    each, rest = divmod(length, count)
+    if lines < 2 or rest or each < LEAST_LINE or (cells == HOLE).any():
+        return []
+    parts = cells.reshape(lines, count, each).swapaxes(0, 1)
+    first, last = parts.min(axis=(1, 2)), parts.max(axis=(1, 2))
+    order = np.argsort(first)
+    apart = (last[order][:-1] < first[order][1:]).all()
+    whole_lines = (parts.max(axis=2) - parts.min(axis=2) == each - 1).all()
+    alike = (parts - first[:, None, None] == parts[0] - first[0]).all()
+    if not (apart and whole_lines and alike):
+        return []
+    return [(int(first[at]), int(last[at])) for at in order]
+
+
 def in_words(tiles: Sequence[TileMap]) -> list[str]:
     """How the tiles of one buffer lie. Part of a tile, such as its last column, is described as the whole is."""
     found = [form for tile in tiles if (form := tile.form())]
@@ -140,4 +189,4 @@ def tile_maps(subject: Subject, runs: Sequence[Recorded]) -> Iterator[TileMap]:
                 at = np.where(mine, number - start, 0)[span]
                 index = np.unravel_index(at, shape)
                 row, col = (np.where(mine[span], x, HOLE).astype(np.int32) for x in index[-2:])
-                yield TileMap(name, int(held[0]) * size, size, row, col)
+                yield from TileMap(name, int(held[0]) * size, size, row, col).by_buffer()

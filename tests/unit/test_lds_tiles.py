@@ -59,6 +59,26 @@ def test_a_tile_that_lies_otherwise_has_a_form_of_its_own() -> None:
     assert "is index = 36*row + col" in other
 
 
+@pytest.mark.parametrize("gap", [0, 64])
+@pytest.mark.parametrize("turned", [False, True])
+def test_tiles_in_buffers_have_the_form_of_one(gap: int, turned: bool) -> None:
+    formula = f"row*32 + (((col//8) ^ (row//2)) % 4)*8 + col % 8 + {64 * 32 + gap}*(col // 32)"
+    both = tile(formula, 64, 64)
+    if turned:
+        both = TileMap("B", 0, 2, both.col, both.row)
+    parts = both.by_buffer()
+    assert [part.first for part in parts] == [0, 2 * (64 * 32 + gap)]
+    assert [part.shape for part in parts] == [(32, 64) if turned else (64, 32)] * 2
+    for said in in_words(parts):
+        assert f"{'[col][row], transposed,' if turned else '[row][col]'} is xor-vector" in said
+
+
+@pytest.mark.parametrize("formula", ["row*64 + col", "row*72 + col", "row*8 + col % 8 + 512*(col // 8)"])
+def test_a_tile_whose_lines_are_whole_is_one(formula: str) -> None:
+    one = tile(formula, 64, 64)
+    assert one.by_buffer() == (one,)
+
+
 def test_one_column_alone_is_not_called_transposed() -> None:
     (said,) = in_words([tile("row*40", 64, 1)])
     assert "[row][col] is index = 40*row" in said

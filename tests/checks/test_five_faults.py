@@ -1,0 +1,46 @@
+"""A 64 x 64 GEMM with two LDS buffers and a swizzle, as a stranger writes it (docs/gemm64.hip), with usual faults:
+each is named, and at its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import layoutprobe
+from layoutprobe.report.finding import Finding
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+SWIZZLED = "tile + chunk_at(r, c)"
+STAGE_A, STAGE_B = "stage(a_lds[buf ^ 1], a, K, k0 + STEP)", "stage(b_lds[buf ^ 1], b, K, k0 + STEP)"
+
+
+def found(folder: Path, *edits: tuple[str, str], kernel: str = "right", sizes: str = "") -> list[Finding]:
+    """What `check` says of the kernel with these edits."""
+    source, manifest = ((DOCS / name).read_text("utf-8") for name in ("gemm64.hip", "gemm64.toml"))
+    for old, new in edits:
+        assert old in source, old
+        source = source.replace(old, new)
+    first = next(line for line in manifest.splitlines() if line.startswith("sizes = "))
+    (folder / "gemm64.hip").write_text(source, "utf-8")
+    (folder / "gemm64.toml").write_text(manifest.replace(first, sizes or first), "utf-8")
+    report = layoutprobe.check(folder / "gemm64.toml", kernels=(kernel,))
+    return list(report.verdicts[0].findings)
+
+
+def line_of(finding: Finding) -> str:
+    """The text of its line in docs/gemm64.hip."""
+    source = finding.place.source
+    assert source is not None
+    return (DOCS / "gemm64.hip").read_text("utf-8").splitlines()[source.line - 1]
+
+
+def test_stores_with_another_swizzle_than_the_loads_are_told_from_them(tmp_path: Path) -> None:
+    (finding,) = found(tmp_path, (SWIZZLED, "tile + r * STEP + ((c ^ r) & 3) * CHUNK"))
+    assert finding.rule.id == "swizzle/lds-one-sided"
+    assert "read as xor-vector: row*32 + ((col/8) ^ (row/2%4))*8 + col%8" in finding.what
+    assert SWIZZLED in line_of(finding)
+
+
+def test_every_instruction_of_a_k_step_shows_the_same_swizzle() -> None:
+    """Of the second 16 k, as many elements come from the first 16 as from the second."""
+    sites = layoutprobe.inspect(DOCS / "gemm64.toml", "swizzle").sites.sites
+    assert {site.wrong for site in sites} == {(("A", "lds-one-sided"), ("B", "lds-one-sided"))}
