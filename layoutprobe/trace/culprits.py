@@ -122,7 +122,8 @@ class _View:
                 found.add("D" if elsewhere else operand)
         rows_apart, cols_apart = (a_bad & (f.a_row[at] >= 0)).any(), (b_bad & (f.b_col[at] >= 0)).any()
         if rows_apart and cols_apart and a_m and b_n and d_m and d_n:
-            return ("D",)  # both agree on another tile than the one that is stored to
+            # Both agree on another tile than the one that is stored to; or they are read beyond the last k.
+            return ("A", "B") if self.is_too_much() else ("D",)
         for apart, operand, follows, stored in (
             (rows_apart, "A", a_m, d_m),
             (cols_apart, "B", b_n, d_n),
@@ -133,6 +134,13 @@ class _View:
         if j.k_bad[at].any() and not found & {"A", "B"}:
             found |= {"A"} if b_k and not a_k else {"B"} if a_k and not b_k else self._out_of_step()
         return tuple(sorted(found))
+
+    def is_too_much(self) -> bool:
+        """Executions that are right bring every k to the accumulators: this one has nothing to add."""
+        f, j = self.judged.factors, self.judged.judgement
+        right = (f.chain == self.chain) & ~j.broken
+        brought = np.intersect1d(f.a_k[right], f.b_k[right])
+        return int((brought >= 0).sum()) == j.counted.shape[2]
 
     def _is_shifted(self, operand: str) -> bool:
         """D begins somewhere inside a tile, and an operand that disagrees with it where tiles do."""
@@ -411,6 +419,8 @@ def _depth(view: _View, matrix: str) -> Ints:
     judged = view.judged
     blocks, _, step = judged.executions.geometry.a.shape
     named = np.broadcast_to(np.arange(step), (blocks, step))
+    if view.is_too_much():
+        return judged.judgement.counted.shape[2] + named
     if view.follows[partner][other]:
         return view.origins[partner][other] + named
     of_partner = (judged.factors.a_k if partner == "A" else judged.factors.b_k)[view.at]

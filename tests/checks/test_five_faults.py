@@ -26,6 +26,11 @@ def found(folder: Path, *edits: tuple[str, str], kernel: str = "right", sizes: s
     return list(report.verdicts[0].findings)
 
 
+def found_in(kernel: str) -> list[Finding]:
+    """What `check` says of a kernel of docs/gemm64.toml."""
+    return list(layoutprobe.check(DOCS / "gemm64.toml", kernels=(kernel,)).verdicts[0].findings)
+
+
 def line_of(finding: Finding) -> str:
     """The text of its line in docs/gemm64.hip."""
     source = finding.place.source
@@ -44,3 +49,13 @@ def test_every_instruction_of_a_k_step_shows_the_same_swizzle() -> None:
     """Of the second 16 k, as many elements come from the first 16 as from the second."""
     sites = layoutprobe.inspect(DOCS / "gemm64.toml", "swizzle").sites.sites
     assert {site.wrong for site in sites} == {(("A", "lds-one-sided"), ("B", "lds-one-sided"))}
+
+
+def test_what_is_read_beyond_the_last_k_is_no_fault_of_the_stores() -> None:
+    """Both operands hold the row and the column behind their own there, as if another tile were stored."""
+    (first, *_) = found_in("tail")
+    assert first.rule.id == "operand-provenance/beyond-edge"
+    assert (first.expected, first.observed) == ("zero, as there is no A[0][80]", "A[1][0]")
+    assert SWIZZLED in line_of(first)
+    roots = {finding.rule.id for finding in found_in("tail") if finding.follows is None}
+    assert roots == {"operand-provenance/beyond-edge"}
