@@ -17,14 +17,18 @@ from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Signature, signature_of
-from layoutprobe.errors import UsageError, did_you_mean
+from layoutprobe.errors import ToolchainError, UsageError, did_you_mean
 from layoutprobe.gate.draft_run import SeenDraft
 from layoutprobe.gate.draft_words import name_of, quoted, unique
 from layoutprobe.gate.launch_sites import LaunchSite, launch_sites
 from layoutprobe.gate.trial import tried
+from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.matrix import matrix_form
+from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.files import ASSEMBLY, SOURCES, is_code_object, read_code_object
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
+from layoutprobe.numbers import element_type
 
 HEADER = """\
 # What `layoutprobe check` builds, launches and expects; docs/manifest.md describes every key.
@@ -32,7 +36,10 @@ HEADER = """\
 # and from what the kernel did when it was launched so on made-up data. What is marked FILL IN is a guess.
 """
 _MATRICES = {"a": ("A", ("M", "K")), "b": ("B", ("K", "N")), "c": ("C", ("M", "N")), "d": ("D", ("M", "N"))}
-_POINTER_NAME = re.compile(r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matrix|grid))?", re.IGNORECASE)
+_POINTER_NAME = re.compile(
+    r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matrix|grid))?(_?t(?:rans(?:posed)?)?)?", re.IGNORECASE
+)
+"""The matrix, and whether it says that it lies transposed."""
 _SIZES = ("M", "N", "K")
 _FLOATS = {2: "f16", 4: "f32", 8: "f64"}
 _MAX_KERNELS = 64
@@ -66,7 +73,7 @@ def draft(
     """
     _refuse_idle(source, include, target)
     target = target or _stated(source)
-    code = _code(source, include, target)
+    code, flags = _code(source, include, target)
     kernels = tuple(code.kernel(name) for name in symbols) or tuple(code.kernels.values())
     if not 1 <= len(kernels) <= _MAX_KERNELS:
         raise UsageError(
@@ -76,7 +83,7 @@ def draft(
         )
     signatures = [signature_of(code, kernel) for kernel in kernels]
     names = unique([name_of(*both) for both in zip(kernels, signatures, strict=True)])
-    shared = list(_origin(source, folder, include, target))
+    shared = list(_origin(source, folder, include, flags, target))
     several = len(kernels) > 1 or len(code.kernels) > 1
     sites = () if is_code_object(source) or source.suffix.lower() in ASSEMBLY else launch_sites(source)
     tables = [
@@ -117,20 +124,31 @@ def _stated(source: Path) -> str | None:
     return found if found in arch.TARGETS else None
 
 
-def _code(source: Path, include: Sequence[Path], target: str | None) -> CodeObject:
+def _code(source: Path, include: Sequence[Path], target: str | None) -> tuple[CodeObject, tuple[str, ...]]:
+    """The code object, and with which flags it was made."""
     if not source.is_file():
         raise UsageError("there is no such file", where={"file": source})
     if is_code_object(source):
-        return load(read_code_object(source)[0])
-    from layoutprobe.toolchain.compile import assemble, compile_hip
+        return load(read_code_object(source)[0]), ()
+    from layoutprobe.toolchain.compile import WAVE64, assemble, compile_hip, needs_wave64
 
     chosen = target or arch.DEFAULT
     if source.suffix.lower() in ASSEMBLY:
-        return load(assemble(source, target=chosen).data)
-    return load(compile_hip(source, target=chosen, include_dirs=include).data)
+        return load(assemble(source, target=chosen).data), ()
+    flags: tuple[str, ...] = ()
+    try:
+        compiled = compile_hip(source, target=chosen, include_dirs=include)
+    except ToolchainError as refused:
+        if not needs_wave64(refused.observed or ""):
+            raise
+        flags = (WAVE64,)
+        compiled = compile_hip(source, target=chosen, include_dirs=include, flags=flags)
+    return load(compiled.data), flags
 
 
-def _origin(source: Path, folder: Path, include: Sequence[Path], target: str | None) -> Iterator[str]:
+def _origin(
+    source: Path, folder: Path, include: Sequence[Path], flags: Sequence[str], target: str | None
+) -> Iterator[str]:
     def relative(path: Path) -> str:
         return quoted(Path(os.path.relpath(str(path), str(folder))).as_posix())
 
@@ -140,6 +158,8 @@ def _origin(source: Path, folder: Path, include: Sequence[Path], target: str | N
     yield f"source = {relative(source)}"
     if include:
         yield f"include = [{', '.join(relative(path) for path in include)}]"
+    if flags:
+        yield f"flags = [{', '.join(map(quoted, flags))}]"
     yield f"arch = [{quoted(target or arch.DEFAULT)}]"
 
 
@@ -162,7 +182,16 @@ def _table(
     members: Mapping[int, int] = {}
     if signature is not None:
         code, kernel, signature, members = taken_apart(code, kernel, signature)
-    return _kernel(kernel, name, shared, several, signature, near, members)
+    read = _types_read(code, kernel)
+    return _kernel(kernel, name, shared, several, signature, near, members, read)
+
+
+def _types_read(code: CodeObject, kernel: Kernel) -> Mapping[str, str]:
+    """ "A", "B" -> the type of 8 or 16 bits that all matrix instructions of a kernel take it for."""
+    matrices = [inst for inst in load_instructions(code, kernel).values() if Kind.MATRIX in inst.kind]
+    forms = [form for form in map(matrix_form, matrices) if form is not None]
+    found = {"A": {form.a for form in forms}, "B": {form.b for form in forms}}
+    return {letter: kinds.pop() for letter, kinds in found.items() if len(kinds) == 1}
 
 
 def _kernel(
@@ -173,8 +202,11 @@ def _kernel(
     signature: Signature | None,
     site: LaunchSite | None,
     members: Mapping[int, int],
+    read: Mapping[str, str],
 ) -> Iterator[str]:
     arguments = [_guess(a, i, kernel, signature) for i, a in enumerate(kernel.explicit_args)]
+    for guess in arguments:
+        guess.take_for(read.get(guess.matrix, ""))
     matrices = {guess.matrix for guess in arguments}
     factors = _factors(arguments)
     gemm = {"A", "B"} <= matrices and bool({"C", "D"} & matrices)
@@ -233,11 +265,26 @@ class _Guess:
         found = _POINTER_NAME.fullmatch(name) if self.is_pointer else None
         nothing: tuple[str, tuple[str, ...]] = ("", ())
         self.matrix, self.shape = _MATRICES[found[1].lower()] if found else nothing
+        self.turned = bool(found and found[2])
+        self.taken_for = ""
         self.access = {"read_only": "in", "write_only": "out"}.get(argument.access, "")
 
     @property
     def is_pointer(self) -> bool:
         return self.argument.kind == "global_buffer"
+
+    def take_for(self, dtype: str) -> None:
+        """Have a buffer of integers that are but the bits of floats be one of these floats."""
+        integers = {8: ("i8", "u8"), 16: ("i16", "u16")}
+        kind = element_type(dtype) if dtype else None
+        if kind is not None and kind.is_float and self.dtype in integers.get(kind.bits, ()):
+            self.taken_for = dtype
+
+    @property
+    def size(self) -> str:
+        """ "M", "N" or "K", where it is called so; "" elsewhere."""
+        last = self.name.rpartition("_")[2].upper()
+        return last if last in _SIZES and self.argument.kind == "by_value" else ""
 
     @property
     def factor(self) -> str:
@@ -267,12 +314,15 @@ class _Guess:
         role = self.access or ("out" if self.matrix in ("C", "D") else "in")
         sure = self.argument.access in ("read_only", "write_only")
         yield f'role = "{role}"' + ("" if sure else "  # FILL IN: in, out or inout")
-        dtype = self.dtype or ("f32" if self.matrix in ("C", "D") else "f16")
-        yield f'dtype = "{dtype}"' + ("" if self.dtype else "  # FILL IN")
+        dtype = self.taken_for or self.dtype or ("f32" if self.matrix in ("C", "D") else "f16")
+        why = f"  # {self.dtype} that the matrix instructions take for it" if self.taken_for else ""
+        yield f'dtype = "{dtype}"' + (why if self.dtype else "  # FILL IN")
         shape = ", ".join(quoted(extent) for extent in self.shape) or '"M * N"'
         yield f"shape = [{shape}]" + ("" if self.shape else "  # FILL IN")
         if self.matrix:
             yield f'matrix = "{self.matrix}"'
+        if self.turned:
+            yield 'order = "col"  # FILL IN: it is called transposed'
 
     def _scalar(self) -> Iterator[str]:
         size = self.argument.size
@@ -282,9 +332,9 @@ class _Guess:
             yield f'value = "{self.factor}"'
             return
         dtype = self.dtype or f"i{8 * size}"
-        yield f'dtype = "{dtype}"' + ("" if self.dtype or self.name in _SIZES else "  # FILL IN")
-        if self.name in _SIZES:
-            yield f'value = "{self.name}"'
+        yield f'dtype = "{dtype}"' + ("" if self.dtype or self.size else "  # FILL IN")
+        if self.size:
+            yield f'value = "{self.size}"'
         else:
             yield "value = 1  # FILL IN: a number, or an expression of the sizes"
 

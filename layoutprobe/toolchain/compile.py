@@ -75,6 +75,10 @@ class HipOptions(TypedDict, total=False):
     compiler: Compiler | str | None
 
 
+WAVE64 = "-mwavefrontsize64"
+"""The flag that compiles for waves of 64 lanes."""
+
+
 def compile_hip(source: Path, **options: Unpack[HipOptions]) -> Compiled:
     """Compile the device code of a HIP source.
 
@@ -373,8 +377,17 @@ def _run(tool: str, command: Sequence[str], name: str, folder: Path) -> None:
             f"{tool} refused {name}",
             where={"command": command[0], "exit status": done.returncode},
             observed="\n" + text[:_MAX_DIAGNOSTICS] + cut,
-            hint=LIMITS if done.returncode < 0 or _CRASHED.search(text) else None,
+            hint=LIMITS if done.returncode < 0 or _CRASHED.search(text) else _remedy(text),
         )
+
+
+def needs_wave64(refusal: str) -> bool:
+    """Whether clang refused a source because it is for waves of 64 lanes, on a target whose default is 32."""
+    return any("needs target feature" in line and "wavefrontsize64" in line for line in refusal.splitlines())
+
+
+def _remedy(refusal: str) -> str | None:
+    return f'the kernel is for waves of 64: `flags = ["{WAVE64}"]`' if needs_wave64(refusal) else None
 
 
 def _prerequisites(rule: str) -> list[str]:

@@ -78,3 +78,35 @@ def test_a_kernel_that_ignores_a_factor_is_red(tmp_path: Path, value: str, code:
     small = small.replace('"(N + 127) / 128", "(M + 127) / 128"', '"N", "M"')
     (tmp_path / "layoutprobe.toml").write_text(small, "utf-8")
     assert main(["check", str(tmp_path / "layoutprobe.toml"), "--check", "numerics"]) == code
+
+
+PLAIN_BITS = """\
+typedef short bits __attribute__((ext_vector_type(16)));
+typedef float sums __attribute__((ext_vector_type({sums})));
+extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, 64)))
+void product(const short* A, const unsigned short* Bt, float* C, int m, int n_n, int K) {{
+  sums d = {{}};
+  d = __builtin_amdgcn_wmma_f32_16x16x16_bf16_w{lanes}(*(const bits*)(A + m), *(const bits*)(Bt + K), d);
+  *(sums*)(C + n_n) = d;
+}}
+"""
+
+
+@pytest.mark.parametrize("lanes", [32, 64])
+def test_what_instructions_and_names_say_is_in_the_draft(tmp_path: Path, lanes: int) -> None:
+    """Bits are the floats that the matrix instructions take them for; a source for waves of 64 compiles."""
+    source = tmp_path / "k.hip"
+    source.write_text(PLAIN_BITS.format(lanes=lanes, sums=256 // lanes), "utf-8")
+    text, _ = draft(source, folder=tmp_path)
+    (tmp_path / "layoutprobe.toml").write_text(text, "utf-8")
+    (case,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
+    assert case.flags == (("-mwavefrontsize64",) if lanes == 64 else ())
+    a, b, c, *sizes = case.arguments
+    assert [(one.name, one.matrix, one.dtype) for one in (a, b, c)] == [
+        ("A", "A", "bf16"),
+        ("Bt", "B", "bf16"),
+        ("C", "C", "f32"),
+    ]
+    assert (a.order, b.order) == ("row", "col")
+    assert "i16 that the matrix instructions take for it" in text
+    assert [one.value.text for one in sizes if one.value is not None] == ["M", "N", "K"]
