@@ -1,10 +1,12 @@
-"""Text that is safe to print. Imports nothing, so that an error message costs nothing.
+"""Text that is safe to print. Imports nothing that takes time, so that an error message costs nothing.
 
 Names in code objects, captures, patterns and manifests are not ours: an escape sequence in one may not
 reach the terminal, a line end may not add a line to a report, and ten thousand characters may not bury it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 LONGEST_ECHO = 400
 """Characters of somebody's text that a message repeats in one line."""
@@ -34,3 +36,9 @@ def clipped(text: str) -> str:
         line if len(line) <= LONGEST_ECHO else f"{line[:LONGEST_ECHO]}... ({len(line)} characters)"
         for line in text.split("\n")
     )
+
+
+def either(says: Iterable[str]) -> str:
+    """ "first (or: second; or: third)": causes that the data do not tell apart, each once."""
+    first, *others = dict.fromkeys(says)
+    return f"{first} ({'; '.join(f'or: {other}' for other in others)})" if others else first

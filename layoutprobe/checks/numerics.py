@@ -17,6 +17,7 @@ from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.text import either
 from layoutprobe.trace.altered import taken_otherwise
 from layoutprobe.trace.comparisons import Comparison, executed, products, references, small_floats
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
@@ -309,9 +310,8 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
     if faults := _known(c, runs):
         rule = WRONG_EPILOGUE if all(fault.step for fault in faults) else WRONG_VALUES
         rule = WRONG_FACTOR if all(fault.factor for fault in faults) else rule
-        says = " (or: ".join(dict.fromkeys(fault.says for fault in faults))
         place = _multiplying(subject) if faults[0].read else _load_of(subject, faults[0].about)
-        return _Cause(rule, says + ")" * says.count(" (or: "), None, place)
+        return _Cause(rule, either(fault.says for fault in faults), None, place)
     if other := taken_otherwise(subject, runs):
         rule = OTHER_INPUT if other.name else WRONG_VALUES
         return _Cause(rule, other.says, None, _load_of(subject, other.name))

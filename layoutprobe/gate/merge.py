@@ -95,11 +95,15 @@ def _placed(finding: Finding, sizes: Sequence[Size]) -> Finding:
 def _reasons(results: Sequence[Sized]) -> tuple[str, str]:
     """Reasons of the sizes that made the status, said once where all say the same; else that of the last, too."""
     decisive = min((result.status for _, result in results), key=ORDER.index)
-    reasons = {in_words(size): r.reason for size, r in results if r.status == decisive and r.reason}
-    if len(set(reasons.values())) <= 1:
-        return next(iter(reasons.values()), ""), ""
-    *_, last = reasons.values()
-    return "; ".join(f"{size}: {reason}" for size, reason in reasons.items()), last
+    given = [(in_words(size), r.reason) for size, r in results if r.status == decisive and r.reason]
+    reasons: dict[str, list[str]] = {}
+    for size, reason in given:
+        reasons.setdefault(reason, []).append(size)
+    if len(reasons) <= 1:
+        return next(iter(reasons), ""), ""
+    more = {reason: f" and {len(sizes) - 1} more" * (len(sizes) > 1) for reason, sizes in reasons.items()}
+    said = [f"{sizes[0]}{more[reason]}: {reason}" for reason, sizes in reasons.items()]
+    return "; ".join(said), given[-1][1]
 
 
 def _metrics(results: Sequence[Sized]) -> dict[str, object]:

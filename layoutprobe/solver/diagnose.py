@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.solver.hypotheses import COPY, HYPOTHESES
 from layoutprobe.solver.suspect import Suspect
+from layoutprobe.text import either
 
 UNEXPLAINED = "unexplained"
 LINE_ORDER = "line-order"
@@ -92,9 +93,7 @@ def _with_others(suspect: Suspect, found: Diagnosis, without: Collection[str]) -
         for h in others
         if suspect.matrix in h.matrices
     ]
-    return replace(
-        found, what=" (or: ".join([found.what, *filter(None, fitting)]) + ")" * sum(map(bool, fitting))
-    )
+    return replace(found, what=either([found.what, *filter(None, fitting)]))
 
 
 def unexplained(suspect: Suspect) -> Diagnosis:

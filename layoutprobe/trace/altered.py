@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.model import Reference
+from layoutprobe.text import either
 from layoutprobe.trace.alterations import (
     Change,
     Values,
@@ -68,8 +69,7 @@ def taken_otherwise(subject: Subject, runs: Sequence[Comparison]) -> TakenOtherw
 
 
 def _joined(found: Sequence[TakenOtherwise]) -> TakenOtherwise | None:
-    says = list(dict.fromkeys(one.says for one in found))
-    return TakenOtherwise(" (or: ".join(says) + ")" * (len(says) - 1), found[0].name) if found else None
+    return TakenOtherwise(either(one.says for one in found), found[0].name) if found else None
 
 
 class _Asked:

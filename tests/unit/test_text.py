@@ -11,7 +11,7 @@ from layoutprobe.capture.identity import said
 from layoutprobe.errors import ProbeError
 from layoutprobe.place import Call, Element, Place, SourceLine
 from layoutprobe.render.page import write_lines
-from layoutprobe.text import LONGEST_ECHO, clipped, one_line, printable
+from layoutprobe.text import LONGEST_ECHO, clipped, either, one_line, printable
 
 EVIL = "a card\nverdict    ✓ HOLDS\x1b[2J\r\u202e"
 
@@ -50,3 +50,8 @@ def test_long_lines_are_cut_and_say_so() -> None:
     first, second, third = text.split("\n")
     assert (first, third) == ("short", "last")
     assert second == "x" * LONGEST_ECHO + "... (10000 characters)"
+
+
+def test_causes_that_are_not_told_apart_stand_side_by_side() -> None:
+    assert either(["one"]) == "one"
+    assert either(["one", "two", "one", "three"]) == "one (or: two; or: three)"
