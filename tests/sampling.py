@@ -45,7 +45,8 @@ def sampled(items: Iterable[pytest.Item]) -> list[pytest.Item]:
 
     None of a test whose cases take longer than a desk has patience for, or marked `long`; but each file keeps a
     test, the shortest, unless all of it is marked. A test marked `few(count)` keeps so many: its cases take
-    long, and each of them shows the same. One marked `every_case` keeps all: it has chosen them itself.
+    long, and each of them shows the same. One marked `every_case` keeps all, however long: it has chosen them
+    itself.
     """
     files: dict[str, dict[str, list[pytest.Item]]] = {}
     for item in items:
@@ -58,15 +59,24 @@ def sampled(items: Iterable[pytest.Item]) -> list[pytest.Item]:
 def _of_file(families: Mapping[str, list[pytest.Item]]) -> list[pytest.Item]:
     """The cases of the short tests of a file; of the shortest a single one where all are long."""
     seconds = {family: measured().get(family, 0.0) for family in families}
-    short = [item for family, cases in families.items() if seconds[family] <= DESK for item in _some(cases)]
+    short = [
+        item
+        for family, cases in families.items()
+        if seconds[family] <= DESK or _chosen(cases)
+        for item in _some(cases)
+    ]
     return short or _some(families[min(seconds, key=seconds.__getitem__)])[:1]
+
+
+def _chosen(family: Sequence[pytest.Item]) -> bool:
+    return family[0].get_closest_marker("every_case") is not None
 
 
 def _some(family: list[pytest.Item]) -> list[pytest.Item]:
     """The cases that bring the most values which none before them had; of equal ones, any."""
     few = family[0].get_closest_marker("few")
     count = few.args[0] if few else max(2, ceil(sqrt(len(family))))
-    if len(family) <= count or family[0].get_closest_marker("every_case") is not None:
+    if len(family) <= count or _chosen(family):
         return family
     left = sorted(family, key=lambda item: crc32(item.nodeid.encode()))
     seen, chosen = set[tuple[str, int]](), set[pytest.Item]()

@@ -78,6 +78,8 @@ def test_what_takes_longer_than_a_desk_has_patience_for(monkeypatch: pytest.Monk
     monkeypatch.setattr(sampling, "measured", lambda: slow)
     short = item("short")
     assert sampled([*grid("slow", 3, 3), short, item("slower")]) == [short]
+    chosen = list(grid("slow", 3, 3, "every_case"))
+    assert sampled([*chosen, short]) == [*chosen, short]
     assert len(sampled([item("slower"), *grid("slow", 3, 3)])) == 1
     assert sampled([item("slower"), *grid("slow", 3, 3)])[0].nodeid.startswith("tests/x.py::slow[")
 
