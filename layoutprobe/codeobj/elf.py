@@ -37,15 +37,16 @@ def load(data: bytes) -> CodeObject:
     refuse_foreign(data)
     container = read_container(data)
     segments = load_segments(container)
-    named_target, kernels = read_metadata(container)
+    metadata = read_metadata(container)
     return CodeObject(
         digest=hashlib.sha256(data).hexdigest(),
-        target=named_target or _target_of_flags(container.flags),
-        kernels={kernel.name: kernel for kernel in _kernels(container, segments, kernels)},
+        target=metadata.target or _target_of_flags(container.flags),
+        kernels={kernel.name: kernel for kernel in _kernels(container, segments, metadata.kernels)},
         segments=segments,
         lines=read_lines(container, segments),
         relocations=read_relocations(container, segments),
         image=data,
+        formats=metadata.formats,
     )
 
 

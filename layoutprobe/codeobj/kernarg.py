@@ -7,7 +7,7 @@ Reference Manual 1.2, 2.8.3.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from layoutprobe.codeobj.model import Argument, Kernel
@@ -61,6 +61,7 @@ def pack_kernarg(
     grid: Extent,
     block: Extent,
     dynamic_lds: int = 0,
+    served: Mapping[str, int] | None = None,
 ) -> bytes:
     """Lay out the kernarg segment of one launch.
 
@@ -71,10 +72,11 @@ def pack_kernarg(
         grid: workgroups in x, y, z. All of them are full, so the remainders are 0.
         block: work-items of a workgroup in x, y, z.
         dynamic_lds: bytes of LDS beyond the static allocation.
+        served: value kind -> value, of hidden arguments that only a runtime can serve (printf, hostcall,
+            heap, queues); the others are null pointers.
 
     Returns:
-        The segment; bytes that belong to no argument are 0. Hidden arguments that only a runtime
-        could serve (printf, hostcall, heap, queues) are null pointers.
+        The segment; bytes that belong to no argument are 0.
 
     Raises:
         UsageError: the values do not fit the kernel's arguments, or the launch the kernel.
@@ -92,7 +94,7 @@ def pack_kernarg(
     for index, (argument, value) in enumerate(zip(arguments, explicit, strict=True)):
         raw = _encode(argument, index, value)
         segment[argument.offset : argument.offset + argument.size] = raw
-    values = hidden_values(grid, block, dynamic_lds)
+    values = {**hidden_values(grid, block, dynamic_lds), **(served or {})}
     for argument in kernel.args:
         if argument.hidden:
             value = values.get(argument.kind, 0) % (1 << 8 * argument.size)

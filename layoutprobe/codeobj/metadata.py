@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +24,9 @@ _VERSION = 1
 # "amdgcn-amd-amdhsa--NAME" or "amdgcn-amd-amdhsa-unknown-NAME", with features ":xnack-:sramecc+".
 # LLVM 24, which Triton 3.9 carries, names the architecture by its version: "amdgpu11.51-amd-...".
 _TARGET = re.compile(r"amdg(?:cn|pu[0-9.]*)-[a-z]*-amdhsa-[a-z]*-([A-Za-z0-9_-]+)(?::[a-z0-9]+[+-])*")
+
+
+_FORMAT = re.compile(r"0:0:([0-9a-f]{1,16}),(.*)", re.DOTALL)
 
 
 class _Fields:
@@ -66,8 +70,23 @@ def _kind(value: object) -> str:
     return repr(value) if isinstance(value, int) else type(value).__name__
 
 
-def read_metadata(container: Container) -> tuple[str | None, tuple[KernelMetadata, ...]]:
-    """Processor name (None where the metadata names none) and kernels, in the note's order.
+@dataclass(frozen=True)
+class Metadata:
+    """What the note says.
+
+    Attributes:
+        target: processor name; None where the metadata names none.
+        kernels: in the note's order.
+        formats: of printf, by the number that a kernel stores for one.
+    """
+
+    target: str | None
+    kernels: tuple[KernelMetadata, ...]
+    formats: Mapping[int, str]
+
+
+def read_metadata(container: Container) -> Metadata:
+    """What the metadata note says.
 
     Raises:
         CodeObjectError: there is no metadata note, or it is malformed.
@@ -83,7 +102,13 @@ def read_metadata(container: Container) -> tuple[str | None, tuple[KernelMetadat
             raise root.error("amdhsa.target", "amdgcn-amd-amdhsa--NAME", repr(full[:80]))
         target = match[1]
     kernels = tuple(_kernel(value, i) for i, value in enumerate(root.items("amdhsa.kernels")))
-    return target, kernels
+    return Metadata(target, kernels, dict(filter(None, map(_format, root.items("amdhsa.printf")))))
+
+
+def _format(value: object) -> tuple[int, str] | None:
+    """Number and text of a format, from "0:0:HASH,TEXT"; None for one of OpenCL, which is counted otherwise."""
+    match = _FORMAT.fullmatch(value) if isinstance(value, str) else None
+    return (int(match[1], 16), match[2]) if match else None
 
 
 def _find_note(container: Container) -> Cursor:

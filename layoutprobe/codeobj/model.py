@@ -218,6 +218,7 @@ class CodeObject:
         lines: source positions, empty without debug information.
         relocations: words of the segments that depend on where the image is loaded.
         image: the file's bytes, as a driver takes them.
+        formats: of printf, by the number that a kernel stores for one.
     """
 
     digest: str
@@ -227,6 +228,7 @@ class CodeObject:
     lines: LineTable = field(default_factory=LineTable)
     relocations: tuple[Relocation, ...] = ()
     image: bytes = field(default=b"", repr=False)
+    formats: Mapping[int, str] = field(default_factory=dict)
 
     def first_accvgpr(self, kernel: Kernel) -> int | None:
         """Row of a wave's VGPR file that a0 is; None where the target keeps no AccVGPRs in it."""

@@ -22,7 +22,9 @@ from layoutprobe.toolchain.library import library_headers, machine_target
 
 _DEFAULTS = ("-O3", "-g")
 _DEVICE_ONLY = ("--cuda-device-only", "-fno-color-diagnostics", "-fno-crash-diagnostics")
-_WITHOUT_ROCM = ("-nogpulib", "-nogpuinc")
+_WITHOUT_ROCM = ("-nogpulib", "-nogpuinc", "-mprintf-kind=buffered")
+_PRINTS = "__printf_alloc"
+"""What code that prints calls; the project's headers have it on demand, so that others carry none of it."""
 # The object must not depend on where the source lies. Value names are how arguments get names.
 _REPRODUCIBLE = ("-fuse-cuid=none", "-ffile-compilation-dir=.", "-fno-discard-value-names")
 _TARGET = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(:[a-z0-9]+[+-])*")
@@ -253,6 +255,8 @@ class _Job:
         """
         try:
             self._clang(output, listing, _WITHOUT_ROCM)
+            if _PRINTS in output.read_text("utf-8", "replace"):
+                self._clang(output, listing, (*_WITHOUT_ROCM, "-DLAYOUTPROBE_PRINTS=1"))
         except ToolchainError as refused:
             diagnostics = refused.observed or ""
             if headers.rocm_include(self.compiler) is None:

@@ -86,7 +86,7 @@ class Conduct:
 
     def left(self, allocations: Collection[Allocation]) -> None:
         """A program has ended and left memory allocated."""
-        kept = [one for one in allocations if one.kind != "image"]
+        kept = [one for one in allocations if one.is_the_programs]
         if not kept or LEAKS not in self.asked:
             return
         names = ", ".join(f"{one.name} ({one.size} bytes)" for one in kept[:_SHOWN])

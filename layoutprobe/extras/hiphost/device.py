@@ -9,6 +9,8 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from layoutprobe import arch
 from layoutprobe.codeobj.bundle import BUNDLE, unbundle
 from layoutprobe.codeobj.container import SHT_DYNSYM, read_container
@@ -21,11 +23,13 @@ from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
 from layoutprobe.extras.hiphost.conduct import Conduct
 from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, Allocation, Heap, NoRoomError
+from layoutprobe.extras.hiphost.printing import HEADER, printed
 from layoutprobe.extras.hiphost.protocol import MAX_KERNARG, MAX_VALUES, Error
 from layoutprobe.machine.launch import GlobalMemory, check_launchable
 from layoutprobe.machine.observer import Observer
 
 _STT_OBJECT = 1
+_PRINTS = "hidden_printf_buffer"
 _ADDRESS_FAULTS = {"global-load", "global-store", "read-only", "undefined-address"}
 _LIMITS = {"budget", "time"}
 
@@ -100,6 +104,7 @@ class EmulatedDevice:
         conduct: is told what the program does with memory.
         first_fault: what broke the device first; None where nothing did.
         freed_twice: how often memory was freed that was free.
+        printed: what kernels have printed and nobody has fetched.
     """
 
     target: str
@@ -109,12 +114,14 @@ class EmulatedDevice:
     broken: Error = Error.SUCCESS
     first_fault: ProbeError | None = None
     freed_twice: int = 0
+    printed: bytes = b""
 
     def __post_init__(self) -> None:
         self.heap = Heap(min(self.memory, DEVICE_MEMORY))
         self._modules: dict[int, Module] = {}
         self._functions: dict[int, Function] = {}
         self._ids = itertools.count(1)
+        self._print_buffer: Allocation | None = None
 
     def close(self) -> None:
         """The program has ended: give the memory back."""
@@ -127,6 +134,7 @@ class EmulatedDevice:
         self.heap.clear()
         self._modules.clear()
         self._functions.clear()
+        self._print_buffer = None
         self.broken = Error.SUCCESS
 
     def check(self) -> None:
@@ -149,7 +157,7 @@ class EmulatedDevice:
     def free(self, address: int) -> None:
         """Give memory back."""
         allocation = self.heap.at(address)
-        if allocation is None or allocation.kind == "image" or allocation.address != address:
+        if allocation is None or not allocation.is_the_programs or allocation.address != address:
             gone = self.heap.freed(address)
             self.freed_twice += gone is not None
             words = f"{gone.name} was freed already" if gone else f"no allocation starts at {address:#x}"
@@ -294,12 +302,15 @@ class EmulatedDevice:
 
     # Launches
 
-    def launch(self, it: Launch, say: Callable[[ProbeError], None]) -> None:
+    def launch(
+        self, it: Launch, say: Callable[[ProbeError], None], note: Callable[[str], None] = lambda _: None
+    ) -> None:
         """Run a kernel to its end. As on a card, the launch succeeds, and a fault shows afterwards.
 
         Args:
             it: what, and how.
             say: is told of a fault.
+            note: is told what is lost of what the kernel prints.
         """
         kernel = self.kernel(it.id)
         module = self._modules[self._functions[it.id].module]
@@ -317,6 +328,8 @@ class EmulatedDevice:
             self.broken = _status(fault)
             self.first_fault = self.first_fault or fault
             say(fault)
+        finally:
+            self._take_prints(module.code, note)
 
     def _prepare(self, module: Module, kernel: Kernel, it: Launch) -> GlobalMemory:
         end = max((a.offset + a.size for a in kernel.explicit_args), default=0)
@@ -325,10 +338,37 @@ class EmulatedDevice:
                 f"kernel {kernel.name} takes {end} bytes of arguments", observed=f"{len(it.explicit)} bytes"
             )
         values = [it.explicit[a.offset : a.offset + a.size] for a in kernel.explicit_args]
-        packed = pack_kernarg(kernel, values, it.grid, it.block, it.dynamic_lds)
+        packed = pack_kernarg(kernel, values, it.grid, it.block, it.dynamic_lds, self._served(kernel))
         region = self.heap.arguments(len(packed))
         self.heap.arena.fill(region, packed)
         return GlobalMemory(self.heap.arena, (), region, module.base)
+
+    def _served(self, kernel: Kernel) -> dict[str, int]:
+        """Hidden arguments of a kernel that this device serves: an empty buffer for one that prints."""
+        if all(argument.kind != _PRINTS for argument in kernel.args):
+            return {}
+        try:
+            buffer = self._print_buffer = self._print_buffer or self.heap.print_buffer()
+        except NoRoomError:
+            raise HipError(Error.OUT_OF_MEMORY, "no room for the printf buffer") from None
+        room = HEADER.pack(0, buffer.size - HEADER.size)
+        self.heap.arena.data.bytes[buffer.start : buffer.start + HEADER.size] = np.frombuffer(room, np.uint8)
+        return {_PRINTS: buffer.address}
+
+    def _take_prints(self, code: CodeObject, say: Callable[[str], None]) -> None:
+        """Make text of what a kernel has printed, and empty the buffer."""
+        buffer = self._print_buffer
+        if buffer is None:
+            return
+        data, shadow = (store.bytes for store in (self.heap.arena.data, self.heap.arena.shadow))
+        start = buffer.start + HEADER.size
+        used, size = HEADER.unpack(data[buffer.start : start].tobytes())
+        end = start + min(used, buffer.size - HEADER.size)
+        self.printed += printed(data[start:end].tobytes(), code.formats)
+        if used > size:
+            say(f"the printf buffer of {size} bytes was full: what a kernel printed beyond it is lost")
+        data[buffer.start : end] = 0
+        shadow[buffer.start : end] = 0
 
     def blocks_per_unit(self, id: int, items: int, dynamic_lds: int) -> int:
         """Workgroups of a kernel that fit on a compute unit (a WGP where the kernel asks for one)."""

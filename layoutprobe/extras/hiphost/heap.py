@@ -32,6 +32,7 @@ BEGIN = BASE_ADDRESS
 SHARED_BEGIN = BEGIN + SHARED_OFFSET
 DEVICE_MEMORY = SHARED_OFFSET - _DEVICE
 MAX_ALLOCATIONS = 1 << 14
+PRINT_BYTES = 1 << 20
 
 _PAGE = 4096
 _REMEMBERED = 256
@@ -61,7 +62,7 @@ class Allocation:
     """Some memory.
 
     Attributes:
-        kind: "device", "host", "managed" or "image".
+        kind: "device", "host" or "managed"; "image" and "printed" are the runtime's own.
         start, size: where: an offset into the arena, and bytes.
         regions: what of it may be accessed.
     """
@@ -75,6 +76,11 @@ class Allocation:
     def address(self) -> int:
         """Of its first byte."""
         return BASE_ADDRESS + self.start
+
+    @property
+    def is_the_programs(self) -> bool:
+        """Whether the program has asked for it, and may free it."""
+        return self.kind not in ("image", "printed")
 
     @property
     def name(self) -> str:
@@ -105,7 +111,13 @@ class Heap:
         self.limit = limit
         shared = _Window(SHARED_OFFSET, SIZE, limit)
         device = _Window(_DEVICE, SHARED_OFFSET, limit)
-        self._windows = {"device": device, "image": device, "host": shared, "managed": shared}
+        self._windows = {
+            "device": device,
+            "image": device,
+            "printed": device,
+            "host": shared,
+            "managed": shared,
+        }
         self._allocations: dict[int, Allocation] = {}
         self._arguments: tuple[Region, ...] = ()
         self._made = 0
@@ -133,6 +145,19 @@ class Heap:
         allocation = Allocation(kind, start, size, (region,))
         self._add(allocation)
         self._clear(allocation, defined=kind != "device")
+        return allocation
+
+    def print_buffer(self) -> Allocation:
+        """Where kernels print.
+
+        Raises:
+            NoRoomError: there is not so much memory.
+        """
+        start = self._find(PRINT_BYTES, "printed")
+        region = Region("the printf buffer", start, start + PRINT_BYTES, True)
+        allocation = Allocation("printed", start, PRINT_BYTES, (region,))
+        self._add(allocation)
+        self._clear(allocation, defined=True)
         return allocation
 
     def place(self, code: CodeObject) -> tuple[Allocation, int]:
@@ -164,7 +189,7 @@ class Heap:
         if allocation is not None:
             self._windows[allocation.kind].used -= allocation.size
             self._release_pages(allocation)
-            if allocation.kind != "image":
+            if allocation.is_the_programs:
                 self._freed.extend(allocation.regions)
             self._use()
         return allocation

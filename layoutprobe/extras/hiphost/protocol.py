@@ -58,7 +58,7 @@ class Op(enum.IntEnum):
     UNLOAD = 15  # module ->
     FUNCTION = 16  # module [name] -> see `session.Session.function`
     SYMBOL = 17  # module [name] -> address, size
-    LAUNCH = 18  # function, grid (3), block (3), dynamic LDS [explicit arguments] ->
+    LAUNCH = 18  # function, grid (3), block (3), dynamic LDS [explicit arguments] -> bytes to print, if any
     OCCUPANCY = 19  # function, work-items, dynamic LDS -> workgroups on a compute unit
     SYNC = 20  # ->
     QUERY = 21  # ->
@@ -66,6 +66,7 @@ class Op(enum.IntEnum):
     TOUCH = 23  # address, size ->
     ORDER = 24  # see `order.Ordered` ->
     LACKS = 25  # [name] -> the program called a function that the runtime lacks
+    PRINTED = 26  # bytes at most -> [text that kernels have printed]
 
 
 class Value(enum.IntEnum):

@@ -29,11 +29,11 @@ NAME = f"{EMULATED} (HIP shim)"
 
 RUNTIME = 7_02_00000
 """HIP 7.2: major * 10**7 + minor * 10**5 + patch."""
-_KINDS = {"host": 1, "device": 2, "image": 2, "managed": 3}
+_KINDS = {"host": 1, "device": 2, "image": 2, "printed": 2, "managed": 3}
 """hipMemoryType of HIP 6 and 7."""
 _LAUNCHED = {Op.SYNC, Op.FREE, Op.UNLOAD, Op.READ, Op.WRITE, Op.COPY, Op.FILL, Op.TOUCH}
 """Operations that wait for the kernels before them."""
-_ALWAYS = {Op.VERSION, Op.COUNT, Op.DESCRIBE, Op.RESET}
+_ALWAYS = {Op.VERSION, Op.COUNT, Op.DESCRIBE, Op.RESET, Op.PRINTED}
 """Operations that a fault does not stop."""
 _WITHOUT_A_DEVICE = {Op.VERSION, Op.COUNT}
 """Operations that need none."""
@@ -41,7 +41,7 @@ _COUNTED = {Op.LOAD, Op.LAUNCH, Op.LACKS}
 """Operations whose refusal is counted: a program that goes on without them shows nothing."""
 _ARITY = {
     **dict.fromkeys((Op.DESCRIBE, Op.MALLOC, Op.MALLOC_HOST, Op.MALLOC_MANAGED, Op.FREE, Op.RANGE), 1),
-    **dict.fromkeys((Op.WRITE, Op.UNLOAD, Op.FUNCTION, Op.SYMBOL), 1),
+    **dict.fromkeys((Op.WRITE, Op.UNLOAD, Op.FUNCTION, Op.SYMBOL, Op.PRINTED), 1),
     **{Op.READ: 2, Op.TOUCH: 2, Op.ORDER: 3, Op.COPY: 3, Op.FILL: 4, Op.OCCUPANCY: 3, Op.LAUNCH: 8},
 }
 """How many numbers an operation takes, where it takes any."""
@@ -267,7 +267,7 @@ class Session:
     def _symbol(self, request: Request) -> list[int]:
         return list(self.device.symbol(request.args[0], request.data.decode("utf-8", "replace")))
 
-    def _launch(self, request: Request) -> None:
+    def _launch(self, request: Request) -> list[int]:
         id, gx, gy, gz, bx, by, bz, lds = request.args
         watched = BytesUsed() if self.order.watched and self.conduct else None
         if self.pretence.hang:
@@ -275,10 +275,16 @@ class Session:
         else:
             observers = (watched,) if watched else ()
             launched = Launch(id, (gx, gy, gz), (bx, by, bz), lds, bytes(request.data), observers)
-            self.device.launch(launched, self._fault)
+            self.device.launch(launched, self._fault, self.say)
         self.launches += 1
         if watched:
             self._meets(request, id, watched)
+        return [len(self.device.printed)] if self.device.printed else []
+
+    def _printed(self, request: Request) -> Answer:
+        (most,) = request.args  # another thread may have printed meanwhile
+        text, self.device.printed = self.device.printed[:most], self.device.printed[most:]
+        return (), text
 
     def _meets(self, request: Request, id: int, watched: BytesUsed) -> None:
         code, kernel = self.device.code(id), self.device.kernel(id)
@@ -327,4 +333,5 @@ _HANDLERS: dict[Op, Callable[[Session, Request], Sequence[int] | Answer | None]]
     Op.TOUCH: Session._touch,
     Op.ORDER: Session._order,
     Op.LACKS: Session._lacks,
+    Op.PRINTED: Session._printed,
 }

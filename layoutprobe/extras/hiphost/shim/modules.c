@@ -165,6 +165,15 @@ static hipError_t packed(void **extra, const void **bytes, size_t *size) {
   return *bytes || !*size ? hipSuccess : hipErrorInvalidValue;
 }
 
+/* What a kernel has printed goes where the program prints. */
+static void print(uint64_t size) {
+  struct answer answer = {.into = malloc(size), .capacity = size};
+  if (!answer.into || ASK(OP_PRINTED, &answer, size)) return free(answer.into);
+  fwrite(answer.into, 1, answer.size, stdout);
+  fflush(stdout);
+  free(answer.into);
+}
+
 hipError_t shim_launch(hipFunction_t function, dim3 grid, dim3 block, uint32_t lds, hipStream_t stream,
                        void **params, void **extra) {
   unsigned char segment[SHIM_MAX_KERNARG];
@@ -184,7 +193,10 @@ hipError_t shim_launch(hipFunction_t function, dim3 grid, dim3 block, uint32_t l
     size = function->kernarg_size;
   }
   uint64_t args[] = {function->id, grid.x, grid.y, grid.z, block.x, block.y, block.z, lds};
-  return shim_ask(OP_LAUNCH, args, sizeof args / sizeof *args, bytes, size, NULL);
+  struct answer answer = {.capacity = 0};
+  status = shim_ask(OP_LAUNCH, args, sizeof args / sizeof *args, bytes, size, &answer);
+  if (!status && answer.count) print(answer.values[0]);
+  return status;
 }
 
 API hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
