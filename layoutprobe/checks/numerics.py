@@ -56,7 +56,8 @@ their type in memory, may take limits.seconds, has to name outputs, and is compa
 absolute + relative * |expected|. By default that is e * (1 + |expected| + root mean square of the output),
 with e = 1e-5 for f32, 1e-3 for f16 and 1e-2 for bf16: of the narrowest of the output's type and those that
 values are converted to on the way, which the headline then says. Where it is wrong, it is asked what it
-gives of altered inputs: one that explains every element is the cause.
+gives of altered inputs: one that explains every element is the cause. Words of integers that may hold packed
+codes (no address and no branch depends on them, and the outputs stay as large) get random bits in a further run.
 Where matrix instructions read 8-bit floats and the manifest calls A or B something else, it is undecided:
 the bytes mean other numbers. Buffers of role "out" of which the contract says nothing leave it undecided.
 It cannot see faults that other sizes or values would show. Evidence: emulated; sums are rounded once per
@@ -382,6 +383,7 @@ _KINDS = {
     "integers": "small integers",
     "sparse": "few small integers",
     "normal": "normal numbers",
+    "bits": "words of random bits",
     "scaled": "tiny, large and zero rows and columns",
     "nonfinite": "inputs with NaN and infinity",
 }

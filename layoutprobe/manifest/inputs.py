@@ -24,6 +24,9 @@ FEW = 16
 """Elements other than zero in a column of B, of the kind "sparse": sums of 32 at most, which a bf16 holds
 times any small alpha."""
 
+UNKNOWN = "unknown"
+"""Kind as "integers", in which words that may hold codes are undefined: whatever they decide is a fault."""
+
 _STRIDE = 5
 """In steps of so many k the infinities of rows of A lie apart."""
 
@@ -103,7 +106,17 @@ def _nonfinite(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]
     return values
 
 
+def _bits(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    """All values of integers that are larger than a byte, too: of words that hold codes every bit matters."""
+    if not _may_hold_codes(buffer):
+        return _normal(buffer, random)
+    info = np.iinfo(buffer.element.storage)
+    return random.integers(info.min, info.max, buffer.shape, buffer.element.storage, endpoint=True)
+
+
 KINDS: Mapping[str, Fill] = {
+    "bits": _bits,
+    UNKNOWN: _integers,
     "nonfinite": _nonfinite,
     "scaled": _scaled,
     "integers": _integers,
@@ -124,6 +137,15 @@ def coding_of(binding: Binding) -> Coding:
     """Numbers for all elements that a run on random inputs would fill."""
     coded = {b.name: (b.dtype, b.shape) for b in binding.buffers.values() if is_coded(b)}
     return Coding.of(coded)
+
+
+def packed_buffers(binding: Binding) -> list[BoundBuffer]:
+    """Inputs whose contents the gate chooses, of integers that may hold several codes each."""
+    return [b for b in binding.buffers.values() if is_coded(b) and _may_hold_codes(b)]
+
+
+def _may_hold_codes(buffer: BoundBuffer) -> bool:
+    return buffer.argument.role == "in" and not buffer.element.is_float and buffer.itemsize > 1
 
 
 def is_coded(buffer: BoundBuffer) -> bool:
@@ -183,6 +205,8 @@ def make_inputs(
 
 def _starts_undefined(buffer: BoundBuffer, binding: Binding, kind: str, beta: float) -> bool:
     argument, contract = buffer.argument, binding.case.contract
+    if kind == UNKNOWN and _may_hold_codes(buffer):
+        return True
     if argument.role == "in" or argument.initial != "auto":
         return argument.initial == "undefined"
     if not isinstance(contract, Gemm) or contract.c != buffer.name:

@@ -23,6 +23,7 @@ from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps, rebound, steps_of
 from layoutprobe.trace.gemm_faults import TILE, Product
 from layoutprobe.trace.narrow import Arithmetic, arithmetic, passed_through
+from layoutprobe.trace.packed import BITS, takes_all_bits
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.rounding import is_exact, judgeable, tolerated
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
@@ -294,10 +295,17 @@ def _references(subject: Subject) -> tuple[Comparison, ...]:
 
 def _compared(subject: Subject) -> Iterator[Comparison]:
     assert subject.reference is not None
+    usual: dict[str, Doubles] = {}
     for kind in ("integers", "normal"):
         recorded = recorded_for(subject, RunSpec(kind))
         expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        yield from _beside(subject, recorded, kind, expected)
+        for compared in _beside(subject, recorded, kind, expected):
+            usual[compared.name] = compared.expected
+            yield compared
+    if takes_all_bits(subject, reference_of(recorded), usual):
+        recorded = subject.run(BITS)
+        expected = subject.reference(reference_of(recorded), dict(subject.sizes))
+        yield from _beside(subject, recorded, BITS.inputs, expected)
 
 
 def recorded_for(subject: Subject, spec: RunSpec) -> Recorded:

@@ -258,3 +258,46 @@ def test_every_alteration_alters() -> None:
     for says, change in (*of_numbers(), *of_places(numbers.shape, {"K": 7})):
         assert (change(numbers) != numbers).any(), says
         assert change(numbers).shape == numbers.shape
+
+
+def test_every_bit_of_packed_words_is_tried(tmp_path: Path) -> None:
+    """Small integers leave the upper codes of a word zero."""
+    found = verdict(tmp_path, CODES, (("& 15)", "& (k % 8 == 7 ? 7 : 15))"),))
+    assert [f.rule.id for f in found.findings] == ["numerics/wrong-values"], found
+    assert "words of random bits" in found.findings[0].what
+
+
+_WORDS = """block = [8]
+grid = ["(M + 7) / 8"]
+sizes = [{ M = 20 }, { M = 33 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["M"] },
+  { name = "w", role = "in", dtype = "i32", shape = ["M"] },
+  { name = "y", role = "out", dtype = "f32", shape = ["M"] },
+  { name = "M", role = "scalar", dtype = "i32", value = "M" },
+]"""
+NO_CODES = {
+    "an index that the reference refuses": ("x[w[i]]", "x[w]"),
+    "an index that wraps": ("x[(unsigned)w[i] % 9]", "x[w.astype(np.uint32) % 9]"),
+    "a length": ("sum(x, w[i] & 15)", "np.array([x[:n].sum() for n in w & 15])"),
+    "a number": ("x[i] + (short)w[i]", "x + w"),
+}
+
+
+@pytest.mark.parametrize(("kernel", "python"), NO_CODES.values(), ids=NO_CODES)
+def test_words_that_are_no_codes_stay_small(tmp_path: Path, kernel: str, python: str) -> None:
+    source = f"""__device__ float sum(const float* x, int n) {{
+  float s = 0;
+  for (int i = 0; i < n; ++i) s += x[i];
+  return s;
+}}
+extern "C" __global__ void layer(const float* x, const int* w, float* y, int M) {{
+  const int i = blockIdx.x * 8 + threadIdx.x;
+  if (i < M) y[i] = {kernel};
+}}
+"""
+    head = 'import numpy as np\ndef layer(inputs, sizes):\n    x, w = inputs["x"], inputs["w"]\n'
+    says = head + f'    return {{"y": {python}}}\n'
+    found = verdict(tmp_path, Style(HEAD + source, _WORDS, says))
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
