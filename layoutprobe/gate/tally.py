@@ -318,10 +318,10 @@ def apply(check: Check, subject: Subject) -> CheckResult:
         return check.undecided(
             f"a bug in layoutprobe, not in your kernel: {problem}; {DEBUG}=1 shows the traceback"
         )
-    stopped = [
+    judged = (
         recorded for recorded in asked if recorded.spec.inputs != UNKNOWN
-    ]  # there, a fault is an answer
-    faults = [recorded.fault for recorded in counted if recorded.fault is not None]
+    )  # there, a fault is an answer
+    faults = [recorded.fault for recorded in judged if recorded.fault is not None]
     if result.status == "holds" and faults:
         # It saw a part of the run only, and silence is never green.
         return replace(result, status="undecided", reason=_stopped(faults[-1]))

@@ -84,7 +84,8 @@ def _scaled(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
 def _nonfinite(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
     """Small integers other than 0; a row of A and a column of B are NaN, one element of B and one of every fourth
     row of A infinite, at another k in each row: what is left of an earlier tile is infinite somewhere. Other rows
-    of A and a column of B are infinite at the last k, which an address that is clamped to the edge meets again."""
+    of A and a column of B are infinite at the last k, which an address that is clamped to the edge meets again, and
+    others at the first, which one that runs over the edge meets: there begins the next row, or the next batch."""
     signs = random.choice([-1.0, 1.0], buffer.shape)
     values = np.asarray(random.integers(1, 4, buffer.shape) * signs)
     matrix = buffer.argument.matrix
@@ -101,8 +102,10 @@ def _nonfinite(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]
         lines[..., rows, (depth // 2 + _STRIDE * (rows // 4) if matrix == "A" else depth // 3) % depth] = (
             np.inf
         )
-        edge = np.arange((count // 4 + 2) % 4, count, 4) if matrix == "A" else np.array([count * 3 // 4])
-        lines[..., edge[edge != count // 2], -1] = np.inf
+        for k, part, eighth in ((0, 1, 5), (-1, 2, 6)):
+            edge = np.arange((count // 4 + part) % 4, count, 4)
+            edge = edge if matrix == "A" else np.array([count * eighth // 8])
+            lines[..., edge[edge != count // 2], k] = np.inf
     return values
 
 
