@@ -22,6 +22,7 @@ from layoutprobe.solver.suspect import Suspect
 from layoutprobe.text import either
 
 UNEXPLAINED = "unexplained"
+TRANSPOSED = "transposed"
 LINE_ORDER = "line-order"
 """Name of the diagnosis that lines are in another order, which is read off the slots: it says what, and not why."""
 BEYOND = "beyond-edge"

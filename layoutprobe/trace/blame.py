@@ -9,6 +9,7 @@ was read, the store and the load do not agree; and if it lay in that very byte, 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,8 @@ from layoutprobe.layouts.explain import explain_places
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.observe.load_path import Step
+from layoutprobe.observe.tiles import IMAGES, Images
+from layoutprobe.report.words import spans
 from layoutprobe.solver.diagnose import (
     BEYOND,
     LDS_ADDRESSES,
@@ -32,6 +35,7 @@ from layoutprobe.solver.diagnose import (
     OTHER_STEP,
     OVERLAP,
     STALE,
+    TRANSPOSED,
     UNEXPLAINED,
     Diagnosis,
     unexplained,
@@ -51,7 +55,7 @@ _OF_LANES = (COPY, UNEXPLAINED, LINE_ORDER)
 """Diagnoses that say no more than that lanes hold the elements of others."""
 
 
-_OF_FETCHING = ("leading-dimension", UNEXPLAINED, LINE_ORDER)
+_OF_FETCHING = ("leading-dimension", TRANSPOSED, UNEXPLAINED, LINE_ORDER)
 """Diagnoses that may be about the load from global memory, where LDS lacks what is needed."""
 _MOST = 0.9
 """Share of the needed elements that must lie in LDS for saying that they were fetched."""
@@ -109,6 +113,8 @@ def _blame(subject: Subject, culprit: Culprit) -> Blame:
     tiles = _of_matrix(subject, culprit)
     lies = {byte for tile in tiles if (byte := tile.byte_of(*_element(culprit))) is not None}
     found = Blame(culprit.diagnosis, path, loads[0], read, min(lies, default=None))
+    if loads[-1] != loads[0] and (fetched := _brought_astray(subject, culprit)):
+        return replace(found, at=loads[-1], diagnosis=fetched)
     if path[0].lds_byte is not None and read in lies:
         return _at_another_time(found)
     if loads[-1] != loads[0] and culprit.diagnosis.name in _OF_FETCHING and not _fetched(culprit, tiles):
@@ -164,15 +170,47 @@ def _seen(culprit: Culprit, tiles: Sequence[TileMap]) -> bool:
 def _fetched(culprit: Culprit, tiles: Sequence[TileMap]) -> bool:
     """Nearly all elements that are needed of the tiles that were seen were stored to LDS, wherever there.
 
-    Of the waves and steps that share a diagnosis only some tiles were seen: nothing is said of the others.
+    Of the waves and steps that share a diagnosis only some tiles were seen: nothing is said of the others. What takes
+    the place of an element in a transposed tile was brought with it: where that was seen, so should the element be.
     """
-    row, col = _coordinates(culprit)[1]
+    held, (row, col) = _coordinates(culprit)
     asked, there = np.zeros(row.shape, np.bool_), np.zeros(row.shape, np.bool_)
     for tile in tiles:
+        if culprit.diagnosis.name == TRANSPOSED:
+            asked |= _cells(tile, *held) >= 0
         (top, left), (tall, wide) = tile.corner, tile.shape
         asked |= (row >= top) & (row < top + tall) & (col >= left) & (col < left + wide)
         there |= _cells(tile, row, col) >= 0
     return bool(asked.any() and there[asked].mean() > _MOST)
+
+
+def _brought_astray(subject: Subject, culprit: Culprit) -> Diagnosis | None:
+    """Steps along k come to LDS twice or never, where those of the partner come once each."""
+    if culprit.diagnosis.name != OTHER_STEP:
+        return None
+    letter = culprit.slot.executions.letter(culprit.slot.matrix)
+    mine, theirs = _brought(subject, letter), _brought(subject, "B" if letter == "A" else "A")
+    twice = sorted(k for k, times in mine.items() if times > 1)
+    if not twice or max(theirs.values(), default=0) > 1:
+        return None
+    every = len(subject.coded()[0].record(Images).images) < IMAGES
+    never = sorted(theirs.keys() - mine.keys()) if every else []
+    told = f"k {spans(np.array(twice))} twice" + (f", k {spans(np.array(never))} never" if never else "")
+    return Diagnosis(
+        OTHER_STEP,
+        f"{culprit.diagnosis.what}; it comes so from global memory: {told}",
+        "does this load go on along k in every step, as that of the other matrix does?",
+    )
+
+
+def _brought(subject: Subject, letter: str) -> Counter[int]:
+    """How often each k of the first line of each tile was stored to LDS."""
+    times: Counter[int] = Counter()
+    for tile in tiles_of(subject):
+        if tile.buffer == _buffer(subject, letter):
+            line, along = (tile.row, tile.col) if letter == "A" else (tile.col, tile.row)
+            times.update(along[line == line[line != HOLE].min()].tolist())
+    return times
 
 
 # At another time

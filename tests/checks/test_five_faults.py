@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import layoutprobe
 from layoutprobe.report.finding import Finding
 
@@ -59,3 +61,44 @@ def test_what_is_read_beyond_the_last_k_is_no_fault_of_the_stores() -> None:
     assert SWIZZLED in line_of(first)
     roots = {finding.rule.id for finding in found_in("tail") if finding.follows is None}
     assert roots == {"operand-provenance/beyond-edge"}
+
+
+@pytest.mark.parametrize("matrix", "AB")
+def test_a_step_that_is_fetched_twice_is_a_fault_of_its_fetch(tmp_path: Path, matrix: str) -> None:
+    stage = {"A": STAGE_A, "B": STAGE_B}[matrix]
+    (first, *_) = found(tmp_path, (stage, stage.replace("k0 + STEP", "k0")))
+    assert first.rule.id == "operand-provenance/other-step"
+    assert "it comes so from global memory: k 0-31 twice, k 96-127 never" in first.what
+    assert first.place.matrix == matrix
+    assert "global_load" in first.place.instruction
+    (call,) = first.place.inlined_at
+    assert call.source is not None
+    assert stage in (DOCS / "gemm64.hip").read_text("utf-8").splitlines()[call.source.line - 1]
+
+
+def test_a_buffer_that_is_not_meant_is_a_fault_of_the_load_from_it(tmp_path: Path) -> None:
+    (first, *_) = found(tmp_path, ("fragment(b_lds[buf]", "fragment(b_lds[0]"))
+    assert first.rule.id == "operand-provenance/other-buffer"
+    assert "ds_load" in first.place.instruction
+
+
+BY_COLUMNS = """__device__ inline void stage_columns(_Float16 *tile, const _Float16 *from, int ld, int k0) {
+  for (int i = 0; i < 2; ++i) {
+    const int id = threadIdx.x + i * 128, r = id / CHUNKS, c = id % CHUNKS;
+    for (int e = 0; e < CHUNK; ++e) tile[chunk_at(r, c) + e] = from[(size_t)(k0 + c * CHUNK + e) * ld + r];
+  }
+}
+
+extern "C" __global__"""
+
+
+def test_a_tile_that_is_fetched_by_columns_is_a_fault_of_its_fetch(tmp_path: Path) -> None:
+    """Half of what is needed comes by chance, to where it belongs to other lanes: LDS itself is used rightly."""
+    (first, *_) = found(
+        tmp_path,
+        ("stage(a_lds[0], a, K, 0)", "stage_columns(a_lds[0], A + blockIdx.y * TILE, M, 0)"),
+        (STAGE_A, "stage_columns(a_lds[buf ^ 1], A + blockIdx.y * TILE, M, k0 + STEP)"),
+        ('extern "C" __global__', BY_COLUMNS),
+    )
+    assert first.rule.id == "operand-provenance/transposed"
+    assert "global_load" in first.place.instruction
