@@ -65,16 +65,34 @@ function makerView(store: Store, maker: Maker, element: Element): HTMLElement[] 
   const depth = store.model.data.moments.shapes.A[1];
   const wrong = parts.filter(({ right }) => !right).length;
   const missing = depth - new Set(parts.map(({ k }) => k)).size;
+  const beyond = store.model.beyond(maker);
+  const more = `${beyond.length} execution${beyond.length === 1 ? "" : "s"} add${beyond.length === 1 ? "s" : ""}`;
   const verdict = [
     `${parts.length} products over k`,
     wrong > 0 ? `${wrong} of wrong elements` : "all of the right elements",
     missing > 0 ? `${missing} k are missing` : "",
+    beyond.length > 0 ? `${more} what lies beyond the last k` : "",
   ];
   const target = belongs ?? element;
   return [
     made,
-    el("p", { class: wrong + missing > 0 ? "bad-text" : "good-text" }, verdict.filter(Boolean).join(", ")),
+    el(
+      "p",
+      { class: wrong + missing + beyond.length > 0 ? "bad-text" : "good-text" },
+      verdict.filter(Boolean).join(", "),
+    ),
     strip(store, parts, target),
+    ...beyond.map((step) =>
+      el(
+        "p",
+        {},
+        el(
+          "button",
+          { type: "button", class: "link", onclick: () => store.goto(step, { matrix: "A" }) },
+          `beyond the last k: instruction ${step.site}, execution ${step.iteration}`,
+        ),
+      ),
+    ),
     tableBehind("its products as a table", ["k", "A", "B", "step", ""], () =>
       parts.map((one) => [
         String(one.k),

@@ -100,6 +100,12 @@ export class Operand {
   get anyWrong(): boolean {
     return this.moments.masks[this.value("wrong")]?.includes("1") ?? false;
   }
+  /** Some slot holds an element where none belongs. */
+  holdsTooMuch(): boolean {
+    for (let slot = 0; this.anyWrong && slot < this.slots; slot++)
+      if (this.wrong(slot) && this.needed(slot) === null && this.held(slot) !== null) return true;
+    return false;
+  }
   get countWrong(): number {
     return [...(this.moments.masks[this.value("wrong")] ?? "")].filter((bit) => bit === "1").length;
   }
@@ -223,7 +229,8 @@ export class Model {
     return this.data.moments.groups.findIndex((one) => group?.every((id, axis) => id === one[axis]) ?? false);
   }
 
-  /** The slots that are stored to an element of C, one for each accumulator. */
+  /** The slots that are stored to an element of C, one for each accumulator: instructions that add to one register
+   * make one sum, and several registers make several. */
   makers(element: Element, product: number): Maker[] {
     const found = new Map<string, { steps: Step[]; slot: Slot; belongs: Element | null }>();
     for (const steps of this.byWave.values()) {
@@ -233,13 +240,19 @@ export class Model {
         const flat = c.slotHolding(element);
         if (flat < 0) continue;
         const slot = c.slot(flat);
-        const name = `${key(step.group, step.wave)}/${step.site}/${flat}`;
+        const register = this.registers.get(`${step.site}/C`);
+        const name = `${key(step.group, step.wave)}/${register?.kind}${register?.first}/${flat}`;
         const maker = found.get(name) ?? { steps: [], slot, belongs: c.needed(flat) };
         maker.steps.push(step);
         found.set(name, maker);
       }
     }
     return [...found.values()];
+  }
+
+  /** Its executions that add elements where there are no more k: each operand holds some that belong nowhere. */
+  beyond(maker: Maker): Step[] {
+    return maker.steps.filter(({ operands: { A, B } }) => [A, B].every((one) => one?.holdsTooMuch()));
   }
 
   /** The products that an accumulator's slot summed up, in the order of its wave. */

@@ -134,6 +134,51 @@ test("an accumulator that is stored elsewhere is followed by what belongs there"
   assert.equal(model.contributions(maker, { row: 5, col: 0 }).length, 4);
 });
 
+/** The same with its second step by another instruction, as a loop that was unrolled has it. */
+function unrolled(register: number): Model {
+  const { moments, ...data } = small();
+  const registers = [
+    ...moments.registers,
+    { site: 1, matrix: "C" as const, kind: "AccVGPR", first: register, count: 2 },
+  ];
+  const rows = { ...moments.rows, site: [1, 1, 1, 0, 0, 0], iteration: [0, 0, 0, 0, 0, 0] };
+  const sites = data.sites.flatMap((site) => [site, { ...site, number: 1 }]);
+  return new Model({ ...data, sites, moments: { ...moments, rows, registers } });
+}
+
+test("instructions that add to one register make one sum; other registers make others", () => {
+  const [maker, ...others] = unrolled(4).makers({ row: 0, col: 0 }, 0);
+  assert.ok(maker);
+  assert.equal(others.length, 0);
+  assert.equal(unrolled(4).contributions(maker, { row: 0, col: 0 }).length, 4);
+  assert.deepEqual(
+    unrolled(6)
+      .makers({ row: 0, col: 0 }, 0)
+      .map(({ steps }) => steps.length),
+    [1, 1],
+  );
+});
+
+test("an execution that adds elements where no more k belong is told", () => {
+  const { moments, ...data } = small();
+  const nothing = { axes: [2, 2, 1] as const, bits: 32, row: [-1, -1, -1, -1], col: [-1, -1, -1, -1] };
+  const layouts = [...moments.layouts, nothing];
+  const needed = [3, 3, 1, 0, 1, 1];
+  for (const [wrong, steps] of [
+    [[1, 1, 0, 0, 0, 0], [1]],
+    [[1, 0, 0, 0, 0, 0], []],
+  ] as const) {
+    const rows = { ...moments.rows, needed, wrong: [...wrong] };
+    const model = new Model({ ...data, moments: { ...moments, layouts, rows } });
+    const [maker] = model.makers({ row: 0, col: 0 }, 0);
+    assert.ok(maker);
+    assert.deepEqual(
+      model.beyond(maker).map(({ turn }) => turn),
+      steps,
+    );
+  }
+});
+
 test("registers have their names", () => {
   const model = new Model(small());
   assert.equal(model.register(0, "A", 1, 32), "v73");
