@@ -22,7 +22,7 @@ from layoutprobe.engine.base import Dispatch
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
 from layoutprobe.extras.hiphost.conduct import Conduct
-from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, Allocation, Heap, NoRoomError
+from layoutprobe.extras.hiphost.heap import DEVICE_MEMORY, PAGE, Allocation, Heap, NoRoomError
 from layoutprobe.extras.hiphost.printing import HEADER, printed
 from layoutprobe.extras.hiphost.protocol import MAX_KERNARG, MAX_VALUES, Error
 from layoutprobe.machine.launch import GlobalMemory, check_launchable
@@ -153,6 +153,15 @@ class EmulatedDevice:
                 Error.OUT_OF_MEMORY,
                 f"the emulated device has no {size} bytes left: {self.heap.free_bytes} of {self.heap.limit}",
             ) from None
+
+    def register(self, lead: int, size: int) -> int:
+        """The address of memory for what the program registers, which begins so many bytes into a page."""
+        if not 0 <= lead < PAGE:
+            raise HipError(Error.INVALID_VALUE)
+        try:
+            return self.heap.allocate(size, "registered", lead).address
+        except NoRoomError:
+            raise HipError(Error.OUT_OF_MEMORY, f"no room to share {size} bytes of the program") from None
 
     def free(self, address: int) -> None:
         """Give memory back."""

@@ -34,7 +34,14 @@ DEVICE_MEMORY = SHARED_OFFSET - _DEVICE
 MAX_ALLOCATIONS = 1 << 14
 PRINT_BYTES = 1 << 20
 
-_PAGE = 4096
+PAGE = 4096
+_CALLS = {
+    "device": "hipMalloc",
+    "host": "hipHostMalloc",
+    "managed": "hipMallocManaged",
+    "registered": "hipHostRegister",
+}
+"""What gives memory of a kind."""
 _REMEMBERED = 256
 """Freed allocations whose names are kept, for messages."""
 
@@ -62,7 +69,7 @@ class Allocation:
     """Some memory.
 
     Attributes:
-        kind: "device", "host" or "managed"; "image" and "printed" are the runtime's own.
+        kind: "device", "host", "managed" or "registered"; "image" and "printed" are the runtime's own.
         start, size: where: an offset into the arena, and bytes.
         regions: what of it may be accessed.
     """
@@ -117,6 +124,7 @@ class Heap:
             "printed": device,
             "host": shared,
             "managed": shared,
+            "registered": shared,
         }
         self._allocations: dict[int, Allocation] = {}
         self._arguments: tuple[Region, ...] = ()
@@ -132,15 +140,16 @@ class Heap:
         """Bytes that hipMalloc may still give."""
         return self.limit - self._windows["device"].used
 
-    def allocate(self, size: int, kind: str) -> Allocation:
-        """Memory whose contents nobody has set; what the host can write is defined.
+    def allocate(self, size: int, kind: str, lead: int = 0) -> Allocation:
+        """Memory whose contents nobody has set; what the host can write is defined. It begins so many bytes into
+        a page.
 
         Raises:
             NoRoomError: there is not so much.
         """
         self._made += 1
-        start = self._find(size, kind)
-        name = {"device": "hipMalloc", "host": "hipHostMalloc", "managed": "hipMallocManaged"}[kind]
+        start = self._find(lead + size, kind) + lead
+        name = _CALLS[kind]
         region = Region(f"{name} no. {self._made}", start, start + size, True)
         allocation = Allocation(kind, start, size, (region,))
         self._add(allocation)
@@ -168,7 +177,7 @@ class Heap:
         """
         low = code.segments[0].address
         size = code.segments[-1].address + code.segments[-1].size - low
-        start = self._find(size + _PAGE, "image") + low % _PAGE
+        start = self._find(size + PAGE, "image") + low % PAGE
         regions = tuple(
             Region(
                 f"the code object at {s.address:#x}",
@@ -240,7 +249,7 @@ class Heap:
         window = self._windows[kind]
         if not 0 < size <= window.limit - window.used or len(self._allocations) >= MAX_ALLOCATIONS:
             raise NoRoomError
-        room = (size + _PAGE - 1) // _PAGE * _PAGE + GUARD
+        room = (size + PAGE - 1) // PAGE * PAGE + GUARD
         for at in (window.next, window.start):
             start = self._gap(at, room)
             if start + room <= window.end:
@@ -251,9 +260,9 @@ class Heap:
     def _gap(self, at: int, room: int) -> int:
         """The first offset from `at` on that has so much room behind it."""
         for allocation in sorted(self._allocations.values(), key=lambda a: a.start):
-            if allocation.start // _PAGE * _PAGE - at >= room:
+            if allocation.start // PAGE * PAGE - at >= room:
                 break
-            at = max(at, -(-(allocation.start + allocation.size) // _PAGE) * _PAGE + GUARD)
+            at = max(at, -(-(allocation.start + allocation.size) // PAGE) * PAGE + GUARD)
         return at
 
     def _add(self, allocation: Allocation) -> None:
@@ -275,8 +284,8 @@ class Heap:
 
     def _release_pages(self, allocation: Allocation) -> None:
         """Give memory back to the system; the addresses stay."""
-        start = -(-allocation.start // _PAGE) * _PAGE
-        size = (allocation.start + allocation.size) // _PAGE * _PAGE - start
+        start = -(-allocation.start // PAGE) * PAGE
+        size = (allocation.start + allocation.size) // PAGE * PAGE - start
         if size > 0:
             self._data.madvise(mmap.MADV_REMOVE, start, size)
             self._shadow.madvise(mmap.MADV_DONTNEED, start, size)

@@ -67,6 +67,7 @@ class Op(enum.IntEnum):
     ORDER = 24  # see `order.Ordered` ->
     LACKS = 25  # [name] -> the program called a function that the runtime lacks
     PRINTED = 26  # bytes at most -> [text that kernels have printed]
+    REGISTER = 27  # bytes from the start of a page, size -> address
 
 
 class Value(enum.IntEnum):
@@ -119,6 +120,8 @@ class Error(enum.IntEnum):
     ILLEGAL_ADDRESS = 700
     LAUNCH_OUT_OF_RESOURCES = 701
     LAUNCH_TIME_OUT = 702
+    HOST_MEMORY_ALREADY_REGISTERED = 712
+    HOST_MEMORY_NOT_REGISTERED = 713
     LAUNCH_FAILURE = 719
     NOT_SUPPORTED = 801
     UNKNOWN = 999

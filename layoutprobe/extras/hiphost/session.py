@@ -29,7 +29,7 @@ NAME = f"{EMULATED} (HIP shim)"
 
 RUNTIME = 7_02_00000
 """HIP 7.2: major * 10**7 + minor * 10**5 + patch."""
-_KINDS = {"host": 1, "device": 2, "image": 2, "printed": 2, "managed": 3}
+_KINDS = {"host": 1, "registered": 1, "device": 2, "image": 2, "printed": 2, "managed": 3}
 """hipMemoryType of HIP 6 and 7."""
 _LAUNCHED = {Op.SYNC, Op.FREE, Op.UNLOAD, Op.READ, Op.WRITE, Op.COPY, Op.FILL, Op.TOUCH}
 """Operations that wait for the kernels before them."""
@@ -42,7 +42,16 @@ _COUNTED = {Op.LOAD, Op.LAUNCH, Op.LACKS}
 _ARITY = {
     **dict.fromkeys((Op.DESCRIBE, Op.MALLOC, Op.MALLOC_HOST, Op.MALLOC_MANAGED, Op.FREE, Op.RANGE), 1),
     **dict.fromkeys((Op.WRITE, Op.UNLOAD, Op.FUNCTION, Op.SYMBOL, Op.PRINTED), 1),
-    **{Op.READ: 2, Op.TOUCH: 2, Op.ORDER: 3, Op.COPY: 3, Op.FILL: 4, Op.OCCUPANCY: 3, Op.LAUNCH: 8},
+    **{
+        Op.READ: 2,
+        Op.TOUCH: 2,
+        Op.REGISTER: 2,
+        Op.ORDER: 3,
+        Op.COPY: 3,
+        Op.FILL: 4,
+        Op.OCCUPANCY: 3,
+        Op.LAUNCH: 8,
+    },
 }
 """How many numbers an operation takes, where it takes any."""
 
@@ -190,6 +199,10 @@ class Session:
         kinds = {Op.MALLOC: "device", Op.MALLOC_HOST: "host", Op.MALLOC_MANAGED: "managed"}
         return [self.device.allocate(request.args[0], kinds[request.op])]
 
+    def _register(self, request: Request) -> list[int]:
+        lead, size = request.args
+        return [self.device.register(lead, size)]
+
     def _free(self, request: Request) -> None:
         self.order.told(Ordered.WAIT_ALL, 0, 0)
         if (allocation := self.device.heap.at(request.args[0])) is not None:
@@ -334,4 +347,5 @@ _HANDLERS: dict[Op, Callable[[Session, Request], Sequence[int] | Answer | None]]
     Op.ORDER: Session._order,
     Op.LACKS: Session._lacks,
     Op.PRINTED: Session._printed,
+    Op.REGISTER: Session._register,
 }

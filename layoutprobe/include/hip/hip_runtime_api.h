@@ -41,6 +41,13 @@ LAYOUTPROBE_API hipDeviceComputeCapability(int* major, int* minor, hipDevice_t d
 LAYOUTPROBE_API hipDeviceCanAccessPeer(int* can, int device, int peer);
 LAYOUTPROBE_API hipDeviceGetCacheConfig(hipFuncCache_t* config);
 LAYOUTPROBE_API hipDeviceSetCacheConfig(hipFuncCache_t config);
+LAYOUTPROBE_API hipDeviceSetSharedMemConfig(hipSharedMemConfig config);
+LAYOUTPROBE_API hipDeviceGetSharedMemConfig(hipSharedMemConfig* config);
+LAYOUTPROBE_API hipDeviceSetLimit(hipLimit_t limit, size_t value);
+LAYOUTPROBE_API hipDeviceGetLimit(size_t* value, hipLimit_t limit);
+LAYOUTPROBE_API hipDeviceGetByPCIBusId(int* device, const char* id);
+LAYOUTPROBE_API hipDeviceEnablePeerAccess(int peer, unsigned flags);
+LAYOUTPROBE_API hipDeviceDisablePeerAccess(int peer);
 LAYOUTPROBE_API hipDeviceGetStreamPriorityRange(int* least, int* greatest);
 LAYOUTPROBE_API hipDeviceSynchronize(void);
 LAYOUTPROBE_API hipDeviceReset(void);
@@ -72,6 +79,9 @@ LAYOUTPROBE_API hipFreeHost(void* memory);
 LAYOUTPROBE_API hipHostGetDevicePointer(void** device, void* host, unsigned flags);
 LAYOUTPROBE_API hipHostGetFlags(unsigned* flags, void* host);
 LAYOUTPROBE_API hipHostRegister(void* memory, size_t bytes, unsigned flags);
+LAYOUTPROBE_API hipHostUnregister(void* memory);
+LAYOUTPROBE_API hipMalloc3D(hipPitchedPtr* memory, hipExtent extent);
+LAYOUTPROBE_API hipMemAllocPitch(hipDeviceptr_t* memory, size_t* pitch, size_t width, size_t height, unsigned item);
 LAYOUTPROBE_API hipMemGetInfo(size_t* unused, size_t* total);
 LAYOUTPROBE_API hipMemGetAddressRange(hipDeviceptr_t* begin, size_t* bytes, hipDeviceptr_t pointer);
 LAYOUTPROBE_API hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void* pointer);
@@ -97,6 +107,16 @@ LAYOUTPROBE_API hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, si
                                  size_t height, hipMemcpyKind kind, hipStream_t stream LAYOUTPROBE_OR(0));
 LAYOUTPROBE_API hipMemset(void* memory, int value, size_t bytes);
 LAYOUTPROBE_API hipMemsetAsync(void* memory, int value, size_t bytes, hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipMemcpy3D(const struct hipMemcpy3DParms* copy);
+LAYOUTPROBE_API hipMemcpy3DAsync(const struct hipMemcpy3DParms* copy, hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes);
+LAYOUTPROBE_API hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                   hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipMemset2DAsync(void* memory, size_t pitch, int value, size_t width, size_t height,
+                                 hipStream_t stream LAYOUTPROBE_OR(0));
+LAYOUTPROBE_API hipMemset3D(hipPitchedPtr memory, int value, hipExtent extent);
+LAYOUTPROBE_API hipMemset3DAsync(hipPitchedPtr memory, int value, hipExtent extent,
+                                 hipStream_t stream LAYOUTPROBE_OR(0));
 LAYOUTPROBE_API hipMemset2D(void* memory, size_t pitch, int value, size_t width, size_t height);
 LAYOUTPROBE_API hipMemsetD8(hipDeviceptr_t memory, unsigned char value, size_t count);
 LAYOUTPROBE_API hipMemsetD16(hipDeviceptr_t memory, unsigned short value, size_t count);
@@ -168,6 +188,10 @@ LAYOUTPROBE_API hipExtLaunchKernel(const void* kernel, dim3 grid, dim3 block, vo
                                    hipStream_t stream, hipEvent_t start, hipEvent_t stop, int flags);
 LAYOUTPROBE_API hipLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                            unsigned lds, hipStream_t stream);
+LAYOUTPROBE_API hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y,
+                                                 unsigned grid_z, unsigned block_x, unsigned block_y,
+                                                 unsigned block_z, unsigned lds, hipStream_t stream,
+                                                 void** arguments);
 LAYOUTPROBE_API hipGetFuncBySymbol(hipFunction_t* function, const void* kernel);
 LAYOUTPROBE_API hipFuncGetAttribute(int* value, hipFunction_attribute attribute, hipFunction_t function);
 LAYOUTPROBE_API hipFuncGetAttributes(hipFuncAttributes* attributes, const void* kernel);

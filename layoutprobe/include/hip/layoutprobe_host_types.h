@@ -141,6 +141,39 @@ typedef struct hipDeviceProp_t {
   int isLargeBar, asicRevision;
 } hipDeviceProp_t;
 
+typedef struct hipExtent {
+  size_t width, height, depth;
+} hipExtent;
+typedef struct hipPos {
+  size_t x, y, z;
+} hipPos;
+typedef struct hipPitchedPtr {
+  void* ptr;
+  size_t pitch, xsize, ysize;
+} hipPitchedPtr;
+typedef struct hipMemcpy3DParms {
+  hipArray_t srcArray;
+  struct hipPos srcPos;
+  struct hipPitchedPtr srcPtr;
+  hipArray_t dstArray;
+  struct hipPos dstPos;
+  struct hipPitchedPtr dstPtr;
+  struct hipExtent extent;
+  enum hipMemcpyKind kind;
+} hipMemcpy3DParms;
+static inline __host__ hipExtent make_hipExtent(size_t width, size_t height, size_t depth) {
+  hipExtent made = {width, height, depth};
+  return made;
+}
+static inline __host__ hipPos make_hipPos(size_t x, size_t y, size_t z) {
+  hipPos made = {x, y, z};
+  return made;
+}
+static inline __host__ hipPitchedPtr make_hipPitchedPtr(void* memory, size_t pitch, size_t width, size_t height) {
+  hipPitchedPtr made = {memory, pitch, width, height};
+  return made;
+}
+
 typedef struct hipPointerAttribute_t {
   enum hipMemoryType type;
   int device;

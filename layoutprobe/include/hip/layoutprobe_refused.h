@@ -19,13 +19,6 @@ LAYOUTPROBE_GRAPHS(hipGraphInstantiateWithFlags)(hipGraphExec_t* made, hipGraph_
 LAYOUTPROBE_GRAPHS(hipGraphLaunch)(hipGraphExec_t graph, hipStream_t stream);
 LAYOUTPROBE_GRAPHS(hipGraphExecDestroy)(hipGraphExec_t graph);
 #undef LAYOUTPROBE_GRAPHS
-#define LAYOUTPROBE_PEERS(name) LAYOUTPROBE_REFUSED("second device: `layoutprobe run` emulates one", name)
-LAYOUTPROBE_PEERS(hipDeviceEnablePeerAccess)(int peer, unsigned flags);
-LAYOUTPROBE_PEERS(hipDeviceDisablePeerAccess)(int peer);
-LAYOUTPROBE_PEERS(hipMemcpyPeer)(void* to, int to_device, const void* from, int from_device, size_t bytes);
-LAYOUTPROBE_PEERS(hipMemcpyPeerAsync)(void* to, int to_device, const void* from, int from_device, size_t bytes,
-                                      hipStream_t stream);
-#undef LAYOUTPROBE_PEERS
 #define LAYOUTPROBE_IPC(name) LAYOUTPROBE_REFUSED("memory that processes share: each has a device of its own", name)
 LAYOUTPROBE_IPC(hipIpcGetMemHandle)(hipIpcMemHandle_t* handle, void* memory);
 LAYOUTPROBE_IPC(hipIpcOpenMemHandle)(void** memory, hipIpcMemHandle_t handle, unsigned flags);
@@ -35,9 +28,6 @@ LAYOUTPROBE_IPC(hipIpcCloseMemHandle)(void* memory);
 LAYOUTPROBE_TEXTURES(hipFreeArray)(hipArray_t array);
 LAYOUTPROBE_TEXTURES(hipUnbindTexture)(const void* texture);
 #undef LAYOUTPROBE_TEXTURES
-LAYOUTPROBE_REFUSED("limits to set: its stack and its heap are what the kernel says", hipDeviceSetLimit)
-(hipLimit_t limit, size_t value);
-LAYOUTPROBE_REFUSED("limits to ask for", hipDeviceGetLimit)(size_t* value, hipLimit_t limit);
 #ifdef __cplusplus
 }
 #endif

@@ -138,7 +138,7 @@ static const struct { uint16_t attribute; uint8_t value; } attributes[] = {
     {81, VALUE_ALIGNMENT},                     {83, VALUE_PITCH} /* TotalConstantMemory */,
     {84, VALUE_MEMORY},                        {85, VALUE_ONE} /* UnifiedAddressing */,
     {87, VALUE_WARP},                          {88, VALUE_ZERO} /* MemoryPools */,
-    {89, VALUE_ZERO} /* VirtualMemory */,      {90, VALUE_ZERO} /* HostRegister */,
+    {89, VALUE_ZERO} /* VirtualMemory */,      {90, VALUE_ONE} /* HostRegister */,
     {10002, VALUE_UNIT_LDS},                   {10015, VALUE_UNITS},
     {10017, VALUE_CLOCK},
 };
@@ -212,6 +212,33 @@ PRETENDS("nothing is recorded")
 hipError_t hipProfilerStop(void) { return shim_return(hipSuccess); }
 PRETENDS("always none preferred: there is no cache")
 hipError_t hipDeviceGetCacheConfig(int *config) { *config = 0; return shim_return(hipSuccess); }
+
+PRETENDS("limits change nothing: a stack is what the kernel says, the printf buffer 1 MiB, and there is no heap")
+hipError_t hipDeviceSetLimit(int limit, size_t value) {
+  (void)value;
+  return shim_return(limit >= 0 && limit <= 2 ? hipSuccess : hipErrorInvalidValue);
+}
+PRETENDS("a stack of 16 KiB, a printf buffer of 1 MiB, no heap")
+hipError_t hipDeviceGetLimit(size_t *value, int limit) {
+  static const size_t limits[] = {16 << 10, 1 << 20, 0}; /* stack, printf, heap */
+  if (!value || limit < 0 || limit > 2) return shim_return(hipErrorInvalidValue);
+  *value = limits[limit];
+  return shim_return(hipSuccess);
+}
+PRETENDS("banks are as they are")
+hipError_t hipDeviceSetSharedMemConfig(int config) { (void)config; return shim_return(hipSuccess); }
+PRETENDS("always banks of four bytes")
+hipError_t hipDeviceGetSharedMemConfig(int *config) { *config = 1; return shim_return(hipSuccess); }
+
+API hipError_t hipDeviceGetByPCIBusId(int *device, const char *id) {
+  unsigned domain, bus;
+  int count;
+  if (!device || !id || sscanf(id, "%x:%x", &domain, &bus) != 2) return shim_return(hipErrorInvalidValue);
+  hipError_t status = hipGetDeviceCount(&count);
+  if (status || bus >= (unsigned)count) return shim_return(status ? status : hipErrorInvalidDevice);
+  *device = (int)bus;
+  return shim_return(hipSuccess);
+}
 
 PRETENDS("one priority") hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest) {
   *least = *greatest = 0;

@@ -128,6 +128,13 @@ API hipError_t hipLaunchCooperativeKernel(const void *host, dim3 grid, dim3 bloc
   return hipLaunchKernel(host, grid, block, params, lds, stream);
 }
 
+API hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y,
+                                                unsigned grid_z, unsigned block_x, unsigned block_y,
+                                                unsigned block_z, unsigned lds, hipStream_t stream, void **params) {
+  dim3 grid = {grid_x, grid_y, grid_z}, block = {block_x, block_y, block_z};
+  return shim_return(shim_launch(function, grid, block, lds, stream, params, NULL));
+}
+
 API hipError_t hipExtLaunchKernel(const void *host, dim3 grid, dim3 block, void **params, size_t lds,
                                   hipStream_t stream, hipEvent_t start, hipEvent_t stop, int flags) {
   hipError_t hipEventRecord(hipEvent_t, hipStream_t);

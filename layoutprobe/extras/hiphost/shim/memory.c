@@ -77,20 +77,13 @@ API hipError_t hipFreeHost(void *pointer) { return hipFree(pointer); }
 
 API hipError_t hipHostGetDevicePointer(void **device, void *host, unsigned flags) {
   (void)flags;
-  *device = shared(host) ? host : NULL;
+  *device = shared(host) ? host : shim_device_address(host);
   return shim_return(*device ? hipSuccess : hipErrorInvalidValue);
 }
 
 PRETENDS("always 0") hipError_t hipHostGetFlags(unsigned *flags, void *host) {
   *flags = 0;
-  return shim_return(shared(host) ? hipSuccess : hipErrorInvalidValue);
-}
-
-API hipError_t hipHostRegister(void *pointer, size_t size, unsigned flags) {
-  (void)pointer, (void)size, (void)flags;
-  shim_say("hipHostRegister is not supported: the emulator reaches what hipHostMalloc gives, and no other "
-           "memory of the program");
-  return shim_return(hipErrorNotSupported);
+  return shim_return(shared(host) || shim_device_address(host) ? hipSuccess : hipErrorInvalidValue);
 }
 
 API hipError_t hipMemGetInfo(size_t *unused, size_t *total) {
@@ -125,6 +118,8 @@ API hipError_t hipPointerGetAttributes(struct attributes *to, const void *pointe
   struct answer answer = {.capacity = 0};
   if (!to) return shim_return(hipErrorInvalidValue);
   *to = (struct attributes){.type = TYPE_UNREGISTERED, .on_host = (void *)pointer};
+  void *registered = shim_device_address(pointer);
+  if (registered) to->type = TYPE_HOST, to->on_device = registered;
   if (!shim_on_device(pointer)) return shim_return(hipSuccess);
   hipError_t status = range(pointer, &answer);
   if (status) return shim_return(status);

@@ -65,6 +65,9 @@ int shim_device(void);
 int shim_on_device(const void *pointer);
 hipError_t shim_copy(void *to, const void *from, size_t size, int kind);
 
+/* registered.c: what the device calls memory of the program; NULL where that is not registered. */
+void *shim_device_address(const void *host);
+
 /* streams.c: something is put on a stream; the call's requests are about it until it returns. */
 hipError_t shim_enqueued(hipStream_t stream);
 uint32_t shim_stream_now(void);
