@@ -161,7 +161,7 @@ def run(subject: Subject) -> CheckResult:
         compared = list(products(subject, contract))
     elif isinstance(contract, Reference):
         if subject.reference is None:
-            return CHECK.undecided("the Python reference was not loaded: allow it to run")
+            return CHECK.undecided("the Python reference was not loaded: --allow-reference lets it run")
         compared = list(references(subject))
     else:
         return CHECK.skipped("the contract says nothing about values")

@@ -30,5 +30,6 @@ def region(mask: NDArray[np.bool_]) -> str:
     if rows.size * cols.size != flat.sum() or (rows.size, cols.size) == flat.shape:
         return count
     parts = [f"{_plural('row', rows)} {spans(rows)}"] if rows.size < flat.shape[0] else []
-    parts += [f"{_plural('column', cols)} {spans(cols)}"] if cols.size < flat.shape[1] else []
+    place = "column" if mask.ndim > 1 else "element"
+    parts += [f"{_plural(place, cols)} {spans(cols)}"] if cols.size < flat.shape[1] else []
     return f"{' of '.join(parts)} ({count})"

@@ -284,7 +284,7 @@ def require_doubt(subject: Subject) -> None:
         return
     require_product(subject)
     if subject.reference is None:
-        raise NoProductError("the Python reference was not loaded: allow it to run")
+        raise NoProductError("the Python reference was not loaded: --allow-reference lets it run")
     if not any(c.wrong.any() for c in references(subject)):
         raise NoProductError("all outputs are what the Python reference computes: no operand is wrong")
 

@@ -326,13 +326,14 @@ def where_wrong(wrong: Mask, tile: int = TILE) -> str:
     if share == 1:
         return "all elements are wrong"
     flat, rows, cols = lines_of(wrong)
-    for name, lines, extent in (("rows", rows, flat.shape[0]), ("columns", cols, flat.shape[1])):
+    axes = ("row", rows, flat.shape[0]), ("column" if wrong.ndim > 1 else "element", cols, flat.shape[1])
+    for name, lines, extent in axes:
         ragged = extent > tile and lines[0] >= extent // tile * tile
         if lines.size < extent and lines[-1] == extent - 1 and ragged:
             count = extent - int(lines[0])
-            lasts = f"{count} {name} are" if count > 1 else f"{name[:-1]} is"
+            lasts = f"{count} {name}s are" if count > 1 else f"{name} is"
             return f"only the last {lasts} wrong, beyond the last whole tile of {tile}"
-    for name, lines, extent in (("row", rows, flat.shape[0]), ("column", cols, flat.shape[1])):
+    for name, lines, extent in axes:
         classes = np.unique(lines % tile)
         if (
             extent > tile

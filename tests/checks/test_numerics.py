@@ -299,6 +299,8 @@ def test_places_in_words() -> None:
     edge = np.zeros((40, 57), np.bool_)
     edge[:, 56] = True
     assert where_wrong(edge) == "only the last column is wrong, beyond the last whole tile of 16"
+    flat = np.arange(40) // 3 == 1
+    assert where_wrong(flat) == "wrong: elements 3-5 (3 of 40)", "what has one axis has no columns"
     assert where_wrong(np.ones((2, 2), np.bool_)) == "all elements are wrong"
 
 

@@ -5,6 +5,8 @@
 // returns a value of its type, and macros that check or register vanish. An AT_DISPATCH macro instantiates its lambda
 // for each of its types.
 #pragma once
+#include <hip/hip_bf16.h>
+#include <hip/hip_fp16.h>
 #include <hip/hip_runtime.h>
 
 #include <cstdint>
