@@ -19,8 +19,14 @@ from layoutprobe.cli.main import main  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 BUGGY = ["inspect", str(ROOT / "probes/gemm/seeds/buggy.toml"), "--kernel", "asmOpt-column"]
+FAULTS = ["inspect", str(ROOT / "docs/gemm64.toml"), "--kernel"]
 PICTURES = {
     "page.webp": (BUGGY, 1320, 1000, False, ""),
+    "faults-swizzle.webp": ([*FAULTS, "swizzle"], 1320, 1300, False, ""),
+    "faults-barrier.webp": ([*FAULTS, "barrier"], 1320, 1300, True, ""),
+    "faults-columns.webp": ([*FAULTS, "columns"], 1320, 1300, False, ""),
+    "faults-epilogue.webp": ([*FAULTS, "epilogue"], 1320, 1300, False, ""),
+    "faults-tail.webp": ([*FAULTS, "tail"], 390, 1500, False, ""),
 }
 """File name -> command that writes the page, width and height in pixels, dark, and what is scrolled to."""
 

@@ -3,11 +3,13 @@ each is named, and at its line."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 import layoutprobe
+from layoutprobe.cli.main import main
 from layoutprobe.report.finding import Finding
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -102,3 +104,34 @@ def test_a_tile_that_is_fetched_by_columns_is_a_fault_of_its_fetch(tmp_path: Pat
     )
     assert first.rule.id == "operand-provenance/transposed"
     assert "global_load" in first.place.instruction
+
+
+def test_right_operands_are_not_the_last_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(DOCS / "gemm64.toml"), "--kernel", "barrier"]) == 0
+    assert "--output kernel.html shows what this list does not look at" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+SECONDS = re.compile(r"[0-9.]+ s$", re.MULTILINE)
+SHOWN = [
+    block.split("\n", 1)
+    for block in (DOCS / "faults.md").read_text("utf-8").split("```\n")[1::2]
+    if block.startswith("$ layoutprobe ")
+]
+
+
+def test_every_fault_is_shown_by_one_command() -> None:
+    kernels = [command.split()[command.split().index("--kernel") + 1] for command, _ in SHOWN]
+    assert kernels == ["swizzle", "barrier", "columns", "epilogue", "tail"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("command", "printed"), SHOWN, ids=lambda text: text.split()[-1])
+def test_the_page_shows_what_is_printed(
+    command: str, printed: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(DOCS.parent)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(command.split()[2:]) == 1
+    assert SECONDS.sub("", capsys.readouterr().out) == SECONDS.sub("", printed)
