@@ -144,7 +144,7 @@ def test_other_things_than_programs(project: Path, capfd: pytest.CaptureFixture[
             "src/runner.hip:3:49: error: use of undeclared identifier",
         ),
         (KERNEL.replace("*= by", "= __builtin_amdgcn_s_getpcx()"), "runner.hip:3:"),
-        (KERNEL + "void g(hipGraph_t a) { hipGraphDestroy(a); }", "has no graphs and no stream capture"),
+        (KERNEL + "void g(hipArray_t a) { (void)hipFreeArray(a); }", "has no arrays and no textures"),
         (KERNEL.replace("*= by", "= *(int*)malloc(by)"), "no malloc in device code"),
     ],
 )

@@ -210,6 +210,35 @@ LAYOUTPROBE_API hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* block
 LAYOUTPROBE_API hipOccupancyMaxPotentialBlockSize(int* grid, int* threads, const void* kernel, size_t lds,
                                                   int limit);
 
+// Graphs.
+LAYOUTPROBE_API hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode);
+LAYOUTPROBE_API hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph);
+LAYOUTPROBE_API hipGraphCreate(hipGraph_t* graph, unsigned flags);
+LAYOUTPROBE_API hipGraphDestroy(hipGraph_t graph);
+LAYOUTPROBE_API hipGraphAddEmptyNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* after, size_t count);
+LAYOUTPROBE_API hipGraphAddKernelNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* after, size_t count,
+                                      const hipKernelNodeParams* kernel);
+LAYOUTPROBE_API hipGraphAddMemcpyNode1D(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* after,
+                                        size_t count, void* to, const void* from, size_t bytes, hipMemcpyKind kind);
+LAYOUTPROBE_API hipGraphAddMemcpyNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* after, size_t count,
+                                      const hipMemcpy3DParms* copy);
+LAYOUTPROBE_API hipGraphAddMemsetNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* after, size_t count,
+                                      const hipMemsetParams* fill);
+LAYOUTPROBE_API hipGraphAddHostNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* after, size_t count,
+                                    const hipHostNodeParams* call);
+LAYOUTPROBE_API hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to,
+                                        size_t count);
+LAYOUTPROBE_API hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* nodes, size_t* count);
+LAYOUTPROBE_API hipGraphGetRootNodes(hipGraph_t graph, hipGraphNode_t* nodes, size_t* count);
+LAYOUTPROBE_API hipGraphInstantiate(hipGraphExec_t* made, hipGraph_t graph, hipGraphNode_t* wrong, char* log,
+                                    size_t bytes);
+LAYOUTPROBE_API hipGraphInstantiateWithFlags(hipGraphExec_t* made, hipGraph_t graph, unsigned long long flags);
+LAYOUTPROBE_API hipGraphExecDestroy(hipGraphExec_t graph);
+LAYOUTPROBE_API hipGraphExecKernelNodeSetParams(hipGraphExec_t graph, hipGraphNode_t node,
+                                                const hipKernelNodeParams* kernel);
+LAYOUTPROBE_API hipGraphUpload(hipGraphExec_t graph, hipStream_t stream);
+LAYOUTPROBE_API hipGraphLaunch(hipGraphExec_t graph, hipStream_t stream);
+
 // What kernel<<<grid, block, lds, stream>>>(...) calls.
 LAYOUTPROBE_API __hipPushCallConfiguration(dim3 grid, dim3 block, size_t lds LAYOUTPROBE_OR(0),
                                            hipStream_t stream LAYOUTPROBE_OR(0));

@@ -174,6 +174,26 @@ static inline __host__ hipPitchedPtr make_hipPitchedPtr(void* memory, size_t pit
   return made;
 }
 
+typedef struct hipKernelNodeParams {
+  dim3 blockDim;
+  void** extra;
+  void* func;
+  dim3 gridDim;
+  void** kernelParams;
+  unsigned sharedMemBytes;
+} hipKernelNodeParams;
+typedef struct hipMemsetParams {
+  void* dst;
+  unsigned elementSize;
+  size_t height, pitch;
+  unsigned value;
+  size_t width;
+} hipMemsetParams;
+typedef struct hipHostNodeParams {
+  hipHostFn_t fn;
+  void* userData;
+} hipHostNodeParams;
+
 typedef struct hipPointerAttribute_t {
   enum hipMemoryType type;
   int device;

@@ -8,17 +8,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-#define LAYOUTPROBE_GRAPHS(name) LAYOUTPROBE_REFUSED("graphs and no stream capture: launch the kernels themselves", name)
-LAYOUTPROBE_GRAPHS(hipStreamBeginCapture)(hipStream_t stream, hipStreamCaptureMode mode);
-LAYOUTPROBE_GRAPHS(hipStreamEndCapture)(hipStream_t stream, hipGraph_t* graph);
-LAYOUTPROBE_GRAPHS(hipGraphCreate)(hipGraph_t* graph, unsigned flags);
-LAYOUTPROBE_GRAPHS(hipGraphDestroy)(hipGraph_t graph);
-LAYOUTPROBE_GRAPHS(hipGraphInstantiate)(hipGraphExec_t* made, hipGraph_t graph, hipGraphNode_t* node, char* log,
-                                        size_t bytes);
-LAYOUTPROBE_GRAPHS(hipGraphInstantiateWithFlags)(hipGraphExec_t* made, hipGraph_t graph, unsigned long long flags);
-LAYOUTPROBE_GRAPHS(hipGraphLaunch)(hipGraphExec_t graph, hipStream_t stream);
-LAYOUTPROBE_GRAPHS(hipGraphExecDestroy)(hipGraphExec_t graph);
-#undef LAYOUTPROBE_GRAPHS
 #define LAYOUTPROBE_IPC(name) LAYOUTPROBE_REFUSED("memory that processes share: each has a device of its own", name)
 LAYOUTPROBE_IPC(hipIpcGetMemHandle)(hipIpcMemHandle_t* handle, void* memory);
 LAYOUTPROBE_IPC(hipIpcOpenMemHandle)(void** memory, hipIpcMemHandle_t handle, unsigned flags);

@@ -190,12 +190,14 @@ API hipError_t hipMemcpyFromSymbol(void *to, const void *symbol, size_t size, si
 
 API hipError_t hipMemcpyToSymbolAsync(const void *symbol, const void *from, size_t size, size_t offset,
                                       int kind, hipStream_t stream) {
-  hipError_t status = shim_enqueued(stream);
-  return status ? shim_return(status) : hipMemcpyToSymbol(symbol, from, size, offset, kind);
+  char *to;
+  hipError_t status = part(symbol, size, offset, &to);
+  return shim_return(status ? status : shim_copy_on(stream, to, from, size, kind));
 }
 
 API hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t size, size_t offset, int kind,
                                         hipStream_t stream) {
-  hipError_t status = shim_enqueued(stream);
-  return status ? shim_return(status) : hipMemcpyFromSymbol(to, symbol, size, offset, kind);
+  char *from;
+  hipError_t status = part(symbol, size, offset, &from);
+  return shim_return(status ? status : shim_copy_on(stream, to, from, size, kind));
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim.h"
+#include "graphs.h"
 
 enum { HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT };
 enum { TYPE_UNREGISTERED, TYPE_HOST, TYPE_DEVICE, TYPE_MANAGED }; /* hipMemoryType of HIP 6 and 7 */
@@ -185,9 +185,15 @@ hipError_t shim_copy(void *to, const void *from, size_t size, int kind) {
   return hipSuccess;
 }
 
-static hipError_t copy_on(hipStream_t stream, void *to, const void *from, size_t size, int kind) {
+hipError_t shim_copy_on(hipStream_t stream, void *to, const void *from, size_t size, int kind) {
+  struct shim_capture *into = shim_captured(stream);
+  if (into) return shim_capture_copy(into, to, from, size, kind);
   hipError_t status = shim_enqueued(stream);
-  return shim_return(status ? status : shim_copy(to, from, size, kind));
+  return status ? status : shim_copy(to, from, size, kind);
+}
+
+static hipError_t copy_on(hipStream_t stream, void *to, const void *from, size_t size, int kind) {
+  return shim_return(shim_copy_on(stream, to, from, size, kind));
 }
 
 API hipError_t hipMemcpy(void *to, const void *from, size_t size, int kind) {
@@ -229,8 +235,13 @@ API hipError_t hipMemcpy2D(void *to, size_t to_pitch, const void *from, size_t f
 }
 API hipError_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                                 size_t height, int kind, hipStream_t stream) {
-  hipError_t status = shim_enqueued(stream);
-  return status ? shim_return(status) : hipMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+  if (width > to_pitch || width > from_pitch) return shim_return(hipErrorInvalidPitchValue);
+  for (size_t row = 0; row < height; row++) {
+    char *there = (char *)to + row * to_pitch;
+    hipError_t status = shim_copy_on(stream, there, (const char *)from + row * from_pitch, width, kind);
+    if (status) return shim_return(status);
+  }
+  return shim_return(hipSuccess);
 }
 
 /* Fills: so many items of 1, 2 or 4 bytes. */
@@ -242,6 +253,8 @@ static hipError_t fill(void *to, uint32_t item, size_t count, int width) {
 }
 
 static hipError_t fill_on(hipStream_t stream, void *to, uint32_t item, size_t count, int width) {
+  struct shim_capture *into = shim_captured(stream);
+  if (into) return shim_return(shim_capture_fill(into, to, item, count, width));
   hipError_t status = shim_enqueued(stream);
   return status ? shim_return(status) : fill(to, item, count, width);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim.h"
+#include "graphs.h"
 
 #define BUNDLE "__CLANG_OFFLOAD_BUNDLE__"
 #define COMPRESSED "CCOB"
@@ -174,28 +174,42 @@ static void print(uint64_t size) {
   free(answer.into);
 }
 
+/* The explicit arguments as the kernel's segment has them; the caller frees them. */
+hipError_t shim_pack(hipFunction_t function, void **params, void **extra, unsigned char **bytes, size_t *size) {
+  const void *given = NULL;
+  if (params && extra) return no_handle();
+  *size = extra ? 0 : function->kernarg_size;
+  hipError_t status = extra ? packed(extra, &given, size) : hipSuccess;
+  if (status || (!extra && function->args && !params)) return status ? status : hipErrorInvalidValue;
+  if (!(*bytes = calloc(1, *size + 1))) return hipErrorOutOfMemory;
+  if (given) memcpy(*bytes, given, *size);
+  for (uint64_t i = 0; !extra && i < function->args; i++)
+    memcpy(*bytes + function->arg[i].offset, params[i], function->arg[i].size);
+  return hipSuccess;
+}
+
+hipError_t shim_launch_packed(hipFunction_t function, dim3 grid, dim3 block, uint32_t lds, const void *bytes,
+                              size_t size) {
+  struct answer answer = {.capacity = 0};
+  uint64_t args[] = {function->id, grid.x, grid.y, grid.z, block.x, block.y, block.z, lds};
+  hipError_t status = shim_ask(OP_LAUNCH, args, sizeof args / sizeof *args, bytes, size, &answer);
+  if (!status && answer.count) print(answer.values[0]);
+  return status;
+}
+
 hipError_t shim_launch(hipFunction_t function, dim3 grid, dim3 block, uint32_t lds, hipStream_t stream,
                        void **params, void **extra) {
-  unsigned char segment[SHIM_MAX_KERNARG];
-  const void *bytes = NULL;
-  size_t size = 0;
+  unsigned char *bytes;
+  size_t size;
   if (!function) ASK(OP_LAUNCH, NULL, 0, grid.x, grid.y, grid.z, block.x, block.y, block.z, lds); /* it counts */
-  if (!function || (params && extra)) return no_handle();
-  hipError_t status = shim_enqueued(stream);
-  if (!status && extra) status = packed(extra, &bytes, &size);
+  if (!function) return no_handle();
+  struct shim_capture *into = shim_captured(stream);
+  hipError_t status = into ? hipSuccess : shim_enqueued(stream);
+  if (!status) status = shim_pack(function, params, extra, &bytes, &size);
   if (status) return status;
-  if (!extra) {
-    if (function->args && !params) return hipErrorInvalidValue;
-    memset(segment, 0, sizeof segment);
-    for (uint64_t i = 0; i < function->args; i++)
-      memcpy(segment + function->arg[i].offset, params[i], function->arg[i].size);
-    bytes = segment;
-    size = function->kernarg_size;
-  }
-  uint64_t args[] = {function->id, grid.x, grid.y, grid.z, block.x, block.y, block.z, lds};
-  struct answer answer = {.capacity = 0};
-  status = shim_ask(OP_LAUNCH, args, sizeof args / sizeof *args, bytes, size, &answer);
-  if (!status && answer.count) print(answer.values[0]);
+  status = into ? shim_capture_kernel(into, function, grid, block, lds, bytes, size)
+                : shim_launch_packed(function, grid, block, lds, bytes, size);
+  free(bytes);
   return status;
 }
 

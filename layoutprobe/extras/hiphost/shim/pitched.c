@@ -1,19 +1,6 @@
 /* Memory in rows and layers: allocated, copied and filled row by row. */
+#include "pitched.h"
 #include "shim.h"
-
-struct pitched { void *pointer; size_t pitch, width, height; };   /* hipPitchedPtr */
-struct extent { size_t width, height, depth; };                   /* hipExtent */
-struct position { size_t x, y, z; };                              /* hipPos */
-struct copy {                                                     /* hipMemcpy3DParms */
-  void *from_array;
-  struct position from_at;
-  struct pitched from;
-  void *to_array;
-  struct position to_at;
-  struct pitched to;
-  struct extent extent;
-  int kind;
-};
 
 hipError_t hipMallocPitch(void **, size_t *, size_t, size_t);
 hipError_t hipMemset2D(void *, size_t, int, size_t, size_t);

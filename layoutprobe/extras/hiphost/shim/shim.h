@@ -63,6 +63,7 @@ int shim_device(void);
 
 /* memory.c */
 int shim_on_device(const void *pointer);
+hipError_t shim_copy_on(hipStream_t stream, void *to, const void *from, size_t size, int kind);
 hipError_t shim_copy(void *to, const void *from, size_t size, int kind);
 
 /* registered.c: what the device calls memory of the program; NULL where that is not registered. */

@@ -5,19 +5,23 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "shim.h"
+#include "graphs.h"
 
 struct shim_stream {
   struct shim_stream *next;
   unsigned flags;
   int priority, device, pending;
   uint32_t number; /* as the device calls it; 0: the null stream */
+  struct shim_capture capture;
+  struct shim_stream *origin; /* where the capture began */
 };
 struct shim_event {
   struct shim_event *next;
   unsigned flags;
   int recorded;
   uint32_t number;
+  struct shim_capture capture; /* recorded on a stream that is captured: what was to be done by then */
+  struct shim_stream *origin;
   double at;
 };
 
@@ -56,9 +60,37 @@ static struct shim_event *known_event(hipEvent_t event) {
   return at;
 }
 
+struct shim_capture *shim_captured(hipStream_t stream) {
+  struct shim_stream *at = known(stream);
+  return at && at->capture.graph ? &at->capture : NULL;
+}
+
+static hipError_t unsupported(void) {
+  shim_say("a stream that is captured cannot do this");
+  return hipErrorStreamCaptureUnsupported;
+}
+
+void shim_stream_on(uint32_t number) { on = number; }
+
+uint32_t shim_new_event(void) {
+  pthread_mutex_lock(&lock);
+  uint32_t number = ++events_made;
+  pthread_mutex_unlock(&lock);
+  return number;
+}
+
+uint32_t shim_new_stream(void) { /* that the program does not see */
+  pthread_mutex_lock(&lock);
+  uint32_t number = ++streams_made;
+  pthread_mutex_unlock(&lock);
+  shim_order(ORDER_CREATE, number, 1);
+  return number;
+}
+
 hipError_t shim_enqueued(hipStream_t stream) {
   struct shim_stream *at = known(stream);
   if (!at) return hipErrorInvalidHandle;
+  if (at->capture.graph) return unsupported();
   at->pending = 1;
   on = at->number;
   return hipSuccess;
@@ -92,6 +124,7 @@ API hipError_t hipStreamCreate(hipStream_t *stream) { return hipStreamCreateWith
 API hipError_t hipStreamSynchronize(hipStream_t stream) {
   struct shim_stream *at = known(stream);
   if (!at) return shim_return(hipErrorInvalidHandle);
+  if (at->capture.graph) return shim_return(unsupported());
   shim_order(ORDER_WAIT_STREAM, at->number, 0);
   hipError_t status = ASK(OP_SYNC, NULL, 0);
   at->pending = 0;
@@ -123,11 +156,53 @@ API hipError_t hipStreamQuery(hipStream_t stream) {
   return shim_return(pending ? hipErrorNotReady : hipSuccess);
 }
 
+/* A stream that waits for an event of a capture is captured, too. */
+static hipError_t join(struct shim_stream *stream, const struct shim_event *event) {
+  struct shim_stream *origin = known(event->origin);
+  if (!origin || origin->capture.graph != event->capture.graph) return unsupported(); /* the capture has ended */
+  if (stream->capture.graph && stream->origin != event->origin) return unsupported();
+  stream->capture.graph = event->capture.graph;
+  stream->origin = event->origin;
+  for (size_t i = 0; i < event->capture.last.count; i++)
+    if (!shim_nodes_add(&stream->capture.last, event->capture.last.at[i])) return hipErrorOutOfMemory;
+  return hipSuccess;
+}
+
+API hipError_t hipStreamBeginCapture(hipStream_t stream, int mode) {
+  struct shim_stream *at = known(stream);
+  if (!at || at == &null_stream) return shim_return(at ? hipErrorStreamCaptureUnsupported : hipErrorInvalidHandle);
+  if (mode < 0 || mode > 2 || at->capture.graph) return shim_return(hipErrorInvalidValue);
+  at->capture.graph = shim_graph_new();
+  at->origin = at;
+  return shim_return(at->capture.graph ? hipSuccess : hipErrorOutOfMemory);
+}
+
+API hipError_t hipStreamEndCapture(hipStream_t stream, struct shim_graph **graph) {
+  struct shim_stream *origin = known(stream);
+  if (!origin || !graph) return shim_return(hipErrorInvalidValue);
+  *graph = NULL;
+  if (!origin->capture.graph || origin->origin != origin) return shim_return(hipErrorStreamCaptureUnmatched);
+  struct shim_graph *made = origin->capture.graph;
+  int joined = shim_graph_joined(made, &origin->capture.last);
+  pthread_mutex_lock(&lock);
+  for (struct shim_stream *at = streams; at; at = at->next)
+    if (at->origin == origin) {
+      shim_nodes_clear(&at->capture.last);
+      at->capture.graph = NULL, at->origin = NULL;
+    }
+  pthread_mutex_unlock(&lock);
+  if (joined) *graph = made;
+  else shim_graph_free(made);
+  return shim_return(joined ? hipSuccess : hipErrorStreamCaptureUnjoined);
+}
+
 API hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned flags) {
   (void)flags;
   struct shim_stream *at = known(stream);
   struct shim_event *on_event = known_event(event);
   if (!at || !on_event) return shim_return(hipErrorInvalidHandle);
+  if (on_event->capture.graph) return shim_return(join(at, on_event));
+  if (at->capture.graph) return shim_return(unsupported()); /* work outside of the capture */
   if (on_event->recorded) shim_order(ORDER_STREAM_EVENT, at->number, on_event->number);
   return shim_return(hipSuccess);
 }
@@ -151,14 +226,16 @@ API hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device) {
 }
 
 API hipError_t hipStreamIsCapturing(hipStream_t stream, int *status) {
-  *status = 0;
-  return shim_return(known(stream) ? hipSuccess : hipErrorInvalidHandle);
+  struct shim_stream *at = known(stream);
+  *status = at && at->capture.graph;
+  return shim_return(at ? hipSuccess : hipErrorInvalidHandle);
 }
 
 API hipError_t hipStreamAddCallback(hipStream_t stream, void (*call)(hipStream_t, hipError_t, void *),
                                     void *data, unsigned flags) {
   if (flags || !call) return shim_return(hipErrorInvalidValue);
   if (!known(stream)) return shim_return(hipErrorInvalidHandle);
+  if (shim_captured(stream)) return shim_return(unsupported());
   call(stream, ASK(OP_SYNC, NULL, 0), data);
   return shim_return(hipSuccess);
 }
@@ -166,6 +243,8 @@ API hipError_t hipStreamAddCallback(hipStream_t stream, void (*call)(hipStream_t
 API hipError_t hipLaunchHostFunc(hipStream_t stream, void (*call)(void *), void *data) {
   if (!call) return shim_return(hipErrorInvalidValue);
   if (!known(stream)) return shim_return(hipErrorInvalidHandle);
+  struct shim_capture *into = shim_captured(stream);
+  if (into) return shim_return(shim_capture_call(into, call, data));
   call(data);
   return shim_return(hipSuccess);
 }
@@ -204,6 +283,12 @@ API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   struct shim_event *at = known_event(event);
   struct shim_stream *after = known(stream);
   if (!at || !after) return shim_return(hipErrorInvalidHandle);
+  shim_nodes_clear(&at->capture.last);
+  at->capture.graph = after->capture.graph;
+  at->origin = after->origin;
+  for (size_t i = 0; i < after->capture.last.count; i++)
+    if (!shim_nodes_add(&at->capture.last, after->capture.last.at[i])) return shim_return(hipErrorOutOfMemory);
+  if (after->capture.graph) return shim_return(hipSuccess);
   shim_order(ORDER_RECORD, after->number, at->number);
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
