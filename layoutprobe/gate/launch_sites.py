@@ -22,6 +22,7 @@ _DIM3 = re.compile(r"\(*\s*dim3\s*[({](.*)[)}]\s*\)*", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _NEEDLESS = re.compile(r"(?<!\w)\((\w+)\)|(?<=\()\(([^()]*)\)(?=\))")
 _MOST_SITES, _MOST_NAMES = 32, 256
+_FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?[fF]?")
 _AXES = "xyz"
 _NO_NAMES = {"nullptr", "NULL", "true", "false"}
 _SKIPPED = {"hipLaunchKernelGGL": 5, "hipExtLaunchKernelGGL": 8}
@@ -36,7 +37,7 @@ class LaunchSite:
         kernel: its name in the source, without types; "" where the host asks for it by other means.
         grid, block: in x, y, z; an extent of the grid that cannot be read is a name of its own, "grid_z".
         dynamic_lds: bytes.
-        arguments: in order; "" for one that is no expression of integers.
+        arguments: in order; "" for one that is no expression of integers and no number with a point.
         members: "p.M", or "p.3" by its number, of a structure that is an argument -> its value.
     """
 
@@ -61,10 +62,16 @@ class LaunchSite:
                 values.append(name)
         return replace(self, arguments=tuple(values), members={})
 
+    def number(self, argument: int) -> float | None:
+        """What the host code writes for an argument, where that is a number with a point."""
+        text = self.arguments[argument]
+        return float(text.rstrip("fF")) if _FLOAT.fullmatch(text) else None
+
     @property
     def names(self) -> tuple[str, ...]:
         """What it depends on, in the order of the arguments."""
-        texts = (*self.arguments, *self.grid, *self.block, self.dynamic_lds)
+        given = (one for one in self.arguments if not _FLOAT.fullmatch(one))
+        texts = (*given, *self.grid, *self.block, self.dynamic_lds)
         found = (name for text in texts for name in _PLAIN.findall(text))
         return tuple(dict.fromkeys(name for name in found if name not in ("if", "else")))
 
@@ -126,7 +133,7 @@ def _resolved(raw: LaunchSite, scope: Scope) -> LaunchSite | None:
     lds = _expression(scope, raw.dynamic_lds)
     if None in block or not any(grid):
         return None
-    values = tuple(_expression(scope, one) or "" for one in arguments)
+    values = tuple(_number(scope, one) or _expression(scope, one) or "" for one in arguments)
     told = {name: _expression(scope, text) or "" for name, text in members.items()}
     named = tuple(one or f"grid_{axis}" for one, axis in zip(grid, _AXES, strict=True))
     return LaunchSite(raw.kernel, named, tuple(one or "" for one in block), lds or "0", values, told)
@@ -151,11 +158,18 @@ def _extent(scope: Scope, given: Sequence[str]) -> tuple[str | None, ...]:
         if f"{text}.x" in scope.values and text not in scope.values:
             parts = [scope.values.get(f"{text}.{axis}", "1") for axis in _AXES]
         else:
-            whole = scope.values.get(text, text)
+            size = text in scope.kept and _expression(scope, scope.values.get(text, ""))
+            whole = text if size else scope.values.get(text, text)
             found = _DIM3.fullmatch(whole.strip())
             listed = whole.strip().startswith("{")
             parts = split(found[1]) if found else split(whole.strip()[1:-1]) if listed else [whole]
     return tuple(_expression(scope, part) for part in [*parts, "1", "1"][:3])
+
+
+def _number(scope: Scope, text: str) -> str:
+    """A number with a point, or the name of one; "" for anything else."""
+    found = scope.values.get(text, text).strip()
+    return found if _FLOAT.fullmatch(found) else ""
 
 
 def _expression(scope: Scope, text: str) -> str | None:
@@ -187,7 +201,9 @@ def renamed(site: LaunchSite, names: Mapping[str, str]) -> LaunchSite:
     """The site with other names for its sizes."""
 
     def told(text: str) -> str:
-        return _PLAIN.sub(lambda found: names.get(found[0], found[0]), text)
+        return (
+            text if _FLOAT.fullmatch(text) else _PLAIN.sub(lambda found: names.get(found[0], found[0]), text)
+        )
 
     return LaunchSite(
         site.kernel, tuple(map(told, site.grid)), tuple(map(told, site.block)), told(site.dynamic_lds),

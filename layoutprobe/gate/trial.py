@@ -233,7 +233,9 @@ class _Attempt:
         """
         one, bytes_ = self.parameters[i], self.kernel.explicit_args[i].size
         if one.dtype in _FLOATS:
-            return np.array(_FACTORS.get(one.name.lower(), 1.0), _FLOATS[one.dtype]).tobytes()
+            # What is multiplied by 0 is not seen.
+            factor = _FACTORS.get(one.name.lower()) or self.site.number(i) or 1.0
+            return np.array(factor, _FLOATS[one.dtype]).tobytes()
         (value,) = self._numbers((self.site.arguments[i],), size)
         return (int(value) % (1 << 8 * bytes_)).to_bytes(bytes_, "little")
 

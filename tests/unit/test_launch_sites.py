@@ -65,7 +65,7 @@ def test_what_cannot_be_read_is_not_guessed(tmp_path: Path) -> None:
         "void f(int n) { k<<<dim3(n, 1, v.size()), 32>>>(p, n, n * 2, 1.5f); j<<<n, tuned(n)>>>(n); }"
     )
     (site,) = launch_sites(source)
-    assert site == LaunchSite("k", ("n", "1", "grid_z"), ("32", "1", "1"), "0", ("p", "n", "n * 2", ""))
+    assert site == LaunchSite("k", ("n", "1", "grid_z"), ("32", "1", "1"), "0", ("p", "n", "n * 2", "1.5f"))
 
 
 def test_files_in_quotes_are_read_once_and_others_not_at_all(tmp_path: Path) -> None:
@@ -88,3 +88,17 @@ def test_text_that_means_harm_ends(tmp_path: Path, text: str) -> None:
     source = tmp_path / "k.hip"
     source.write_text(text)
     launch_sites(source)
+
+
+def test_a_grid_that_is_a_size_and_numbers_with_a_point(tmp_path: Path) -> None:
+    """`rows` goes to the kernel: that this host code gives it a number does not make the grid that number."""
+    source = tmp_path / "k.hip"
+    source.write_text(
+        "int main() { const int rows = 32, d = 64; k<<<rows, 128>>>(x, rows, d, 1e-5f, .5f, 2.f / d, -3.0); }"
+    )
+    (site,) = launch_sites(source)
+    assert site.grid == ("rows", "1", "1")
+    assert site.arguments == ("x", "rows", "d", "1e-5f", ".5f", "", "-3.0")
+    numbers = [site.number(i) for i in range(len(site.arguments))]
+    assert numbers == [None, None, None, 1e-5, 0.5, None, -3.0]
+    assert site.names == ("x", "rows", "d")
