@@ -25,7 +25,7 @@ PICTURES = {
     "faults-swizzle.webp": ([*FAULTS, "swizzle"], 1320, 1300, False, ""),
     "faults-barrier.webp": ([*FAULTS, "barrier"], 1320, 1300, True, ""),
     "faults-columns.webp": ([*FAULTS, "columns"], 1320, 1300, False, ""),
-    "faults-epilogue.webp": ([*FAULTS, "epilogue"], 1320, 1300, False, ""),
+    "faults-epilogue.webp": ([*FAULTS, "epilogue"], 1320, 1450, False, ""),
     "faults-tail.webp": ([*FAULTS, "tail"], 390, 1500, False, ""),
 }
 """File name -> command that writes the page, width and height in pixels, dark, and what is scrolled to."""

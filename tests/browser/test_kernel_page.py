@@ -26,6 +26,7 @@ from layoutprobe.report.kernel_view import KernelView
 
 pytestmark = pytest.mark.browser
 SEEDS = Path(asset_dir("probes")) / "gemm" / "seeds"
+GEMM = Path(__file__).resolve().parents[2] / "docs" / "gemm64.toml"
 SIZE = {"M": 128, "N": 128, "K": 32}
 NASTY = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202e"
 
@@ -450,3 +451,34 @@ def test_the_policy_lets_nothing_out_and_nothing_else_run(chrome: Chrome, page: 
     )
     assert refused is True
     assert len(complaints_of(chrome)) >= 3, "script, image and fetch are each refused"
+
+
+@pytest.mark.parametrize(
+    ("name", "operand", "wrong", "line"),
+    [
+        ("swizzle", "A", 192, "f[i] = tile[r * STEP + kk + i]"),
+        ("barrier", "A", 0, "*(half8 *)(tile + chunk_at(r, c))"),
+        ("columns", "A", 240, "a_lds[buf][chunk_at(wave_m + i * 16 + e"),
+        ("epilogue", "C", 224, "C[(size_t)row * N + col] = acc[i][j][v]"),
+        ("tail", "A", 256, "*(half8 *)(tile + chunk_at(r, c))"),
+    ],
+)
+def test_usual_faults_are_seen_without_a_click(
+    chrome: Chrome, tmp_path: Path, name: str, operand: str, wrong: int, line: str
+) -> None:
+    """As docs/faults.md says: the operand, how much of it is red, the race, and the line are there at once."""
+    resize(chrome, 1320, 1450)
+    chrome.get(written(inspect(GEMM, name).view(), tmp_path))
+    settled(chrome)
+    words = chrome.find_element(By.TAG_NAME, "body").text
+    assert f"Operand {operand} in " in words
+    said = (
+        f"{wrong} of {256 if operand == 'C' else 512} slots are wrong"
+        if wrong
+        else "every slot holds what is"
+    )
+    assert said in words
+    assert ("with no barrier between them" in words) is (name == "barrier")
+    (marked,) = [row for row in chrome.find_elements(By.CSS_SELECTOR, ".line.finding") if line in row.text]
+    box, row = chrome.find_element(By.CSS_SELECTOR, ".source .code").rect, marked.rect
+    assert 0 <= row["y"] - box["y"] <= box["height"] - row["height"]
