@@ -45,6 +45,8 @@ LAYOUTPROBE_API hipDeviceSetSharedMemConfig(hipSharedMemConfig config);
 LAYOUTPROBE_API hipDeviceGetSharedMemConfig(hipSharedMemConfig* config);
 LAYOUTPROBE_API hipDeviceSetLimit(hipLimit_t limit, size_t value);
 LAYOUTPROBE_API hipDeviceGetLimit(size_t* value, hipLimit_t limit);
+LAYOUTPROBE_API hipDeviceGetUuid(hipUUID* id, hipDevice_t device);
+LAYOUTPROBE_API hipChooseDevice(int* device, const hipDeviceProp_t* wanted);
 LAYOUTPROBE_API hipDeviceGetByPCIBusId(int* device, const char* id);
 LAYOUTPROBE_API hipDeviceEnablePeerAccess(int peer, unsigned flags);
 LAYOUTPROBE_API hipDeviceDisablePeerAccess(int peer);
@@ -88,6 +90,17 @@ LAYOUTPROBE_API hipPointerGetAttributes(hipPointerAttribute_t* attributes, const
 LAYOUTPROBE_API hipMemAdvise(const void* memory, size_t bytes, hipMemoryAdvise advice, int device);
 LAYOUTPROBE_API hipMemPrefetchAsync(const void* memory, size_t bytes, int device,
                                     hipStream_t stream LAYOUTPROBE_OR(0));
+
+// Pools.
+LAYOUTPROBE_API hipDeviceGetDefaultMemPool(hipMemPool_t* pool, int device);
+LAYOUTPROBE_API hipDeviceGetMemPool(hipMemPool_t* pool, int device);
+LAYOUTPROBE_API hipDeviceSetMemPool(int device, hipMemPool_t pool);
+LAYOUTPROBE_API hipMemPoolCreate(hipMemPool_t* pool, const hipMemPoolProps* properties);
+LAYOUTPROBE_API hipMemPoolDestroy(hipMemPool_t pool);
+LAYOUTPROBE_API hipMallocFromPoolAsync(void** memory, size_t bytes, hipMemPool_t pool, hipStream_t stream);
+LAYOUTPROBE_API hipMemPoolTrimTo(hipMemPool_t pool, size_t bytes);
+LAYOUTPROBE_API hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value);
+LAYOUTPROBE_API hipMemPoolGetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value);
 
 // Copies and fills.
 LAYOUTPROBE_API hipMemcpy(void* to, const void* from, size_t bytes, hipMemcpyKind kind);
@@ -228,6 +241,7 @@ LAYOUTPROBE_API hipGraphAddHostNode(hipGraphNode_t* node, hipGraph_t graph, cons
                                     const hipHostNodeParams* call);
 LAYOUTPROBE_API hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to,
                                         size_t count);
+LAYOUTPROBE_API hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* type);
 LAYOUTPROBE_API hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* nodes, size_t* count);
 LAYOUTPROBE_API hipGraphGetRootNodes(hipGraph_t graph, hipGraphNode_t* nodes, size_t* count);
 LAYOUTPROBE_API hipGraphInstantiate(hipGraphExec_t* made, hipGraph_t graph, hipGraphNode_t* wrong, char* log,

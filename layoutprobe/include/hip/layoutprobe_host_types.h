@@ -93,6 +93,7 @@ typedef struct {
 // Newer programs ask for this structure by the name of its generation; the older one is another.
 #define hipDeviceProp_t hipDeviceProp_tR0600
 #define hipGetDeviceProperties hipGetDevicePropertiesR0600
+#define hipChooseDevice hipChooseDeviceR0600
 typedef struct hipDeviceProp_t {
   char name[256];
   hipUUID uuid;
@@ -174,6 +175,34 @@ static inline __host__ hipPitchedPtr make_hipPitchedPtr(void* memory, size_t pit
   return made;
 }
 
+typedef enum hipGraphNodeType {
+  hipGraphNodeTypeKernel = 0, hipGraphNodeTypeMemcpy = 1, hipGraphNodeTypeMemset = 2, hipGraphNodeTypeHost = 3,
+  hipGraphNodeTypeGraph = 4, hipGraphNodeTypeEmpty = 5, hipGraphNodeTypeWaitEvent = 6,
+  hipGraphNodeTypeEventRecord = 7
+} hipGraphNodeType;
+typedef enum hipMemPoolAttr {
+  hipMemPoolReuseFollowEventDependencies = 1, hipMemPoolReuseAllowOpportunistic = 2,
+  hipMemPoolReuseAllowInternalDependencies = 3, hipMemPoolAttrReleaseThreshold = 4,
+  hipMemPoolAttrReservedMemCurrent = 5, hipMemPoolAttrReservedMemHigh = 6, hipMemPoolAttrUsedMemCurrent = 7,
+  hipMemPoolAttrUsedMemHigh = 8
+} hipMemPoolAttr;
+typedef enum hipMemAllocationType {
+  hipMemAllocationTypeInvalid = 0, hipMemAllocationTypePinned = 1
+} hipMemAllocationType;
+typedef enum hipMemAllocationHandleType { hipMemHandleTypeNone = 0 } hipMemAllocationHandleType;
+typedef enum hipMemLocationType { hipMemLocationTypeInvalid = 0, hipMemLocationTypeDevice = 1 } hipMemLocationType;
+typedef struct hipMemLocation {
+  hipMemLocationType type;
+  int id;
+} hipMemLocation;
+typedef struct hipMemPoolProps {
+  hipMemAllocationType allocType;
+  hipMemAllocationHandleType handleTypes;
+  hipMemLocation location;
+  void* win32SecurityAttributes;
+  size_t maxSize;
+  unsigned char reserved[56];
+} hipMemPoolProps;
 typedef struct hipKernelNodeParams {
   dim3 blockDim;
   void** extra;

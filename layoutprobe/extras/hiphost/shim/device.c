@@ -137,11 +137,13 @@ static const struct { uint16_t attribute; uint8_t value; } attributes[] = {
     {76, VALUE_UNIT_LDS},                      {78, VALUE_ZERO} /* StreamPriorities */,
     {81, VALUE_ALIGNMENT},                     {83, VALUE_PITCH} /* TotalConstantMemory */,
     {84, VALUE_MEMORY},                        {85, VALUE_ONE} /* UnifiedAddressing */,
-    {87, VALUE_WARP},                          {88, VALUE_ZERO} /* MemoryPools */,
+    {87, VALUE_WARP},                          {88, VALUE_ONE} /* MemoryPools */,
     {89, VALUE_ZERO} /* VirtualMemory */,      {90, VALUE_ONE} /* HostRegister */,
     {10002, VALUE_UNIT_LDS},                   {10015, VALUE_UNITS},
     {10017, VALUE_CLOCK},
 };
+
+enum { ATTRIBUTES = 94, AMD_ATTRIBUTES = 10020 }; /* the ends of both parts of the enumeration */
 
 API hipError_t hipDeviceGetAttribute(int *number, int attribute, int device) {
   struct description it;
@@ -154,6 +156,10 @@ API hipError_t hipDeviceGetAttribute(int *number, int attribute, int device) {
       *number = value > INT32_MAX ? INT32_MAX : (int)value;
       return shim_return(hipSuccess);
     }
+  if ((attribute >= 0 && attribute < ATTRIBUTES) || (attribute >= 10000 && attribute < AMD_ATTRIBUTES)) {
+    *number = 0; /* as the field of the properties is */
+    return shim_return(hipSuccess);
+  }
   shim_say("device attribute %d is not known to the emulator", attribute);
   return shim_return(hipErrorNotSupported);
 }
@@ -229,6 +235,21 @@ PRETENDS("banks are as they are")
 hipError_t hipDeviceSetSharedMemConfig(int config) { (void)config; return shim_return(hipSuccess); }
 PRETENDS("always banks of four bytes")
 hipError_t hipDeviceGetSharedMemConfig(int *config) { *config = 1; return shim_return(hipSuccess); }
+
+PRETENDS("a number made up from that of the device")
+hipError_t hipDeviceGetUuid(char *id, hipDevice_t device) {
+  hipError_t status = check(device);
+  if (!status) memset(id, 0, 16), memcpy(id, "layoutprobe", 11), id[15] = (char)device;
+  return shim_return(status);
+}
+PRETENDS("the first device, whatever is wanted")
+hipError_t hipChooseDeviceR0600(int *device, const void *wanted) {
+  if (!device || !wanted) return shim_return(hipErrorInvalidValue);
+  *device = 0;
+  return shim_return(check(0));
+}
+PRETENDS("the first device, whatever is wanted")
+hipError_t hipChooseDevice(int *device, const void *wanted) { return hipChooseDeviceR0600(device, wanted); }
 
 API hipError_t hipDeviceGetByPCIBusId(int *device, const char *id) {
   unsigned domain, bus;

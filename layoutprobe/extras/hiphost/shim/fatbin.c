@@ -33,6 +33,13 @@ struct variable {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kernel *kernels;
 static struct variable *variables;
+struct managed {
+  struct managed *next;
+  struct binary *binary;
+  void *memory;
+  const char *name;
+};
+static struct managed *managed_ones;
 
 API void **__hipRegisterFatBinary(const void *data) {
   const struct { uint32_t magic, version; const void *image; } *wrapper = data;
@@ -54,6 +61,12 @@ API void __hipUnregisterFatBinary(void **binary) {
     struct variable *one = *at;
     if (one->binary == made) *at = one->next, free(one);
     else at = &one->next;
+  }
+  for (struct managed **at = &managed_ones; *at;) {
+    struct managed *one = *at;
+    if (one->binary != made) { at = &one->next; continue; }
+    if (one->memory) ASK(OP_FREE, NULL, (uintptr_t)one->memory);
+    *at = one->next, free(one);
   }
   pthread_mutex_unlock(&lock);
   if (made->module) shim_unload(made->module); /* the process ends, and its device with it */
@@ -80,8 +93,30 @@ API void __hipRegisterVar(void **binary, void *host, char *host_name, const char
   variables = made;
 }
 
+/* __managed__: both sides have a pointer to the memory; the host's is set at once, as it needs no kernel. */
+API void __hipRegisterManagedVar(void *binary, void **pointer, void *initial, const char *name, size_t size,
+                                 unsigned alignment) {
+  hipError_t hipMallocManaged(void **, size_t, unsigned);
+  (void)alignment;
+  struct managed *made = calloc(1, sizeof *made);
+  if (!made) abort();
+  *made = (struct managed){managed_ones, binary, NULL, name};
+  managed_ones = made;
+  if (hipMallocManaged(&made->memory, size, 0)) *pointer = initial; /* no device: the host goes on alone */
+  else *pointer = memcpy(made->memory, initial, size);
+}
+
 static hipError_t loaded(struct binary *binary) {
-  return binary->module ? hipSuccess : shim_load(binary->image, &binary->module);
+  hipError_t hipModuleGetGlobal(hipDeviceptr_t *, size_t *, hipModule_t, const char *);
+  if (binary->module) return hipSuccess;
+  hipError_t status = shim_load(binary->image, &binary->module);
+  for (struct managed *at = managed_ones; at && !status; at = at->next) {
+    void *there;
+    size_t size;
+    if (at->binary != binary || (status = hipModuleGetGlobal(&there, &size, binary->module, at->name))) continue;
+    status = shim_copy(there, &at->memory, sizeof at->memory, 4);
+  }
+  return status;
 }
 
 hipError_t shim_registered(const void *host, hipFunction_t *function) {

@@ -232,6 +232,12 @@ API hipError_t hipGraphGetRootNodes(struct shim_graph *graph, struct shim_node *
   return shim_return(listed(graph, nodes, count, 1));
 }
 
+API hipError_t hipGraphNodeGetType(struct shim_node *node, int *type) {
+  static const int types[] = {[EMPTY] = 5, [KERNEL] = 0, [COPY] = 1, [FILL] = 2, [HOST] = 3}; /* hipGraphNodeType */
+  if (node && type) *type = types[node->kind];
+  return shim_return(node && type ? hipSuccess : hipErrorInvalidValue);
+}
+
 /* Executables: a copy in an order that does what each piece waits for before it. */
 
 static int ready(const struct shim_node *node) {
