@@ -119,7 +119,7 @@ class LdsObserver(Recorder):
         granules = machine.lds.data.bytes.size >> self._shift
         self._kept, self._recent = Kept(granules), {}
         self._suspect = np.zeros(granules, np.int32)
-        self._polls = polls_of(insts)
+        self._polls = polls_of(program)
         flags = self._polls or any(asks(inst) for inst in insts)
         self._flags = Flags(machine.waves.index, granules) if flags else None
         self._numbers = np.zeros((2, granules), np.int64) if any(inst.to_lds for inst in insts) else None

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.flow import flow_of
+from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.counters import parts, writes
 
@@ -34,16 +36,18 @@ _PERHAPS_LDS = Kind.LDS | Kind.FLAT
 _NEVER = 1 << 60
 
 
-def polls_of(insts: Sequence[Inst]) -> frozenset[int]:
-    """PCs of the LDS loads and atomics that look whether a flag has come."""
+def polls_of(program: Program) -> frozenset[int]:
+    """PCs of the LDS loads and atomics that look whether a flag has come.
+
+    A branch back is no loop by itself: compilers put blocks that are seldom run behind the others.
+    """
+    insts, flow = list(program.insts), flow_of(program)
     place = {inst.pc: i for i, inst in enumerate(insts)}
     found: set[int] = set()
-    for end, inst in enumerate(insts):
-        if Kind.BRANCH not in inst.kind or inst.encoding != "SOPP":
-            continue
-        start = place.get(inst.branch_target, end + 1)
-        if start <= end < start + MAX_LOOP:
-            found |= _waiting(insts[start : end + 1])
+    for blocks in flow.loops.values():
+        body = [inst for pc in sorted(blocks) for inst in flow.blocks[pc]]
+        if len(body) <= MAX_LOOP:
+            found |= _waiting(body)
     looped = [insts[place[pc]] for pc in found]
     for loop in looped:
         for ahead in reversed(insts[max(0, place[loop.pc] - _AHEAD) : place[loop.pc]]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from checks.gemm_lab import KERNELS
-from checks.watched import launch, verdict
+from checks.watched import assembly_kernel, launch, verdict
 
 from layoutprobe.checks import races
 from layoutprobe.codeobj.elf import load
@@ -55,3 +55,35 @@ def test_waves_that_are_told_too_early_or_not_at_all(kernel: str, target: str) -
 def test_every_kernel_of_the_file_is_judged() -> None:
     code = load(compile_hip(KERNELS / "lds_flags.hip", target="gfx1151").data)
     assert set(code.kernels) == {*RIGHT, *WRONG}
+
+
+OUT_OF_LINE = """
+  v_mov_b32_e32 v2, 0
+  v_cmp_ne_u32_e32 vcc_lo, 0, v0
+  s_mov_b32 s9, exec_lo
+  s_and_b32 exec_lo, s9, vcc_lo
+  s_cbranch_execnz others
+  s_branch first
+done:
+  s_branch end
+others:
+  ds_load_b32 v3, v2
+  s_waitcnt lgkmcnt(0)
+  s_xor_b32 exec_lo, s9, exec_lo
+  s_cbranch_execz done
+first:
+  ds_store_b32 v2, v0
+  s_waitcnt lgkmcnt(0)
+end:
+  s_mov_b32 exec_lo, s9
+"""
+
+
+def test_a_branch_back_out_of_a_block_that_stands_aside_waits_for_nothing() -> None:
+    """No loop: what stands between the two is not run again. The load was taken for a look at a flag, and excused."""
+    result = verdict(
+        races.CHECK, launch(assembly_kernel(OUT_OF_LINE, lds=128), [np.zeros(64, np.int32)] * 2, block=64)
+    )
+    (finding,) = result.findings
+    assert finding.rule.id == "races/write-after-read"
+    assert finding.place.instruction.startswith("ds_store_b32")
