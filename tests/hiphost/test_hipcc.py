@@ -145,6 +145,10 @@ def test_other_things_than_programs(project: Path, capfd: pytest.CaptureFixture[
         ),
         (KERNEL.replace("*= by", "= __builtin_amdgcn_s_getpcx()"), "runner.hip:3:"),
         (KERNEL + "void g(hipArray_t a) { (void)hipFreeArray(a); }", "has no arrays and no textures"),
+        (
+            KERNEL.replace("*= by", "= tex2D<int>((hipTextureObject_t)0, 1.0f, 2.0f)"),
+            "the emulator has no textures: load from memory of hipMalloc",
+        ),
         (KERNEL.replace("*= by", "= *(int*)malloc(by)"), "no malloc in device code"),
     ],
 )

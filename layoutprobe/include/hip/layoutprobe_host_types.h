@@ -12,6 +12,14 @@ typedef struct ihipModuleSymbol_t* hipFunction_t;
 typedef struct ihipCtx_t* hipCtx_t;
 typedef struct ihipMemPoolHandle_t* hipMemPool_t;
 typedef struct hipArray* hipArray_t;
+typedef struct hipTextureObject* hipTextureObject_t;
+struct hipResourceDesc;
+struct hipTextureDesc;
+struct hipResourceViewDesc;
+typedef struct hipChannelFormatDesc {
+  int x, y, z, w;
+  enum hipChannelFormatKind f;
+} hipChannelFormatDesc;
 typedef struct ihipGraph* hipGraph_t;
 typedef struct hipGraphNode* hipGraphNode_t;
 typedef struct hipGraphExec* hipGraphExec_t;

@@ -38,4 +38,14 @@ LAYOUTPROBE_NO_MATH(lgammaf)
 LAYOUTPROBE_NO_MATH(tgammaf)
 #undef LAYOUTPROBE_NO_MATH
 
+#define LAYOUTPROBE_NO_TEXTURE(name)                                                                               \
+  template <typename T, typename... Places>                                                                        \
+  LAYOUTPROBE_MISSING("the emulator has no textures: load from memory of hipMalloc")                               \
+  T name(struct hipTextureObject*, Places...);
+LAYOUTPROBE_NO_TEXTURE(tex1Dfetch)
+LAYOUTPROBE_NO_TEXTURE(tex1D)
+LAYOUTPROBE_NO_TEXTURE(tex2D)
+LAYOUTPROBE_NO_TEXTURE(tex3D)
+#undef LAYOUTPROBE_NO_TEXTURE
+
 #undef LAYOUTPROBE_NO_LIBRARY

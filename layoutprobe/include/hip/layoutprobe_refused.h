@@ -14,7 +14,18 @@ LAYOUTPROBE_IPC(hipIpcOpenMemHandle)(void** memory, hipIpcMemHandle_t handle, un
 LAYOUTPROBE_IPC(hipIpcCloseMemHandle)(void* memory);
 #undef LAYOUTPROBE_IPC
 #define LAYOUTPROBE_TEXTURES(name) LAYOUTPROBE_REFUSED("arrays and no textures: use memory of hipMalloc", name)
+LAYOUTPROBE_TEXTURES(hipMallocArray)(hipArray_t* array, const hipChannelFormatDesc* format, size_t width, size_t height,
+                                     unsigned flags LAYOUTPROBE_OR(0));
+LAYOUTPROBE_TEXTURES(hipCreateChannelDesc)(int x, int y, int z, int w, enum hipChannelFormatKind kind);
 LAYOUTPROBE_TEXTURES(hipFreeArray)(hipArray_t array);
+LAYOUTPROBE_TEXTURES(hipMemcpyToArray)(hipArray_t to, size_t x, size_t y, const void* from, size_t bytes,
+                                       hipMemcpyKind kind);
+LAYOUTPROBE_TEXTURES(hipMemcpy2DToArray)(hipArray_t to, size_t x, size_t y, const void* from, size_t pitch,
+                                         size_t width, size_t height, hipMemcpyKind kind);
+LAYOUTPROBE_TEXTURES(hipCreateTextureObject)(hipTextureObject_t* made, const struct hipResourceDesc* resource,
+                                             const struct hipTextureDesc* texture,
+                                             const struct hipResourceViewDesc* view);
+LAYOUTPROBE_TEXTURES(hipDestroyTextureObject)(hipTextureObject_t texture);
 LAYOUTPROBE_TEXTURES(hipUnbindTexture)(const void* texture);
 #undef LAYOUTPROBE_TEXTURES
 #ifdef __cplusplus
