@@ -250,6 +250,9 @@ def _in_another_place(subject: Subject, culprit: Culprit, found: Blame, tiles: S
     if diagnosis.name in (UNEXPLAINED, LINE_ORDER) and stored and loaded and stored != loaded:
         what = f"LDS is written as {stored}, and read as {loaded}"
         diagnosis = Diagnosis(LDS_ADDRESSES[0], what, "use one index function for the store and the load")
+    if diagnosis.name == LDS_ADDRESSES[0] and _plainness(stored) == _plainness(loaded) == 2:
+        what = f"LDS is written with the scheme `{_scheme(stored)}` and read with `{_scheme(loaded)}`"
+        diagnosis = replace(diagnosis, what=what)
     alike = stored and loaded and _plainness(stored) == _plainness(loaded)
     by_store = _plainness(stored) < _plainness(loaded) or (alike and _as_partner(subject, culprit, loaded))
     at = _store_of(found.path) if by_store else found.at

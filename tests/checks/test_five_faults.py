@@ -49,6 +49,14 @@ def test_stores_with_another_swizzle_than_the_loads_are_told_from_them(tmp_path:
     assert SWIZZLED in line_of(finding)
 
 
+def test_a_forgotten_swizzle_is_at_the_side_that_forgot_it(tmp_path: Path) -> None:
+    """Which of two schemes is written, and which is read, the image of LDS tells."""
+    (first, *_) = found_in("swizzle")
+    assert first.what.endswith("LDS is written with the scheme `xor-vector` and read with `none`")
+    (first, *_) = found(tmp_path, (SWIZZLED, "tile + r * STEP + c * CHUNK"))
+    assert first.what.endswith("LDS is written with the scheme `none` and read with `xor-vector`")
+
+
 def test_every_instruction_of_a_k_step_shows_the_same_swizzle() -> None:
     """Of the second 16 k, as many elements come from the first 16 as from the second."""
     sites = layoutprobe.inspect(DOCS / "gemm64.toml", "swizzle").sites.sites
