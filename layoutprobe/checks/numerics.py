@@ -21,6 +21,7 @@ from layoutprobe.text import either
 from layoutprobe.trace.altered import taken_otherwise
 from layoutprobe.trace.comparisons import Comparison, executed, products, references, small_floats
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
+from layoutprobe.trace.large import far_off
 from layoutprobe.trace.odd_reads import odd_read
 from layoutprobe.trace.places import where
 from layoutprobe.trace.stores import writer_of
@@ -58,6 +59,8 @@ with e = 1e-5 for f32, 1e-3 for f16 and 1e-2 for bf16: of the narrowest of the o
 values are converted to on the way, which the headline then says. Where it is wrong, it is asked what it
 gives of altered inputs: one that explains every element is the cause. Words of integers that may hold packed
 codes (no address and no branch depends on them, and the outputs stay as large) get random bits in a further run.
+Where all holds, inputs of two axes and more are made large, one at a time, at small sizes: normal numbers times
+16, and rows 256 higher or lower. An output that is far off then (a tenth) is a reservation.
 Where matrix instructions read 8-bit floats and the manifest calls A or B something else, it is undecided:
 the bytes mean other numbers. Buffers of role "out" of which the contract says nothing leave it undecided.
 It cannot see faults that other sizes or values would show. Evidence: emulated; sums are rounded once per
@@ -179,7 +182,8 @@ def run(subject: Subject) -> CheckResult:
             f"{', '.join(left)}, of which the contract says nothing (a workspace has the role inout)",
             metrics=metrics,
         )
-    return CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
+    found = CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
+    return found if findings or isinstance(contract, Gemm) else replace(found, reserved=far_off(subject))
 
 
 def _of_small_floats(subject: Subject, contract: Gemm) -> bool:

@@ -35,6 +35,7 @@ def merge(results: Sequence[Sized]) -> CheckResult:
         _metrics(results),
         at_last,
         by_size,
+        reserved=tuple(dict.fromkeys(says for _, result in results for says in result.reserved)),
     )
 
 

@@ -19,7 +19,7 @@ from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding
-from layoutprobe.manifest.inputs import UNKNOWN, make_inputs
+from layoutprobe.manifest.inputs import asks_only, make_inputs
 from layoutprobe.manifest.model import Argument, Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage, CoverageRecorder
@@ -162,9 +162,9 @@ class KernelRunner:
             result = self.backend.run(launch, [*late, astray, *recorders])
         except ExecutionError as error:
             fault = error
-            if error.kind in ("budget", "time"):
+            if error.kind in ("budget", "time") and not asks_only(spec.inputs):
                 self.endless = error
-        if spec.inputs != UNKNOWN:  # there, a fault is an answer
+        if not asks_only(spec.inputs):
             for each in (*astray.errors.values(), *([fault] if fault else [])):
                 self._note(each)
             self._cover(coverage.record())

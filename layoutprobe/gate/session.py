@@ -79,6 +79,7 @@ def check_kernel(
             *(tally.unproven() if tally else ()),
             *(tally.widened() if tally else ()),
             *(tally.sampled() if tally else ()),
+            *(says for result in results for says in result.reserved),
         ),
         coverage=covered,
         excerpts=excerpts(case, [finding for result in results for finding in result.findings]),

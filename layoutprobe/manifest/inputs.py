@@ -27,6 +27,10 @@ times any small alpha."""
 UNKNOWN = "unknown"
 """Kind as "integers", in which words that may hold codes are undefined: whatever they decide is a fault."""
 
+LARGE = "large "
+"""Beginning of the kinds in which rows of one buffer, named behind it, are large of either sign; others hold normal
+numbers."""
+
 _STRIDE = 5
 """In steps of so many k the infinities of rows of A lie apart."""
 
@@ -178,6 +182,8 @@ def make_inputs(
     fill = _digit(kind, coding) if coding is not None and kind.startswith("code") else KINDS.get(kind)
     if kind.startswith(ALONE):
         fill = partial(_alone, kind.removeprefix(ALONE))
+    if kind.startswith(LARGE):
+        fill = partial(_large, kind.removeprefix(LARGE))
     if kind.startswith(ZERO):
         fill = partial(_without, kind.removeprefix(ZERO), binding)
     if kind.startswith(SELECT):
@@ -236,6 +242,19 @@ def _alone(name: str, buffer: BoundBuffer, _: np.random.Generator) -> NDArray[An
     if buffer.name != name:
         return np.zeros(buffer.shape)
     return 1 + np.arange(prod(buffer.shape)).reshape(buffer.shape)
+
+
+def _large(name: str, buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    values = _normal(buffer, random)
+    if buffer.name != name:
+        return values
+    rows = np.arange(buffer.shape[-2]) % 3
+    return np.asarray(16 * values + np.array([0.0, -256.0, 256.0])[rows][:, None])
+
+
+def asks_only(kind: str) -> bool:
+    """Of a run of such inputs a fault is an answer, and no finding."""
+    return kind == UNKNOWN or kind.startswith(LARGE)
 
 
 def _without(name: str, binding: Binding, buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:

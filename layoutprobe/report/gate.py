@@ -48,6 +48,7 @@ class CheckResult:
         by_size: problem size in words -> the figures there, as numbers; empty where the check knows no sizes.
         waived: skipped because the manifest's author says so, though it may well apply.
         accepted: findings that the manifest or a baseline lets pass, each with why.
+        reserved: what was seen and is no finding, each in a few words for the headline.
     """
 
     check: str
@@ -60,6 +61,7 @@ class CheckResult:
     by_size: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     waived: bool = False
     accepted: tuple[tuple[Finding, str], ...] = ()
+    reserved: tuple[str, ...] = ()
 
     def without(self, rules: Mapping[str, str]) -> CheckResult:
         """The result without findings of some rules (id -> why)."""

@@ -301,3 +301,61 @@ extern "C" __global__ void layer(const float* x, const int* w, float* y, int M) 
     says = head + f'    return {{"y": {python}}}\n'
     found = verdict(tmp_path, Style(HEAD + source, _WORDS, says))
     assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
+
+
+_ROWS = """block = [32]
+grid = ["M"]
+sizes = [{ M = 3, N = 20 }, { M = 5, N = 32 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f16", shape = ["M", "N"] },
+  { name = "y", role = "out", dtype = "f32", shape = ["M", "N"] },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+]"""
+SOFTMAX = Style(
+    HEAD
+    + """#include <hip/hip_fp16.h>
+extern "C" __global__ void layer(const __half* x, float* y, int N) {
+  const int lane = threadIdx.x, at = blockIdx.x * N + lane;
+  const float v = lane < N ? __half2float(x[at]) : -INFINITY;
+  float most = v, sum = 0;
+  for (int o = 16; o; o >>= 1) most = fmaxf(most, __shfl_xor(most, o));
+  const float e = expf(v - most);
+  sum = e;
+  for (int o = 16; o; o >>= 1) sum += __shfl_xor(sum, o);
+  if (lane < N) y[at] = e / sum;
+}
+""",
+    _ROWS,
+    """
+import numpy as np
+def layer(inputs, sizes):
+    e = np.exp(inputs["x"] - inputs["x"].max(1, keepdims=True))
+    return {"y": e / e.sum(1, keepdims=True)}
+""",
+)
+
+
+@pytest.mark.parametrize(
+    ("edits", "says"),
+    [
+        ((), []),
+        ((("-INFINITY", "-30.0f"),), ["y is far off where x is large (rows 256 higher or lower)"]),
+        ((("expf(v - most)", "expf(v)"),), ["y is far off where x is large (rows 256 higher or lower)"]),
+    ],
+    ids=["right", "a mask that is a number", "no largest taken off"],
+)
+def test_what_holds_of_usual_numbers_only_is_a_reservation(
+    tmp_path: Path, edits: tuple[tuple[str, str], ...], says: list[str]
+) -> None:
+    found = verdict(tmp_path, SOFTMAX, edits)
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
+    assert [one for one in found.reservations if "large" in one] == says
+
+
+def test_large_numbers_that_end_a_launch_are_no_finding(tmp_path: Path) -> None:
+    """An index made of a number: what a kernel has to bear, its reference does not say."""
+    old = "__half2float(x[at])"
+    picks = (old, f"__half2float(x[at + (int)(fmaxf({old}, 60.0f) - 60.0f) * 100000])")
+    found = verdict(tmp_path, SOFTMAX, (picks,))
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
