@@ -312,6 +312,7 @@ class LdsObserver(Recorder):
         both = (before & me) >> ATOMIC & 1
         twice = (before >= floor) & self._apart(WRITER, before, me, at.cells) & (both == 0)
         lost = (before >= floor) & ~differ(before, me) & (reader < floor) & lanes_differ(before, me)
+        lost &= (me >> ATOMIC & 1) == 0  # an atomic adds to what is there
         if (twice | lost).any():
             changes = store.changes(at.cells.shape[-1])
             self._harmless += int((twice & ~changes).sum())
