@@ -3,7 +3,8 @@ loaded, and elements that one wave stores and another one adds to.
 
 Two accesses of one granule, one of them a store, must be ordered (`happens_before`), whatever order the
 emulator happened to take. Stores of values that are there already harm nobody. Atomics, and loads that
-bypass the caches, are signals: they may meet anything but plain stores and loads.
+bypass the caches, are signals: they may meet anything but plain stores and loads. Of these loads only those
+whose value is compared (`looks`): others fetch data.
 
 Per granule the last plain store, the last atomics, and the last readers are kept, over all batches of
 the launch. Of atomics and readers there are four: the last, two of other waves, and one of another
@@ -33,6 +34,7 @@ from layoutprobe.observe.clashes import Handover, HandoverKind, Handovers, Order
 from layoutprobe.observe.granules import Granules
 from layoutprobe.observe.happens_before import KNOWN, SEEN, Order, coherent, effects
 from layoutprobe.observe.lds_access import Store, granule_shift
+from layoutprobe.observe.looks import data_loads
 from layoutprobe.observe.matrix import WaveCounter
 from layoutprobe.observe.who import Who
 
@@ -73,6 +75,7 @@ class HandoverObserver(WaveCounter):
         self._waves_now: NDArray[np.int64] = np.zeros(0, np.int64)
         self._coming: tuple[Inst, ...] = ()  # waits and fences of the block that runs
         self._granules = Granules((), 2)
+        self._data: frozenset[int] = frozenset()  # loads from behind the caches that are no signals
 
     # The protocol.
 
@@ -92,6 +95,7 @@ class HandoverObserver(WaveCounter):
             self._order = Order(isa.counting, one_cache=not two_caches)
             self._granules = Granules(machine.arena.regions, granule_shift(insts, _GLOBAL))
             self._signals = any(_acquires(inst) for inst in insts)
+            self._data = data_loads(program)
             granules = self._granules.count
             self._plain = np.zeros(granules, np.int64)
             self._adders, self._readers = np.zeros((2, _KEPT, granules), np.int64)
@@ -124,7 +128,7 @@ class HandoverObserver(WaveCounter):
             self._catch_up(inst.pc)
         if store:
             self._stores(c, inst, place, size)
-        elif self._signals and coherent(inst):
+        elif self._signals and coherent(inst) and inst.pc not in self._data:
             self._polls(c, place, size)
         else:
             self._loads(c, inst, place, size)
@@ -149,10 +153,13 @@ class HandoverObserver(WaveCounter):
         stamps = self._stamps(wave, self._order.load(wave), inst)
         for region, mask in _parts(c.machine, place):
             if region.writable:
-                self._load(region, place.offsets, stamps, mask, size)
+                self._load(region, place.offsets, stamps, mask, size, SEEN if coherent(inst) else KNOWN)
 
-    def _load(self, region: Region, offsets: Array, stamps: Stamps, mask: Array | None, size: int) -> None:
-        """Lanes load from one allocation; `mask`: which, None for all."""
+    def _load(
+        self, region: Region, offsets: Array, stamps: Stamps, mask: Array | None, size: int, level: int
+    ) -> None:
+        """Lanes load from one allocation; `mask`: which, None for all; `level`: how far what others did must have
+        come."""
         if region.start not in self._stored:
             self._aside.setdefault(region.start, []).append((offsets, stamps, mask, size))
             self._aside_bytes += offsets.nbytes
@@ -161,9 +168,9 @@ class HandoverObserver(WaveCounter):
                     self._fetch(start)
             return
         mine, cells = self._cells(offsets, stamps, mask, size)
-        self._meet("load", self._plain, mine, cells, KNOWN)
+        self._meet("load", self._plain, mine, cells, level)
         for adders in self._adders if self._atomics else ():
-            self._meet("load", adders, mine, cells, KNOWN)
+            self._meet("load", adders, mine, cells, level)
         self._note_readers(mine, cells)
 
     def _stores(self, c: Cohort, inst: Inst, place: Addresses, size: int) -> None:

@@ -136,8 +136,11 @@ class _View:
         return tuple(sorted(found))
 
     def is_too_much(self) -> bool:
-        """Executions that are right bring every k to the accumulators: this one has nothing to add."""
+        """Executions that are right bring every k to the accumulators: this one, of some elements, has nothing to
+        add."""
         f, j = self.judged.factors, self.judged.judgement
+        if (f.a_row[self.at] < 0).all() or (f.b_col[self.at] < 0).all():
+            return False
         right = (f.chain == self.chain) & ~j.broken
         brought = np.intersect1d(f.a_k[right], f.b_k[right])
         return int((brought >= 0).sum()) == j.counted.shape[2]
