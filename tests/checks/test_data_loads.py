@@ -19,7 +19,7 @@ def result_of(bug: int) -> CheckResult:
     code = load(compile_hip(source, target=TARGET, defines={"BUG": str(bug)}).data)
     numbers = np.arange(2000, dtype=np.float32)
     buffers = [numbers, np.zeros(4, np.float32), np.zeros(1, np.uint32), np.zeros(1, np.float32)]
-    arguments = [*map(Buffer, buffers), np.int32(2000)]
+    arguments: list[Buffer | np.generic] = [*map(Buffer, buffers), np.int32(2000)]
     return verdict(races.CHECK, Launch(code, "reduce", (4, 1, 1), (128, 1, 1), arguments, 0))
 
 
