@@ -22,7 +22,7 @@ def test_file_is_missing(shared_file): shared_file("gone.csv")
 def suite(tmp_path: Path) -> Path:
     """A small suite with our conftest, one oracle file, and one table to compare with."""
     (tmp_path / "tests" / "oracle_shared").mkdir(parents=True)
-    for name in ("conftest.py", "examples.py", "sampling.py"):
+    for name in ("conftest.py", "examples.py", "sampling.py", "seconds.csv"):
         shutil.copy(TESTS / name, tmp_path / "tests")
     (tmp_path / "tests" / "oracle_shared" / "test_oracle.py").write_text(ORACLE, "utf-8")
     (tmp_path / "shared").mkdir()

@@ -107,6 +107,7 @@ def test_a_program_prints(tmp_path: Path) -> None:
     assert "1 finding in" in done.stderr
 
 
+@pytest.mark.long
 def test_more_than_fits_is_lost_with_a_word(tmp_path: Path) -> None:
     program = tmp_path / "printing"
     assert hipcc("-O2", str(PROGRAMS / "printing.hip"), "-o", str(program)) == 0
