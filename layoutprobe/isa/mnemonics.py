@@ -12,12 +12,18 @@ from typing import Any
 from layoutprobe.arch import Isa
 
 
-@cache
 def package(module: str) -> ModuleType:
-    """A module of the decoder's package, which raises Python's recursion limit for the whole process: ours stays."""
+    """A module of the decoder's package, which raises Python's recursion limit for the whole process: ours stays.
+
+    It is asked for anew each time: the package looks for its own modules where Python keeps them, and reads
+    no literal where one was taken out.
+    """
+    name = f"tinygrad.{module}"
+    if (known := sys.modules.get(name)) is not None:
+        return known
     limit = sys.getrecursionlimit()
     try:
-        return import_module(f"tinygrad.{module}")
+        return import_module(name)
     finally:
         sys.setrecursionlimit(limit)
 

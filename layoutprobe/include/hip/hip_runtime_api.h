@@ -5,10 +5,8 @@
 #include <hip/hip_version.h>
 
 #ifdef __cplusplus
-#define LAYOUTPROBE_OR(value) = value
 extern "C" {
 #else
-#define LAYOUTPROBE_OR(value)
 #include <stdbool.h>
 #endif
 #define LAYOUTPROBE_API __host__ hipError_t

@@ -3,6 +3,12 @@
 #include <hip/layoutprobe_enumerations.h>
 #include <hip/hip_vector_types.h>
 
+#ifdef __cplusplus
+#define LAYOUTPROBE_OR(value) = value
+#else
+#define LAYOUTPROBE_OR(value)
+#endif
+
 typedef int hipDevice_t;
 typedef void* hipDeviceptr_t;
 typedef struct ihipStream_t* hipStream_t;
