@@ -391,7 +391,7 @@ SWIZZLES = (
             ),
         ),
         SWIZZLE,
-        ("loads and stores of B do not agree", "LDS is written with the scheme `none` and read with `xor`"),
+        ("loads and stores of B do not agree", "LDS is written with the scheme `xor` and read with `none`"),
         also=(PROVENANCE,),
     ),
     Fault(
