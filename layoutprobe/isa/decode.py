@@ -100,6 +100,10 @@ def _executable_bytes(code: CodeObject, entry: int) -> Callable[[int], bytes]:
     return text
 
 
+_LITERAL = "_LIT"
+"""What the package calls forms with a literal by; a form that still asks for it has not been given one."""
+
+
 def decode_one(data: bytes, pc: int, dialect: Dialect | None = None) -> Inst:
     """The instruction at the start of `data`.
 
@@ -146,6 +150,8 @@ def _raw(data: bytes, dialect: Dialect) -> Any:
         elif source in RESERVED:
             raise ValueError(f"source encoding {source} is reserved")
     raw = encoding.from_bytes(data)
+    if raw._variant_suffix() == _LITERAL:  # else it would be read as 0, and what follows from its middle
+        raise ValueError("the package has not read the literal")
     if name == "VOP3P" and kind_of(raw.op.name.lower()) & Kind.MATRIX and hasattr(ins, mai.CLASS):
         return getattr(ins, mai.CLASS).from_bytes(data)
     return raw

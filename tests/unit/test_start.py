@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import sys
 
@@ -94,3 +95,16 @@ def test_decoding_leaves_the_recursion_limit_of_the_process_alone() -> None:
         "package('renderer.amd'); sys.exit(sys.getrecursionlimit() != before)"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def test_a_literal_that_is_not_read_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package looks for forms with a literal among Python's modules; without, it would read 0."""
+    from layoutprobe.errors import CodeObjectError
+    from layoutprobe.isa.decode import decode_one
+    from layoutprobe.isa.mnemonics import package
+
+    data = struct.pack("<4I", 0xCA2200FF, 0x01000082, 0x7F800000, 0)
+    assert [operand.value for operand in decode_one(data, 0).pair[0].src] == [0x7F800000]
+    monkeypatch.delattr(package("runtime.autogen.amd.rdna3.ins"), "VOPD_LIT")
+    with pytest.raises(CodeObjectError):
+        decode_one(data, 0)
