@@ -95,7 +95,7 @@ class HandoverObserver(WaveCounter):
             self._order = Order(isa.counting, one_cache=not two_caches)
             self._granules = Granules(machine.arena.regions, granule_shift(insts, _GLOBAL))
             self._signals = any(_acquires(inst) for inst in insts)
-            self._data = data_loads(program)
+            self._data = data_loads(program) if self._signals else frozenset()
             granules = self._granules.count
             self._plain = np.zeros(granules, np.int64)
             self._adders, self._readers = np.zeros((2, _KEPT, granules), np.int64)
