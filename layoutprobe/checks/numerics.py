@@ -183,7 +183,11 @@ def run(subject: Subject) -> CheckResult:
             metrics=metrics,
         )
     found = CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
-    return found if findings or isinstance(contract, Gemm) else replace(found, reserved=far_off(subject))
+    return (
+        found
+        if findings or isinstance(contract, Gemm)
+        else replace(found, reserved=far_off(subject, compared))
+    )
 
 
 def _of_small_floats(subject: Subject, contract: Gemm) -> bool:

@@ -6,14 +6,14 @@ headline says it. Only what is far off counts: rounding of large numbers is nobo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.inputs import LARGE, is_coded
 from layoutprobe.numbers import element_type
-from layoutprobe.trace.comparisons import reference_of, references
+from layoutprobe.trace.comparisons import Comparison, reference_of
 from layoutprobe.trace.subject import RunSpec, Subject, UndecidedError
 
 _WIDE = ("f16", "bf16", "f32", "f64")
@@ -23,16 +23,22 @@ _MOST = 4
 """Inputs that are tried."""
 
 
-def far_off(subject: Subject) -> tuple[str, ...]:
-    """Outputs that are far from what the reference gives where one input is large, each in a few words."""
+def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]:
+    """Outputs that are far from what the reference gives where one input is large, each in a few words.
+
+    Args:
+        subject: with a Python reference.
+        compared: its outputs in runs on usual inputs.
+    """
     if subject.reference is None or not subject.small:
         return ()
     inputs = (b for b in subject.binding.buffers.values() if b.argument.role != "out" and is_coded(b))
     names = [b.name for b in inputs if b.dtype in _WIDE and len(b.shape) > 1]
-    return tuple(says for name in names[:_MOST] for says in _off(subject, name))
+    usual = [one for one in compared if one.spec.inputs == "normal"]
+    return tuple(says for name in names[:_MOST] for says in _off(subject, name, usual))
 
 
-def _off(subject: Subject, name: str) -> Iterator[str]:
+def _off(subject: Subject, name: str, usual: Sequence[Comparison]) -> Iterator[str]:
     recorded = subject.run(RunSpec(LARGE + name), partial=True)
     if recorded.fault is not None or recorded.astray or subject.reference is None:
         return
@@ -41,8 +47,8 @@ def _off(subject: Subject, name: str) -> Iterator[str]:
             expected = subject.reference(reference_of(recorded), dict(subject.sizes))
         except UndecidedError:
             return
-        for one in references(subject):
-            if one.spec.inputs == "normal" and one.name in recorded.outputs:
+        for one in usual:
+            if one.name in recorded.outputs:
                 wanted = np.broadcast_to(np.asarray(expected[one.name], np.float64), one.expected.shape)
                 if _far(np.asarray(recorded.outputs[one.name], np.float64), wanted, one.dtype).any():
                     yield f"{one.name} is far off where {name} is large (rows 256 higher or lower)"
