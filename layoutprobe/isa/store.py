@@ -12,7 +12,7 @@ import msgpack
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.isa.inst import Inst, Operand
 
-_FORMAT = "isa/9"
+_FORMAT = "isa/10"
 """Changes whenever the meaning of a stored row does."""
 
 _values = attrgetter(*(field.name for field in fields(Operand)))
