@@ -56,6 +56,7 @@ class Ctx(ctypes.Structure):
         ("shadow_bytes", ctypes.c_uint64),
         ("fragments", ctypes.c_void_p),
         ("hints", ctypes.c_uint64 * 64),
+        ("before", ctypes.c_uint64 * 512),
         *((n, ctypes.c_void_p) for n in ("scratch", "scratch_shadow")),
         *((n, ctypes.c_uint64) for n in ("scratch_size", "scratch_stride")),
         ("waves", ctypes.c_void_p),

@@ -80,6 +80,7 @@ struct Ctx {
   u64 shadow_bytes;    // from a VGPR to its undefined bits
   f32 *fragments;      // operands of matrix instructions, expanded
   u64 hints[64];       // which region an access hit last
+  u64 before[512];     // where a load of a wave last pointed; see foresee
   u8 *scratch, *scratch_shadow; u64 scratch_size, scratch_stride;  // of a lane
   // What the scheduler needs.
   u8 *waves; u64 wave_bytes, per_group;

@@ -35,21 +35,66 @@ AI void gather16(const u8 *p, const u64 *at, u32 *out) {
   OUT(0) OUT(1) OUT(2) OUT(3)
 }
 
+// 16 lanes that access places of `step` bytes, one behind the other: as rows of a matrix do.
+typedef u64 o16 __attribute__((ext_vector_type(16), aligned(8)));
+AI int in_a_row(const u64 *at, u32 step) {
+  const o16 count = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  o16 apart = *(const o16 *)at - at[0] - count * step;
+  return !__builtin_reduce_or(apart);
+}
+// Lanes from 16 on that access what lanes 0 to 15 do, as the operands of RDNA3's matrix instructions ask: it is
+// looked at once.
+AI int halves_alike(const u64 *at) {
+  if (LANES != 32) return 0;
+  o16 apart = *(const o16 *)at ^ *(const o16 *)(at + 16);
+  return !__builtin_reduce_or(apart);
+}
+
+typedef u64 q8 __attribute__((ext_vector_type(8)));
+typedef u64 q8u __attribute__((ext_vector_type(8), aligned(1)));
+#define Q(l) (*(const q1u *)(p + at[l]))
+// 16 lanes of 8 bytes each -> 16 lanes of two registers.
+AI void gather8(const u8 *p, const u64 *at, u32 *out) {
+  q8 x, y;
+  if (in_a_row(at, 8)) {
+    x = *(const q8u *)(p + at[0]);
+    y = *(const q8u *)(p + at[0] + 64);
+  } else {
+    x = (q8){Q(0), Q(1), Q(2), Q(3), Q(4), Q(5), Q(6), Q(7)};
+    y = (q8){Q(8), Q(9), Q(10), Q(11), Q(12), Q(13), Q(14), Q(15)};
+  }
+  u16x a = AS(u16x, x), b = AS(u16x, y);
+  u16x low = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  u16x high = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  memcpy(out, &low, 64);
+  memcpy(out + LANES, &high, 64);
+}
+
 AI v_u32 gather(const u8 *p, const u64 *at, u32 size) {
   u32 r[LANES] __attribute__((aligned(128)));
 #pragma clang loop unroll(full)
-  for (int l = 0; l < LANES; l++)
-    r[l] = size == 4 ? *(const u1u *)(p + at[l]) : size == 2 ? *(const h1u *)(p + at[l]) : p[at[l]];
+  for (int h = 0; h < LANES; h += 16) {
+    if (size == 4 && in_a_row(at + h, 4)) { memcpy(r + h, p + at[h], 64); continue; }
+#pragma clang loop unroll(full)
+    for (int l = h; l < h + 16; l++)
+      r[l] = size == 4 ? *(const u1u *)(p + at[l]) : size == 2 ? *(const h1u *)(p + at[l]) : p[at[l]];
+  }
   v_u32 x;
   memcpy(&x, r, sizeof x);
   return x;
 }
 
 AI void load_lanes(Wave *w, u32 dst, const u8 *p, const u64 *at, u32 size, u32 how, mask ex) {
-  if (size == 16) {
+  if (size == 16 || size == 8) {
     v_u32 x[4];
-    for (int h = 0; h < LANES; h += 16) gather16(p, at + h, (u32 *)x + h);
-    for (u32 j = 0; j < 4; j++) put(w, dst + j, x[j], ex);
+    u32 *to = (u32 *)x, registers = size / 4;
+    if (halves_alike(at)) {
+      if (size == 16) gather16(p, at, to); else gather8(p, at, to);
+      for (u32 j = 0; j < registers; j++) memcpy(to + LANES * j + 16, to + LANES * j, 64);
+    } else
+      for (int h = 0; h < LANES; h += 16)
+        if (size == 16) gather16(p, at + h, to + h); else gather8(p, at + h, to + h);
+    for (u32 j = 0; j < registers; j++) put(w, dst + j, x[j], ex);
     return;
   }
   if (size > 4) {
@@ -71,17 +116,10 @@ AI void store_lane(u8 *q, const u32 *r, u32 size, u32 how) {
   if (size == 1) { *q = (u8)(how & HIGH ? *r >> 16 : *r); return; }
   for (u32 j = 0; j < size / 4; j++) *(u1u *)(q + 4 * j) = r[LANES * j];
 }
-// 16 lanes that access 4 bytes each, one behind the other: as rows of a matrix do.
-typedef u64 o16 __attribute__((ext_vector_type(16), aligned(8)));
-AI int in_a_row(const u64 *at) {
-  const o16 steps = {0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60};
-  o16 apart = *(const o16 *)at - at[0] - steps;
-  return !__builtin_reduce_or(apart);
-}
 AI void store_lanes(u8 *p, const u64 *at, const u32 *r, u32 size, u32 how, mask ex) {
   if (ex == ~(mask)0) {
     for (u32 h = 0; h < LANES; h += 16) {
-      if (size == 4 && in_a_row(at + h)) { memcpy(p + at[h], r + h, 64); continue; }
+      if (size == 4 && in_a_row(at + h, 4)) { memcpy(p + at[h], r + h, 64); continue; }
       for (u32 l = h; l < h + 16; l++) store_lane(p + at[l], r + l, size, how);
     }
     return;
@@ -97,8 +135,17 @@ AI int any_undefined(const u8 *p, const u64 *at, u32 size) {
   if (size == 16) {
     u4 met = {0, 0, 0, 0};
 #pragma clang loop unroll(full)
-    for (int l = 0; l < LANES; l++) met |= L4(p + at[l]);
+    for (int l = 0; l < 16; l++) met |= L4(p + at[l]);
+    if (!halves_alike(at))
+#pragma clang loop unroll(full)
+      for (int l = 16; l < LANES; l++) met |= L4(p + at[l]);
     return (met[0] | met[1] | met[2] | met[3]) != 0;
+  }
+  if (size == 8) {
+    u64 met = 0;
+#pragma clang loop unroll(full)
+    for (int l = 0; l < LANES; l++) met |= Q(l);
+    return met != 0;
   }
   u32 met = 0;
   for (u32 j = 0; j < size; j += 4) {
@@ -111,6 +158,8 @@ AI int any_undefined(const u8 *p, const u64 *at, u32 size) {
   return met != 0;
 }
 
+// Lanes' addresses are read one by one from here on: from memory, as to take a vector apart is slower.
+#define LAID(at) __asm__("" : "+m"(*(u64(*)[LANES])(at)))
 // Global memory. The lanes' offsets in the arena must each lie in one region.
 enum { OUTSIDE = 0, DEFINED = 1, UNDEFINED = 3 };
 AI int inside(Ctx *c, const Ins *i, v_u64 a, u32 size, mask ex, int store) {
@@ -137,6 +186,7 @@ AI int global_at(Ctx *c, const Ins *i, v_u64 a, u32 size, mask ex, int store, u6
   int met = inside(c, i, a, size, ex, store);
   if (ex != ~(mask)0) a = bools(ex) ? a : (v_u64)(a[__builtin_ctzll(ex)]);
   memcpy(at, &a, sizeof a);
+  LAID(at);
   return met;
 }
 // A line of the log for each place that a load or store accesses: which record, which place and whether the wave has
@@ -154,6 +204,14 @@ AI void tell_access(Wave *w, const Ins *i, Ctx *c, u32 n, mask ex, const u64 *at
   if (ex && dwords) __builtin_memcpy(line, data, 4 * dwords * lanes);
   w->logged += 4 + 2 * lanes + dwords * lanes;
 }
+// A load in a loop steps on through a matrix: what it will want next is asked of the host's memory now. Rows of a
+// matrix lie so far apart that the processor does not guess them.
+AI void foresee(const Wave *w, const Ins *i, Ctx *c, const u64 *at) {
+  u64 *last = &c->before[((u64)(i - c->program) * 8 + w->index) & 511], step = at[0] - *last;
+  *last = at[0];
+#pragma clang loop unroll(full)
+  for (int l = 0; l < LANES; l += 4) __builtin_prefetch(c->arena + at[l] + step);
+}
 // k0, k1: what to add to addresses to have offsets in the arena.
 #define OFFSET ((u64)i->k[0] | (u64)i->k[1] << 32)
 #define TRY(done) { if (unlikely(!(done))) STOP(SLOW); NEXT; }
@@ -169,6 +227,7 @@ AI int lds_at(Wave *w, const Ins *i, Ctx *c, u32 offset, u32 size, mask ex, u64 
   if (ex != ~(mask)0) a = bools(ex) ? a : (v_u32)(a[__builtin_ctzll(ex)]);
   v_u64 wide = CV(a, v_u64);
   memcpy(at, &wide, sizeof wide);
+  LAID(at);
   return 1;
 }
 // Addresses in o0, and o2 where a scalar register is added.
@@ -242,6 +301,7 @@ AI int global_load(Wave *w, const Ins *i, Ctx *c, v_u64 a, u32 size, u32 how) {
   int met = global_at(c, i, a, size, ex, 0, at);
   if (unlikely(met != DEFINED))
     if (met == OUTSIDE || any_undefined(c->arena_shadow, at, size)) return 0;
+  foresee(w, i, c, at);
   tell_access(w, i, c, 0, ex, at, LANES, 0, 0);
   load_lanes(w, i->o[1], c->arena, at, size, how, ex);
   return 1;
