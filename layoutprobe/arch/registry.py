@@ -28,14 +28,17 @@ class _Table(UserDict[str, Arch]):
     """Targets by name; who looks through all of them imports all families."""
 
     def __contains__(self, name: object) -> bool:
+        if name in self.data:
+            return True
         for family in FAMILIES:
+            _load(family)
             if name in self.data:
                 return True
-            _load(family)
-        return name in self.data
+        return False
 
     def __getitem__(self, name: str) -> Arch:
-        _ = name in self
+        if name not in self.data:
+            _ = name in self
         return self.data[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from layoutprobe.arch import TARGETS
 from layoutprobe.errors import UsageError
@@ -147,7 +148,7 @@ class Kernel(KernelMetadata):
         least = DYNAMIC_STACK if self.uses_dynamic_stack else 0
         return max(self.descriptor.private_segment_size, least)
 
-    @property
+    @cached_property
     def explicit_args(self) -> tuple[Argument, ...]:
         """Arguments that the caller gives."""
         return tuple(a for a in self.args if not a.hidden)

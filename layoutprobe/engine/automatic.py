@@ -20,6 +20,8 @@ WAVES = 64
 """Of a launch that C runs at once."""
 ISSUED = 2000
 """Instructions of a kernel that numpy has issued, all its launches together, before C runs it."""
+EACH = 200
+"""Instructions of a launch that observers watch, below which numpy stays: to tell them of what C did costs more."""
 RULE = f"C for launches of {WAVES} waves, and for kernels that go on for {ISSUED} instructions; numpy for the rest"
 
 
@@ -32,15 +34,18 @@ class AutomaticEngine:
         self._numpy = NumpyEngine()
         self._native: Engine | None = None
         self._issued = Counter[tuple[str, str]]()
+        self._last = Counter[tuple[str, str]]()
 
     def run(self, dispatch: Dispatch) -> Finished:
         """See Engine."""
         key = (dispatch.code.digest, dispatch.kernel.name)
         waves = prod(dispatch.grid) * -(-prod(dispatch.block) // dispatch.kernel.wavefront_size)
-        if waves >= WAVES or self._issued[key] >= ISSUED:
+        short = bool(dispatch.observers) and self._last[key] < EACH
+        if waves >= WAVES or (self._issued[key] >= ISSUED and not short):
             return self._with_c().run(dispatch)
         finished = self._numpy.run(dispatch)
         self._issued[key] += finished.issued
+        self._last[key] = finished.issued
         return finished
 
     def _with_c(self) -> Engine:

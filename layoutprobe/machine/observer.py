@@ -108,9 +108,14 @@ class Observer:
         what they get is undefined, what they store is dropped. Without one it ends in the error."""
 
 
+_NO_EVENTS = Events()
+
+
 def events_of(observers: Iterable[Observer]) -> Events:
     """Each event with the methods of those observers that override it, in the next batch; see `Observer.moves`."""
     given = tuple(observers)
+    if not given:
+        return _NO_EVENTS
     return Events(
         **{
             event.name: tuple(getattr(o, event.name) for o in given if asks(o, event.name))
