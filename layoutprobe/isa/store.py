@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 import msgpack
@@ -20,11 +21,23 @@ _values = attrgetter(*(field.name for field in fields(Operand)))
 
 
 def load_instructions(code: CodeObject, kernel: Kernel) -> Mapping[int, Inst]:
-    """The kernel's instructions by address, from the cache or freshly decoded.
+    """The kernel's instructions by address: the last ones asked for, or from the cache, or freshly decoded.
 
     Raises:
         CodeObjectError: see isa.decode.
     """
+    which = (code.digest, kernel.name, kernel.entry)
+    if which not in _last:
+        insts = MappingProxyType(_load(code, kernel))
+        _last.clear()  # engine and checks ask for one kernel after the other
+        _last[which] = insts
+    return _last[which]
+
+
+_last: dict[tuple[str, str, int], Mapping[int, Inst]] = {}
+
+
+def _load(code: CodeObject, kernel: Kernel) -> dict[int, Inst]:
     from layoutprobe.toolchain import cache
 
     key = cache.key(_FORMAT, code.digest, kernel.name, str(kernel.entry))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +26,7 @@ from layoutprobe.semantics.definedness import (
 from layoutprobe.semantics.int_ops import leading_signs, leading_zeros, reverse_bits, trailing_zeros
 from layoutprobe.semantics.operands import (
     DTYPES,
+    Reader,
     define,
     reader,
     register_mask,
@@ -87,11 +88,15 @@ class ScalarExecution:
         self.compute, self.rule, self.scc = compute, rule, scc
         self.target = inst.dst[0] if inst.dst else None
         self._readers = [reader(s, k) for s, k in zip(sources, kinds, strict=True)]
-        self._shadows = [reader(s, k, shadow=True) for s, k in zip(sources, kinds, strict=True)]
         self._write = writer(self.target, result) if self.target else None
         self._touched = _SCC_BIT if scc else 0
         for operand in (*sources, *inst.dst):
             self._touched |= register_mask(operand)
+
+    @cached_property
+    def _shadows(self) -> list[Reader]:
+        """Undefined bits of the sources: most instructions never ask."""
+        return [reader(s, k, shadow=True) for s, k in zip(self.sources, self.kinds, strict=True)]
 
     def __call__(self, c: Cohort) -> None:
         """Execute the instruction for a cohort."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from layoutprobe.semantics.dpp import LaneMap, lane_map
 from layoutprobe.semantics.op import Compute, Op, modified
 from layoutprobe.semantics.operands import (
     DTYPES,
+    Reader,
     define,
     reader,
     register_mask,
@@ -146,13 +148,17 @@ class Execution:
             # neg and abs act on what DPP fetched: a lane that reads zero sees -0 under neg.
             self.fetched = sign_modifier(sources[0], kinds[0])
             self.readers[0] = reader(replace(sources[0], neg=False, abs=False), kinds[0])
-        self.shadow_readers = [reader(s, k, shadow=True) for s, k in zip(sources, kinds, strict=True)]
         self.writers = [writer(d, k) for d, k in zip(self.dst, op.results, strict=True)]
         self.touched = 0
         for operand in (*sources, *self.dst):
             self.touched |= register_mask(operand)
         self.compute = modified(op, inst)
         self.rule = self.compute.rule
+
+    @cached_property
+    def shadow_readers(self) -> list[Reader]:
+        """Undefined bits of the sources: most instructions never ask."""
+        return [reader(s, k, shadow=True) for s, k in zip(self.sources, self.kinds, strict=True)]
 
     def __call__(self, c: Cohort) -> None:
         """Execute the instruction for a cohort."""
