@@ -66,9 +66,21 @@ class RegisterFile:
         )
 
     @property
+    def count(self) -> int:
+        """VGPRs of a wave."""
+        return len(self.vgprs)
+
+    @property
     def lanes(self) -> int:
         """Lanes of a wave."""
         return int(self.vgprs.shape[2])
+
+    def rows(self, first: int, count: int) -> Array:
+        """Some VGPRs side by side: uint32 [register, wave, lane].
+
+        What is written there is written to the file, until these rows are asked for again.
+        """
+        return self.vgprs[first : first + count]
 
     def select(self, waves: Array) -> RegisterFile:
         """A copy with these waves only, by their positions."""

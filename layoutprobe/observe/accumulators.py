@@ -119,7 +119,7 @@ class AccumulatorCoder(WaveCounter):
         """See Observer."""
         wave, turn = self.numbered(c)
         if self._held is None:
-            waves, registers = c.machine.waves.index.size, len(c.regs.vgprs)
+            waves, registers = c.machine.waves.index.size, c.regs.count
             self._held = np.full((waves, 2 * registers), -1, np.int64)
         chain, zero = self._chain_of_c(c, inst, self._held[c.waves])
         new = chain < 0
@@ -137,10 +137,11 @@ class AccumulatorCoder(WaveCounter):
     def matrix_done(self, c: Cohort, inst: Inst) -> None:
         """See Observer."""
         at, result = inst.dst[0].index, Result.of(inst, c.size)
-        registers = c.regs.vgprs[at : at + inst.dst[0].regs]
+        registers = c.regs.rows(at, inst.dst[0].regs)
         registers &= ~result.mask
         registers |= self._words(self._chain, result)
-        c.shadow.vgprs[at : at + inst.dst[0].regs] &= ~result.mask
+        undefined = c.shadow.rows(at, inst.dst[0].regs)
+        undefined &= ~result.mask
         assert self._held is not None, "`matrix` comes first"
         self._held[c.waves, _key(c, at, result)] = self._chain
 
@@ -157,7 +158,7 @@ class AccumulatorCoder(WaveCounter):
         if source.kind != "v":
             return none, np.full(none.size, source.index == _INLINE_ZERO)
         result = Result.of(inst, c.size)
-        content = c.regs.vgprs[source.index : source.index + source.regs] & result.mask
+        content = c.regs.rows(source.index, source.regs) & result.mask
         found = self._confirm(content, held[:, _key(c, source.index, result)], result)
         if (found < 0).any():
             # Perhaps the kernel moved them: look for their first number among all of the wave's chains.
@@ -207,4 +208,4 @@ class AccumulatorCoder(WaveCounter):
 
 def _key(c: Cohort, register: int, result: Result) -> int:
     """Place of a D that begins in a register, among those that are remembered of a wave."""
-    return register + (len(c.regs.vgprs) if result.upper else 0)
+    return register + (c.regs.count if result.upper else 0)

@@ -182,11 +182,11 @@ class OperandRecorder(WaveCounter):
 
 
 def _words(c: Cohort, operand: Operand, keep: Array) -> Words:
-    return np.asarray(c.regs.vgprs[operand.index : operand.index + operand.regs][:, keep])
+    return np.asarray(c.regs.rows(operand.index, operand.regs)[:, keep])
 
 
 def _shadow(c: Cohort, operand: Operand, keep: Array) -> Words | None:
     if not any(c.undef >> register & 1 for register in operand.registers()):
         return None
-    bits = np.asarray(c.shadow.vgprs[operand.index : operand.index + operand.regs][:, keep])
+    bits = np.asarray(c.shadow.rows(operand.index, operand.regs)[:, keep])
     return bits if bits.any() else None

@@ -207,7 +207,7 @@ def _bind_any(inst: Inst, earlier: Sequence[Inst]) -> Executor:
     fast = _bind(shape, inst, earlier)
 
     def execute(c: Cohort) -> None:
-        if c.regs.vgprs.shape[2] == 32 and c.machine.facts.arithmetic == "ieee":
+        if c.regs.lanes == 32 and c.machine.facts.arithmetic == "ieee":
             fast(c)
         else:
             general(c)
@@ -240,10 +240,10 @@ def _bind(form: Form, inst: Inst, earlier: Sequence[Inst]) -> Executor:
     def multiply_add(c: Cohort) -> None:
         held = c.fragments
         if not reuse_a:
-            rows = rows_of_a(c.regs.vgprs[a.index : a.index + a.regs], expand_a)
+            rows = rows_of_a(c.regs.rows(a.index, a.regs), expand_a)
             held[keep_a] = rows, largest_integer(rows)
         if not reuse_b:
-            columns = columns_of_b(c.regs.vgprs[b.index : b.index + b.regs], expand_b)
+            columns = columns_of_b(c.regs.rows(b.index, b.regs), expand_b)
             held[keep_b] = columns, max(map(largest_integer, columns))
         undefined = _undefined(c, a, b, c_operand, form, upper) if c.undef & touched else None
         (rows, most_a), (columns, most_b) = held[keep_a], held[keep_b]
@@ -296,7 +296,7 @@ def _accumulator(
 
     def c_words(c: Cohort) -> Array:
         if source.kind == "v":
-            return c.regs.vgprs[at : at + 8]
+            return c.regs.rows(at, 8)
         return np.full(
             (1, 1, 1), constant_bits(source, 16 if form.result in ("f16", "bf16") else 32), np.uint32
         )
@@ -306,11 +306,9 @@ def _accumulator(
         return -value if source.neg else value
 
     def f32(c: Cohort, product: Array) -> None:
-        out = c.regs.vgprs[d : d + 8].view(np.float32)
-        if source.kind == "v" and not source.neg and not source.neg_hi:
-            np.add(product, c.regs.vgprs[at : at + 8].view(np.float32), out=out)
-        else:
-            out[...] = product + modified(c_words(c).view(np.float32))
+        added = c_words(c).view(np.float32)
+        out = c.regs.rows(d, 8).view(np.float32)
+        np.add(product, modified(added) if source.neg or source.neg_hi else added, out=out)
 
     def half(c: Cohort, product: Array) -> None:
         words = c_words(c) >> (shift if source.kind == "v" else np.uint32(0))
@@ -322,14 +320,14 @@ def _accumulator(
         else:
             value = modified((words << np.uint32(16)).view(np.float32).astype(np.float64))
             bits = _BF16.encode(product + value)
-        out = c.regs.vgprs[d : d + 8]
+        out = c.regs.rows(d, 8)
         out[...] = (out & keep) | bits.astype(np.uint32) << shift
 
     def i32(c: Cohort, product: Array) -> None:
         total = product.astype(np.int64) + c_words(c).view(np.int32)
         if clamp:
             total = np.clip(total, -(2**31), 2**31 - 1)
-        c.regs.vgprs[d : d + 8] = total.astype(np.uint32)
+        c.regs.rows(d, 8)[...] = total.astype(np.uint32)
 
     return {"f32": f32, "f16": half, "bf16": half, "i32": i32}[form.result]
 
@@ -339,15 +337,15 @@ def _accumulator(
 
 def _undefined(c: Cohort, a: Operand, b: Operand, source: Operand, form: Form, upper: bool) -> Array:
     """Bool [vgpr, wave, lane] of D."""
-    rows = np.asarray(c.shadow.vgprs[a.index : a.index + a.regs].any(axis=0))
-    columns = np.asarray(c.shadow.vgprs[b.index : b.index + b.regs].any(axis=0))
+    rows = np.asarray(c.shadow.rows(a.index, a.regs).any(axis=0))
+    columns = np.asarray(c.shadow.rows(b.index, b.regs).any(axis=0))
     bad = np.empty((8, len(c.waves), 32), np.bool_)
     for v in range(8):
         bad[v, :, :16] = rows[:, 2 * v, None]
         bad[v, :, 16:] = rows[:, 2 * v + 17, None]
     bad |= columns
     if source.kind == "v":
-        words = c.shadow.vgprs[source.index : source.index + 8]
+        words = c.shadow.rows(source.index, 8)
         if form.result in ("f16", "bf16"):
             words = words & np.uint32(0xFFFF0000 if upper else 0x0000FFFF)
         bad |= words != 0
@@ -355,7 +353,7 @@ def _undefined(c: Cohort, a: Operand, b: Operand, source: Operand, form: Form, u
 
 
 def _record(c: Cohort, d: Operand, form: Form, upper: bool, undefined: Array | None) -> None:
-    shadow = c.shadow.vgprs[d.index : d.index + 8]
+    shadow = c.shadow.rows(d.index, 8)
     written = np.uint32(0xFFFFFFFF)
     if form.result in ("f16", "bf16"):
         written = np.uint32(0xFFFF0000 if upper else 0x0000FFFF)

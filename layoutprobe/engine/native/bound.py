@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.engine.native.library import address_of, compiled_forms, runtime
 from layoutprobe.engine.native.lower import Lowered, Record, lower
-from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets
+from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets, words_of
 from layoutprobe.engine.native.steps import MOVES, Steps, Watched
 from layoutprobe.engine.native.template import Layout
+from layoutprobe.engine.native.templates import EXPANDING
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.observer import moves_of
 from layoutprobe.machine.program import Program
@@ -53,6 +54,8 @@ class Bound:
     offsets: Offsets
     _plain_records: ctypes.Array[Ins]
     _watched_records: dict[Watched, ctypes.Array[Ins]] = field(default_factory=dict)
+    _alone: dict[int, ctypes.Array[Ins]] = field(default_factory=dict)
+    _named: dict[int, NDArray[np.uint64]] = field(default_factory=dict)
 
     __repr__ = brief
 
@@ -65,6 +68,22 @@ class Bound:
     def records(self) -> tuple[Record, ...]:
         """See Lowered."""
         return self.lowered.records
+
+    def alone(self, n: int) -> ctypes.Array[Ins]:
+        """The record of a matrix instruction, and behind it one that returns: for `lp_step`."""
+        if n not in self._alone:
+            pair = (Ins * 2)(self._plain_records[n])
+            if self.records[n].symbol in EXPANDING:
+                pair[0].k[2] = pair[0].k[3] = 0  # nothing has expanded its operands before
+            pair[1].fn = address_of(self.runtime, "F_return")
+            self._alone[n] = pair
+        return self._alone[n]
+
+    def named(self, n: int) -> NDArray[np.uint64]:
+        """uint64 [12], the registers that a record's instruction names; see `touched`."""
+        if n not in self._named:
+            self._named[n] = words_of(self.records[n].named)
+        return self._named[n]
 
     def program_records(self, watched: Watched) -> ctypes.Array[Ins]:
         """The records in C's form, for those who watch."""
@@ -115,6 +134,8 @@ def _runtime(lanes: int, wait: bool) -> tuple[ctypes.CDLL, Offsets]:
     library = runtime(lanes, wait=wait)
     u64, pointer = ctypes.c_uint64, ctypes.c_void_p
     library.lp_run.argtypes = [pointer, u64, u64]
+    library.lp_step.argtypes = [pointer, pointer, pointer, u64]
+    library.lp_step.restype = None
     library.lp_reset.argtypes = [pointer, u64, u64, u64, ctypes.c_uint32, u64]
     library.lp_reset.restype = None
     return library, Offsets(library)

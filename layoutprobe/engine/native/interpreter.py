@@ -236,7 +236,10 @@ class Interpreter:
             return
         if record.executor is None:
             raise self._ended_badly(which, record)
-        self._execute(which, record)
+        if record.inst is not None and Kind.MATRIX in record.inst.kind and self._is_native(which, int(at[0])):
+            self._step(which, int(at[0]))
+        else:
+            self._execute(which, record)
         dirty = (waves.undef[which] & self.bound.touched[self.bound.row[at]]).any(axis=1)
         waves.at[which] = np.where(dirty, self.bound.resume[at], self.bound.plain[at])
         waves.status[which] = READY
@@ -257,6 +260,30 @@ class Interpreter:
             for region in self.regions:  # undefined bits may have been stored anywhere
                 region.undefined = 1
         self.waves.keep(c, which, before, record.registers)
+
+    def _is_native(self, which: NDArray[np.int64], n: int) -> bool:
+        """Whether C can execute a matrix instruction: all its registers are defined."""
+        record = self.bound.records[n]
+        return record.symbol != "F_slow" and not (self.waves.undef[which] & self.bound.named(n)).any()
+
+    def _step(self, which: NDArray[np.int64], n: int) -> None:
+        """Have C execute a matrix instruction, between what observers are told before and after it."""
+        record, events, waves = self.bound.records[n], self.machine.events, self.waves
+        inst = record.inst
+        assert inst is not None
+        c = waves.cohort(self.machine, record.start, which)
+        for tell in events.matrix:
+            tell(c, inst)
+        each = np.ascontiguousarray(which, np.uint64)
+        self.bound.runtime.lp_step(
+            ctypes.byref(self._context), self.bound.alone(n), each.ctypes.data, each.size
+        )
+        if events.matrix_done:
+            c = waves.cohort(self.machine, record.start, which)
+            before = c.undef
+            for tell in events.matrix_done:
+                tell(c, inst)
+            waves.keep(c, which, before, record.registers)
 
     def _jump(self, which: NDArray[np.int64], record: Record, inst: Inst) -> None:
         """Have waves go where a call or a return leads."""

@@ -26,7 +26,7 @@ _MOST_ROOM = 1 << 14
 """Words of the log that one block may take; of one that takes more, numpy executes the accesses that are watched."""
 _INDEXED = "movrel"
 """In the names of instructions that write registers which only M0 knows."""
-_IMPLIED = frozenset((SCC, VCC_LO, VCC_LO + 1, EXEC_LO, EXEC_LO + 1))
+_IMPLIED = sum(1 << r for r in (SCC, VCC_LO, VCC_LO + 1, EXEC_LO, EXEC_LO + 1))
 """Registers that an instruction may use without naming them."""
 
 
@@ -63,11 +63,14 @@ class Record:
     def registers(self) -> int:
         """What numpy may read or write for the instruction, as bits of `Cohort.undef`; -1 is all of them."""
         assert self.inst is not None
-        if _INDEXED in self.inst.name:
-            return -1
+        return -1 if _INDEXED in self.inst.name else self.named | _IMPLIED
+
+    @property
+    def named(self) -> int:
+        """The registers that the instruction's operands are, as bits of `Cohort.undef`."""
+        assert self.inst is not None
         operands = (o for part in (self.inst, *self.inst.pair) for o in (*part.dst, *part.src))
-        named = {register for operand in operands for register in operand.registers()}
-        return sum(1 << register for register in named | _IMPLIED)
+        return sum(1 << r for r in {register for operand in operands for register in operand.registers()})
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,11 @@ class PickedFile(RegisterFile):
         return getattr(self, name)
 
     @property
+    def count(self) -> int:
+        """VGPRs of a wave."""
+        return self._whole.count
+
+    @property
     def lanes(self) -> int:
         """Lanes of a wave."""
         return self._whole.lanes
@@ -62,6 +67,15 @@ class PickedFile(RegisterFile):
         if key not in self._fetched:
             self._fetched[key] = self._list(scalar)[register][self._waves]
         return self._fetched[key]
+
+    def rows(self, first: int, count: int) -> Array:
+        """See RegisterFile."""
+        rows: Array = self._whole.vgprs[first : first + count, self._waves]
+        for n, row in enumerate(rows, first):
+            if (known := self._fetched.get((False, n))) is not None:
+                row[...] = known
+            self._fetched[False, n] = row
+        return rows
 
     def put_back(self, touched: int) -> None:
         """Write what was fetched to the whole file, as far as `touched` (bits as of `Cohort.undef`) names it."""

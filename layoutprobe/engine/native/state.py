@@ -179,7 +179,7 @@ class WaveMemory:
                 file.put_back(touched)
         cleared = before & ~c.undef
         if cleared:
-            self.undef[which] &= ~_words(cleared)
+            self.undef[which] &= ~words_of(cleared)
         changed = c.undef & (touched | ~before)
         while changed:
             register = (changed & -changed).bit_length() - 1
@@ -195,5 +195,6 @@ def _part(file: RegisterFile, part: slice) -> RegisterFile:
     return RegisterFile(file.vgprs[:, part], file.sgprs[:, part])
 
 
-def _words(bits: int) -> NDArray[np.uint64]:
+def words_of(bits: int) -> NDArray[np.uint64]:
+    """Bits as of `Cohort.undef` as C has them: uint64 [12]."""
     return np.frombuffer(bits.to_bytes(8 * UNDEF_WORDS, "little"), np.uint64)

@@ -16,6 +16,8 @@ from layoutprobe.semantics.wmma import form_of as matrix_form_of
 from layoutprobe.semantics.wmma import replicated_16x16x16
 
 _MATRICES = {("f16", "f32"): "F_wmma_f32_f16", ("bf16", "f32"): "F_wmma_f32_bf16"}
+EXPANDING = frozenset(_MATRICES.values())
+"""Forms that expand operands for those behind them: k2 and k3 say that one before has."""
 
 
 def template_of(inst: Inst, layout: Layout) -> Template | None:

@@ -66,6 +66,8 @@ FORM(F_meet) {
   STOP(MET);
 }
 FORM(F_end) { STOP(ENDED); }
+// Behind an instruction that is executed alone; see lp_step.
+FORM(F_return) { return READY; }
 // Whether a wave that closes a loop has gone a round that changed no register of it: see Spins in engine/spinning.py.
 // A sum of the registers is kept. Should two have one sum, another wave goes first for once.
 typedef u32 words __attribute__((ext_vector_type(32)));
@@ -228,6 +230,15 @@ int lp_run(Ctx *c, u64 from, u64 to) {
     for (u64 n = from * c->per_group; n < to * c->per_group; n++)
       if (wave_at(c, n)->status == SPINS) wave_at(c, n)->status = READY;
   }
+}
+
+// Executes one instruction for some waves, between what observers are told before and after it. Behind its record
+// stands one that returns.
+void lp_step(Ctx *c, const Ins *i, const u64 *which, u64 count) {
+  for (u64 n = 0; n < count; n++) i->fn(wave_at(c, which[n]), i, c);
+#ifdef __AVX__
+  __builtin_ia32_vzeroupper();
+#endif
 }
 
 void lp_sizes(u64 *out) {
