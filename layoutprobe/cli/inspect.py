@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the kernel with coded inputs, and show what was asked for.
 
     Returns:
-        0 right, 1 an operand is wrong, 2 it could not be followed.
+        0 right, 1 an operand is wrong (of the list: anything is found), 2 it could not be followed.
 
     Raises:
         ProbeError: whatever stops it.
@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
     with waiting(_WAITING, sys.stderr):
         kernel = recorded.opened(arguments)
         if listing:
-            sites = kernel.sites
+            sites = kernel.overview
         else:
             report = kernel.operand(
                 arguments.matrix or "A",
@@ -156,8 +156,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _page(arguments: argparse.Namespace, format: Format) -> int:
     """Everything at once, on a page."""
-    from layoutprobe.render.kernel.html import outcome_of
     from layoutprobe.render.progress import waiting
+    from layoutprobe.render.sites import verdict
 
     _refuse_for_page(arguments)
     with waiting(_WAITING, sys.stderr):
@@ -169,7 +169,7 @@ def _page(arguments: argparse.Namespace, format: Format) -> int:
             iteration=arguments.iteration,
             wave=arguments.wave,
         )
-    emit(format, view, arguments.output, outcome=lambda: str(outcome_of(view)))
+    emit(format, view, arguments.output, outcome=lambda: str(verdict(view.sites)))
     return view.exit_code
 
 

@@ -95,6 +95,15 @@ class Inspection:
         found = self._told(lambda subject: subject.once(sites_of))
         return Sites(self._case.name, self._subject.code.target, self._size, found, (self._backend.evidence,))
 
+    @property
+    def overview(self) -> Sites:
+        """The same, with what `check` finds at this size: operands may be right where a barrier is missing.
+
+        Raises:
+            UsageError: as `sites`.
+        """
+        return replace(self.sites, findings=self._every_finding())
+
     def recording(self, *workgroups: Group) -> Recording:
         """A run of some workgroups, instruction by instruction; by default of workgroup (0, 0, 0).
 
@@ -254,7 +263,7 @@ class Inspection:
         Raises:
             UsageError: as `operand`.
         """
-        sites = self.sites
+        sites = self.overview
         if any(wanted is not None for wanted in (matrix, at, workgroup, iteration)):
             self.operand(
                 matrix or "A", at, workgroup=workgroup, iteration=iteration
@@ -274,7 +283,6 @@ class Inspection:
             self._told(lambda subject: moments_of(subject, group)),
             output,
             why,
-            self._every_finding(),
             whole_sources(self._case, self._places()),
             self._timeline(group),
             opened,

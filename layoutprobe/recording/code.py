@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.codeobj.model import CodeObject, Kernel
@@ -65,6 +66,7 @@ def _text(inst: Inst, first_acc: int) -> str:
     return f"{inst.name} {', '.join(named)}".rstrip()
 
 
+@cache
 def _operand(operand: Operand, first_acc: int) -> str:
     if operand.kind == "literal":
         return f"{operand.value:#x}"

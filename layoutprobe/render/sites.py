@@ -9,6 +9,7 @@ from typing import TextIO
 from rich.text import Text
 
 from layoutprobe.render import data, html
+from layoutprobe.render.layout.json_ import finding
 from layoutprobe.render.layout.words import Verdict, plural
 from layoutprobe.render.look import STYLES, WORDS
 from layoutprobe.render.page import Page, write_lines
@@ -43,6 +44,7 @@ def write_json(sites: Sites, stream: TextIO) -> None:
             }
             for site in sites.sites
         ],
+        "findings": None if sites.findings is None else list(map(finding, sites.findings)),
     }
     data.write(data.envelope(SCHEMA, body), stream, indent=2)
 
@@ -69,10 +71,13 @@ def verdict(sites: Sites) -> Verdict:
         sum(map(bool, found)) for found in zip(*((s.wrong, s.lost) for s in sites.sites), strict=True)
     )
     total = plural(len(sites.sites), "matrix instruction")
-    parts = [f"{wrong} of {total} with wrong operands"] if wrong else []
+    found = plural(len(sites.findings or ()), "finding")
+    parts = [found] if sites.findings else []
+    parts += [f"{wrong} of {total} with wrong operands"] if wrong else []
     parts += [f"{lost} of {total} cannot be followed"] if lost else []
     basis = ", ".join(dict.fromkeys(evidence.kind for evidence in sites.evidence))
-    return Verdict(WORDS[sites.exit_code], "; ".join(parts) or f"operands of {total} are right", basis)
+    parts += [] if wrong or lost else [f"operands of {total} are right"]
+    return Verdict(WORDS[sites.exit_code], "; ".join(parts), basis)
 
 
 def _lines(sites: Sites, page: Page) -> Iterator[Text]:
@@ -81,16 +86,21 @@ def _lines(sites: Sites, page: Page) -> Iterator[Text]:
     for site in sites.sites:
         yield from _site(site, page)
     yield Text()
+    for found in sites.findings or ():
+        yield from page.pairs(
+            [("finding", f"{found.rule.id}, {found.place.line or found.place.site}: {found.what}")]
+        )
     outcome = verdict(sites)
     yield from page.outcome(outcome.word, outcome.sentence, outcome.basis)
     yield from page.pairs([("next", _next(sites))])
 
 
 def _next(sites: Sites) -> str:
-    """Operands may be right where barriers or steps along k are missing: who asks must not stop here."""
     shown = next((site for site in sites.sites if site.wrong), None)
+    if shown is None and sites.findings:
+        return "--output kernel.html draws it; check tells all of it"
     if shown is None:
-        return "--output kernel.html shows what this list does not look at: races, missing k, stores"
+        return "check tells what this list does not: what it leaves open, and other sizes"
     return f"--at {shown.number} --matrix {shown.wrong[0][0]} shows what its registers hold"
 
 

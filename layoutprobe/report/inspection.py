@@ -11,6 +11,7 @@ from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.place import Place
 from layoutprobe.report import notebook
+from layoutprobe.report.finding import Finding
 from layoutprobe.report.layout import LayoutReport
 
 
@@ -43,6 +44,7 @@ class Sites:
         size: the problem size, as the manifest names it.
         sites: in the order of the code.
         evidence: what it rests on.
+        findings: what `check` finds at this size, causes alone; None where it was not asked.
     """
 
     kernel: str
@@ -50,11 +52,12 @@ class Sites:
     size: str
     sites: tuple[Site, ...]
     evidence: tuple[Evidence, ...]
+    findings: tuple[Finding, ...] | None = None
 
     @property
     def exit_code(self) -> int:
-        """1 where an operand is wrong, else 2 where one could not be followed, else 0."""
-        if any(site.wrong for site in self.sites):
+        """1 where an operand is wrong or anything else is found, else 2 where one could not be followed, else 0."""
+        if self.findings or any(site.wrong for site in self.sites):
             return 1
         return 2 if any(site.lost for site in self.sites) else 0
 

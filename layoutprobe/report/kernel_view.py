@@ -155,10 +155,9 @@ class KernelView:
     """A kernel at one size.
 
     Attributes:
-        sites: its matrix instructions.
+        sites: its matrix instructions, and what `check` finds.
         moments: what their operands held.
         output: what came out of it; None where `no_output` says why.
-        findings: what `check` finds at this size: causes, not what follows from them.
         timeline: of the first workgroup; None where it was not recorded, or is too long.
         sources: file as places name it -> line, counted from 1 -> its text.
         opened: what is shown first.
@@ -169,7 +168,6 @@ class KernelView:
     moments: Moments
     output: OutputView | None
     no_output: str
-    findings: tuple[Finding, ...]
     sources: Mapping[str, Mapping[int, str]]
     timeline: Timeline | None = None
     opened: Opened = field(default_factory=Opened)
@@ -180,4 +178,9 @@ class KernelView:
     @property
     def exit_code(self) -> int:
         """1 where anything is found, else that of its matrix instructions."""
-        return 1 if self.findings else self.sites.exit_code
+        return self.sites.exit_code
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What `check` finds at this size: causes, not what follows from them."""
+        return self.sites.findings or ()

@@ -18,7 +18,9 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.place import Register
 from layoutprobe.report.inspection import Site
+from layoutprobe.solver.diagnose import UNEXPLAINED
 from layoutprobe.trace.analysis import Analysis, JudgedExecutions, analysis_of
+from layoutprobe.trace.blame import blames
 from layoutprobe.trace.culprits import Culprit, beside_needed, culprits_of
 from layoutprobe.trace.places import vector, where
 from layoutprobe.trace.problem import Numbers, Problem
@@ -64,18 +66,31 @@ def sites_of(subject: Subject) -> tuple[Site, ...]:
     Raises:
         NoProductError, UndecidedError, RunStoppedError: as `analysis_of`.
     """
-    analysis, culprits = analysis_of(subject), culprits_of(subject)
+    analysis, wrong = analysis_of(subject), _named(subject)
     found = (inst for _, inst in sorted(subject.insts.items()) if Kind.MATRIX in inst.kind)
     return tuple(
         Site(
             number,
             where(subject, inst),
             _times(analysis, inst.pc),
-            tuple({_letter(c): c.diagnosis.name for c in culprits if c.slot.inst.pc == inst.pc}.items()),
+            tuple((matrix, how) for (pc, matrix), how in wrong if pc == inst.pc),
             analysis.lost.get(inst.pc, ""),
         )
         for number, inst in enumerate(found)
     )
+
+
+def _named(subject: Subject) -> list[tuple[tuple[int, str], str]]:
+    """PC, matrix, and how it is wrong there, by the name that the check gives it: one without a name goes with those
+    of its matrix that have one."""
+    better = {id(culprit): found.diagnosis.name for culprit, found in blames(subject)}
+    names = [(c, better.get(id(c), c.diagnosis.name)) for c in culprits_of(subject)]
+    known = {_letter(c): name for c, name in reversed(names) if name != UNEXPLAINED}
+    found = {
+        (c.slot.inst.pc, _letter(c)): known.get(_letter(c), name) if name == UNEXPLAINED else name
+        for c, name in reversed(names)
+    }
+    return sorted(found.items())
 
 
 def _letter(culprit: Culprit) -> str:

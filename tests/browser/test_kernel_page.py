@@ -415,8 +415,7 @@ def test_names_are_text_and_nothing_else(chrome: Chrome, view: KernelView, tmp_p
     sources = {NASTY: {1: NASTY}, **view.sources}
     bad = replace(
         view,
-        sites=replace(view.sites, kernel=NASTY, size=NASTY),
-        findings=(found,),
+        sites=replace(view.sites, kernel=NASTY, size=NASTY, findings=(found,)),
         sources=sources,
         no_output=NASTY,
         output=None,

@@ -170,7 +170,9 @@ def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None
     assert main(options) == 1
     listed = capsys.readouterr().out
     assert listed.count("A transposed") == 4
-    assert "FINDING (emulated): 4 of 4 matrix instructions with wrong operands" in " ".join(listed.split())
+    assert "FINDING (emulated): 1 finding; 4 of 4 matrix instructions with wrong operands" in " ".join(
+        listed.split()
+    )
     assert main([*options, "--format", "json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert [site["wrong"] for site in data["sites"]] == [{"A": "transposed"}] * 4

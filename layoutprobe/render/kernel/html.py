@@ -8,8 +8,6 @@ from typing import TextIO
 from layoutprobe.render import html
 from layoutprobe.render.html import definitions
 from layoutprobe.render.kernel.data import document
-from layoutprobe.render.layout.words import Verdict, plural
-from layoutprobe.render.look import WORDS
 from layoutprobe.render.sites import verdict
 from layoutprobe.report.kernel_view import KernelView
 
@@ -24,22 +22,13 @@ def write(view: KernelView, stream: TextIO) -> None:
 
 
 def _body(view: KernelView) -> Iterator[str]:
-    outcome = outcome_of(view)
+    outcome = verdict(view.sites)
     yield html.verdict(outcome.word, outcome.word, outcome.sentence, outcome.basis)
     yield '<div id="kernel"></div>\n'
     yield f"<noscript>{definitions(_without_script(view))}</noscript>\n"
     if view.toolchain:
         built = definitions(((name, str(value)) for name, value in view.toolchain.items()), code=True)
         yield f'<details><summary><h2>Toolchain</h2></summary><div class="body">{built}</div></details>\n'
-
-
-def outcome_of(view: KernelView) -> Verdict:
-    """That of the matrix instructions, unless `check` finds something that they do not show."""
-    outcome = verdict(view.sites)
-    if view.exit_code == view.sites.exit_code:
-        return outcome
-    found = plural(len(view.findings), "finding")
-    return Verdict(WORDS[view.exit_code], f"{found}; {outcome.sentence}", outcome.basis)
 
 
 def _without_script(view: KernelView) -> Iterator[tuple[str, str]]:

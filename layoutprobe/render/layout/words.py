@@ -120,7 +120,9 @@ def forms(report: LayoutReport) -> Lines:
         none = "not known: the patterns leave elements open"
     lines = [("loaded" if report.matrix in "AB" else "stored", report.closed_form or none)]
     if report.needed is not None:
-        lines.append(("needed", report.needed_form or "no closed form reproduces the table"))
+        empty = not (report.needed.row != HOLE).any()
+        form = "nothing: no element belongs there" if empty else "no closed form reproduces the table"
+        lines.append(("needed", report.needed_form or form))
     return lines
 
 
