@@ -11,6 +11,8 @@ from layoutprobe.isa.inst import EXEC_LO, M0, SCC, VCC_LO
 from layoutprobe.place import Element
 from layoutprobe.recording.model import Recording
 
+_RANGE = re.compile(r"([vas])(?:(\d{1,4})(?:-\1?(\d{1,4}))?|\[(\d{1,4})(?::(\d{1,4}))?\])(?::(\d{1,3}))?", re.ASCII)
+"""v40, v40-55, v40-v55, v[40:55], each with a lane behind a colon."""
 _NAMED = {"vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 1), "scc": (SCC, 1)}
 
 
@@ -24,32 +26,35 @@ class Slot:
 
 
 def slots_of(text: str, recording: Recording, lanes: Sequence[int] | None = None) -> list[Slot]:
-    """Registers by name: "v40-55,a3,s4,vcc,exec"; each VGPR in these lanes, by default in all; "v40:3" in lane 3.
+    """Registers by name: "v40-55,a3,s4,vcc,exec", ranges also as "v40-v55" and as assembly has them, "v[40:55]"; each
+    VGPR in these lanes, by default in all; "v40:3" in lane 3.
 
     Raises:
         UsageError: there is no such register or lane.
     """
     found: list[Slot] = []
     for part in text.split(","):
-        name, _, lane = part.strip().lower().partition(":")
-        match = re.fullmatch(r"([vas])(\d{1,4})(?:-(\d{1,4}))?", name)
+        name = part.strip().lower()
+        match = _RANGE.fullmatch(name)
         if name in _NAMED:
             first, count = _NAMED[name]
             found += [Slot("s", first + n, 0) for n in range(count if recording.lanes == 64 else 1)]
             continue
-        if match is None or (lane and not (lane.isascii() and lane.isdecimal() and len(lane) < 4)):
+        if match is None:
             raise UsageError(
                 f"no register named {part.strip()[:40]!r}",
-                expected="v40, v40-55, a3, s4-7, vcc, exec, m0, scc",
+                expected="v40, v40-55, v[40:55], v40:3 (in lane 3), a3, s4-7, vcc, exec, m0, scc",
             )
-        low, high = int(match[2]), int(match[3] or match[2])
-        first = max(recording.first_acc, 0) if match[1] == "a" else 0
-        limit = 106 if match[1] == "s" else recording.vgprs - first
+        letter, *numbers, lane = match.groups()
+        low, *rest = (int(number) for number in numbers if number)
+        high = rest[0] if rest else low
+        first = max(recording.first_acc, 0) if letter == "a" else 0
+        limit = 106 if letter == "s" else recording.vgprs - first
         here = [int(lane)] if lane else list(lanes if lanes is not None else range(recording.lanes))
         if not low <= high < limit or max(here, default=0) >= recording.lanes:
             raise UsageError(f"{part.strip()[:40]!r} is beyond the wave's registers or lanes",
-                             expected=f"below {match[1]}{limit}, lanes below {recording.lanes}")  # fmt: skip
-        kind = "s" if match[1] == "s" else "v"
+                             expected=f"below {letter}{limit}, lanes below {recording.lanes}")  # fmt: skip
+        kind = "s" if letter == "s" else "v"
         found += [
             Slot(kind, first + n, at) for n in range(low, high + 1) for at in ([0] if kind == "s" else here)
         ]

@@ -90,6 +90,9 @@ def test_names_and_slots_ask_the_same() -> None:
     assert moment.why("v80:3").rows == moment.why(Slot("v", 80, 3)).rows != moment.why("v80:4").rows
     assert moment.where("A[3][5]").rows == moment.where(Element("A", (3, 5))).rows != ()
     assert moment.follow("A[3][5]").rows == moment.follow(Element("A", (3, 5))).rows != ()
+    for text in ("v80-v81", "V[80:81]"):
+        assert slots_of(text, moment.recording, [3]) == slots
+    assert slots_of("v[80:81]:3", moment.recording) == slots_of("v80-81:3", moment.recording) == slots
     for text in ("v80", "v80-81:3"):
         with pytest.raises(UsageError, match="is not one register of one lane"):
             moment.why(text)
@@ -138,6 +141,7 @@ def test_moments_are_named_by_kind_line_and_pc(at: str, kind: str) -> None:
         (lambda: asked(wave=99), "no wave 99"),
         (lambda: slots_of("v999", opened("column").recording()), "beyond the wave's registers"),
         (lambda: slots_of("v1:40", opened("column").recording()), "beyond the wave's registers or lanes"),
+        (lambda: slots_of("v80-s81", opened("column").recording()), "no register named 'v80-s81'"),
         (lambda: slots_of("q3", opened("column").recording()), "no register named 'q3'"),
         (lambda: element_of("A[3]", opened("column").recording()), "no element 'A[3]'"),
         (lambda: element_of("A[128][0]", opened("column").recording()), "no element 'A[128][0]'"),
