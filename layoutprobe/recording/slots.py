@@ -11,7 +11,9 @@ from layoutprobe.isa.inst import EXEC_LO, M0, SCC, VCC_LO
 from layoutprobe.place import Element
 from layoutprobe.recording.model import Recording
 
-_RANGE = re.compile(r"([vas])(?:(\d{1,4})(?:-\1?(\d{1,4}))?|\[(\d{1,4})(?::(\d{1,4}))?\])(?::(\d{1,3}))?", re.ASCII)
+_RANGE = re.compile(
+    r"([vas])(?:(\d{1,4})(?:-\1?(\d{1,4}))?|\[(\d{1,4})(?::(\d{1,4}))?\])(?::(\d{1,3}))?", re.ASCII
+)
 """v40, v40-55, v40-v55, v[40:55], each with a lane behind a colon."""
 _NAMED = {"vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 1), "scc": (SCC, 1)}
 

@@ -254,7 +254,7 @@ def test_every_field_of_the_properties_lies_where_amds_does(project: Path) -> No
 def test_the_headers_declare_what_the_runtime_has() -> None:
     from layoutprobe.extras.hiphost.needs import exported
 
-    text = (OWN / "hip/hip_runtime_api.h").read_text()
+    text = "".join((OWN / "hip" / name).read_text() for name in ("hip_runtime_api.h", "hiprtc.h"))
     declared = set(re.findall(r"\b((?:__)?hip\w+)\(", text))
     registering = {
         name for name in exported(library()) if name.startswith(("__hipRegister", "__hipUnregister"))

@@ -68,6 +68,8 @@ class Op(enum.IntEnum):
     LACKS = 25  # [name] -> the program called a function that the runtime lacks
     PRINTED = 26  # bytes at most -> [text that kernels have printed]
     REGISTER = 27  # bytes from the start of a page, size -> address
+    COMPILE = 28  # headers, options, names [see runtime_compiler.py] -> result, ticket, bytes: all, log, code
+    COMPILED = 29  # ticket -> [log, code, names]
 
 
 class Value(enum.IntEnum):

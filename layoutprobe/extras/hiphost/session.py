@@ -21,6 +21,7 @@ from layoutprobe.extras.hiphost.heap import BEGIN, DEVICE_MEMORY, SHARED_BEGIN, 
 from layoutprobe.extras.hiphost.order import BytesUsed, Ordered, StreamOrder, Used, Work
 from layoutprobe.extras.hiphost.pretence import Pretence
 from layoutprobe.extras.hiphost.protocol import Error, Op, Request, Value
+from layoutprobe.extras.hiphost.runtime_compiler import compile_program
 from layoutprobe.place import Place
 from layoutprobe.text import one_line
 
@@ -33,20 +34,21 @@ _KINDS = {"host": 1, "registered": 1, "device": 2, "image": 2, "printed": 2, "ma
 """hipMemoryType of HIP 6 and 7."""
 _LAUNCHED = {Op.SYNC, Op.FREE, Op.UNLOAD, Op.READ, Op.WRITE, Op.COPY, Op.FILL, Op.TOUCH}
 """Operations that wait for the kernels before them."""
-_ALWAYS = {Op.VERSION, Op.COUNT, Op.DESCRIBE, Op.RESET, Op.PRINTED}
+_ALWAYS = {Op.VERSION, Op.COUNT, Op.DESCRIBE, Op.RESET, Op.PRINTED, Op.COMPILE, Op.COMPILED}
 """Operations that a fault does not stop."""
-_WITHOUT_A_DEVICE = {Op.VERSION, Op.COUNT}
+_WITHOUT_A_DEVICE = {Op.VERSION, Op.COUNT, Op.COMPILE, Op.COMPILED}
 """Operations that need none."""
 _COUNTED = {Op.LOAD, Op.LAUNCH, Op.LACKS}
 """Operations whose refusal is counted: a program that goes on without them shows nothing."""
 _ARITY = {
     **dict.fromkeys((Op.DESCRIBE, Op.MALLOC, Op.MALLOC_HOST, Op.MALLOC_MANAGED, Op.FREE, Op.RANGE), 1),
-    **dict.fromkeys((Op.WRITE, Op.UNLOAD, Op.FUNCTION, Op.SYMBOL, Op.PRINTED), 1),
+    **dict.fromkeys((Op.WRITE, Op.UNLOAD, Op.FUNCTION, Op.SYMBOL, Op.PRINTED, Op.COMPILED), 1),
     **{
         Op.READ: 2,
         Op.TOUCH: 2,
         Op.REGISTER: 2,
         Op.ORDER: 3,
+        Op.COMPILE: 3,
         Op.COPY: 3,
         Op.FILL: 4,
         Op.OCCUPANCY: 3,
@@ -90,6 +92,7 @@ class Session:
         self.device = EmulatedDevice(self.target, memory, self.run, self.conduct)
         self.order = StreamOrder()
         self._calls: Counter[Op] = Counter()
+        self._made: dict[int, bytes] = {}
         self._hanging = False
 
     def serve(self) -> None:
@@ -270,6 +273,18 @@ class Session:
     def _load(self, request: Request) -> list[int]:
         return [self.device.load(bytes(request.data))]
 
+    def _compile(self, request: Request) -> list[int]:
+        made = compile_program(self.target, request.args, request.data)
+        log, code, names = made.parts()
+        ticket = max(self._made, default=0) + 1
+        self._made[ticket] = log + code + names
+        return [made.result, ticket, len(self._made[ticket]), len(log), len(code)]
+
+    def _compiled(self, request: Request) -> Answer:
+        if (data := self._made.pop(request.args[0], None)) is None:
+            raise HipError(Error.INVALID_VALUE)
+        return (), data
+
     def _unload(self, request: Request) -> None:
         self.device.unload(request.args[0])
 
@@ -348,4 +363,6 @@ _HANDLERS: dict[Op, Callable[[Session, Request], Sequence[int] | Answer | None]]
     Op.LACKS: Session._lacks,
     Op.PRINTED: Session._printed,
     Op.REGISTER: Session._register,
+    Op.COMPILE: Session._compile,
+    Op.COMPILED: Session._compiled,
 }

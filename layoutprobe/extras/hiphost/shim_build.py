@@ -17,6 +17,9 @@ from layoutprobe.toolchain.process import FIRST_SECONDS, run
 NAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")
 """By these names programs ask for the library: each major version of HIP has its own."""
 
+RTC_NAMES = ("libhiprtc.so", "libhiprtc.so.5", "libhiprtc.so.6", "libhiprtc.so.7")
+"""hipRTC's functions are in the same library, as in ROCm's since 6.0; older programs ask for a library of its own."""
+
 _VERSIONS = (
     *(f"hip_4.{n}" for n in range(2, 6)),
     *(f"hip_5.{n}" for n in range(7)),
@@ -36,7 +39,7 @@ def install(folder: Path) -> None:
         ToolchainError: this is no Linux, there is no ziglang, or it refuses the sources.
     """
     (folder / NAMES[0]).write_bytes(library())
-    for name in NAMES[1:]:
+    for name in (*NAMES[1:], *RTC_NAMES):
         os.symlink(NAMES[0], folder / name)
 
 

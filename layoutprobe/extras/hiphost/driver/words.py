@@ -58,7 +58,7 @@ _PASSED_OVER = (
     *("--save-temps", "--offload-new-driver", "--no-offload-new-driver", "-use-staticlib", "-use-sharedlib"),
 )
 """Where ROCm is, and how its parts go together: that says nothing here."""
-_PASSED_LIBRARIES = ("-lamdhip64", "-lhip_hcc", "-lhsa-runtime64")
+_PASSED_LIBRARIES = ("-lamdhip64", "-lhiprtc", "-lhip_hcc", "-lhsa-runtime64")
 _RESPONSE_DEPTH, _RESPONSE_BYTES = 8, 4 << 20
 
 
