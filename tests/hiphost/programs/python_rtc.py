@@ -2,13 +2,13 @@
 
 import ctypes
 import sys
-from importlib import import_module
 from typing import Any
 
+import hip as bindings
 import numpy as np
 
-hip: Any = import_module("hip.hip")  # its types say less than its documentation
-hiprtc: Any = import_module("hip.hiprtc")
+hip: Any = bindings.hip  # its types say less than its documentation
+hiprtc: Any = bindings.hiprtc
 SOURCE = b"""
 extern "C" __global__ void saxpy(float a, const float *x, float *y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
