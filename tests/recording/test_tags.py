@@ -226,3 +226,20 @@ def test_every_slot_of_every_product_is_named(name: str) -> None:
     assert kinds <= {"element", "sum", "computed"}
     assert ("computed" in kinds) == (name == "int4")
     assert ("sum" in kinds) == ("attention" in name)
+
+
+def test_a_dequantised_weight_is_named_by_its_own_word_and_scale() -> None:
+    """gemm_int4.hip: lane % 16 is the column n; w[n] has eight weights in a dword, scale[n] one for 32 of K."""
+    recording = opened("int4").recording()
+    replay, names = Replay(recording), Names(recording)
+    code = [recording.code[int(recording.steps.inst[row])] for row in replay.steps(0).tolist()]
+    rows = [
+        (row, one) for row, one in zip(replay.steps(0).tolist(), code, strict=True) if one.kind == "matrix"
+    ]
+    assert len(rows) == 96 // 16
+    for step, (row, one) in enumerate(rows):
+        tags, span = replay.registers(0, row).tags, one.reads[1]
+        for register, lane in np.ndindex(span.count, recording.lanes):
+            for half, held in enumerate(names.word(int(tags[span.index + register, lane]))):
+                k, n = 16 * step + 2 * register + half, lane % 16
+                assert held.text == f"from w[{n}][{k // 8}], scale[{n}][{k // 32}]"
