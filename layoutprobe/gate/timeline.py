@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutprobe.recording.model import SPACES, Recording
+from layoutprobe.recording.names import Names, joined
 from layoutprobe.report.kernel_view import Event, LdsAccesses, Timeline
 
 KINDS = ("matrix", "load", "store", "atomic", "barrier", "wait", "end")
 """Instructions that are events."""
 MOST_EVENTS = 60_000
 """Above which a page leaves them out."""
+MOST_NAMES = 1 << 17
+"""Dwords of lanes that were stored, above which a page does not say what they hold."""
+
+Ints = NDArray[np.int32]
 
 
 def timeline_of(recording: Recording, banks: int) -> Timeline | None:
@@ -45,4 +51,24 @@ def _lds(recording: Recording, banks: int) -> LdsAccesses | None:
         return None
     patterns, which = np.unique(a.address[here], axis=0, return_inverse=True)
     table = np.stack([a.row[here], a.store[here], a.size[here], which.ravel()])
-    return LdsAccesses(recording.lds_size, banks, table.astype(np.int32), patterns.astype(np.int32))
+    return LdsAccesses(
+        recording.lds_size, banks, table.astype(np.int32), patterns.astype(np.int32), *_names(recording, here)
+    )
+
+
+def _names(recording: Recording, here: NDArray[np.int64]) -> tuple[tuple[str, ...], Ints, Ints]:
+    """What these accesses stored: `names`, `first` and `held` of `LdsAccesses`."""
+    stored, names = recording.stored, Names(recording)
+    begins = np.searchsorted(stored.access, here)
+    mine = np.flatnonzero(np.isin(stored.access, here))
+    words = np.stack([stored.tag[mine], stored.undefined[mine].view(np.int32)], axis=-1)
+    if words.size > 2 * MOST_NAMES or not words.size:
+        return (), np.full(here.size, -1, np.int32), np.zeros((0, recording.lanes), np.int32)
+    unique, held = np.unique(words.reshape(-1, 2), axis=0, return_inverse=True)
+    last = stored.access[np.minimum(begins, stored.access.size - 1)]
+    first = np.where(last == here, np.searchsorted(mine, begins), -1)
+    return (
+        tuple(joined(names.word(tag, undefined & 0xFFFFFFFF)) for tag, undefined in unique.tolist()),
+        first.astype(np.int32),
+        held.reshape(words.shape[:2]).astype(np.int32),
+    )

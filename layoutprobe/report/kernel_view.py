@@ -105,12 +105,18 @@ class LdsAccesses:
         banks: each a dword wide.
         table: int32 [4, access]: row, 1 for a store, bytes of a lane, place in `patterns`.
         patterns: int32 [pattern, lane], byte of each lane, -1 where it does not access.
+        names: what was stored, in words; none where there is too much of it.
+        first: int32 [access], where the dwords of a store begin in `held`; -1 of loads, and where it is not known.
+        held: int32 [dword, lane], places in `names`.
     """
 
     size: int
     banks: int
     table: NDArray[np.int32]
     patterns: NDArray[np.int32]
+    names: tuple[str, ...]
+    first: NDArray[np.int32]
+    held: NDArray[np.int32]
 
     __repr__ = brief
 

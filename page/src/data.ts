@@ -106,7 +106,8 @@ export interface Code {
   readonly place: Place;
 }
 
-/** Accesses of LDS: row, 1 for a store, bytes of a lane, and a pattern: the byte of each lane, -1 for none. */
+/** Accesses of LDS: row, 1 for a store, bytes of a lane, and a pattern: the byte of each lane, -1 for none. Of a
+ * store `first` is its first dword in `held` (-1: not known), which is base64 of places in `names`, axes [dword, lane]. */
 export interface LdsData {
   readonly size: number;
   readonly banks: number;
@@ -115,6 +116,9 @@ export interface LdsData {
   readonly bytes: readonly number[];
   readonly pattern: readonly number[];
   readonly patterns: readonly (readonly number[])[];
+  readonly names: readonly string[];
+  readonly first: readonly number[];
+  readonly held: string;
 }
 
 /** Events of one workgroup: row in the order of execution, wave, and place in `code`. */
@@ -161,6 +165,12 @@ export function bytes(text: string): Uint8Array {
   const out = new Uint8Array(raw.length);
   for (let at = 0; at < raw.length; at++) out[at] = raw.charCodeAt(at);
   return out;
+}
+
+/** Whole numbers of a base64 text, whatever order of bytes this machine has. */
+export function ints(text: string): Int32Array {
+  const view = new DataView(bytes(text).buffer);
+  return Int32Array.from({ length: view.byteLength / 4 }, (_, at) => view.getInt32(4 * at, true));
 }
 
 /** Numbers of a base64 text, whatever order of bytes this machine has. */

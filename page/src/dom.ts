@@ -40,6 +40,11 @@ export function toggle(text: string, on: boolean, press: () => void, title = "")
   );
 }
 
+/** A sign and what it stands for, which stay on one line where there is room. */
+export function entry(sign: string, text: string, more: Attributes = {}, shown = ""): HTMLElement {
+  return el("span", { class: "entry" }, el("span", { class: sign, ...more }, shown), ` ${text}`);
+}
+
 /** A table behind a picture: for screen readers, and for whoever wants the figures. */
 export function tableBehind(
   title: string,

@@ -1,11 +1,19 @@
 // LDS at the moment: a row of banks for each stretch of bytes, in the colour of the instruction that stored there last.
 
-import type { LdsData } from "./data";
-import { coloursOf, el, tableBehind } from "./dom";
+import { ints, type LdsData } from "./data";
+import { coloursOf, el, entry, tableBehind } from "./dom";
 import type { Store } from "./store";
-import { crowding, dwordsOf, NEVER, type Timeline, writersOf } from "./timeline";
+import { contentsOf, crowding, dwordsOf, lanesAt, NEVER, type Timeline, writersOf } from "./timeline";
 
 const MOST_ROWS = 400;
+/** Red is for what is wrong. */
+const FIRST_HUE = 0.55;
+
+/** Accesses of LDS, and their `held`. */
+interface Memory {
+  readonly lds: LdsData;
+  readonly held: Int32Array;
+}
 
 export function ldsView(store: Store): HTMLElement {
   const { timeline } = store;
@@ -15,6 +23,7 @@ export function ldsView(store: Store): HTMLElement {
     panel.append(el("p", {}, "No access of LDS was recorded."));
     return panel;
   }
+  const memory = { lds, held: ints(lds.held) };
   const rows = Math.ceil(lds.size / 4 / lds.banks);
   const [wide, tall] = [Math.floor(640 / lds.banks), Math.max(2, Math.min(8, Math.floor(560 / rows)))];
   const canvas = el("canvas", {
@@ -41,7 +50,7 @@ export function ldsView(store: Store): HTMLElement {
     writers = writersOf(lds, row);
     const at = accessAt(timeline, lds, store.state.wave, row);
     paint(canvas, { lds, writers, colours, timeline, wide, tall, chosen, access: at });
-    says.replaceChildren(...describe(timeline, lds, writers, chosen));
+    says.replaceChildren(...describe(timeline, memory, writers, chosen));
     access.replaceChildren(...describeAccess(timeline, lds, at));
   };
   canvas.addEventListener("click", (event) => {
@@ -56,9 +65,11 @@ export function ldsView(store: Store): HTMLElement {
     choose(chosen + by);
   });
   for (const [title, hue] of colours)
-    legend.append(el("span", { class: "swatch tint", style: `--hue: ${hue}turn` }), ` ${title} `);
-  legend.append(el("span", { class: "swatch never" }), " nothing was stored ");
-  legend.append(el("span", { class: "swatch access" }), " the wave's latest access");
+    legend.append(entry("swatch tint", title, { style: `--hue: ${hue}turn` }));
+  legend.append(
+    entry("swatch never", "nothing was stored"),
+    entry("swatch access", "the wave's latest access"),
+  );
   store.watch(draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   panel.append(
@@ -66,8 +77,8 @@ export function ldsView(store: Store): HTMLElement {
     says,
     el("div", { class: "scroll" }, canvas),
     legend,
-    tableBehind("what lies where, as a table", ["bytes", "wave", "stored by"], () =>
-      ranges(timeline, lds, writers),
+    tableBehind("what lies where, as a table", ["bytes", "wave", "stored by", "first dword"], () =>
+      ranges(timeline, memory, writers),
     ),
   );
   return panel;
@@ -78,7 +89,7 @@ function storesOf(timeline: Timeline, lds: LdsData): Map<string, number> {
   const titles = new Set<string>();
   for (let at = 0; at < lds.row.length; at++)
     if (lds.store[at]) titles.add(timeline.at(lds.row[at] ?? -1)?.code.title ?? "");
-  return new Map([...titles].map((title, at) => [title, at / titles.size]));
+  return new Map([...titles].map((title, at) => [title, (FIRST_HUE + at / titles.size) % 1]));
 }
 
 /** The wave's access of LDS at a row, or the last before it; -1: none. */
@@ -89,18 +100,21 @@ function accessAt(timeline: Timeline, lds: LdsData, wave: number, row: number): 
   return found;
 }
 
-function describe(timeline: Timeline, lds: LdsData, writers: Int32Array, dword: number): (Node | string)[] {
+function describe(
+  timeline: Timeline,
+  { lds, held }: Memory,
+  writers: Int32Array,
+  dword: number,
+): (Node | string)[] {
   const place = el("b", {}, `byte ${4 * dword}, bank ${dword % lds.banks}: `);
   const at = writers[dword] ?? NEVER;
   const event = timeline.at(lds.row[at] ?? -1);
   if (at === NEVER || event === undefined) return [place, "nothing was stored there until now"];
-  const lanes = lds.patterns[lds.pattern[at] ?? -1] ?? [];
-  const lane = lanes.findIndex(
-    (first) => first >= 0 && first >> 2 <= dword && dword <= (first + (lds.bytes[at] ?? 4) - 1) >> 2,
-  );
+  const holds = contentsOf(lds, held, at, dword);
   return [
     place,
-    `stored by wave ${event.wave}, lane ${lane}, with `,
+    holds && el("b", {}, holds),
+    `${holds && ", "}stored by wave ${event.wave}, lane ${lanesAt(lds, at, dword).join(" and ")}, with `,
     el("code", {}, event.code.title),
     `, row ${event.row}`,
   ];
@@ -118,7 +132,11 @@ function describeAccess(timeline: Timeline, lds: LdsData, at: number): (Node | s
 }
 
 /** Stretches of bytes that one wave stored with one instruction. */
-function* ranges(timeline: Timeline, lds: LdsData, writers: Int32Array): Iterable<readonly string[]> {
+function* ranges(
+  timeline: Timeline,
+  { lds, held }: Memory,
+  writers: Int32Array,
+): Iterable<readonly string[]> {
   const name = (dword: number): string => {
     const event = timeline.at(lds.row[writers[dword] ?? NEVER] ?? -1);
     return event === undefined ? "" : `${event.wave}\n${event.code.title}`;
@@ -127,7 +145,8 @@ function* ranges(timeline: Timeline, lds: LdsData, writers: Int32Array): Iterabl
   for (let dword = 1; dword <= writers.length && shown < MOST_ROWS; dword++) {
     if (dword < writers.length && name(dword) === name(first)) continue;
     const [wave = "", title = "nothing"] = name(first).split("\n");
-    yield [`${4 * first} to ${4 * dword - 1}`, wave, title];
+    const holds = contentsOf(lds, held, writers[first] ?? NEVER, first);
+    yield [`${4 * first} to ${4 * dword - 1}`, wave, title, holds];
     shown++;
     first = dword;
   }

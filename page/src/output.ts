@@ -1,6 +1,6 @@
 // The output: a map of its wrong elements, and how one of them came about.
 
-import { coloursOf, el, tableBehind } from "./dom";
+import { coloursOf, el, entry, tableBehind } from "./dom";
 import { elementView } from "./element";
 import { heats, nextWrong, shown, type Values, valuesOf } from "./heat";
 import type { State, Store } from "./store";
@@ -117,12 +117,9 @@ function mapOf(store: Store, name: string, values: Values): HTMLElement {
     el(
       "p",
       { class: "legend" },
-      el("span", { class: "swatch right" }),
-      " right ",
-      el("span", { class: "swatch hot" }),
-      " off, the redder the further ",
-      el("span", { class: "swatch unsure" }),
-      " undefined",
+      entry("swatch right", "right"),
+      entry("swatch hot", "off, the redder the further"),
+      entry("swatch unsure", "undefined"),
     ),
   );
 }

@@ -1,7 +1,7 @@
 // The kernel's source: which lines findings and matrix instructions are at.
 
 import type { Place, Source } from "./data";
-import { el } from "./dom";
+import { el, entry } from "./dom";
 import type { Store } from "./store";
 
 /** Lines of a file above which those out of sight are not laid out. */
@@ -62,12 +62,10 @@ export function sourceView(store: Store): HTMLElement {
     el(
       "p",
       { class: "legend" },
-      el("span", { class: "mark finding" }, "✗"),
-      " a finding ",
-      el("span", { class: "mark related" }, "○"),
-      " on the way of the wrong value ",
-      el("span", { class: "mark site" }, "◆"),
-      " a matrix instruction. Choose a marked line to go there.",
+      entry("mark finding", "a finding", {}, "✗"),
+      entry("mark related", "on the way of the wrong value", {}, "○"),
+      entry("mark site", "a matrix instruction", {}, "◆"),
+      el("span", {}, "Choose a marked line to go there."),
     ),
   );
 }

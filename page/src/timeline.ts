@@ -130,6 +130,26 @@ export function writersOf(lds: LdsData, before: number): Int32Array {
   return found;
 }
 
+/** What a store put into a dword, lane by lane: element names; "" where the page does not know. `held`: see `LdsData`. */
+export function contentsOf(lds: LdsData, held: Int32Array, at: number, dword: number): string {
+  const first = lds.first[at] ?? NEVER;
+  if (first === NEVER) return "";
+  const pattern = lds.patterns[lds.pattern[at] ?? -1] ?? [];
+  const found = lanesAt(lds, at, dword).map((lane) => {
+    const part = dword - ((pattern[lane] ?? 0) >> 2);
+    return lds.names[held[(first + part) * pattern.length + lane] ?? -1] ?? "";
+  });
+  return found.join("; ");
+}
+
+/** Lanes of an access that touch a dword. */
+export function lanesAt(lds: LdsData, at: number, dword: number): number[] {
+  const last = (first: number) => (first + (lds.bytes[at] ?? 4) - 1) >> 2;
+  return (lds.patterns[lds.pattern[at] ?? -1] ?? []).flatMap((first, lane) =>
+    first >= 0 && first >> 2 <= dword && dword <= last(first) ? [lane] : [],
+  );
+}
+
 /** Dwords that an access touches, lane by lane. */
 export function dwordsOf(lds: LdsData, at: number): number[] {
   const found: number[] = [];

@@ -1,6 +1,6 @@
 // The timeline: what every wave of the recorded workgroup did, in the order of execution.
 
-import { coloursOf, el, tableBehind } from "./dom";
+import { coloursOf, el, entry, tableBehind } from "./dom";
 import type { Store } from "./store";
 import type { Event, Race, Timeline } from "./timeline";
 
@@ -146,11 +146,9 @@ function legend(timeline: Timeline): HTMLElement {
   return el(
     "p",
     { class: "legend" },
-    ...kinds
-      .filter((kind) => there.has(kind))
-      .flatMap((kind) => [el("span", { class: `swatch ${kind}` }), ` ${kind} `]),
-    el("span", { class: "swatch wrong" }),
-    " matrix instruction with a wrong operand. From left to right in the order in which the emulator executes: no cycles.",
+    ...kinds.filter((kind) => there.has(kind)).map((kind) => entry(`swatch ${kind}`, kind)),
+    entry("swatch wrong", "matrix instruction with a wrong operand"),
+    el("span", {}, "From left to right in the order in which the emulator executes: no cycles."),
   );
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Finding, LdsData, TimelineData } from "../src/data";
-import { crowding, dwordsOf, NEVER, Timeline, writersOf } from "../src/timeline";
+import { type Finding, ints, type LdsData, type TimelineData } from "../src/data";
+import { contentsOf, crowding, dwordsOf, NEVER, Timeline, writersOf } from "../src/timeline";
 
 const PC: Readonly<Record<string, number>> = { store: 16, barrier: 32, load: 48, matrix: 64 };
 
@@ -78,7 +78,18 @@ const LDS: LdsData = {
     [0, 8, -1],
     [4, 20, 36],
   ],
+  names: ["A[0][0]", "A[0][1]", "A[1][0]"],
+  first: [0, -1, 2],
+  held: Buffer.from(Int32Array.from([0, 2, 0, 1, 0, 0, 2, 1, 0]).buffer).toString("base64"),
 };
+
+test("a dword holds what the lanes of its store put there", () => {
+  const held = ints(LDS.held);
+  const contents = (at: number) => [0, 1, 2, 3, 5, 9].map((dword) => contentsOf(LDS, held, at, dword));
+  assert.deepEqual(contents(0), ["A[0][0]", "A[0][1]", "A[1][0]", "A[0][0]", "", ""]);
+  assert.deepEqual(contents(1), ["", "", "", "", "", ""]);
+  assert.deepEqual(contents(2), ["", "A[1][0]", "", "", "A[0][1]", "A[0][0]"]);
+});
 
 test("the last store before the moment is what lies in LDS", () => {
   assert.deepEqual(

@@ -241,7 +241,8 @@ def test_lds_tells_who_stored_what_lies_there(opened: Chrome, row: int, col: int
     byte, thread = 2 * (24 * row + col), 2 * row + col // 8
     says = lds_says(opened, byte)
     assert says.startswith(
-        f"byte {byte // 4 * 4}, bank {byte // 4 % 32}: stored by wave {thread // 32}, lane "
+        f"byte {byte // 4 * 4}, bank {byte // 4 % 32}: A[{row}][{col}], A[{row}][{col + 1}], "
+        f"stored by wave {thread // 32}, lane "
     )
     assert f"lane {thread % 32}, with ds_store_b128 at asmOpt.hip:48" in says
     assert "nothing was stored" in lds_says(opened, 2 * (24 * row + 16)), "padding"

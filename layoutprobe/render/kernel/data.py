@@ -130,6 +130,9 @@ def _lds(lds: LdsAccesses) -> dict[str, Any]:
         "bytes": size,
         "pattern": pattern,
         "patterns": lds.patterns.tolist(),
+        "names": list(lds.names),
+        "first": lds.first.tolist(),
+        "held": _packed(lds.held.astype("<i4")),
     }
 
 
