@@ -99,10 +99,12 @@ class Inspection:
     def overview(self) -> Sites:
         """The same, with what `check` finds at this size: operands may be right where a barrier is missing.
 
+        Nothing is asked of `check` where the launch was guessed: too small a grid would be a finding, and no fault.
+
         Raises:
             UsageError: as `sites`.
         """
-        return replace(self.sites, findings=self._every_finding())
+        return self.sites if self.guesses else replace(self.sites, findings=self._every_finding())
 
     def recording(self, *workgroups: Group) -> Recording:
         """A run of some workgroups, instruction by instruction; by default of workgroup (0, 0, 0).

@@ -235,7 +235,7 @@ class Asked:
         what = f"{self._name(slot)} of lane {slot.lane}"
         return self._answer(
             "why", ("depth", "step", "instruction", "line", "register", "holds"), rows,
-            f"{what} was followed over {len(rows)} instructions" if rows else f"nobody has written {what}",
+            f"{what} was followed over {len(rows)} instruction{'s' if len(rows) > 1 else ''}" if rows else f"nobody has written {what}",
         )  # fmt: skip
 
     def where(self, element: str | Element) -> Answer:

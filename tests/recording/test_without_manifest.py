@@ -94,3 +94,41 @@ def test_a_timeline_for_perfetto_has_every_event(
     assert main(["inspect", str(cap), "--timeline", "--at", "mfma:0"]) == 2
     assert "--at has no effect with --timeline" in capsys.readouterr().err
     assert questions.asked(made).timeline().rows
+
+
+MM = """#include <hip/hip_runtime.h>
+typedef _Float16 h16 __attribute__((ext_vector_type(16)));
+typedef float f8 __attribute__((ext_vector_type(8)));
+// Four waves make 16 x 64 elements; nothing says so but the code.
+extern "C" __global__ void __launch_bounds__(128)
+mm(const _Float16* A, const _Float16* B, float* C, int M, int N, int K) {
+  __shared__ _Float16 bt[64][18];
+  int lane = threadIdx.x % 32, wave = threadIdx.x / 32, row0 = blockIdx.y * 16, col0 = blockIdx.x * 64;
+  f8 acc = {};
+  for (int k0 = 0; k0 < K; k0 += 16) {
+    __syncthreads();
+    for (int i = threadIdx.x; i < 16 * 64; i += 128)
+      bt[i % 64][i / 64] = B[(k0 + i / 64) * N + col0 + i % 64];
+    __syncthreads();
+    h16 a, b;
+    for (int i = 0; i < 16; ++i) a[i] = A[(row0 + lane % 16) * K + k0 + i];
+    for (int i = 0; i < 16; ++i) b[i] = bt[wave * 16 + lane % 16][i];
+    acc = __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, acc);
+  }
+  for (int i = 0; i < 8; ++i)
+    C[(row0 + 2 * i + lane / 16) * N + col0 + wave * 16 + lane % 16] = acc[i];
+}
+"""
+
+
+@pytest.mark.parametrize(("index", "code"), [("lane % 16][i]", 0), ("lane / 2][i]", 1)])
+def test_a_launch_that_was_guessed_is_no_fault_of_the_kernel(
+    index: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its grid leaves most of C unwritten, of which the list says nothing; a wrong operand it names."""
+    source = tmp_path / "mm.hip"
+    source.write_text(MM.replace("lane % 16][i]", index))
+    assert main(["inspect", str(source)]) == code
+    told = " ".join(capsys.readouterr().out.split())
+    assert ("B half-wave-copy" in told) == bool(code)
+    assert "epilogue/" not in told
