@@ -233,9 +233,10 @@ class Asked:
             where = f"{self._name(Slot('v', register, lane))} of wave {self.recording.waves[wave].index} lane {lane}"
             rows.append((depth, self.replay.step(row)[1], one.text, f"{line_of(one)}{calls}", where, text))
         what = f"{self._name(slot)} of lane {slot.lane}"
+        steps = "1 instruction" if len(rows) == 1 else f"{len(rows)} instructions"
         return self._answer(
             "why", ("depth", "step", "instruction", "line", "register", "holds"), rows,
-            f"{what} was followed over {len(rows)} instruction{'s' if len(rows) > 1 else ''}" if rows else f"nobody has written {what}",
+            f"{what} was followed over {steps}" if rows else f"nobody has written {what}",
         )  # fmt: skip
 
     def where(self, element: str | Element) -> Answer:
