@@ -47,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         which = ", ".join(f"--{name}" for name in QUESTIONS)
         refuse_idle("without a question", idle, f"ask one: {which}")
     format = chosen(arguments, subject(question))
+    if not question and format.name == "html":
+        return _page(arguments)
 
     from layoutprobe.recording import questions
     from layoutprobe.recording.file import read_recording
@@ -59,6 +61,21 @@ def run(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
         found = answer(arguments, question, moment) if question else moment.events()
     emit(format, found, arguments.output, outcome=lambda: found.summary)
+    return 0
+
+
+def _page(arguments: argparse.Namespace) -> int:
+    """Who did what when, and LDS, on a page."""
+    from layoutprobe.gate.timeline import page_of
+    from layoutprobe.recording.file import read_recording
+    from layoutprobe.render.formats import find
+    from layoutprobe.render.progress import waiting
+    from layoutprobe.render.sites import verdict
+
+    refuse_idle("on a page of a recording", {"--workgroup": arguments.workgroup})
+    with waiting("inspect: reading the recording", sys.stderr):
+        view = page_of(read_recording(Path(arguments.manifest)))
+    emit(find("sites", "html"), view, arguments.output, outcome=lambda: str(verdict(view.sites)))
     return 0
 
 

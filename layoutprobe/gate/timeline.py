@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.arch.registry import TARGETS
+from layoutprobe.manifest.model import size_title
 from layoutprobe.recording.model import SPACES, Recording
 from layoutprobe.recording.names import Names, joined
-from layoutprobe.report.kernel_view import Event, LdsAccesses, Timeline
+from layoutprobe.report.inspection import Site, Sites
+from layoutprobe.report.kernel_view import COLUMNS, Event, KernelView, LdsAccesses, Moments, Timeline
 
 KINDS = ("matrix", "load", "store", "atomic", "barrier", "wait", "end")
 """Instructions that are events."""
@@ -40,6 +43,27 @@ def timeline_of(recording: Recording, banks: int) -> Timeline | None:
         int(inst.size),
         recording.cut,
         _lds(recording, banks) if banks else None,
+    )
+
+
+def page_of(recording: Recording) -> KernelView:
+    """What a page shows of a recording alone: who did what when, the source, and LDS; nothing is judged."""
+    every = [at for at, one in enumerate(recording.code) if one.kind == "matrix"]
+    steps = recording.steps
+    times = [np.bincount(steps.wave[steps.inst == at], minlength=len(recording.waves)) for at in every]
+    sites = tuple(
+        Site(number, recording.code[at].place, (int(count.min()), int(count.max())))
+        for number, (at, count) in enumerate(zip(every, times, strict=True))
+    )
+    size = size_title(recording.size) if recording.size else ""
+    arch = TARGETS.get(recording.target)
+    return KernelView(
+        Sites(recording.kernel, recording.target, size, sites, (recording.evidence,), judged=False),
+        Moments((recording.waves[0].group,), 0, {}, (), (), (), np.zeros((0, len(COLUMNS)), np.int32), {}),
+        None,
+        "a recording has no outputs",
+        recording.sources,
+        timeline_of(recording, arch.lds.banks if arch else 0),
     )
 
 

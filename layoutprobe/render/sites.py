@@ -68,15 +68,17 @@ def _body(sites: Sites) -> Iterator[str]:
 def verdict(sites: Sites) -> Verdict:
     """The outcome in a word and a sentence."""
     wrong, lost = (
-        sum(map(bool, found)) for found in zip(*((s.wrong, s.lost) for s in sites.sites), strict=True)
+        sum(map(bool, found)) for found in ([s.wrong for s in sites.sites], [s.lost for s in sites.sites])
     )
     total = plural(len(sites.sites), "matrix instruction")
     found = plural(len(sites.findings or ()), "finding")
     parts = [found] if sites.findings else []
     parts += [f"{wrong} of {total} with wrong operands"] if wrong else []
     parts += [f"{lost} of {total} cannot be followed"] if lost else []
-    basis = ", ".join(dict.fromkeys(evidence.kind for evidence in sites.evidence))
     parts += [] if wrong or lost else [f"operands of {total} are right"]
+    if not sites.judged:
+        parts = [f"a recorded run with {total}: shown, and not judged"]
+    basis = ", ".join(dict.fromkeys(evidence.kind for evidence in sites.evidence))
     return Verdict(WORDS[sites.exit_code], "; ".join(parts), basis)
 
 

@@ -45,6 +45,7 @@ class Sites:
         sites: in the order of the code.
         evidence: what it rests on.
         findings: what `check` finds at this size, causes alone; None where it was not asked.
+        judged: operands were held beside what they need; a recording says nothing of that.
     """
 
     kernel: str
@@ -53,13 +54,14 @@ class Sites:
     sites: tuple[Site, ...]
     evidence: tuple[Evidence, ...]
     findings: tuple[Finding, ...] | None = None
+    judged: bool = True
 
     @property
     def exit_code(self) -> int:
         """1 where an operand is wrong or anything else is found, else 2 where one could not be followed, else 0."""
         if self.findings or any(site.wrong for site in self.sites):
             return 1
-        return 2 if any(site.lost for site in self.sites) else 0
+        return 2 if not self.judged or any(site.lost for site in self.sites) else 0
 
     def _repr_html_(self) -> str | None:
         return notebook.html(self)

@@ -147,6 +147,8 @@ export interface KernelData {
   readonly target: string;
   readonly size: string;
   readonly summary: string;
+  /** Operands and outputs are beside what they should be; not of a recording alone. */
+  readonly judged: boolean;
   readonly sites: readonly Site[];
   readonly moments: Moments;
   readonly output: Output | null;

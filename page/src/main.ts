@@ -25,16 +25,18 @@ function main(): void {
   }
   const model = new Model(data);
   const store = new Store(model, firstState(model));
-  place.append(
-    el("style", {}, css),
-    findingsView(store),
-    momentBar(store),
-    timelineView(store),
-    el("div", { class: "columns" }, operandView(store), sourceView(store)),
-    outputView(store),
-    ldsView(store),
-    keysHelp(),
-  );
+  const views = data.judged
+    ? [
+        findingsView(store),
+        momentBar(store),
+        timelineView(store),
+        el("div", { class: "columns" }, operandView(store), sourceView(store)),
+        outputView(store),
+        ldsView(store),
+        keysHelp(),
+      ]
+    : [timelineView(store), sourceView(store), ldsView(store)];
+  place.append(el("style", {}, css), ...views);
   store.start();
   keyboard(store);
 }

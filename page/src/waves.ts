@@ -72,7 +72,7 @@ export function timelineView(store: Store): HTMLElement {
     says,
     box,
     ...races.map((race) => raceSays(store, timeline, race)),
-    legend(timeline),
+    legend(timeline, store.model.data.judged),
     tableBehind("events of the wave as a table", ["row", "kind", "instruction", "at"], () =>
       timeline.of(store.state.wave).map(({ row, code }) => [String(row), code.kind, code.text, code.title]),
     ),
@@ -140,14 +140,14 @@ function raceSays(store: Store, timeline: Timeline, race: Race): HTMLElement {
   );
 }
 
-function legend(timeline: Timeline): HTMLElement {
+function legend(timeline: Timeline, judged: boolean): HTMLElement {
   const kinds = ["load", "store", "wait", "barrier", "matrix"];
   const there = new Set(timeline.events.map(({ code }) => code.kind));
   return el(
     "p",
     { class: "legend" },
     ...kinds.filter((kind) => there.has(kind)).map((kind) => entry(`swatch ${kind}`, kind)),
-    entry("swatch wrong", "matrix instruction with a wrong operand"),
+    judged && entry("swatch wrong", "matrix instruction with a wrong operand"),
     el("span", {}, "From left to right in the order in which the emulator executes: no cycles."),
   );
 }

@@ -31,6 +31,7 @@ function small(): KernelData {
     target: "gfx1151",
     size: "M=2",
     summary: "",
+    judged: true,
     sites: [site],
     moments: {
       groups: [[0, 0, 0]],

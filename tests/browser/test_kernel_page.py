@@ -21,6 +21,8 @@ from selenium.webdriver.remote.webelement import WebElement
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.gate.inspect import Inspection, inspect, look_into
+from layoutprobe.gate.timeline import KINDS, page_of
+from layoutprobe.recording.file import read_recording, write_recording
 from layoutprobe.render import formats
 from layoutprobe.report.kernel_view import KernelView
 
@@ -256,6 +258,31 @@ def test_lds_is_empty_before_the_first_store(opened: Chrome) -> None:
     settled(opened)
     assert "nothing was stored" in lds_says(opened, 0)
     assert "has not accessed LDS yet" in opened.find_element(By.CSS_SELECTOR, ".lds").text
+
+
+def test_a_recording_has_a_page_of_its_own(chrome: Chrome, kernel: Inspection, tmp_path: Path) -> None:
+    """LDS and source are those of the run; nothing is judged, and nothing looks as if it were."""
+    made = kernel.recording()
+    write_recording(tmp_path / "run.cap", made)
+    resize(chrome, 1500, 1000)
+    complaints_of(chrome), requests_of(chrome)
+    address = written(page_of(read_recording(tmp_path / "run.cap")), tmp_path)
+    chrome.get(address)
+    settled(chrome)
+    said = chrome.find_element(By.CSS_SELECTOR, ".verdict").text
+    assert "4 matrix instructions: shown, and not judged" in said
+    assert "replayed" in said
+    assert not chrome.find_elements(By.CSS_SELECTOR, ".operand, .moment, .output, .swatch.wrong")
+    assert "A[37][6], A[37][7], stored by wave 2, lane 10" in lds_says(chrome, 2 * (24 * 37 + 6))
+    assert chrome.find_elements(By.CSS_SELECTOR, ".source .line")
+    click(chrome, chrome.find_element(By.CSS_SELECTOR, ".timeline summary"))
+    events = chrome.find_elements(By.CSS_SELECTOR, ".timeline tbody tr")
+    kinds = np.array([one.kind in KINDS for one in made.code])
+    assert len(events) == np.count_nonzero(kinds[made.steps.inst[made.steps_of(0)]])
+    chrome.find_element(By.TAG_NAME, "body").send_keys("n.,")
+    settled(chrome)
+    assert complaints_of(chrome) == []
+    assert requests_of(chrome) == [address]
 
 
 def test_the_timeline_has_every_event_and_leads_to_its_moment(opened: Chrome) -> None:

@@ -99,6 +99,9 @@ def test_the_command_needs_neither_source_nor_compiler(
     assert capsys.readouterr().out == live
     assert main(["inspect", moved.name, "--where", "A[3][5]"]) == 0
     assert "seen       (replayed) A[3][5] is in 5 places" in capsys.readouterr().out
+    assert main(["inspect", moved.name, "--output", "run.html"]) == 0
+    assert "UNDECIDED (replayed): a recorded run" in capsys.readouterr().err
+    assert '"judged":false' in Path("run.html").read_text("utf-8")
     assert main(["inspect", moved.name]) == 0
     told = capsys.readouterr().out
     assert "M=128 N=128 K=64" in told

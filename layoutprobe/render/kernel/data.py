@@ -27,6 +27,7 @@ def document(view: KernelView) -> dict[str, Any]:
         "target": sites.target,
         "size": sites.size,
         "summary": outcome.sentence,
+        "judged": sites.judged,
         "sites": [
             {
                 "number": site.number,
