@@ -34,6 +34,7 @@ from layoutprobe.observe.clashes import Handover, HandoverKind, Handovers, Order
 from layoutprobe.observe.granules import Granules
 from layoutprobe.observe.happens_before import KNOWN, SEEN, Order, coherent, effects
 from layoutprobe.observe.lds_access import Store, granule_shift
+from layoutprobe.observe.lds_flags import polls_of
 from layoutprobe.observe.looks import data_loads
 from layoutprobe.observe.matrix import WaveCounter
 from layoutprobe.observe.who import Who
@@ -59,7 +60,9 @@ class HandoverObserver(WaveCounter):
         self._order: Order | None = None
         self._plain = np.zeros(0, np.int64)  # [granule]
         self._adders = self._readers = np.zeros((_KEPT, 0), np.int64)  # [which, granule]: see _remember
-        self._published = np.zeros(0, np.int32)  # [granule] number of a clock
+        # [granule] number of a clock: what a store announced there, and atomics since then.
+        self._published = np.zeros(0, np.int32)
+        self._turns = np.zeros(0, np.int32)
         self._asked = np.zeros(0, np.bool_)  # [granule] somebody has looked there for a signal
         self._atomics = self._read = self._signals = (
             False  # there were atomics; readers; there may be signals
@@ -76,6 +79,7 @@ class HandoverObserver(WaveCounter):
         self._coming: tuple[Inst, ...] = ()  # waits and fences of the block that runs
         self._granules = Granules((), 2)
         self._data: frozenset[int] = frozenset()  # loads from behind the caches that are no signals
+        self._waiting: frozenset[int] = frozenset()  # atomics that take a lock, or wait for a signal
 
     # The protocol.
 
@@ -100,6 +104,8 @@ class HandoverObserver(WaveCounter):
             self._plain = np.zeros(granules, np.int64)
             self._adders, self._readers = np.zeros((2, _KEPT, granules), np.int64)
             self._published = np.zeros(granules, np.int32)
+            self._turns = np.zeros(granules, np.int32)
+            self._waiting = polls_of(program, _MEMORY) if self._signals else frozenset()
             self._asked = np.zeros(granules, np.bool_)
         self._order.batch(machine.waves.workgroup + self._first_group, machine.waves.index)
         self._group_base, self._first_group = self._first_group, int(self._order.group.max(initial=-1)) + 1
@@ -184,7 +190,10 @@ class HandoverObserver(WaveCounter):
         times = self._order.store(wave, returns=atomic and bool(inst.dst))
         stamps = self._stamps(wave, times, inst)
         mine, cells = self._cells(place.offsets, stamps, None if mask.all() else mask, size)
-        if self._signals:
+        late = (
+            atomic and inst.pc not in self._waiting
+        )  # what others announced is no order for its own address
+        if self._signals and not late:
             self._signal(wave, mine, cells, inst)
         if atomic:
             self._atomics = True
@@ -192,6 +201,8 @@ class HandoverObserver(WaveCounter):
             if self._read and "cmpswap" not in inst.name:
                 self._overwrites_loads(mine, cells)
             self._remember(self._adders, mine, cells)
+            if self._signals and late:
+                self._signal(wave, mine, cells, inst)
             return
         for adders in self._adders if self._atomics else ():
             self._meet("mix", adders, mine, cells, SEEN)
@@ -221,7 +232,8 @@ class HandoverObserver(WaveCounter):
             self._meet("overwrites a load", readers, mine, cells, SEEN, which)
 
     def _signal(self, wave: Stamps, mine: Stamps, cells: Array, inst: Inst) -> None:
-        """What a store announces stays at its address; atomics take turns, and those that return acquire."""
+        """What a store announces stays at its address; atomics take turns, and those that return acquire what others
+        announced there; what a store did only where they wait for it."""
         order = self._order
         assert order is not None
         of_lane = (mine & _WAVE_MASK) - 1
@@ -231,14 +243,15 @@ class HandoverObserver(WaveCounter):
                 continue
             self._asked[at] |= Kind.ATOMIC in inst.kind and bool(inst.dst)
             if Kind.ATOMIC not in inst.kind:
-                self._published[at] = order.publish(one)
+                self._published[at], self._turns[at] = order.publish(one), 0
                 continue
-            there = np.unique(self._published[at])
+            there = np.unique(self._turns[at])
+            stored = np.unique(self._published[at]) if inst.pc in self._waiting else there[:0]
             given = order.publish(one)
-            before = self._published[at]
+            before = self._turns[at]
             for number in there.tolist():
-                self._published[at[before == number]] = order.join(number, given)
-            for number in there.tolist() if inst.dst else ():
+                self._turns[at[before == number]] = order.join(number, given)
+            for number in (*there.tolist(), *stored.tolist()) if inst.dst else ():
                 order.acquire(one, number)
 
     def _polls(self, c: Cohort, place: Addresses, size: int) -> None:
@@ -247,10 +260,11 @@ class HandoverObserver(WaveCounter):
         mask = np.broadcast_to(place.mask, place.offsets.shape)
         waves, cells = self._cells(place.offsets, self.number(c), mask, size)
         self._asked[cells] = True
-        numbers = self._published[cells]
-        for wave in np.unique(waves[numbers > 0]).tolist():
-            for number in np.unique(numbers[waves == wave]).tolist():
-                self._order.acquire(wave, number)
+        for told in (self._published, self._turns):
+            numbers = told[cells]
+            for wave in np.unique(waves[numbers > 0]).tolist():
+                for number in np.unique(numbers[waves == wave]).tolist():
+                    self._order.acquire(wave, number)
 
     # Stamps.
 

@@ -156,9 +156,12 @@ class LdsObserver(Recorder):
         aligned = size in (2, 4, 8, 16) and not place.low_bits & size - 1
         at = Granules(first.reshape(-1), max(1, size >> self._shift), aligned=aligned)
         stamps = stamps.reshape(-1, 1)
+        # What an atomic that waits for nothing is told by others, it is told too late for its own address.
+        told_after = Kind.ATOMIC in inst.kind and inst.pc not in self._polls
         if self._flags is not None:
             stamps = np.broadcast_to(stamps, at.cells.shape)
-            self._meet_flags(c, inst, stamps, at.cells)
+            if not told_after:
+                self._meet_flags(c, inst, stamps, at.cells)
             if not store and inst.pc in self._polls:
                 return
         self._keep(Recent(stamps, at, self._outstanding.queue(inst), c.waves,
@@ -174,7 +177,9 @@ class LdsObserver(Recorder):
         if self._flags is not None and before is not None:
             number = self._number(c, inst, stamps)
             self._flags.follow(before, rows, at.cells, stamps, number)
-            if store and Kind.ATOMIC not in inst.kind:
+            if told_after:
+                self._meet_flags(c, inst, stamps, at.cells)
+            elif store and Kind.ATOMIC not in inst.kind:
                 self._flags.announce(wave_of(stamps), at.cells, number)
 
     def record(self) -> LdsRecord:
@@ -282,9 +287,7 @@ class LdsObserver(Recorder):
 
     def _write(self, store: Store, me: Stamps, at: Granules) -> None:
         kept, floor, atomic = self._kept, self._floor(me), Kind.ATOMIC in store.inst.kind
-        if atomic:
-            self._look(at.cells)  # it adds to what is there
-        elif self._overwrites:
+        if self._overwrites and not atomic:
             self._suspect[at.cells] = 0
         for row in (READER, OTHER, LATE_READER, LATE_OTHER):
             if (reader := kept.since(row, at, floor)) is not None:
@@ -293,6 +296,8 @@ class LdsObserver(Recorder):
                 self._clash("WAR", (reader >= floor) & apart, reader, me, at.cells)
         if (before := kept.since(WRITER, at, floor)) is not None:
             self._write_again(store, before, me, at)
+        if atomic:
+            self._look(at.cells)  # it adds to what is there
         if not atomic and (adder := kept.since(ADDER, at, floor)) is not None:
             apart = (adder >= floor) & self._apart(ADDER, adder, me, at.cells)
             self._clash("WAW", apart, adder, me, at.cells)

@@ -6,7 +6,9 @@ LDS). Who looks at the flag has then seen that, and what the announcing wave had
 
 Whether a load looks at a flag cannot be told from the load. It does where it stands in a loop that only
 waits: one that changes nothing but registers, and loads from the same address each time. So does its copy
-in front of the loop, and every atomic that returns what it found.
+in front of the loop, and so does every atomic that compares or exchanges: it takes a lock. Another one that returns
+what it found, and waits for nothing, has been told what other atomics announced there, and not what a store did: that
+it came behind the store is chance (a counter that one wave sets to zero while others count).
 """
 
 from __future__ import annotations
@@ -33,11 +35,12 @@ _AHEAD = 16
 """Instructions between a loop that waits and the copy of its load."""
 _ACTS = (Kind.STORE, Kind.MATRIX, Kind.ARRIVE, Kind.AWAIT, Kind.END)
 _PERHAPS_LDS = Kind.LDS | Kind.FLAT
+_LOCKS = ("cmpst", "cmpswap", "swap", "xchg")
 _NEVER = 1 << 60
 
 
-def polls_of(program: Program) -> frozenset[int]:
-    """PCs of the LDS loads and atomics that look whether a flag has come.
+def polls_of(program: Program, memory: Kind = _PERHAPS_LDS) -> frozenset[int]:
+    """PCs of the loads and atomics of a memory that look whether a flag has come.
 
     A branch back is no loop by itself: compilers put blocks that are seldom run behind the others.
     """
@@ -47,7 +50,7 @@ def polls_of(program: Program) -> frozenset[int]:
     for blocks in flow.loops.values():
         body = [inst for pc in sorted(blocks) for inst in flow.blocks[pc]]
         if len(body) <= MAX_LOOP:
-            found |= _waiting(body)
+            found |= _waiting(body, memory)
     looped = [insts[place[pc]] for pc in found]
     for loop in looped:
         for ahead in reversed(insts[max(0, place[loop.pc] - _AHEAD) : place[loop.pc]]):
@@ -55,15 +58,24 @@ def polls_of(program: Program) -> frozenset[int]:
                 break
             if (ahead.name, ahead.src, ahead.mods) == (loop.name, loop.src, loop.mods):
                 found.add(ahead.pc)
+    found |= {inst.pc for inst in insts if inst.kind & memory and _returns(inst) and _locks(inst)}
     return frozenset(found)
 
 
 def asks(inst: Inst) -> bool:
     """An atomic, perhaps of LDS, that returns what it found."""
-    return bool(inst.kind & _PERHAPS_LDS) and Kind.ATOMIC in inst.kind and bool(inst.dst)
+    return bool(inst.kind & _PERHAPS_LDS) and _returns(inst)
 
 
-def _waiting(body: Sequence[Inst]) -> set[int]:
+def _locks(inst: Inst) -> bool:
+    return any(word in inst.name for word in _LOCKS)
+
+
+def _returns(inst: Inst) -> bool:
+    return Kind.ATOMIC in inst.kind and bool(inst.dst)
+
+
+def _waiting(body: Sequence[Inst], memory: Kind) -> set[int]:
     """The looks at flags in a loop; none where it does anything else."""
     written: set[int] = set()
     for inst in body:
@@ -71,7 +83,7 @@ def _waiting(body: Sequence[Inst]) -> set[int]:
             return set()
         if any(operand.registers() for operand in inst.src):  # a constant is the same each time
             written |= set(writes(inst))
-    looks = (one for one in body if (one.kind & _PERHAPS_LDS and Kind.LOAD in one.kind) or asks(one))
+    looks = (one for one in body if one.kind & memory and (Kind.LOAD in one.kind or _returns(one)))
     return {inst.pc for inst in looks if not written & set(parts(inst.src[0].registers()))}
 
 
@@ -85,7 +97,9 @@ class Flags:
         """`index`: position of each wave in its workgroup."""
         self._index = index
         self._known = np.zeros((index.size, int(index.max(initial=0)) + 1), np.int64)
-        self._published: dict[int, Ints] = {}  # granule -> what is announced there: [position]
+        # Granule -> what is announced there, [position]: by a store, and by atomics since then.
+        self._published: dict[int, Ints] = {}
+        self._turns: dict[int, Ints] = {}
         self._asked = np.zeros(granules, np.bool_)
         self._numbers = np.zeros((4, granules), np.int64)  # [row, granule]
 
@@ -99,17 +113,19 @@ class Flags:
         """Waves look at granules; `flag`: in order to wait."""
         self._asked[cells] |= flag
         for one, cell in {*zip(wave.ravel().tolist(), cells.ravel().tolist(), strict=True)}:
-            if cell in self._published:
-                self._known[one] = np.maximum(self._known[one], self._published[cell])
+            for told in (self._turns, self._published) if flag else (self._turns,):
+                if cell in told:
+                    self._known[one] = np.maximum(self._known[one], told[cell])
 
     def announce(self, wave: Ints, cells: Array, number: Ints) -> None:
         """Waves store to granules."""
         for one in np.unique(wave).tolist():
             at = np.unique(cells[wave == one])
             if at.size <= MAX_FLAGS:
-                self._published.update(
-                    dict.fromkeys(at.tolist(), self._clock(one, number[wave == one].max()))
-                )
+                clock = self._clock(one, number[wave == one].max())
+                self._published.update(dict.fromkeys(at.tolist(), clock))
+                for cell in at.tolist():
+                    self._turns.pop(cell, None)
 
     def take_turns(self, wave: Ints, cells: Array, number: Ints, *, looks: bool, flag: bool) -> None:
         """Waves change granules by atomics, one after the other; `looks`: these return what was there."""
@@ -120,8 +136,8 @@ class Flags:
             at = np.unique(cells[mine])
             clock = self._clock(one, number[mine].max())
             for cell in at.tolist() if at.size <= MAX_FLAGS else ():
-                before = self._published.get(cell)
-                self._published[cell] = clock if before is None else np.maximum(before, clock)
+                before = self._turns.get(cell)
+                self._turns[cell] = clock if before is None else np.maximum(before, clock)
 
     def _clock(self, wave: int, number: int) -> Ints:
         """What a wave announces: up to its operation of that number, and what it was told itself."""
