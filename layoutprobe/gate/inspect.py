@@ -164,7 +164,7 @@ class Inspection:
         name = matrix.upper().replace("D", "C")
         if name not in MATRICES:
             raise UsageError(f"no matrix {matrix!r:.40}", expected="one of: " + ", ".join(MATRICES))
-        site = None if at is None else self._site(str(at))
+        site = None if at is None else self.sites.find(str(at))
         pc = None if site is None else site.place.pc
         first = self._told(lambda subject: first_wrong(subject, pc, name))
         if site is None:
@@ -245,7 +245,7 @@ class Inspection:
         Raises:
             UsageError: as `operand`; or it does not come through such loads.
         """
-        inst = self._subject.insts[self._site(str(at)).place.pc or 0]
+        inst = self._subject.insts[self.sites.find(str(at)).place.pc or 0]
         name = matrix.upper()
         if name not in "AB":
             raise UsageError(f"no operand {matrix!r:.40}", expected="A or B")
@@ -274,7 +274,7 @@ class Inspection:
         group = workgroup or next((found[1] for found in wrong if found), (0, 0, 0))
         opened = Opened(
             matrix and matrix.upper().replace("D", "C"),
-            None if at is None else self._site(str(at)).number,
+            None if at is None else self.sites.find(str(at)).number,
             iteration,
             workgroup,
             wave,
@@ -316,29 +316,6 @@ class Inspection:
             yield place
             yield from (replace(place, source=call.source) for call in place.inlined_at)
 
-    def _site(self, at: str) -> Site:
-        """The matrix instruction that is meant.
-
-        Raises:
-            UsageError: there is none, or several.
-        """
-        sites = self.sites.sites
-        number = at.rpartition(":")[2] if at.partition(":")[0] in ("wmma", "mfma", "swmmac", "smfmac") else at
-        if number.isascii() and number.isdecimal():
-            chosen = [site for site in sites if site.number == int(number[:9])]
-        elif at.lower().startswith("0x"):
-            chosen = [site for site in sites if f"{site.place.pc:#x}" == at.lower()]
-        else:
-            chosen = [site for site in sites if at in _lines(site)]
-        if not chosen:
-            known = "; ".join(
-                f"{site.number}: PC {site.place.pc:#x}, {site.place.line or 'no line'}" for site in sites[:8]
-            )
-            raise UsageError(
-                f"no matrix instruction at {at[:80]!r}", expected=f"a number, PC or line of: {known}"
-            )
-        return chosen[0]
-
     def _report(self, site: Site, fragment: Fragment, group: Group, turn: int) -> LayoutReport:
         return held_report(
             self._subject, site, fragment, group, turn,
@@ -365,13 +342,6 @@ class Inspection:
             raise UsageError(f"{self._case.name} at {self._size}: {reason}") from reason
         except RunStoppedError as stopped:
             raise stopped.fault from stopped
-
-
-def _lines(site: Site) -> set[str]:
-    """The lines that an instruction is at: its own, and those of the calls around it, by path and by name."""
-    sources = [site.place.source, *(call.source for call in site.place.inlined_at)]
-    known = {str(source) for source in sources if source is not None}
-    return known | {name.rpartition("/")[2] for name in known}
 
 
 Opening = TypeVar("Opening", bound=Inspection)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
+from layoutprobe.errors import UsageError
 from layoutprobe.place import Place
 from layoutprobe.report import notebook
 from layoutprobe.report.finding import Finding
@@ -63,8 +64,38 @@ class Sites:
             return 1
         return 2 if not self.judged or any(site.lost for site in self.sites) else 0
 
+    def find(self, at: str) -> Site:
+        """The matrix instruction that is meant: by its number, "mfma:3", a PC, or a line.
+
+        Raises:
+            UsageError: there is none, or several.
+        """
+        sites = self.sites
+        number = at.rpartition(":")[2] if at.partition(":")[0] in ("wmma", "mfma", "swmmac", "smfmac") else at
+        if number.isascii() and number.isdecimal():
+            chosen = [site for site in sites if site.number == int(number[:9])]
+        elif at.lower().startswith("0x"):
+            chosen = [site for site in sites if f"{site.place.pc:#x}" == at.lower()]
+        else:
+            chosen = [site for site in sites if at in _lines(site)]
+        if not chosen:
+            known = "; ".join(
+                f"{site.number}: PC {site.place.pc:#x}, {site.place.line or 'no line'}" for site in sites[:8]
+            )
+            raise UsageError(
+                f"no matrix instruction at {at[:80]!r}", expected=f"a number, PC or line of: {known}"
+            )
+        return chosen[0]
+
     def _repr_html_(self) -> str | None:
         return notebook.html(self)
+
+
+def _lines(site: Site) -> set[str]:
+    """The lines that an instruction is at: its own, and those of the calls around it, by path and by name."""
+    sources = [site.place.source, *(call.source for call in site.place.inlined_at)]
+    known = {str(source) for source in sources if source is not None}
+    return known | {name.rpartition("/")[2] for name in known}
 
 
 @dataclass(frozen=True, eq=False)
