@@ -17,6 +17,7 @@ from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.isa.inst import NULL, Inst
 from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import UnboundError
@@ -252,7 +253,7 @@ class Flow:
         inst, target = b.inst, b.inst.dst[0]
         register = target.index
         if Kind.TRANSPOSE in inst.kind:
-            b.loads = [(np.where(mask[..., None], self.table.opaque, held), mask) for held, mask in b.loads]
+            b.loads = [(self._exchanged(inst, held), b.active) for held, _ in b.loads]
         for held, mask in b.loads:
             signed = any(mark in inst.name for mark in _SIGNED)
             count = -(-held.shape[-1] // 8)
@@ -274,6 +275,15 @@ class Flow:
                     new = kept
                 self.vectors[b.waves, register + j] = np.where(mask, self.table.words(new), old)
             register += count
+
+    def _exchanged(self, inst: Inst, held: Ints) -> Ints:
+        """What lanes receive of what they fetched; elements that are no whole nibbles are not followed."""
+        exchange = exchange_of(inst.name, self._lanes)
+        if exchange is None or exchange.bits % 4:
+            return np.full_like(held, self.table.opaque)
+        elements = held.reshape(*held.shape[:2], -1, exchange.bits // 4)
+        received = elements[:, exchange.lane, exchange.element]
+        return np.asarray(received.reshape(*held.shape[:2], -1))
 
     def _picked(self, b: Begun) -> None:
         """A move whose registers M0 picks."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import SCC
+from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.place import Element
 from layoutprobe.recording.code import register_name
 from layoutprobe.recording.model import INACTIVE, SPACES, Group, Instruction, Recording
@@ -366,14 +367,17 @@ class Asked:
     def _loaded(self, row: int, register: int, lane: int) -> tuple[str, int] | None:
         """Memory and address that a load took a register of a lane from."""
         a = self.recording.accesses
+        exchange = exchange_of(self._inst(row).place.instruction or "", self.recording.lanes)
         for at in self.replay.accessed(row):
             dword = register - int(a.register[at])
-            if (
-                not a.store[at]
-                and 0 <= dword < max(1, int(a.size[at]) // 4)
-                and a.address[at, lane] != INACTIVE
-            ):
-                return SPACES[int(a.space[at])], int(a.address[at, lane]) + 4 * dword
+            if a.store[at] or not 0 <= dword < max(1, int(a.size[at]) // 4):
+                continue
+            byte = 4 * dword
+            if exchange is not None:  # the lane's first element there: another one named its address
+                lane, bit = exchange.source(lane, 32 * dword)
+                byte = bit // 8
+            if a.address[at, lane] != INACTIVE:
+                return SPACES[int(a.space[at])], int(a.address[at, lane]) + byte
         return None
 
     def _stored(self, wave: int, row: int, byte: int) -> tuple[int, int, int, int] | None:

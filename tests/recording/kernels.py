@@ -25,6 +25,9 @@ KERNELS: dict[str, tuple[Path, str, dict[str, int] | None]] = {
     "triton-attention": (TESTS / "third_party" / "triton" / "layoutprobe.toml", "attention-f16", None),
     "triton-mfma": (TESTS / "third_party" / "triton_gfx942" / "layoutprobe.toml", "gemm-f16-accvgprs", None),
     "triton-fp8": (TESTS / "third_party" / "triton_gfx942" / "layoutprobe.toml", "gemm-fp8", None),
+    "tr16": (GEMM / "rdna4" / "layoutprobe.toml", "tr16", {"M": 48, "N": 128, "K": 32}),
+    "pv": (GEMM / "cdna" / "layoutprobe.toml", "pv", {"M": 128, "N": 128, "K": 128}),
+    "tr8-wave64": (GEMM / "rdna4" / "layoutprobe.toml", "tr8-wave64", {"M": 48, "N": 128, "K": 32}),
 }
 
 

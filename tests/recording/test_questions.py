@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from layoutprobe.cli.main import main
@@ -167,3 +168,18 @@ def test_the_command_answers(capsys: pytest.CaptureFixture[str]) -> None:
     for options in idle:
         assert main([*COLUMN, *options.split()]) == 2
         assert "layoutprobe:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "fields", "each"), [("tr16", 2, 8), ("tr8-wave64", 4, 4)])
+def test_what_a_transposing_load_brings_comes_from_where_another_lane_looked(
+    name: str, fields: int, each: int
+) -> None:
+    """tr.hip: lane l gets column l % 16 of B, and rows 8 * (l / 16 % 2) + each * (l / 32) on."""
+    moment = asked(name, at="wmma:0")
+    span = moment.inst.reads[1]
+    assert fields * span.count == each
+    for lane, register in np.ndindex(moment.recording.lanes, span.count):
+        (last,) = moment.why(f"v{span.index + register}:{lane}").rows
+        k, col = lane // 16 % 2 * 8 + lane // 32 * each + fields * register, lane % 16
+        assert "global_load_tr_b" in str(last[2])
+        assert str(last[-1]) == f"loaded from global B + {(128 * k + col) * 4 // fields}, B[{k}][{col}]"

