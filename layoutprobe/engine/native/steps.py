@@ -32,7 +32,8 @@ class Watched:
     """Of which events observers are told.
 
     C writes down what blocks it runs, and of the accesses of these kinds those that it knows to write down
-    (`Template.line`). Of the others, and of matrix instructions, numpy tells, which executes them.
+    (`Template.line`). Of the others numpy tells, which executes them; for a matrix instruction waves stop, so that
+    observers are told before and after C executes it.
     """
 
     block: bool = False
