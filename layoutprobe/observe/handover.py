@@ -197,7 +197,7 @@ class HandoverObserver(WaveCounter):
             self._signal(wave, mine, cells, inst)
         if atomic:
             self._atomics = True
-            self._meet("mix", self._plain, mine, cells, SEEN)
+            self._meet("mix", self._plain, mine, cells, SEEN, taken=inst.pc in self._waiting)
             if self._read and "cmpswap" not in inst.name:
                 self._overwrites_loads(mine, cells)
             self._remember(self._adders, mine, cells)
@@ -330,14 +330,26 @@ class HandoverObserver(WaveCounter):
         cells: Array,
         level: int,
         which: Array | bool = True,
+        *,
+        taken: bool = True,
     ) -> None:
-        """Note accesses of granules that another wave touched before."""
+        """Note accesses of granules that another wave touched before; `taken`: see `_note`."""
         before = others[cells]
-        self._note(kind, before, me, cells, _foreign(before, me) & which, level)
+        self._note(kind, before, me, cells, _foreign(before, me) & which, level, taken=taken)
 
     def _note(
-        self, kind: HandoverKind, before: Stamps, me: Stamps, cells: Array, which: Array, level: int
+        self,
+        kind: HandoverKind,
+        before: Stamps,
+        me: Stamps,
+        cells: Array,
+        which: Array,
+        level: int,
+        *,
+        taken: bool = True,
     ) -> None:
+        """Note pairs of accesses; `taken`: who comes second may have got a signal from that address, and whoever has
+        may give the next one there, whatever else is done."""
         if not which.any():
             return
         order = self._order
@@ -348,8 +360,7 @@ class HandoverObserver(WaveCounter):
                 a >> _SITE & _SITE_MASK, swaps
             )  # what a compare-and-swap looks at first may be old
             a, b, at = a[guess], b[guess], at[guess]
-        if kind in ("overwrites a store", "mix") and (asked := self._asked[at]).any():
-            # Whoever has got a signal from an address may give the next one there, whatever else is done.
+        if taken and kind in ("overwrites a store", "mix") and (asked := self._asked[at]).any():
             told = [
                 order.heard((one & _WAVE_MASK) - 1, (other & _WAVE_MASK) - 1)
                 for one, other in zip(a[asked].tolist(), b[asked].tolist(), strict=True)
