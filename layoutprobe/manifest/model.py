@@ -233,6 +233,7 @@ class KernelCase:
         skip: check -> why it is not to be run; rule of a finding -> why it is accepted.
         seed: of the random inputs.
         accept: findings that are let pass.
+        guessed: lines of the manifest that still say FILL IN.
     """
 
     name: str
@@ -257,6 +258,7 @@ class KernelCase:
     tile: Sizes = field(default_factory=dict)
     multiple: Sizes = field(default_factory=dict)
     accept: tuple[Acceptance, ...] = ()
+    guessed: tuple[int, ...] = ()
 
     __repr__ = brief
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from layoutprobe import arch
@@ -12,7 +13,7 @@ from layoutprobe.manifest.arguments import read_arguments, read_contract
 from layoutprobe.manifest.binding import OversizedError, bind
 from layoutprobe.manifest.flags import refused_flag
 from layoutprobe.manifest.model import Expression, KernelCase, Limits, Manifest, Sizes, Tolerance
-from layoutprobe.manifest.section import Section, load_toml
+from layoutprobe.manifest.section import Section, guessed_lines, load_bytes, load_toml
 from layoutprobe.manifest.sizes import read_sizes
 from layoutprobe.patterns.expression import Number
 
@@ -40,7 +41,8 @@ def read_manifest(
     Raises:
         UsageError: whatever is wrong with it, with file, key and what is allowed.
     """
-    top = Section(load_toml(path, data), path)
+    raw = load_bytes(path) if data is None else data
+    top = Section(load_toml(raw, path), path)
     defaults = top.get("defaults")
     if defaults is None:
         defaults = {}
@@ -48,7 +50,7 @@ def read_manifest(
         top.fail("defaults", "a table of keys that all kernels share, without `name`")
     if not top.has("kernel"):
         top.fail("kernel", "at least one [[kernel]] table", "`layoutprobe init KERNEL` writes one")
-    tables = top.tables("kernel", least=1)
+    tables, guessed = top.tables("kernel", least=1), guessed_lines(raw)
     top.finish()
     kernels: list[KernelCase] = []
     work = 0
@@ -63,6 +65,8 @@ def read_manifest(
         for sizes in case.sizes:
             _bound(case, sizes, path)
         kernels.append(case)
+    if len(guessed) == len(kernels):  # they may be written in other ways
+        kernels = [replace(case, guessed=lines) for case, lines in zip(kernels, guessed, strict=True)]
     return Manifest(path, tuple(kernels))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from math import prod
 
 from layoutprobe.errors import UsageError
@@ -10,6 +10,7 @@ from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.model import Gemm, KernelCase, NoContract
 from layoutprobe.manifest.sizes import DEPTH
 
+_FEW = 4
 TILE = 16
 """Rows of the smallest matrix instruction's tile that is common."""
 _NAMES = ("M", "N", "K")
@@ -25,7 +26,7 @@ def reservations(case: KernelCase, known: Collection[str]) -> tuple[str, ...]:
         case: the kernel.
         known: names of all checks.
     """
-    found = []
+    found = [f"guesses of `init` in the manifest, not filled in: {_lines(case.guessed)}"] if case.guessed else []
     if case.checks and (left := [name for name in known if name not in case.checks]):
         found.append(f"not asked for: {', '.join(left)}")
     if isinstance(case.contract, NoContract):
@@ -42,6 +43,11 @@ def reservations(case: KernelCase, known: Collection[str]) -> tuple[str, ...]:
     else:
         found.extend(_whole(case))
     return tuple(found)
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    first, more = ", ".join(map(str, numbers[:_FEW])), len(numbers) - _FEW
+    return f"line{'s' * (len(numbers) > 1)} {first}" + (f" and {more} more" if more > 0 else "")
 
 
 def _whole(case: KernelCase) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,17 +13,37 @@ from layoutprobe.patterns.expression import MAX_LENGTH, parse
 from layoutprobe.reading import Table, parse_toml, read_bounded
 
 LARGEST_FILE = 256 * 1024
+_KERNEL, _GUESS = re.compile(r"\s*\[\[\s*kernel\s*\]\]"), "FILL IN"
 _HINT = "`layoutprobe init KERNEL` writes one"
 
 
-def load_toml(path: Path, data: bytes | None = None) -> dict[str, Any]:
-    """The top table of a manifest, of its file or of bytes that stand for it.
+def load_bytes(path: Path) -> bytes:
+    """The file of a manifest.
 
     Raises:
-        UsageError: no such file, too large, or not TOML.
+        UsageError: no such file, or too large.
     """
-    raw = read_bounded(path, "manifest", LARGEST_FILE, _HINT) if data is None else data
+    return read_bounded(path, "manifest", LARGEST_FILE, _HINT)
+
+
+def load_toml(raw: bytes, path: Path) -> dict[str, Any]:
+    """The top table of a manifest.
+
+    Raises:
+        UsageError: it is not TOML.
+    """
     return parse_toml(raw, path, "manifest", "a manifest is TOML; " + _HINT + " for a kernel")
+
+
+def guessed_lines(raw: bytes) -> list[tuple[int, ...]]:
+    """Lines that say FILL IN, kernel by kernel: what `init` could not see, and nobody has looked at since."""
+    found: list[tuple[int, ...]] = []
+    for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), 1):
+        if _KERNEL.match(line):
+            found.append(())
+        elif found and _GUESS in line.partition("#")[2]:
+            found[-1] += (number,)
+    return found
 
 
 class Section(Table):

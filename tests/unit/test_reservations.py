@@ -96,3 +96,27 @@ def test_extents_that_no_size_tells_apart(
     found = reservations(kernel, check_names())
     assert len(found) == len(said)
     assert all(words in text for words, text in zip(said, found, strict=True)), found
+
+
+def test_guesses_of_a_draft_are_named_by_their_lines(tmp_path: Path) -> None:
+    """Of each kernel its own; a line that says so in a string, or before the first kernel, is none."""
+    kernel = (
+        '[[kernel]]\nname = "{name}"\ncode_object = "k.hsaco"\nblock = [32, 1, 1]{guess}\ngrid = [1, 1, 1]{guess}\n'
+        'sizes = [{{ M = 16 }}]{guess}\ncontract = {{ kind = "none" }}{guess}\nseed = 1{guess}\n'
+    )
+    text = "# What is marked FILL IN is a guess.\n" + "".join(
+        kernel.format(name=name, guess=guess)
+        for name, guess in (("FILL IN", ""), ("drafted", "  # FILL IN: so it was launched"))
+    )
+    path = tmp_path / "layoutprobe.toml"
+    path.write_text(text)
+    (tmp_path / "k.hsaco").write_bytes(b"")
+    filled, drafted = read_manifest(path).kernels
+    assert filled.guessed == ()
+    assert [text.splitlines()[n - 1].partition(" = ")[0] for n in drafted.guessed] == [
+        *("block", "grid", "sizes", "contract", "seed"),
+    ]
+    assert reservations(drafted, ())[0] == (
+        "guesses of `init` in the manifest, not filled in: lines 13, 14, 15, 16 and 1 more"
+    )
+    assert not any("guesses" in said for said in reservations(filled, ()))
