@@ -26,7 +26,9 @@ def reservations(case: KernelCase, known: Collection[str]) -> tuple[str, ...]:
         case: the kernel.
         known: names of all checks.
     """
-    found = [f"guesses of `init` in the manifest, not filled in: {_lines(case.guessed)}"] if case.guessed else []
+    found = (
+        [f"guesses of `init` in the manifest, not filled in: {_lines(case.guessed)}"] if case.guessed else []
+    )
     if case.checks and (left := [name for name in known if name not in case.checks]):
         found.append(f"not asked for: {', '.join(left)}")
     if isinstance(case.contract, NoContract):
