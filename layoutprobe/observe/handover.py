@@ -62,7 +62,7 @@ class HandoverObserver(WaveCounter):
         self._adders = self._readers = np.zeros((_KEPT, 0), np.int64)  # [which, granule]: see _remember
         # [granule] number of a clock: what a store announced there, and atomics since then.
         self._published = np.zeros(0, np.int32)
-        self._turns = np.zeros(0, np.int32)
+        self._handed = np.zeros(0, np.int32)
         self._asked = np.zeros(0, np.bool_)  # [granule] somebody has looked there for a signal
         self._atomics = self._read = self._signals = (
             False  # there were atomics; readers; there may be signals
@@ -104,7 +104,7 @@ class HandoverObserver(WaveCounter):
             self._plain = np.zeros(granules, np.int64)
             self._adders, self._readers = np.zeros((2, _KEPT, granules), np.int64)
             self._published = np.zeros(granules, np.int32)
-            self._turns = np.zeros(granules, np.int32)
+            self._handed = np.zeros(granules, np.int32)
             self._waiting = polls_of(program, _MEMORY) if self._signals else frozenset()
             self._asked = np.zeros(granules, np.bool_)
         self._order.batch(machine.waves.workgroup + self._first_group, machine.waves.index)
@@ -243,14 +243,14 @@ class HandoverObserver(WaveCounter):
                 continue
             self._asked[at] |= Kind.ATOMIC in inst.kind and bool(inst.dst)
             if Kind.ATOMIC not in inst.kind:
-                self._published[at], self._turns[at] = order.publish(one), 0
+                self._published[at], self._handed[at] = order.publish(one), 0
                 continue
-            there = np.unique(self._turns[at])
+            there = np.unique(self._handed[at])
             stored = np.unique(self._published[at]) if inst.pc in self._waiting else there[:0]
             given = order.publish(one)
-            before = self._turns[at]
+            before = self._handed[at]
             for number in there.tolist():
-                self._turns[at[before == number]] = order.join(number, given)
+                self._handed[at[before == number]] = order.join(number, given)
             for number in (*there.tolist(), *stored.tolist()) if inst.dst else ():
                 order.acquire(one, number)
 
@@ -260,7 +260,7 @@ class HandoverObserver(WaveCounter):
         mask = np.broadcast_to(place.mask, place.offsets.shape)
         waves, cells = self._cells(place.offsets, self.number(c), mask, size)
         self._asked[cells] = True
-        for told in (self._published, self._turns):
+        for told in (self._published, self._handed):
             numbers = told[cells]
             for wave in np.unique(waves[numbers > 0]).tolist():
                 for number in np.unique(numbers[waves == wave]).tolist():

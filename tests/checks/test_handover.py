@@ -11,6 +11,7 @@ from checks.watched import launch, small, verdict
 
 from layoutprobe.checks import epilogue, races, waits
 from layoutprobe.codeobj.elf import load
+from layoutprobe.machine.launch import BATCH_WAVES
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.toolchain.compile import compile_hip
 
@@ -63,6 +64,19 @@ def test_a_store_among_the_atomics_of_another_workgroup() -> None:
 def test_a_counter_orders_a_store_and_atomics() -> None:
     result = result_of("waits_for_a_counter")
     assert result.status == "holds", result
+
+
+@pytest.mark.parametrize(
+    ("kernel", "status"), [("own_only", "skipped"), ("with_barrier", "holds"), ("no_barrier", "finding")]
+)
+def test_waves_of_later_batches_are_told_apart(kernel: str, status: str) -> None:
+    """More waves than run at once: each batch goes on counting where the last one ended."""
+    groups = BATCH_WAVES + 1
+    buffers = [np.zeros(64 * groups, np.int32), np.zeros(64 * groups, np.int32)]
+    given = launch(small("global_small"), buffers, kernel=kernel, grid=groups, block=64)
+    result = verdict(races.CHECK, given)
+    assert result.status == status, result
+    assert sum(finding.count for finding in result.findings) == (64 * groups if kernel == "no_barrier" else 0)
 
 
 RIGHT = ["last_arriver", "waves_announce", "release_acquire", "volatile_flag", "semaphore", "semaphore_among_halves",
