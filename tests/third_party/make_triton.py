@@ -1,4 +1,5 @@
-"""Makes the code objects of `triton/`, `triton_gfx942/` and `triton_gfx950/` and their manifests anew.
+"""Makes the code objects of `triton/`, `triton_gfx942/` and `triton_gfx950/`, the TTGIR of those that multiply, and
+their manifests anew.
 
 Needs `pip install triton`, and no GPU.
 
@@ -11,6 +12,7 @@ The manifest comes from the same table as the code objects, so that the two cann
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -223,8 +225,8 @@ MADE = {
 }
 
 
-def compile_variant(variant: Variant, target: tuple[str, str, int], kernels: Any) -> tuple[bytes, int]:
-    """The code object of one variant, and the bytes of LDS that the launcher must give it."""
+def compile_variant(variant: Variant, target: tuple[str, str, int], kernels: Any) -> tuple[bytes, int, str]:
+    """The code object of one variant, the bytes of LDS that the launcher must give it, and its TTGIR."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, compile
 
@@ -246,7 +248,16 @@ def compile_variant(variant: Variant, target: tuple[str, str, int], kernels: Any
         attributes[(index,)] = facts
     source = ASTSource(fn=function, signature=signature, constexprs=constants, attrs=attributes)
     compiled = compile(source, target=GPUTarget(*target), options=variant.options)
-    return bytes(compiled.asm["hsaco"]), compiled.metadata.shared
+    return bytes(compiled.asm["hsaco"]), compiled.metadata.shared, without_places(compiled.asm["ttgir"])
+
+
+def without_places(text: str) -> str:
+    """TTGIR without lines of source: a third of its length, and no part of a layout."""
+    kept = [line for line in text.splitlines() if not line.startswith("#loc")]
+    return (
+        "\n".join(re.sub(r' loc\((?:#loc\d*|(?:"[^"]*"|callsite)\([^()]*\))\)', "", line) for line in kept)
+        + "\n"
+    )
 
 
 def manifest(variant: Variant, lds: int) -> str:
@@ -280,9 +291,11 @@ def main() -> None:
         folder.mkdir(exist_ok=True)
         kernels = []
         for variant in variants:
-            data, lds = compile_variant(variant, target, triton_kernels)
+            data, lds, ttgir = compile_variant(variant, target, triton_kernels)
             kernels.append(manifest(variant, lds))
             (folder / f"{variant.name}.hsaco").write_bytes(data)
+            if " tt.dot" in ttgir:  # else it declares no layout of a matrix instruction
+                (folder / f"{variant.name}.ttgir").write_text(ttgir)
             print(f"{variant.name}: {len(data)} bytes")
         (folder / "layoutprobe.toml").write_text("\n\n".join([head, *kernels]) + "\n")
 
