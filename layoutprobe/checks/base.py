@@ -38,6 +38,8 @@ class Check:
         observers: those whose records it reads from the plain run (`subject.plain()`); the plain
             run is watched by the observers of all selected checks.
         rules: every way in which the law can be broken; its findings name one of them.
+        cleared: what it says of a launch that an engine's sieve lets pass (`Engine.clears`), which cannot break it;
+            None where the sieve does not stand for its observers.
         per_size: False for a check that reads the code object only: it runs once per kernel.
     """
 
@@ -47,6 +49,7 @@ class Check:
     run: Callable[[Subject], CheckResult]
     observers: tuple[RecorderFactory, ...] = ()
     rules: tuple[Rule, ...] = ()
+    cleared: Callable[[Subject], CheckResult] | None = None
     per_size: bool = True
 
     def holds(self, reason: str = "", *, metrics: Mapping[str, object] | None = None) -> CheckResult:

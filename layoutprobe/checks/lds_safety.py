@@ -37,11 +37,14 @@ UNDEFINED_READ = Rule(
 )
 
 
+_DEFINED = "all that was loaded had been stored"
+
+
 def run(subject: Subject) -> CheckResult:
     """See EXPLAIN."""
     recorded = subject.plain()
     record = recorded.record(UndefinedRecord)
-    if not subject.kernel.descriptor.group_segment_size and not subject.binding.dynamic_lds:
+    if not _has_lds(subject):
         return CHECK.skipped("the kernel uses no LDS")
     metrics = {
         "LDS loads": record.lds_loads,
@@ -49,10 +52,19 @@ def run(subject: Subject) -> CheckResult:
         "matrix operands with undefined bits": len(record.operands),
     }
     findings = _findings(subject, recorded, record)
-    reason = "all that was loaded had been stored"
+    reason = _DEFINED
     if record.loads:
         reason = "undefined bits were loaded, and none of them reached the output"
     return CHECK.found(findings, "" if findings else reason, metrics=metrics)
+
+
+def cleared(subject: Subject) -> CheckResult:
+    """See Check."""
+    return CHECK.holds(_DEFINED) if _has_lds(subject) else CHECK.skipped("the kernel uses no LDS")
+
+
+def _has_lds(subject: Subject) -> bool:
+    return bool(subject.kernel.descriptor.group_segment_size or subject.binding.dynamic_lds)
 
 
 def _findings(subject: Subject, recorded: Recorded, record: UndefinedRecord) -> list[Finding]:
@@ -114,4 +126,5 @@ CHECK = Check(
     run,
     observers=(UndefinedObserver,),
     rules=(UNDEFINED_READ, *fault_rules(NAME)),
+    cleared=cleared,
 )

@@ -60,4 +60,4 @@ def run(subject: Subject) -> CheckResult:
     return CHECK.found(findings, "" if findings else covered)
 
 
-CHECK = Check(NAME, LAW, EXPLAIN, run, rules=(CHANGED, *fault_rules(NAME)))
+CHECK = Check(NAME, LAW, EXPLAIN, run, rules=(CHANGED, *fault_rules(NAME)), cleared=run)

@@ -151,11 +151,20 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.undecided("the kernel executes more LDS accesses than are followed", metrics=metrics)
     if not handed.complete and not findings:
         return CHECK.undecided("waves signal each other more than is followed", metrics=metrics)
-    waves = -(-prod(subject.binding.block) // subject.kernel.wavefront_size)
-    reason = f"{waves} waves a workgroup" if waves > 1 else "one wave a workgroup: nobody to race with"
+    reason = _waves(subject)
     if handed.found and not findings:
         reason += f"; {len(handed.found)} pair(s) of instructions meet in global memory, in order"
     return CHECK.found(findings, reason, metrics=metrics)
+
+
+def cleared(subject: Subject) -> CheckResult:
+    """See Check."""
+    return CHECK.holds(f"{_waves(subject)}; no two waves meet but with a barrier between")
+
+
+def _waves(subject: Subject) -> str:
+    waves = -(-prod(subject.binding.block) // subject.kernel.wavefront_size)
+    return f"{waves} waves a workgroup" if waves > 1 else "one wave a workgroup: nobody to race with"
 
 
 def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
@@ -299,6 +308,7 @@ CHECK = Check(
     EXPLAIN,
     run,
     observers=(LdsObserver, HandoverObserver),
+    cleared=cleared,
     rules=(
         *(rule for _, rule in _WORDS.values()),
         DIVERGENT,

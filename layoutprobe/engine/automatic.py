@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from math import prod
 
-from layoutprobe.engine.base import Dispatch, Engine, Finished
+from layoutprobe.engine.base import Dispatch, Engine, Finished, Grain
 from layoutprobe.engine.choice import AUTO
 from layoutprobe.engine.numpy_engine import NumpyEngine
 
@@ -39,14 +39,19 @@ class AutomaticEngine:
     def run(self, dispatch: Dispatch) -> Finished:
         """See Engine."""
         key = (dispatch.code.digest, dispatch.kernel.name)
-        waves = prod(dispatch.grid) * -(-prod(dispatch.block) // dispatch.kernel.wavefront_size)
         short = bool(dispatch.observers) and self._last[key] < EACH
-        if waves >= WAVES or (self._issued[key] >= ISSUED and not short):
+        if _is_large(dispatch) or (self._issued[key] >= ISSUED and not short):
             return self._with_c().run(dispatch)
         finished = self._numpy.run(dispatch)
         self._issued[key] += finished.issued
         self._last[key] = finished.issued
         return finished
+
+    def clears(self, dispatch: Dispatch, grain: Grain) -> bool:
+        """See Engine; where C would not pay, it does not."""
+        key = (dispatch.code.digest, dispatch.kernel.name)
+        pays = _is_large(dispatch) or self._issued[key] >= ISSUED
+        return pays and self._with_c().clears(dispatch, grain)
 
     def _with_c(self) -> Engine:
         if self._native is None:
@@ -54,3 +59,8 @@ class AutomaticEngine:
 
             self._native = NativeEngine(self._numpy, wait=False)
         return self._native
+
+
+def _is_large(dispatch: Dispatch) -> bool:
+    waves = prod(dispatch.grid) * -(-prod(dispatch.block) // dispatch.kernel.wavefront_size)
+    return waves >= WAVES

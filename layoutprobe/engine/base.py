@@ -57,6 +57,18 @@ class Dispatch:
         return self.observers if chosen else [o for o in self.observers if o.everywhere]
 
 
+@dataclass(frozen=True)
+class Grain:
+    """How fine the sieve of an engine is (`Engine.clears`).
+
+    Attributes:
+        memory, lds: log2 of the bytes of global memory, and of LDS, that no two waves may share.
+    """
+
+    memory: int
+    lds: int
+
+
 @dataclass(frozen=True, eq=False)
 class Finished:
     """A run that came to its end.
@@ -84,5 +96,21 @@ class Engine(Protocol):
             ExecutionError: a fault of the kernel, something that the engine does not know, or the budget is
                 spent; with kernel, source line and PC.
             UsageError: the grid, or one workgroup of it, is too large.
+        """
+        ...
+
+    def clears(self, dispatch: Dispatch, grain: Grain) -> bool:
+        """Run a kernel to its end if it does nothing that anybody might object to who watches memory.
+
+        That is: no fault, no undefined bits loaded or stored, nothing touched by two waves one of which stores, but
+        in LDS with a barrier between, and no barriers apart. Whether what it stops at is wrong, `run` must show
+        to observers.
+
+        Args:
+            dispatch: nobody watches it. Its waves may wait for each other: where one tells another, it stops.
+            grain: how fine to look.
+
+        Returns:
+            Whether it ran; if not, global memory is as it was.
         """
         ...

@@ -8,7 +8,7 @@ import numpy as np
 
 from layoutprobe import semantics
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.engine.base import Dispatch, Finished
+from layoutprobe.engine.base import Dispatch, Finished, Grain
 from layoutprobe.engine.scheduler import Scheduler
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.float_mode import guarded, refuse_float_mode
@@ -57,6 +57,10 @@ class NumpyEngine:
                 start = start_cohort(machine, code, kernel, dispatch.block, memory.kernarg)
                 issued += Scheduler(machine, program, dispatch.budget - issued).run(start)
         return Finished(issued, start)
+
+    def clears(self, dispatch: Dispatch, grain: Grain) -> bool:
+        """See Engine: this one never does."""
+        return False
 
     def program(self, code: CodeObject, kernel: Kernel) -> Program:
         """A kernel, bound once.

@@ -45,7 +45,7 @@ Stamps = NDArray[np.int64]
 _SITE, _TIME = 24, 38
 _WAVE_MASK = (1 << _SITE) - 1
 _SITE_MASK = (1 << _TIME - _SITE) - 1
-_GLOBAL = ("FLAT", "GLOBAL", "MUBUF")
+GLOBAL = ("FLAT", "GLOBAL", "MUBUF")
 _MEMORY = Kind.GLOBAL | Kind.BUFFER | Kind.FLAT | Kind.SMEM
 _KEPT = 4
 MAX_ASIDE = 64 << 20
@@ -97,7 +97,7 @@ class HandoverObserver(WaveCounter):
             self._counting = isa.counting
             two_caches = program.kernel.descriptor.wgp_mode and isa.counting.loads != isa.counting.stores
             self._order = Order(isa.counting, one_cache=not two_caches)
-            self._granules = Granules(machine.arena.regions, granule_shift(insts, _GLOBAL))
+            self._granules = Granules(machine.arena.regions, granule_shift(insts, GLOBAL))
             self._signals = any(_acquires(inst) for inst in insts)
             self._data = data_loads(program) if self._signals else frozenset()
             granules = self._granules.count

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.backends.base import Launch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.model import CodeObject
-from layoutprobe.engine.base import Dispatch, Finished
+from layoutprobe.engine.base import Dispatch, Finished, Grain
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.engine.registry import ENGINES, make_engine
 from layoutprobe.engine.scheduler import Scheduler
@@ -208,6 +208,9 @@ class Recorded:
         self.asked.append(dispatch)
         self.finished.append(NumpyEngine().run(dispatch))
         return self.finished[-1]
+
+    def clears(self, dispatch: Dispatch, grain: Grain) -> bool:
+        return False
 
 
 def test_the_backend_runs_any_engine(code: CodeObject) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hiphost.running import hipcc, layoutprobe_run
 
+from layoutprobe.engine.choice import ENVIRONMENT
+
 SAMPLES = Path(__file__).parent / "samples"
 NAMES = sorted(path.stem for path in SAMPLES.glob("*.hip"))
 _FAULT = re.compile(r"fault (\d+): ([\w/-]+)")
@@ -37,11 +39,29 @@ def test_a_right_program_runs_and_has_no_finding(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.few(2)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_default_checks_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Where the sieve sees every launch first: what it has stopped runs again, over the same memory."""
+    monkeypatch.setenv(ENVIRONMENT, "native")
+    program = tmp_path / name
+    assert hipcc("-O2", str(SAMPLES / f"{name}.hip"), "-o", str(program)) == 0
+    done = layoutprobe_run(program)
+    assert (done.returncode, done.stdout) == (0, "passed\n"), done.stdout + done.stderr
+
+
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "fault", "expected"), faults(), ids=lambda value: str(value)[:24])
 def test_each_planted_fault_is_found_at_its_line(
-    tmp_path: Path, name: str, fault: int, expected: list[tuple[str, int]]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    fault: int,
+    expected: list[tuple[str, int]],
 ) -> None:
-    """By its rules, and by no other."""
+    """By its rules, and by no other. The sieve sees every launch first."""
+    monkeypatch.setenv(ENVIRONMENT, "native")
     program, report = tmp_path / name, tmp_path / "found.json"
     assert hipcc("-O2", f"-DFAULT={fault}", str(SAMPLES / f"{name}.hip"), "-o", str(program)) == 0
     done = layoutprobe_run(program, options=("--report", str(report)))

@@ -115,6 +115,7 @@ def _text(space: str, scalar_base: bool, update: Update, kind: str, returns: boo
         "u64 at[LANES] __attribute__((aligned(128)));",
         place,
         f"if (unlikely(crooked(at, {size}) || {shadow})) STOP(SLOW);",
+        f"if (!SIFT({'lds' if space == 'ds' else 'global'}, at, {size}, COUNTED, ex)) STOP(SLOW);",
         beyond,
         "for (mask m = ex; m; m &= m - 1) { u32 l = (u32)__builtin_ctzll(m);",
         f"{type_} *p = ({type_} *)(c->{memory} + at[l]), old = *p;",

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from layoutprobe import semantics
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.engine.base import Dispatch, Finished
+from layoutprobe.engine.base import Dispatch, Finished, Grain
 from layoutprobe.engine.native.bound import Bound, bind_native, steps_of
 from layoutprobe.engine.native.interpreter import Interpreter, regions_of
 from layoutprobe.engine.native.library import NotYetError, UnavailableError
+from layoutprobe.engine.native.sieve import Sieve, SuspectError
 from layoutprobe.engine.native.state import WaveMemory
 from layoutprobe.engine.native.steps import Steps
 from layoutprobe.engine.numpy_engine import NumpyEngine
+from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine import launch
 from layoutprobe.machine.events import Events
@@ -48,6 +50,8 @@ MOST_SLOW = 0.5
 """Share of instructions for numpy above which a kernel is left to the numpy engine."""
 
 
+MOST_STOPPED = 2
+"""Launches of a kernel that the sieve stops, beyond those that it lets pass, before it is asked no more."""
 _NONE = Events()
 
 Shape = tuple[int, int, int, int]
@@ -72,6 +76,8 @@ class NativeEngine:
         self._steps: dict[tuple[str, str], Steps] = {}
         self._bound: dict[tuple[str, str], Bound | None] = {}
         self._spare: dict[Shape, _Memories] = {}
+        self._sieve: Sieve | None = None
+        self._stopped: dict[tuple[str, str], int] = {}
 
     def run(self, dispatch: Dispatch) -> Finished:
         """See Engine."""
@@ -82,7 +88,45 @@ class NativeEngine:
         # Observers are told in the order of the numpy engine, which waves that wait for each other had not in C.
         if bound is None or (bound.lowered.waits and events != _NONE):
             return self._numpy.run(dispatch)
-        run = _Run(dispatch, bound, events)
+        return self._result(_Run(dispatch, bound, events))
+
+    def clears(self, dispatch: Dispatch, grain: Grain) -> bool:
+        """See Engine."""
+        key = (dispatch.code.digest, dispatch.kernel.name)
+        if dispatch.observers or dispatch.arithmetic != "ieee" or self._stopped.get(key, 0) >= MOST_STOPPED:
+            return False
+        bound = self._bind(dispatch.code, dispatch.kernel)
+        if bound is None:
+            return False
+        run = _Run(dispatch, bound, _NONE)
+        run.sieve = sieve = self._sieve_for(run, grain)
+        if sieve is None:
+            return False
+        try:
+            self._result(run)
+        except (SuspectError, ExecutionError):
+            sieve.undo()
+            self._stopped[key] = self._stopped.get(key, 0) + 1
+            return False
+        self._stopped[key] = self._stopped.get(key, 0) - 1
+        return True
+
+    def _sieve_for(self, run: _Run, grain: Grain) -> Sieve | None:
+        """A sieve that has begun with a launch; None where memory is too much for one."""
+        kept = self._sieve
+        if (
+            kept is not None
+            and (kept.arena, kept.grain) == (run.arena, grain)
+            and kept.begin(run.groups, run.shape[3])
+        ):
+            return kept
+        self._sieve = None  # before the new one takes memory
+        fresh = Sieve(run.arena, grain)
+        if fresh.begin(run.groups, run.shape[3]):
+            self._sieve = fresh
+        return self._sieve
+
+    def _result(self, run: _Run) -> Finished:
         memories = self._spare.pop(run.shape, None) or run.memories()
         finished = run.result(memories)
         self._spare = {run.shape: memories}  # of the last kernel alone
@@ -124,6 +168,7 @@ class _Run:
     """One dispatch."""
 
     def __init__(self, dispatch: Dispatch, bound: Bound, events: Events) -> None:
+        self.sieve: Sieve | None = None
         self.dispatch, self.bound, self.kernel, self.events = dispatch, bound, dispatch.kernel, events
         self.arena = dispatch.memory.arena
         self.lanes = self.kernel.wavefront_size
@@ -153,11 +198,14 @@ class _Run:
 
     def result(self, memories: _Memories) -> Finished:
         """Run all batches."""
-        dispatch, issued = self.dispatch, 0
+        dispatch, issued, first = self.dispatch, 0, 0
         write_packet(dispatch.memory, self.kernel, dispatch.grid, dispatch.block, dispatch.lds_size)
         with np.errstate(all="ignore"):
             for group_ids, chosen in self.batches:
                 observers = dispatch.watching(chosen)
+                if self.sieve is not None:
+                    self.sieve.passed.first = first
+                    first += len(group_ids) * self.per_group
                 issued += self._batch(group_ids, observers, *memories, dispatch.budget - issued)
         return Finished(issued)
 
@@ -184,7 +232,9 @@ class _Run:
         )
         dispatch = self.dispatch
         asked = accesses_of(observers)
-        interpreter = Interpreter(self.bound, machine, waves, self.regions, dispatch.budget, asked)
+        interpreter = Interpreter(
+            self.bound, machine, waves, self.regions, dispatch.budget, asked, self.sieve
+        )
         interpreter.start(
             initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg), left
         )

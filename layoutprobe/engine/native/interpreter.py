@@ -17,6 +17,7 @@ from layoutprobe.engine import outcome
 from layoutprobe.engine.native.bound import Bound
 from layoutprobe.engine.native.lower import Record
 from layoutprobe.engine.native.replay import LOG_WORDS, Replay
+from layoutprobe.engine.native.sieve import Sieve, SuspectError, touches
 from layoutprobe.engine.native.state import (
     ENDLESS,
     FRESH,
@@ -32,9 +33,10 @@ from layoutprobe.engine.native.steps import Watched
 from layoutprobe.engine.turns import Patience
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.kind import Kind
+from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine, lds_stride
-from layoutprobe.machine.memory import Arena, Region
+from layoutprobe.machine.memory import Addresses, Arena, Region
 from layoutprobe.machine.observer import NO_ACCESSES, Accesses
 from layoutprobe.machine.program import CONDITIONS
 from layoutprobe.machine.registers import POISON, Array
@@ -81,6 +83,7 @@ class Interpreter:
         waves: registers; those of the batch come first.
         regions: of global memory.
         asked: what accesses observers must be told of.
+        sieve: what looks instead of observers; None: nobody asks.
         count: waves of the batch.
     """
 
@@ -92,6 +95,7 @@ class Interpreter:
         regions: ctypes.Array[CRegion],
         budget: int,
         asked: Accesses = NO_ACCESSES,
+        sieve: Sieve | None = None,
     ) -> None:
         self.bound, self.machine, self.waves, self.regions, self.budget = (
             bound,
@@ -100,6 +104,7 @@ class Interpreter:
             regions,
             budget,
         )
+        self.sieve = sieve
         groups = machine.waves.workgroup
         self.count = int(groups.size)
         self.groups = int(groups[-1]) + 1
@@ -112,12 +117,15 @@ class Interpreter:
         self._rows: ctypes.Array[CInitial] = (CInitial * 0)()
         self._fragments = [aligned(2048 * bound.lowered.fragments)]
         self._context = self._make_context()
+        if sieve is not None:
+            machine.events = Events(access=(self._sift,))
 
     def run(self) -> None:
         """Run every wave to its end.
 
         Raises:
             ExecutionError: a fault of the kernel, or the budget is spent.
+            SuspectError: the sieve has stopped it.
         """
         for tell in self.machine.events.batch:
             tell(self.machine, self.bound.program)
@@ -155,6 +163,8 @@ class Interpreter:
         stuck = run(ctypes.byref(contexts[0]), 0, limits[1])
         for job in jobs:
             stuck |= job.result()
+        if self.sieve is not None:
+            self.sieve.check()
         return bool(stuck)
 
     def _copies(self, count: int) -> list[Ctx]:
@@ -205,6 +215,8 @@ class Interpreter:
         context.scratch = machine.scratch.data.bytes.ctypes.data
         context.scratch_shadow = machine.scratch.shadow.bytes.ctypes.data
         context.scratch_size, context.scratch_stride = machine.scratch_size, machine.scratch_stride
+        if self.sieve is not None:
+            context.sieve = ctypes.addressof(self.sieve.passed)
         if self._watched.block:
             telling = self._telling * context.per_group if self._watched.access else 0
             words = LOG_WORDS + (2 * bound.room if telling else 0)
@@ -260,6 +272,28 @@ class Interpreter:
             for region in self.regions:  # undefined bits may have been stored anywhere
                 region.undefined = 1
         self.waves.keep(c, which, before, record.registers)
+
+    def _sift(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
+        """Numpy is about to access memory for some waves: for bits are undefined, if only in lanes that are off.
+
+        Raises:
+            SuspectError: the sieve stops, or undefined bits are loaded from LDS.
+        """
+        memory, lds = place.memory, place.memory is c.machine.lds
+        if memory is c.machine.scratch:
+            return
+        if lds and (not store or Kind.ATOMIC in inst.kind):
+            bits = memory.undefined(place.offsets, size, place.low_bits)
+            if bits is not None and (bits.any(axis=-1) & place.mask).any():
+                raise SuspectError
+        first = c.machine.lds_base[c.waves] if lds else 0
+        offsets = np.ascontiguousarray(np.broadcast_to(place.offsets - first, place.mask.shape), np.int64)
+        packed = np.packbits(place.mask, axis=1, bitorder="little")
+        for row, wave in enumerate(c.waves.tolist()):
+            lanes, at = int.from_bytes(packed[row].tobytes(), "little"), offsets[row].ctypes.data
+            sift, context = self.bound.runtime.lp_sift, ctypes.byref(self._context)
+            if not sift(context, wave, at, size, touches(inst, store=store), lanes, lds):
+                raise SuspectError
 
     def _is_native(self, which: NDArray[np.int64], n: int) -> bool:
         """Whether C can execute a matrix instruction: all its registers are defined."""

@@ -43,6 +43,15 @@ class CInitial(ctypes.Structure):
     _fields_ = [("number", ctypes.c_uint64), ("step", ctypes.c_uint64), ("values", ctypes.c_void_p)]
 
 
+class CSieve(ctypes.Structure):
+    """`Sieve` of c/base.h."""
+
+    _fields_ = [
+        *((n, ctypes.c_void_p) for n in ("seen", "kept", "data", "shadow", "lds_seen", "intervals")),
+        *((n, ctypes.c_uint32) for n in ("launch", "first", "shift", "lds_shift", "suspect", "pad")),
+    ]
+
+
 class Ctx(ctypes.Structure):
     """`Ctx` of c/base.h."""
 
@@ -70,6 +79,7 @@ class Ctx(ctypes.Structure):
         *((n, ctypes.c_uint64) for n in ("vgprs", "poison", "left")),
         ("log", ctypes.c_void_p),
         *((n, ctypes.c_uint64) for n in ("log_words", "accesses")),
+        ("sieve", ctypes.c_void_p),
     ]
 
 
@@ -84,10 +94,12 @@ class Offsets:
     def __init__(self, runtime: ctypes.CDLL) -> None:
         found = (ctypes.c_uint64 * 16)()
         runtime.lp_sizes(found)
-        self.wave, ins, ctx, self.undef, self.at, self.shadow, self.left, region, self.lanes = found[:9]
-        ours = (ctypes.sizeof(Ins), ctypes.sizeof(Ctx), ctypes.sizeof(CRegion))
-        if (ins, ctx, region) != ours:
-            raise AssertionError(f"layouts of C and Python differ: {(ins, ctx, region)} and {ours}")
+        self.wave, ins, ctx, self.undef, self.at, self.shadow, self.left, region, self.lanes, sieve = found[
+            :10
+        ]
+        theirs, ours = (ins, ctx, region, sieve), tuple(map(ctypes.sizeof, (Ins, Ctx, CRegion, CSieve)))
+        if theirs != ours:
+            raise AssertionError(f"layouts of C and Python differ: {theirs} and {ours}")
 
 
 def aligned(size: int, to: int = 128) -> NDArray[np.uint8]:

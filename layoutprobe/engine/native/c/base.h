@@ -70,6 +70,14 @@ enum { READY = 0, ENDED = 1, WAITS = 2, SLOW = 3, ENDLESS = 4, SLICED = 5, FRESH
 // A scalar register that hardware sets up: one value for all waves (step 0), or one for each (step 1).
 typedef struct { u64 number, step; const u32 *values; } Initial;
 
+// What the sieve knows of a launch; see sieve.h.
+typedef struct {
+  u64 *seen; u32 *kept; u8 *data, *shadow;  // of global memory: per granule, per line of 64 bytes, and kept bytes
+  u64 *lds_seen, *intervals;                // of LDS: per granule, and of each workgroup how many barriers it has passed
+  u32 launch, first;                        // number of the launch, and of the first wave of the batch
+  u32 shift, lds_shift, suspect, pad;
+} Sieve;
+
 struct Ctx {
   // What a form needs. LDS is that of the workgroup that runs.
   u8 *lds, *lds_shadow; u64 lds_size;
@@ -90,6 +98,7 @@ struct Ctx {
   const u32 *v0; u64 vgprs, poison, left;
   // What waves do, for observers: so many words for each wave; of the first waves accesses are written down, too.
   u32 *log; u64 log_words, accesses;
+  Sieve *sieve;  // 0: nobody asks
 };
 
 #define W8 ((u8 *)w)

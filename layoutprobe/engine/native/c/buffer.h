@@ -11,6 +11,7 @@ AI int buffer_load(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
     int met = global_at(c, i, r.at, size, r.inside, 0, at);
     if (unlikely(met != DEFINED))
       if (met == OUTSIDE || any_undefined(c->arena_shadow, at, size)) return 0;
+    if (!SIFT(global, at, size, READ, r.inside)) return 0;
     load_lanes(w, i->o[1], c->arena, at, size, how, r.inside);
   }
   if (ex != r.inside) zero_lanes(w, i->o[1], size, how, ex & ~r.inside);
@@ -23,7 +24,7 @@ AI int buffer_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
   if (!r.inside) return 1;
   u64 at[LANES] __attribute__((aligned(128)));
   int met = global_at(c, i, r.at, size, r.inside, 1, at);
-  if (unlikely(met == OUTSIDE)) return 0;
+  if (unlikely(met == OUTSIDE) || !SIFT(global, at, size, WRITTEN, r.inside)) return 0;
   store_lanes(c->arena, at, vgpr(w, i->o[1]), size, how, r.inside);
   if (met == UNDEFINED) clear_lanes(c->arena_shadow, at, size, r.inside);
   return 1;

@@ -152,6 +152,7 @@ static void begin(const Ctx *c, u64 group) {
     for (u32 l = 0; l < LANES; l++) { w->v[0][l] = c->v0[n * LANES + l]; w->v[c->vgprs][l] = 0; }
     w->undef[256 >> 6] &= ~1ull;
   }
+  if (c->sieve) c->sieve->intervals[group]++;
   __builtin_memset(c->lds_all + group * c->lds_stride, 0xA5, c->lds_stride);
   __builtin_memset(c->lds_shadow_all + group * c->lds_stride, 0xFF, c->lds_stride);
 }
@@ -174,6 +175,19 @@ static Wave *chosen(const Ctx *c, Wave *first, int ahead, u32 *living, u32 *spin
   return best;
 }
 
+// All living waves of a workgroup have come to their barrier, and go on.
+static void pass_barrier(Ctx *c, Wave *first, u64 group) {
+  u32 pc = 0;
+  for (u64 n = 0; n < c->per_group; n++) {
+    Wave *w = (Wave *)((u8 *)first + n * c->wave_bytes);
+    if (w->status != WAITS) continue;
+    if (c->sieve && pc && w->pc != pc) c->sieve->suspect = 1;  // they stand at barriers apart
+    pc = w->pc;
+    w->status = READY;
+  }
+  if (c->sieve) c->sieve->intervals[group]++;
+}
+
 // Runs one workgroup until it has ended (0), must wait for numpy (1), its waves had a turn (2), or only those are
 // left that spin (3).
 static int run_group(Ctx *c, u64 group) {
@@ -188,12 +202,10 @@ static int run_group(Ctx *c, u64 group) {
     if (!living) return 0;
     if (!w && spinning) return 3;
     if (!w) {
-      for (u64 n = 0; n < c->per_group; n++) {
-        Wave *other = (Wave *)((u8 *)first + n * c->wave_bytes);
-        if (other->status == WAITS) other->status = READY;
-      }
+      pass_barrier(c, first, group);
       continue;
     }
+    if (c->sieve && c->sieve->suspect) return 1;
     if (w->status == SLOW || w->status == ENDLESS || w->status == FULL) return 1;
     if (w->status == MET)  // those who have met go on together
       for (u64 n = 0, pc = w->pc; n < c->per_group; n++) {
@@ -245,5 +257,5 @@ void lp_sizes(u64 *out) {
   out[0] = sizeof(Wave); out[1] = sizeof(Ins); out[2] = sizeof(Ctx);
   out[3] = __builtin_offsetof(Wave, undef); out[4] = __builtin_offsetof(Wave, at);
   out[5] = __builtin_offsetof(Wave, shadow); out[6] = __builtin_offsetof(Wave, left);
-  out[7] = sizeof(Region); out[8] = LANES;
+  out[7] = sizeof(Region); out[8] = LANES; out[9] = sizeof(Sieve);
 }

@@ -160,6 +160,8 @@ AI int any_undefined(const u8 *p, const u64 *at, u32 size) {
 
 // Lanes' addresses are read one by one from here on: from memory, as to take a vector apart is slower.
 #define LAID(at) __asm__("" : "+m"(*(u64(*)[LANES])(at)))
+#include "sieve.h"
+
 // Global memory. The lanes' offsets in the arena must each lie in one region.
 enum { OUTSIDE = 0, DEFINED = 1, UNDEFINED = 3 };
 AI int inside(Ctx *c, const Ins *i, v_u64 a, u32 size, mask ex, int store) {
@@ -271,7 +273,8 @@ AI int lds_load(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
   if (!ex) return idle(w, i, c, count, 0);
   u64 at[2][LANES] __attribute__((aligned(128)));
   for (u32 n = 0; n < count; n++)
-    if (!lds_at(w, i, c, i->k[n], size, ex, at[n]) || unlikely(any_undefined(c->lds_shadow, at[n], size)))
+    if (!lds_at(w, i, c, i->k[n], size, ex, at[n]) || unlikely(any_undefined(c->lds_shadow, at[n], size)) ||
+        !SIFT(lds, at[n], size, READ, ex))
       return 0;
   for (u32 n = 0; n < count; n++) {
     tell_access(w, i, c, n, ex, at[n], LANES, 0, 0);
@@ -284,7 +287,7 @@ AI int lds_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
   if (!ex) return idle(w, i, c, count, (size + 3) / 4);
   u64 at[2][LANES] __attribute__((aligned(128)));
   for (u32 n = 0; n < count; n++)
-    if (!lds_at(w, i, c, i->k[n], size, ex, at[n])) return 0;
+    if (!lds_at(w, i, c, i->k[n], size, ex, at[n]) || !SIFT(lds, at[n], size, WRITTEN, ex)) return 0;
   for (u32 n = 0; n < count; n++) {
     tell_access(w, i, c, n, ex, at[n], LANES, vgpr(w, i->o[1 + n]), (size + 3) / 4);
     store_lanes(c->lds, at[n], vgpr(w, i->o[1 + n]), size, how, ex);
@@ -301,6 +304,7 @@ AI int global_load(Wave *w, const Ins *i, Ctx *c, v_u64 a, u32 size, u32 how) {
   int met = global_at(c, i, a, size, ex, 0, at);
   if (unlikely(met != DEFINED))
     if (met == OUTSIDE || any_undefined(c->arena_shadow, at, size)) return 0;
+  if (!SIFT(global, at, size, READ, ex)) return 0;
   foresee(w, i, c, at);
   tell_access(w, i, c, 0, ex, at, LANES, 0, 0);
   load_lanes(w, i->o[1], c->arena, at, size, how, ex);
@@ -311,7 +315,7 @@ AI int global_store(Wave *w, const Ins *i, Ctx *c, v_u64 a, u32 size, u32 how) {
   if (!ex) return idle(w, i, c, 1, (size + 3) / 4);
   u64 at[LANES] __attribute__((aligned(128)));
   int met = global_at(c, i, a, size, ex, 1, at);
-  if (unlikely(met == OUTSIDE)) return 0;
+  if (unlikely(met == OUTSIDE) || !SIFT(global, at, size, WRITTEN, ex)) return 0;
   tell_access(w, i, c, 0, ex, at, LANES, vgpr(w, i->o[1]), (size + 3) / 4);
   store_lanes(c->arena, at, vgpr(w, i->o[1]), size, how, ex);
   if (met == UNDEFINED) clear_lanes(c->arena_shadow, at, size, ex);
