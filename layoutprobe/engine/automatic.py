@@ -2,9 +2,9 @@
 
 To make a kernel ready for C costs a tenth of a second, and several times that where the cache has not what it
 needs. A launch of some waves costs numpy less. So the rule is this: C runs a launch of many waves, and a kernel
-that has kept numpy busy for about as long. While something must be compiled, that happens in the background and
-numpy goes on; where nothing can be compiled, it always does. Both give the same results, so that nothing depends
-on which of them ran.
+that has kept numpy busy for about as long, if by many launches. While something must be compiled, that happens in
+the background and numpy goes on; where nothing can be compiled, it always does. Both give the same results, so that
+nothing depends on which of them ran.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ WAVES = 64
 """Of a launch that C runs at once."""
 ISSUED = 2000
 """Instructions of a kernel that numpy has issued, all its launches together, before C runs it."""
+LAUNCH = 40
+"""Instructions that a launch counts for whatever it does: it has a price of its own."""
 EACH = 200
 """Instructions of a launch that observers watch, below which numpy stays: to tell them of what C did costs more."""
 RULE = f"C for launches of {WAVES} waves, and for kernels that go on for {ISSUED} instructions; numpy for the rest"
@@ -43,7 +45,7 @@ class AutomaticEngine:
         if _is_large(dispatch) or (self._issued[key] >= ISSUED and not short):
             return self._with_c().run(dispatch)
         finished = self._numpy.run(dispatch)
-        self._issued[key] += finished.issued
+        self._issued[key] += finished.issued + LAUNCH
         self._last[key] = finished.issued
         return finished
 

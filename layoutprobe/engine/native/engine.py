@@ -7,6 +7,7 @@ waves together, and C goes on. Faults are found by C and worded by numpy, which 
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
@@ -21,7 +22,7 @@ from layoutprobe.engine.native.bound import Bound, bind_native, steps_of
 from layoutprobe.engine.native.interpreter import Interpreter, regions_of
 from layoutprobe.engine.native.library import NotYetError, UnavailableError
 from layoutprobe.engine.native.sieve import Sieve, SuspectError
-from layoutprobe.engine.native.state import WaveMemory
+from layoutprobe.engine.native.state import CRegion, WaveMemory
 from layoutprobe.engine.native.steps import Steps
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import ExecutionError
@@ -52,6 +53,8 @@ MOST_SLOW = 0.5
 
 MOST_STOPPED = 2
 """Launches of a kernel that the sieve stops, beyond those that it lets pass, before it is asked no more."""
+_FEW = 64
+"""Waves of a launch."""
 _NONE = Events()
 
 Shape = tuple[int, int, int, int]
@@ -76,6 +79,7 @@ class NativeEngine:
         self._steps: dict[tuple[str, str], Steps] = {}
         self._bound: dict[tuple[str, str], Bound | None] = {}
         self._spare: dict[Shape, _Memories] = {}
+        self._last: _Run | None = None
         self._sieve: Sieve | None = None
         self._stopped: dict[tuple[str, str], int] = {}
 
@@ -88,7 +92,7 @@ class NativeEngine:
         # Observers are told in the order of the numpy engine, which waves that wait for each other had not in C.
         if bound is None or (bound.lowered.waits and events != _NONE):
             return self._numpy.run(dispatch)
-        return self._result(_Run(dispatch, bound, events))
+        return self._result(self._run(dispatch, bound, events))
 
     def clears(self, dispatch: Dispatch, grain: Grain) -> bool:
         """See Engine."""
@@ -98,7 +102,7 @@ class NativeEngine:
         bound = self._bind(dispatch.code, dispatch.kernel)
         if bound is None:
             return False
-        run = _Run(dispatch, bound, _NONE)
+        run = self._run(dispatch, bound, _NONE)
         run.sieve = sieve = self._sieve_for(run, grain)
         if sieve is None:
             return False
@@ -110,6 +114,15 @@ class NativeEngine:
             return False
         self._stopped[key] = self._stopped.get(key, 0) - 1
         return True
+
+    def _run(self, dispatch: Dispatch, bound: Bound, events: Events) -> _Run:
+        """A run of a dispatch: the last one again where the dispatch is alike, as programs launch in loops."""
+        last = self._last
+        if last is None or events != _NONE or not last.again(dispatch, bound):
+            last = _Run(dispatch, bound, events)
+            self._last = last if events == _NONE and len(last.batches) == 1 else None
+        last.sieve = None
+        return last
 
     def _sieve_for(self, run: _Run, grain: Grain) -> Sieve | None:
         """A sieve that has begun with a launch; None where memory is too much for one."""
@@ -169,17 +182,37 @@ class _Run:
 
     def __init__(self, dispatch: Dispatch, bound: Bound, events: Events) -> None:
         self.sieve: Sieve | None = None
+        self._kept: Interpreter | None = None  # of the only batch, unwatched
         self.dispatch, self.bound, self.kernel, self.events = dispatch, bound, dispatch.kernel, events
         self.arena = dispatch.memory.arena
         self.lanes = self.kernel.wavefront_size
         self.per_group = -(-prod(dispatch.block) // self.lanes)
         self.vgprs = vgpr_count(dispatch.code, self.kernel)
         self.facts = facts_of(self.kernel, dispatch.memory, dispatch.arithmetic)
-        self.regions = regions_of(self.arena)
+        self.regions = self._regions()
         each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
         most = BATCH_WAVES if events == _NONE and not bound.lowered.waits else launch.BATCH_WAVES
         self.batches = list(batches(dispatch.grid, self.per_group, each, most, dispatch.watched))
         self.groups = max(len(group_ids) for group_ids, _ in self.batches)
+
+    def again(self, dispatch: Dispatch, bound: Bound) -> bool:
+        """Take another dispatch, if it differs from the last one in nothing but what memory holds."""
+        last, memory = self.dispatch, dispatch.memory
+        if (
+            bound is not self.bound
+            or (dispatch.grid, dispatch.block, dispatch.lds_size, dispatch.budget, dispatch.watched)
+            != (last.grid, last.block, last.lds_size, last.budget, last.watched)
+            or (memory.arena, memory.kernarg, memory.image)
+            != (self.arena, last.memory.kernarg, last.memory.image)
+        ):
+            return False
+        self.dispatch, self.regions = dispatch, self._regions()
+        self.facts = facts_of(self.kernel, memory, dispatch.arithmetic)
+        return True
+
+    def _regions(self) -> ctypes.Array[CRegion]:
+        """See regions_of; for few waves to look is dearer than to have them look at what they load."""
+        return regions_of(self.arena, look=prod(self.dispatch.grid) * self.per_group > _FEW)
 
     @property
     def shape(self) -> Shape:
@@ -218,28 +251,35 @@ class _Run:
         left: int,
     ) -> int:
         """Run one batch. Returns what its longest wave issued."""
+        interpreter = self._kept
+        if interpreter is None or interpreter.waves is not waves or interpreter.sieve is not self.sieve:
+            interpreter = self._interpreter(group_ids, observers, waves, lds)
+        interpreter.see(self.regions).restart(self.facts, left)
+        interpreter.run()
+        if len(self.batches) == 1 and self.events == _NONE and not self.kernel.scratch_size:
+            self._kept = interpreter
+        return left - int(waves.left[: interpreter.count].min())
+
+    def _interpreter(
+        self, group_ids: NDArray[np.int64], observers: Sequence[Observer], waves: WaveMemory, lds: Memory
+    ) -> Interpreter:
+        dispatch, stride = self.dispatch, lds_stride(self.dispatch.lds_size)
         machine = Machine(
             self.arena,
             make_waves(group_ids, self.per_group),
             self.lanes,
-            lds_size=self.dispatch.lds_size,
+            lds_size=dispatch.lds_size,
             scratch_size=self.kernel.scratch_size,
             facts=self.facts,
             events=events_of(observers),
-            lds=lds
-            if len(group_ids) == self.groups
-            else _part(lds, len(group_ids) * lds_stride(self.dispatch.lds_size)),
+            lds=lds if len(group_ids) == self.groups else _part(lds, len(group_ids) * stride),
         )
-        dispatch = self.dispatch
         asked = accesses_of(observers)
-        interpreter = Interpreter(
-            self.bound, machine, waves, self.regions, dispatch.budget, asked, self.sieve
+        interpreter = Interpreter(self.bound, machine, waves, dispatch.budget, asked, self.sieve)
+        interpreter.start_with(
+            initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg)
         )
-        interpreter.start(
-            initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg), left
-        )
-        interpreter.run()
-        return left - int(waves.left[: interpreter.count].min())
+        return interpreter
 
 
 def _part(memory: Memory, size: int) -> Memory:

@@ -35,7 +35,7 @@ from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.events import Events
-from layoutprobe.machine.machine import Machine, lds_stride
+from layoutprobe.machine.machine import LaunchFacts, Machine, lds_stride
 from layoutprobe.machine.memory import Addresses, Arena, Region
 from layoutprobe.machine.observer import NO_ACCESSES, Accesses
 from layoutprobe.machine.program import CONDITIONS
@@ -59,17 +59,18 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_cores(), "layoutprobe-native")
 
 
-def regions_of(arena: Arena) -> ctypes.Array[CRegion]:
-    """The allocations, and in which there may be undefined bits."""
+def regions_of(arena: Arena, *, look: bool) -> ctypes.Array[CRegion]:
+    """The allocations, and in which there may be undefined bits: in all of them unless somebody looks."""
     regions = [r for r in arena.regions if r.end > r.start]
     return (CRegion * len(regions))(
-        *[CRegion(r.start, r.end, r.writable, _may_be_undefined(arena, r)) for r in regions]
+        *[
+            CRegion(r.start, r.end, r.writable, arena.tracked and (not look or _may_be_undefined(arena, r)))
+            for r in regions
+        ]
     )
 
 
 def _may_be_undefined(arena: Arena, region: Region) -> bool:
-    if not arena.tracked:
-        return False
     shadow = arena.shadow.bytes[region.start : region.end]
     return bool(shadow[:_GLANCE].any() or shadow[_GLANCE:].any())
 
@@ -92,18 +93,12 @@ class Interpreter:
         bound: Bound,
         machine: Machine,
         waves: WaveMemory,
-        regions: ctypes.Array[CRegion],
         budget: int,
         asked: Accesses = NO_ACCESSES,
         sieve: Sieve | None = None,
     ) -> None:
-        self.bound, self.machine, self.waves, self.regions, self.budget = (
-            bound,
-            machine,
-            waves,
-            regions,
-            budget,
-        )
+        self.bound, self.machine, self.waves, self.budget = bound, machine, waves, budget
+        self.regions = (CRegion * 0)()
         self.sieve = sieve
         groups = machine.waves.workgroup
         self.count = int(groups.size)
@@ -176,12 +171,11 @@ class Interpreter:
             copy.fragments = fragments.ctypes.data
         return copies
 
-    def start(self, values: Iterable[tuple[int, Any]], left: int) -> None:
+    def start_with(self, values: Iterable[tuple[int, Any]]) -> None:
         """Have every workgroup begin with the registers that hardware sets up, and all others undefined.
 
         Args:
             values: register and its values: uint32 [wave, 1] or one for all; of v0 [wave, lane].
-            left: instructions that a wave may issue.
         """
         self._initial, rows = [], []
         for register, value in values:
@@ -194,7 +188,23 @@ class Interpreter:
         self._rows = (CInitial * len(rows))(*rows)
         context = self._context
         context.initial, context.initial_count = ctypes.addressof(self._rows), len(rows)
-        context.vgprs, context.poison, context.left = self.waves.vgprs, POISON, left
+        context.vgprs, context.poison = self.waves.vgprs, POISON
+
+    def see(self, regions: ctypes.Array[CRegion]) -> Interpreter:
+        """Have these regions of global memory."""
+        self.regions = regions
+        self._context.regions, self._context.region_count = ctypes.addressof(regions), len(regions)
+        return self
+
+    def restart(self, facts: LaunchFacts, left: int) -> None:
+        """Have all waves begin.
+
+        Args:
+            facts: of the launch.
+            left: instructions that a wave may issue.
+        """
+        self.machine.facts, self._context.left = facts, left
+        self.machine.signalled[:] = False
         self.waves.status[: self.count] = FRESH
 
     def _make_context(self) -> Ctx:
@@ -202,7 +212,6 @@ class Interpreter:
         context.lds_size = machine.lds_size
         context.arena = machine.arena.data.bytes.ctypes.data
         context.arena_shadow = machine.arena.shadow.bytes.ctypes.data
-        context.regions, context.region_count = ctypes.addressof(self.regions), len(self.regions)
         records = bound.program_records(self._watched)
         context.touched, context.program = bound.touched.ctypes.data, ctypes.addressof(records)
         context.shadow_bytes = waves.shadow_bytes
