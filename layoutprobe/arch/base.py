@@ -38,6 +38,7 @@ class Arch:
         emulated: the emulator executes its code.
         probes: where its probes lie below probes/, for those who execute them: "", "cdna/", "nvidia/".
         macros: for libraries that do not know the target, but another one with the same matrix instructions.
+        tile_units: attributes of Triton's IR that mean its matrix instructions -> their version.
         facts_only: nothing here executes its code; what a code object alone tells can be told.
     """
 
@@ -57,6 +58,7 @@ class Arch:
     probes: str = ""
     facts_only: bool = False
     macros: Mapping[str, int] = field(default_factory=dict)
+    tile_units: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def arithmetic(self) -> tuple[str, ...]:

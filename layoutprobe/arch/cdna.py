@@ -138,6 +138,8 @@ def _target(
     model: LdsModel,
     isa: Isa | None = None,
     transposing: tuple[LdsRead, ...] = (),
+    *,
+    unit: int,
 ) -> Arch:
     return Arch(
         name=name,
@@ -153,16 +155,18 @@ def _target(
         probes="cdna/" if isa else "",
         emulated=isa is not None,
         facts_only=isa is None,
+        tile_units={"amd_mfma": unit},
         sources={
             "matrix": "see arch/mfma.py; mnemonics: clang 22.1.8 assembles them",
             "lds_bytes": "clang 22.1.8 refuses one byte more",
             "resources": "LLVM 22, AMDGPUBaseInfo.cpp and GCNProcessors.td",
+            "tile_units": "Triton 3.9, gluon's AMDMFMALayout",
         },
     )
 
 
 TARGETS = (
-    _target("gfx90a", "CDNA2, MI200", 64 * KIB, LdsModel(64, 32, {"banks": "assumed as on gfx942"})),
-    _target("gfx942", "CDNA3, MI300", 64 * KIB, _GFX942, CDNA3),
-    _target("gfx950", "CDNA4, MI350", 160 * KIB, _GFX950, CDNA4, TRANSPOSING_READS),
+    _target("gfx90a", "CDNA2, MI200", 64 * KIB, LdsModel(64, 32, {"banks": "assumed as on gfx942"}), unit=2),
+    _target("gfx942", "CDNA3, MI300", 64 * KIB, _GFX942, CDNA3, unit=3),
+    _target("gfx950", "CDNA4, MI350", 160 * KIB, _GFX950, CDNA4, TRANSPOSING_READS, unit=4),
 )

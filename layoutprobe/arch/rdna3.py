@@ -193,12 +193,14 @@ def _target(name: str, product: str, vgprs: int) -> Arch:
         resources=rdna_resources(vgprs),
         macros={} if name in _EARLIER else {f"__{_MEASURED}__": 1},
         lds=_lds(name),
+        tile_units={"amd_wmma": 1},
         sources={
             "lds_bytes": "clang 22.1.8 refuses 65537 bytes for these targets",
             "matrix": "RDNA3 and RDNA3.5 ISA guides, 7.9; fragments and register counts: AMD matrix "
             "instruction calculator 1.3.2, rdna3",
             "isa": "RDNA3 ISA guide; LLVM 22, AMDGPUUsage",
             "resources": "LLVM 22, AMDGPUBaseInfo.cpp and GCNProcessors.td",
+            "tile_units": "Triton 3.9, gluon's AMDWMMALayout",
         },
     )
 

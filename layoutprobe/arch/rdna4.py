@@ -311,12 +311,14 @@ def _target(name: str, product: str) -> Arch:
         isa=ISA,
         resources=rdna_resources(1536),
         global_reads=GLOBAL_READS,
+        tile_units={"amd_wmma": 2},
         sources={
             "lds_bytes": "LLVM 22, AMDGPUBaseInfo",
             "matrix": "RDNA4 ISA guide; fragments and register counts: AMD matrix instruction calculator "
             "1.3.2, rdna4; the sparse ones stand in no other document and are not confirmed on a card",
             "isa": "RDNA4 ISA guide; LLVM 22, AMDGPUUsage",
             "resources": "LLVM 22, AMDGPUBaseInfo.cpp and GCNProcessors.td",
+            "tile_units": "Triton 3.9, gluon's AMDWMMALayout",
         },
     )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from layoutprobe.claims.mlir import Attribute, Cursor, Tensor
+from layoutprobe.claims.sources import Sources, values_of
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.declared import (
     COPIED_K,
@@ -28,9 +29,11 @@ from layoutprobe.layouts.gf2 import Vector
 from layoutprobe.reading import read_bounded
 
 MAX_BYTES = 4 << 20
-MAX_DOTS = 256
+MAX_DOTS = 64
 MAX_ALIASES = 1024
 MAX_EXTENT = 4096
+MAX_ELEMENTS = 1 << 18
+"""Of a tile: no workgroup holds more."""
 MAX_WAVES = 32
 _LOADS = ("ttg.local_load ",)
 _SWIZZLES = ("swizzled_shared", "amd_rotating_shared")
@@ -67,6 +70,7 @@ class _Reader:
         self._module: tuple[str, int, int] | None = None
         self._dots: list[tuple[Cursor, tuple[Tensor, Tensor, Tensor]]] = []
         self._loads: list[tuple[Cursor, Tensor, Tensor]] = []
+        self._sources = Sources()
 
     def read(self, text: str) -> Declared:
         for number, line in enumerate(text.splitlines(), 1):
@@ -85,6 +89,7 @@ class _Reader:
 
     def _line(self, at: Cursor) -> None:
         text = at.text
+        self._sources.line(text)
         if text.startswith("#"):
             self._alias(at)
         elif text.startswith("module"):
@@ -162,6 +167,8 @@ class _Reader:
                 "the shape of a product is not compared",
             )
         (m, k), (k2, n) = left.shape, right.shape
+        if max(m * k, k * n, m * n) > MAX_ELEMENTS:
+            at.fail(f"tiles of at most {MAX_ELEMENTS} elements", "the tiles of a product are too large")
         if k != k2 or result.shape != (m, n):
             at.fail(f"{m}x{k} times {k}xN, to {m}xN", "the tiles of a product do not fit")
         unit, place = self._unit(result.layout, at)
@@ -179,7 +186,14 @@ class _Reader:
             (widths[0], widths[1]),
             (left.dtype, right.dtype),
             (shared[0], shared[1]),
+            self._origins(at),
         )
+
+    def _origins(self, at: Cursor) -> tuple[int | None, int | None]:
+        """The pointers that the operands of a product come from."""
+        found = [self._sources.pointers(name) for name in values_of(at.text)[:2]]
+        left, right = (next(iter(each)) if len(each) == 1 else None for each in found)
+        return left, right
 
     def _width(self, tensor: Tensor, index: int, unit: MatrixUnit, at: Cursor) -> int:
         found = _Entries(*self._resolved(tensor.layout, at), "ttg.dot_op")

@@ -18,6 +18,9 @@ from layoutprobe.text import clipped, printable
 LARGEST_INDEX = 4095
 """Lanes and VGPRs stay far below; a list such as 0-999999999 is refused before it is made."""
 
+LARGEST_SIZE = (1 << 31) - 1
+"""Of a problem, along one axis."""
+
 EXIT_CODES = """\
 exit codes:
   0  holds: everything that was asked was checked, and no finding
@@ -207,3 +210,16 @@ def add_slots(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--lane", metavar="LIST", type=indices, dest="lanes", help="these lanes only: 0-3,16")
     group.add_argument("--vgpr", metavar="LIST", type=indices, dest="vgprs", help="these VGPRs only: 0,4-7")
+
+
+def sizes(text: str) -> dict[str, int]:
+    """Argparse type: "M=128,N=128,K=64"."""
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if not name.isidentifier() or not (value.isascii() and value.isdecimal()) or len(value) > 10:
+            raise argparse.ArgumentTypeError(f"{part.strip()[:40]!r} is no size such as M=128")
+        if not 1 <= int(value) <= LARGEST_SIZE or name in found:
+            raise argparse.ArgumentTypeError(f"{part.strip()[:40]!r} is no size, or the second of its name")
+        found[name] = int(value)
+    return found

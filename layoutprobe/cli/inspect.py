@@ -6,7 +6,15 @@ import argparse
 import sys
 
 from layoutprobe.cli import recorded, walking
-from layoutprobe.cli.arguments import Parser, add_engine_option, add_output, add_slots, index, refuse_idle
+from layoutprobe.cli.arguments import (
+    Parser,
+    add_engine_option,
+    add_output,
+    add_slots,
+    index,
+    refuse_idle,
+    sizes,
+)
 from layoutprobe.cli.asking import add_questions, answer, asked, moment_of, refuse, subject
 from layoutprobe.cli.check import MANIFEST
 from layoutprobe.cli.command import Command
@@ -32,7 +40,6 @@ examples:
 """
 PAGE = "html"
 """Format of the page that shows everything at once."""
-_MOST = 1 << 31
 _WAITING = "inspect: compiling and running the kernel"
 
 
@@ -50,7 +57,7 @@ def _add_options(command: Parser) -> None:
         help="which kernel of the manifest; of a source or code object, its symbol",
     )
     command.add_argument(
-        "--size", metavar="M=128,N=128,K=64", type=_sizes, help="problem size (default: the manifest's first)"
+        "--size", metavar="M=128,N=128,K=64", type=sizes, help="problem size (default: the manifest's first)"
     )
     command.add_argument("--arch", metavar="TARGET", help="target (default: the manifest's first)")
     add_engine_option(command)
@@ -191,18 +198,6 @@ def _refuse_for_page(arguments: argparse.Namespace) -> None:
         {"--view": arguments.view, "--lane": arguments.lanes, "--vgpr": arguments.vgprs},
         "leave them out",
     )
-
-
-def _sizes(text: str) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for part in text.split(","):
-        name, _, value = (piece.strip() for piece in part.partition("="))
-        if not name.isidentifier() or not (value.isascii() and value.isdecimal()) or len(value) > 10:
-            raise argparse.ArgumentTypeError(f"{part.strip()[:40]!r} is no size such as M=128")
-        if not 1 <= int(value) < _MOST or name in sizes:
-            raise argparse.ArgumentTypeError(f"{part.strip()[:40]!r} is no size, or the second of its name")
-        sizes[name] = int(value)
-    return sizes
 
 
 def _group(text: str) -> tuple[int, int, int]:

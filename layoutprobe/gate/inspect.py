@@ -27,6 +27,7 @@ from layoutprobe.gate.tally import subject_of
 from layoutprobe.gate.timeline import timeline_of
 from layoutprobe.gate.viewing import shown_as
 from layoutprobe.isa.store import load_instructions
+from layoutprobe.layouts.declared import Declared
 from layoutprobe.layouts.views import PACKED, VIEWS, OperandViews
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.inputs import coding_of
@@ -37,10 +38,12 @@ from layoutprobe.recording.difference import differences
 from layoutprobe.recording.model import Recording
 from layoutprobe.recording.questions import Asked, asked
 from layoutprobe.report.answer import Answer
+from layoutprobe.report.declared import Agreement
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.inspection import Held, Operands, Owners, Site, Sites
 from layoutprobe.report.kernel_view import KernelView, Opened, OutputView, Timeline
 from layoutprobe.report.layout import LayoutReport
+from layoutprobe.trace.declared import beside
 from layoutprobe.trace.moment import Fragment, Group, first_wrong, fragment_of, sites_of
 from layoutprobe.trace.moments import moments_of, output_of
 from layoutprobe.trace.places import where
@@ -290,6 +293,15 @@ class Inspection:
             opened,
             self._toolchain,
         )
+
+    def beside(self, declared: Declared) -> Agreement:
+        """What a text declares of the kernel's layouts, as `layoutprobe.claims.ttgir` reads it, beside what it did.
+
+        Raises:
+            UsageError: the kernel cannot be followed.
+        """
+        found = self._told(lambda subject: beside(subject, declared))
+        return replace(found, evidence=(self._backend.evidence,))
 
     def _every_finding(self) -> tuple[Finding, ...]:
         """What `check` finds at this size, each cause once."""

@@ -211,6 +211,7 @@ class DeclaredDot:
         widths: `kWidth` of the left and the right operand.
         dtypes: element types of both, as the text has them.
         shared: of each operand, how the tiles lie in LDS that it is loaded from; none where it comes otherwise.
+        sources: of each operand, which argument of the kernel it is loaded from; None where that is not one pointer.
     """
 
     line: int
@@ -219,6 +220,7 @@ class DeclaredDot:
     widths: Shape
     dtypes: tuple[str, str]
     shared: tuple[tuple[Shared, ...], tuple[Shared, ...]] = ((), ())
+    sources: tuple[int | None, int | None] = (None, None)
 
     @cached_property
     def operands(self) -> tuple[Distribution, Distribution]:
@@ -232,9 +234,18 @@ class DeclaredDot:
         return self.unit.result(self.shape[:2])
 
     @property
+    def text(self) -> str:
+        """What it is, in a line."""
+        unit, (m, n, k) = self.unit, self.shape
+        shape = "x".join(map(str, unit.shape))
+        turned = ", transposed" if unit.transposed else ""
+        width = " and ".join(dict.fromkeys(map(str, self.widths)))
+        return f"{m}x{k} times {k}x{n} by {unit.kind} {shape}, version {unit.version}{turned}, kWidth {width}"
+
+    @property
     def what(self) -> tuple[object, ...]:
         """All that it declares, apart from its line: equal dots need no second look."""
-        return (self.unit, self.shape, self.widths, self.dtypes, self.shared)
+        return (self.unit, self.shape, self.widths, self.dtypes, self.shared, self.sources)
 
 
 @dataclass(frozen=True)
@@ -260,3 +271,17 @@ class Declared:
         for dot in self.dots:
             found.setdefault(dot.what, dot)
         return found
+
+
+def unseen(declared: Declared) -> tuple[str, ...]:
+    """What is declared and no execution shows, each with its reason."""
+    said = ["which register of a lane has which number, and where in its matrix a tile begins: any is taken"]
+    units = {dot.unit for dot in declared.dots}
+    if any(unit.kind == "amd_wmma" and unit.version == COPIED_K for unit in units):
+        said.append(
+            f"kWidth under amd_wmma version {COPIED_K}: a lane has all k of its line, whatever kWidth is"
+        )
+    shared = {one for dot in declared.dots for side in dot.shared for one in side}
+    if any(one.kind != "padded_shared" and one.max_phase == 1 for one in shared):
+        said.append("vec and perPhase where maxPhase is 1: nothing is swizzled")
+    return tuple(said)

@@ -113,6 +113,7 @@ _SUBJECTS: dict[str, list[Format]] = {
     "swizzle": [_table("lds_code:write_swizzle"), _json("lds_code:write_swizzle_json")],
     "pack": [_table("lds_code:write_pack"), _json("lds_code:write_pack_json")],
     "claims": [_table("claims:write_claims"), _json("claims:write_claims_json")],
+    "ttgir": [_table("declared:write"), _json("declared:write_json")],
     "difference": [_table("claims:write_differences"), _json("claims:write_differences_json")],
     "captures": [_table("captures:write"), _json("captures:write_json")],
     "occupancy": [_table("occupancy:write"), _json("occupancy:write_json")],
@@ -125,7 +126,8 @@ def register(subject: str, format: Format) -> None:
     Args:
         subject: "layout" (of `dump`, `roundtrip`, `epilogue`, `inspect`), "instruction" (of `layout`),
             "fragment", "sites", "answer" and "timeline" (of `inspect`), "swizzle" (of `solve-swizzle`), "pack",
-            "gate" (of `check`), "fidelity", "claims", "difference" and "captures" (of `diff`), "occupancy".
+            "gate" (of `check`), "fidelity", "claims" and "ttgir" (of `claim`), "difference" and "captures" (of
+            `diff`), "occupancy".
         format: the row.
     """
     rows = _SUBJECTS[subject]
