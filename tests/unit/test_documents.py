@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,10 @@ def test_forms_of_claims_are_read(tmp_path: Path) -> None:
         assert [statement.matrix for statement in claims.statements] == ["A"]
     for verdict in VERDICTS:
         assert f"| {verdict} |" in text
+
+
+def test_the_table_of_sanitizers_is_what_its_script_writes() -> None:
+    """A fault that is planted anew is in it, as what the card has not seen."""
+    table = runpy.run_path(str(DOCS.parent / "benchmarks" / "sanitizers" / "table.py"))
+    again = "python benchmarks/sanitizers/table.py writes it again"
+    assert (DOCS / "sanitizers.md").read_text("utf-8") == table["page"](), again

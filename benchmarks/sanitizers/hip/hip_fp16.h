@@ -1,0 +1,3 @@
+// See hip_runtime.h.
+#pragma once
+#include <cuda_fp16.h>
