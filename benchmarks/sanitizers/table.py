@@ -118,8 +118,8 @@ _HEAD = """\
 
 Written by `python benchmarks/sanitizers/table.py`. The samples of `tests/hiphost/samples` have planted faults.
 `layoutprobe run` names each by rule and line (emulated, on gfx1151; `tests/hiphost/test_samples.py`). The same
-sources, built by nvcc 13.0 as CUDA programs (`benchmarks/sanitizers`), ran under each tool of its compute-sanitizer on
-an NVIDIA H100 (measured once, 2026-11-24; `benchmarks/sanitizers/h100.csv` has every row). "Found" is generous to
+sources, built by nvcc 13.0 as CUDA programs (`benchmarks/sanitizers`), ran under each tool of its compute-sanitizer
+on an NVIDIA H100 (measured once, 2026-11-24; `benchmarks/sanitizers/h100.csv` has every row). "Found" is generous to
 compute-sanitizer: any error of any tool counts, whatever it says, if the right program has none like it. What its
 manual lists under no tool it does not claim to find. The faults were written for layoutprobe, by its authors.
 """
