@@ -223,3 +223,12 @@ def sizes(text: str) -> dict[str, int]:
             raise argparse.ArgumentTypeError(f"{part.strip()[:40]!r} is no size, or the second of its name")
         found[name] = int(value)
     return found
+
+
+def group(text: str) -> tuple[int, int, int]:
+    """A workgroup's id."""
+    parts = [part.strip() for part in text.split(",")]
+    if not 1 <= len(parts) <= 3 or not all(p.isascii() and p.isdecimal() and len(p) <= 9 for p in parts):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no workgroup such as 1,0,0")
+    x, y, z = (*map(int, parts), *(0,) * (3 - len(parts)))
+    return x, y, z

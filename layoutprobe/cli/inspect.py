@@ -11,6 +11,7 @@ from layoutprobe.cli.arguments import (
     add_engine_option,
     add_output,
     add_slots,
+    group,
     index,
     refuse_idle,
     sizes,
@@ -78,7 +79,7 @@ def _add_options(command: Parser) -> None:
         help="of its executions by each wave (default: the first wrong)",
     )
     moment.add_argument(
-        "--workgroup", metavar="X,Y,Z", type=_group, help="which workgroup (default: the first wrong)"
+        "--workgroup", metavar="X,Y,Z", type=group, help="which workgroup (default: the first wrong)"
     )
     moment.add_argument(
         "--view",
@@ -198,14 +199,6 @@ def _refuse_for_page(arguments: argparse.Namespace) -> None:
         {"--view": arguments.view, "--lane": arguments.lanes, "--vgpr": arguments.vgprs},
         "leave them out",
     )
-
-
-def _group(text: str) -> tuple[int, int, int]:
-    parts = [part.strip() for part in text.split(",")]
-    if not 1 <= len(parts) <= 3 or not all(p.isascii() and p.isdecimal() and len(p) <= 9 for p in parts):
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no workgroup such as 1,0,0")
-    x, y, z = (*map(int, parts), *(0,) * (3 - len(parts)))
-    return x, y, z
 
 
 COMMAND = Command(

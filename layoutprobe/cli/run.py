@@ -9,7 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layoutprobe.cli.arguments import Parser, add_engine_option, add_reports, check_reports, refuse_idle
+from layoutprobe.cli.arguments import (
+    Parser,
+    add_engine_option,
+    add_reports,
+    check_reports,
+    group,
+    refuse_idle,
+)
 from layoutprobe.cli.check import write_baseline
 from layoutprobe.cli.command import Command
 from layoutprobe.cli.programs import found_program, run_program, said, warn_of_missing
@@ -19,7 +26,12 @@ from layoutprobe.files import check_writable
 from layoutprobe.render.formats import find, format_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from layoutprobe.engine.base import Dispatch
     from layoutprobe.extras.hiphost.checking import LaunchChecks
+    from layoutprobe.extras.hiphost.choice import Choice
+    from layoutprobe.extras.hiphost.recording import LaunchRecorder
     from layoutprobe.extras.hiphost.server import Server
 
 EXAMPLES = """\
@@ -27,6 +39,7 @@ examples:
   layoutprobe run -- ./my_hip_test --size 64
   layoutprobe run --arch TARGET -- python test_my_kernels.py
   layoutprobe run --check races,waits --report run.sarif -- ./my_hip_test
+  layoutprobe run --save run.cap --kernel gemm --workgroup 1,0 -- ./my_hip_test     # for layoutprobe inspect run.cap
 """
 SUBJECT = "gate"
 """What the findings of launches are written as."""
@@ -52,7 +65,11 @@ def _add_options(command: Parser) -> None:
         "--no-check", action="store_true", help="run only: an access outside of memory ends the kernel"
     )
     command.add_argument(
-        "--kernel", metavar="NAME", action="append", default=[], help="check launches of this kernel only"
+        "--kernel",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="check, or save, launches of this kernel only",
     )
     command.add_argument(
         "--launch",
@@ -60,7 +77,7 @@ def _add_options(command: Parser) -> None:
         action="append",
         default=[],
         type=_positive,
-        help="check the N-th launch only",
+        help="check, or save, the N-th launch only",
     )
     command.add_argument(
         "--budget",
@@ -74,6 +91,14 @@ def _add_options(command: Parser) -> None:
         help="let the findings pass that this file lists; fails for those that are gone",
     )
     command.add_argument("--write-baseline", metavar="FILE", help="list all findings in this file")
+    command.add_argument(
+        "--save",
+        metavar="RUN.cap",
+        help="record a workgroup of the first launch (of those asked for), for layoutprobe inspect RUN.cap",
+    )
+    command.add_argument(
+        "--workgroup", metavar="X,Y,Z", type=group, help="which workgroup --save records (default: 0,0,0)"
+    )
     add_engine_option(command)
     add_reports(command, SUBJECT)
     command.add_argument(
@@ -105,23 +130,27 @@ def run(arguments: argparse.Namespace) -> int:
             "together with --no-check",
             {
                 "--report": arguments.report,
-                "--kernel": arguments.kernel,
-                "--launch": arguments.launch,
+                **({} if arguments.save else {"--kernel": arguments.kernel, "--launch": arguments.launch}),
                 "--baseline": arguments.baseline,
                 "--write-baseline": arguments.write_baseline,
             },
         )
     if arguments.write_baseline:
         check_writable(arguments.write_baseline, "the baseline")
-    checks = _checks(arguments)
+    checks, recorder = _checks(arguments), _recorder(arguments)
     target = arguments.arch or DEFAULT
-    with Server(target, say=said, pretence=pretence, runner=checks.runner, conduct=checks.conduct) as server:
+
+    def runner() -> Callable[[Dispatch], None]:
+        return recorder.around(checks.runner()) if recorder else checks.runner()
+
+    with Server(target, say=said, pretence=pretence, runner=runner, conduct=checks.conduct) as server:
         warn_of_missing(program)
         code = run_program([program, *words[1:]], server)
         server.settle(_PATIENCE)
         found = 0 if arguments.no_check else _report(checks, program, arguments)
         judged = _judged(code, server)
-        return found if found == 1 else judged or found
+        kept = _kept(recorder, arguments.save)
+        return found if found == 1 else judged or found or kept
 
 
 def _positive(text: str) -> int:
@@ -152,12 +181,46 @@ def _checks(arguments: argparse.Namespace) -> LaunchChecks:
     return LaunchChecks(
         replace(
             asked,
-            kernels=frozenset(arguments.kernel),
-            launches=frozenset(arguments.launch),
+            choice=_choice(arguments),
             seconds=arguments.budget,
             accepted=read_baseline(Path(arguments.baseline)) if arguments.baseline else {},
         )
     )
+
+
+def _choice(arguments: argparse.Namespace) -> Choice:
+    from layoutprobe.extras.hiphost.choice import Choice
+
+    return Choice(frozenset(arguments.kernel), frozenset(arguments.launch))
+
+
+def _recorder(arguments: argparse.Namespace) -> LaunchRecorder | None:
+    from layoutprobe.extras.hiphost.recording import LaunchRecorder
+
+    if arguments.save is None:
+        refuse_idle("without --save", {"--workgroup": arguments.workgroup}, "add --save RUN.cap")
+        return None
+    check_writable(Path(arguments.save), "the recording")
+    return LaunchRecorder(_choice(arguments), arguments.workgroup or (0, 0, 0))
+
+
+def _kept(recorder: LaunchRecorder | None, file: str | None) -> int:
+    """Keep what was recorded; 2 where there was nothing."""
+    from layoutprobe.recording.file import write_recording
+
+    if recorder is None or file is None:
+        return 0
+    made = recorder.recording
+    if made is None:
+        say(f"layoutprobe: {recorder.missed}: nothing was recorded")
+        return 2
+    write_recording(Path(file), made)
+    (wave, *_), cut = made.waves, f"; {made.cut}" if made.cut else ""
+    say(
+        f"layoutprobe: {file}: {made.kernel}, launch {made.size['launch']}, workgroup {wave.group}, "
+        f"{made.steps.inst.size} instructions{cut}; next: layoutprobe inspect {file} --timeline"
+    )
+    return 0
 
 
 def _report(checks: LaunchChecks, program: str, arguments: argparse.Namespace) -> int:

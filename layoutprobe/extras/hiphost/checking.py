@@ -21,11 +21,11 @@ from layoutprobe.checks import conduct
 from layoutprobe.checks.acceptance import accept
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.registry import find_check
-from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.codeobj.parameters import signature_of
+from layoutprobe.codeobj.model import Kernel
 from layoutprobe.engine.base import Dispatch, Engine, Grain
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import ExecutionError, UsageError, did_you_mean
+from layoutprobe.extras.hiphost.choice import Choice
 from layoutprobe.extras.hiphost.conduct import LEAKS, Conduct
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
@@ -72,16 +72,14 @@ class Asked:
     Attributes:
         checks: of kernels.
         host: those of HOST that are asked for.
-        kernels: symbols, or names in the source, of the kernels to check; empty for all.
-        launches: numbers of the launches to check, from 1 on; empty for all.
+        choice: launches to check.
         seconds: after which a launch is ended; None: when it has issued as many instructions as the engine allows.
         accepted: name of a kernel -> findings that are let pass.
     """
 
     checks: tuple[Check, ...]
     host: tuple[str, ...] = ()
-    kernels: frozenset[str] = frozenset()
-    launches: frozenset[int] = frozenset()
+    choice: Choice = field(default_factory=Choice)
     seconds: float | None = None
     accepted: Mapping[str, tuple[Acceptance, ...]] = field(default_factory=dict)
 
@@ -124,7 +122,6 @@ class LaunchChecks:
         self.conduct = Conduct(asked.host)
         self._factories = tuple(dict.fromkeys(f for check in self.checks for f in check.observers))
         self._grains: dict[tuple[str, str], Grain | None] = {}
-        self._known_names: dict[tuple[str, str], frozenset[str]] = {}
         self._seen = 0
         self._kernels: dict[tuple[str, str], _Launches] = {}
         self._lock = threading.Lock()
@@ -152,8 +149,8 @@ class LaunchChecks:
         gone = [name for name in self.asked.accepted if name not in ran]
         if gone:
             return f"the baseline accepts findings of {gone[0][:80]}, which was not launched"
-        chosen = self.asked.kernels or self.asked.launches
-        return "no kernel or launch of those that were asked for ran" if chosen and not self._kernels else ""
+        missed = bool(self.asked.choice) and not self._kernels
+        return "no kernel or launch of those that were asked for ran" if missed else ""
 
     def _of_host(self, program: str, found: CheckResult, target: str) -> KernelVerdict:
         results = self._accepted(HOST_NAME, [found], target)
@@ -162,20 +159,6 @@ class LaunchChecks:
 
     def _accepted(self, name: str, results: Sequence[CheckResult], target: str) -> tuple[CheckResult, ...]:
         return accept(results, self.asked.accepted.get(name, ()), target, date.today())
-
-    def _is_chosen(self, dispatch: Dispatch, number: int) -> bool:
-        asked = self.asked
-        if asked.launches and number not in asked.launches:
-            return False
-        return not asked.kernels or not asked.kernels.isdisjoint(self._names(dispatch.code, dispatch.kernel))
-
-    def _names(self, code: CodeObject, kernel: Kernel) -> frozenset[str]:
-        """Under which a kernel may be asked for."""
-        key = code.digest, kernel.name
-        if key not in self._known_names:
-            signature = signature_of(code, kernel)
-            self._known_names[key] = frozenset({kernel.name, signature.name if signature else kernel.name})
-        return self._known_names[key]
 
     def _run(self, engine: Engine, dispatch: Dispatch) -> None:
         """Run a kernel to its end, and apply the checks to what was seen.
@@ -190,7 +173,7 @@ class LaunchChecks:
         if self.asked.seconds is not None:
             limit = Deadline(self.asked.seconds, "give it more: --budget SECONDS")
             dispatch = replace(dispatch, budget=_ENDLESS, observers=(*dispatch.observers, limit))
-        if not self.checks or not self._is_chosen(dispatch, number):
+        if not self.checks or not self.asked.choice.includes(dispatch, number):
             engine.run(dispatch)
             return
         if self._clears(engine, dispatch):
