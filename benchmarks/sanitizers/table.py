@@ -17,7 +17,7 @@ ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "sanitizers.md"
 SAMPLES = ROOT / "tests" / "hiphost" / "samples"
 _FAULT = re.compile(r"fault (\d+): ([\w/-]+)")
-NOT_RUN = "not run: it does not build as CUDA"
+NOT_RUN = "not run"
 Fault = tuple[str, int]
 
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -27,7 +27,9 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "racecheck: hazards of shared memory": (
         "races/read-after-write", "races/write-after-read", "races/write-after-write",
     ),
-    "initcheck: memory that was never written": ("lds-safety/undefined-read", "host/undefined-copied"),
+    "initcheck: memory that was never written": (
+        "lds-safety/undefined-read", "memory/undefined-address", "memory/undefined-control",
+    ),
     "synccheck: divergent barriers": ("races/divergent-barrier",),
     "no tool of its own: global memory between waves and workgroups": (
         "races/global-overwrite", "races/global-handover", "races/store-and-add", "races/stale-cache",
@@ -121,7 +123,8 @@ Written by `python benchmarks/sanitizers/table.py`. The samples of `tests/hiphos
 sources, built by nvcc 13.0 as CUDA programs (`benchmarks/sanitizers`), ran under each tool of its compute-sanitizer
 on an NVIDIA H100 (measured once, 2026-11-24; `benchmarks/sanitizers/h100.csv` has every row). "Found" is generous to
 compute-sanitizer: any error of any tool counts, whatever it says, if the right program has none like it. What its
-manual lists under no tool it does not claim to find. The faults were written for layoutprobe, by its authors.
+manual lists under no tool it does not claim to find. Not run are programs that do not build as CUDA, or look at what
+HIP alone says (`volumes`). The faults were written for layoutprobe, by its authors.
 """
 _TAIL = """\
 Programs without a fault: {right} ran on the card; errors were printed for: {alarms}. (`registered_memory` provokes

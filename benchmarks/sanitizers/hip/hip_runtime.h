@@ -7,6 +7,7 @@
 #define __HIP_MEMORY_SCOPE_AGENT 0
 #define __hip_atomic_load(at, order, scope) (*(const volatile decltype(+*(at))*)(at))
 #define __builtin_amdgcn_s_sleep(n) __nanosleep(64)
+#define __builtin_amdgcn_readfirstlane(x) __shfl_sync(__activemask(), x, 0)
 #define __ballot(x) __ballot_sync(__activemask(), x)
 #define __any(x) __any_sync(__activemask(), x)
 #define __all(x) __all_sync(__activemask(), x)
@@ -129,6 +130,8 @@ template <class T> cudaError_t hipHostMalloc(T** at, size_t size, unsigned flags
 template <class... Words> cudaError_t hipGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, Words...) {
   return cudaGraphInstantiate(exec, graph, 0);
 }
+#define hipMemcpy3DAsync cudaMemcpy3DAsync
+#define hipMemset3DAsync cudaMemset3DAsync
 #define make_hipExtent make_cudaExtent
 #define make_hipPitchedPtr make_cudaPitchedPtr
 #define make_hipPos make_cudaPos
