@@ -181,9 +181,10 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
         replace(where(subject, second.inst, second.who), lds_byte=shown.byte),
         expected=f"a barrier between {between}" + (" of the next pass of the loop" if loop else ""),
         observed=f"both in one barrier interval; {len(clashes)} pair(s) of instructions: {', '.join(names)}",
-        hint=_hint(shown, loop),
+        hint=_hint(shown, {c.kind for c in clashes}, loop),
         count=sum(c.count for c in clashes),
         related=_others(subject, shown, clashes),
+        pairs=frozenset((clash.first.inst.pc, clash.second.inst.pc) for clash in clashes),
     )
 
 
@@ -210,10 +211,15 @@ def _spelled(kind: ClashKind) -> str:
     return _WORDS[kind][1].id.partition("/")[2].replace("-", " ")
 
 
-def _hint(shown: Clash, loop: bool) -> str:
+def _hint(shown: Clash, kinds: set[ClashKind], loop: bool) -> str:
     kind = shown.kind
     if shown.between:
         return "what a wave does between s_barrier_signal and s_barrier_wait, no barrier orders: move it out"
+    if {"RAW", "WAR"} <= kinds and kind != "WAW":
+        return (
+            "__syncthreads() in every pass of the loop: behind the stores to a tile and before the loads from it, "
+            "and behind these before it is stored to again; with two buffers one does both"
+        )
     if kind == "RAW":
         return "__syncthreads() after the stores to the tile and before the first load from it"
     if kind == "WAR":

@@ -45,11 +45,32 @@ def _findings(results: Sequence[Sized]) -> tuple[Finding, ...]:
         for finding in result.findings:
             groups.setdefault(_cause(finding), []).append((size, finding))
     merged = []
-    for group in _joined(list(groups.values())):
+    for group in _joined(_by_pairs(list(groups.values()))):
         sizes = list(dict.fromkeys(size for size, _ in group))
         total = sum(finding.count for _, finding in group)
         merged.append(_placed(replace(group[0][1], count=total), sizes))
     return tuple(merged)
+
+
+def _by_pairs(groups: list[list[tuple[Size, Finding]]]) -> list[list[tuple[Size, Finding]]]:
+    """Groups, races that have a pair of accesses in common as one: behind the one that shows the most pairs.
+
+    A missing barrier leaves other accesses unordered where a loop has other passes.
+    """
+    joined: list[list[tuple[Size, Finding]]] = []
+    for group in groups:
+        pairs = _pairs(group)
+        home = next((known for known in joined if _pairs(known) & pairs), None)
+        if home is None:
+            joined.append(group)
+        else:
+            home += group
+            home.sort(key=lambda one: -len(one[1].pairs))
+    return joined
+
+
+def _pairs(group: list[tuple[Size, Finding]]) -> frozenset[tuple[int, int]]:
+    return frozenset().union(*(finding.pairs for _, finding in group))
 
 
 def _joined(groups: list[list[tuple[Size, Finding]]]) -> list[list[tuple[Size, Finding]]]:

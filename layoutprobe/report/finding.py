@@ -79,6 +79,7 @@ class Finding:
             received, packed) it parts from what is needed; "" where that is not known.
         sizes: all problem sizes that show it, the first of which `place` and the rest are about.
         follows: another finding of the kernel, without which this one would not be; None for a cause.
+        pairs: of a race, program counters of the accesses that meet; they tell the same one at another size.
     """
 
     rule: Rule
@@ -92,6 +93,7 @@ class Finding:
     blocks: str = ""
     sizes: tuple[Size, ...] = ()
     follows: Finding | None = None
+    pairs: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def check(self) -> str:

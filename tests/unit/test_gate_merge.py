@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,22 @@ def test_one_cause_at_three_sizes_is_one_finding() -> None:
     assert [(f.what, f.place.pc, f.place.size, f.sizes, f.count) for f in merged.findings] == [
         ("3 bytes of C change", 0x10, m(1), (m(1), m(2), m(3)), 3),
         ("3 bytes of C change", 0x20, m(3), (m(3),), 1),
+    ]
+
+
+def test_races_with_a_pair_in_common_are_one_missing_barrier() -> None:
+    """At K = 16 a loop has one pass, and the barrier at its end nothing to order."""
+
+    def race(pc: int, *pairs: tuple[int, int]) -> Finding:
+        return replace(finding("a race", pc), pairs=frozenset(pairs))
+
+    few, many, other = race(0x30, (1, 3)), race(0x40, (1, 3), (3, 4)), race(0x50, (7, 8))
+    merged = merge(
+        [(m(1), CHECK.found([few, other])), (m(2), CHECK.found([many])), (m(3), CHECK.found([few]))]
+    )
+    assert [(f.place.pc, f.sizes, f.count) for f in merged.findings] == [
+        (0x40, (m(2), m(1), m(3)), 3),
+        (0x50, (m(1),), 1),
     ]
 
 
