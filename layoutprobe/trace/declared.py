@@ -36,15 +36,17 @@ def beside(subject: Subject, declared: Declared) -> Agreement:
         UndecidedError, RunStoppedError: the kernel cannot be followed.
     """
     sites, tiles = subject.once(_sites), subject.once(_tiles)
-    names, open_ = _names(subject), []
+    names = _names(subject)
+    open_: list[str] = []
     found = _Beside(subject, declared, sites, tiles, names, False).parts()
     if names is not None and _differs(found):
         other = _Beside(subject, declared, sites, tiles, names[::-1], True).parts()
         if not _differs(other):
             found = other
-            open_ = [
-                f"it fits a kernel whose tt.dot has {names[1]} turned on the left, and {names[0]} on the right"
-            ]
+            if not all(_says(subject, dot, names) for dot in declared.dots):
+                open_.append(
+                    f"it fits a kernel whose tt.dot has {names[1]} turned on the left, and {names[0]} on the right"
+                )
     multiplied, placed = found
     executed = {line for one in multiplied for line in one.lines}
     open_ += [
@@ -67,6 +69,17 @@ def beside(subject: Subject, declared: Declared) -> Agreement:
         tuple(open_),
         unseen(declared),
     )
+
+
+def _says(subject: Subject, dot: DeclaredDot, names: tuple[str, str]) -> bool:
+    """Whether the text itself loads the operands of a product from B and A."""
+    return (_source(subject, dot, 0), _source(subject, dot, 1)) == (names[1], names[0])
+
+
+def _source(subject: Subject, dot: DeclaredDot, index: int) -> str:
+    """The buffer that an operand comes from, as the text says; "" where it does not."""
+    at, arguments = dot.sources[index], subject.case.arguments
+    return "" if at is None or at >= len(arguments) else arguments[at].name
 
 
 def _names(subject: Subject) -> Names:
@@ -155,7 +168,7 @@ class _Beside:
         for role in "AB":
             index, held = _index(role, dot), site.held[role]
             name = f"operand {index}" + (f" ({held.name})" if held.name else "")
-            wanted = self._source(dot, index) or (self.names[index] if self.names else held.name)
+            wanted = _source(self.subject, dot, index) or (self.names[index] if self.names else held.name)
             if held.why:
                 found.append((Part(name, None, held.why), False))
             elif held.name != wanted:
@@ -170,11 +183,6 @@ class _Beside:
             why = result.why if result else "the contract is no product: where results go is not known"
             return [*found, (Part("result", None, why), False)]
         return [*found, self._fits(f"result ({result.name})", result, dot.result, ways)]
-
-    def _source(self, dot: DeclaredDot, index: int) -> str:
-        """The buffer that an operand comes from, as the text says; "" where it does not."""
-        at, arguments = dot.sources[index], self.subject.case.arguments
-        return "" if at is None or at >= len(arguments) else arguments[at].name
 
     def _fits(self, name: str, held: Held, layout: Distribution, ways: tuple[bool, ...]) -> tuple[Part, bool]:
         """Whether an operand is a part of a tile, which may lie in its buffer in these ways: turned, or not."""

@@ -9,9 +9,11 @@ from math import prod
 import numpy as np
 
 from layoutprobe.brief import brief
+from layoutprobe.instructions.meetings import element_types
 from layoutprobe.layouts.declared import Ints
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.manifest.coding import Coding
+from layoutprobe.numbers import digit_base, element_type
 from layoutprobe.observe.matrix import WaveTable
 from layoutprobe.solver.product import NOWHERE, UNKNOWN
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
@@ -77,7 +79,13 @@ def held_operands(subject: Subject) -> Mapping[int, Mapping[str, Held]]:
     for done in kinds:
         for pc in np.unique(done.pc).tolist():
             at = np.flatnonzero(done.pc == pc)
-            found[pc] = {role: _operand(done, at, role, operands.waves, elements) for role in "AB"}
+            types = dict(zip("AB", element_types(done.insts[pc]), strict=True))
+            found[pc] = {
+                role: _operand(
+                    done, at, role, operands.waves, elements, garbled(dtype, subject.coding.code.base)
+                )
+                for role, dtype in types.items()
+            }
     return found
 
 
@@ -115,7 +123,18 @@ class _Elements:
             table[-4:] = HOLE  # ZERO, UNKNOWN, UNDEFINED
 
 
-def _operand(done: Executions, at: Ints, role: str, waves: WaveTable, elements: _Elements) -> Held:
+def garbled(dtype: str, base: int) -> str:
+    """Why elements of this type do not say which they are, in digits below `base`; "" where they do. Bytes travel as
+    they are."""
+    kind = element_type(dtype)
+    if kind.bits <= 8 or digit_base((dtype,)) >= base:
+        return ""
+    return f"{dtype} rounds the numbers that the elements of the inputs carry"
+
+
+def _operand(
+    done: Executions, at: Ints, role: str, waves: WaveTable, elements: _Elements, rounded: str
+) -> Held:
     live = np.unique(done.geometry.a if role == "A" else done.geometry.b)
     numbers = (done.a if role == "A" else done.b)[at][:, live]
     buffers = elements.buffer[numbers]
@@ -127,6 +146,8 @@ def _operand(done: Executions, at: Ints, role: str, waves: WaveTable, elements: 
     why = "" if name else "it holds no elements of the inputs"
     if (numbers == UNKNOWN).any():  # elements that are computed may look like others
         name, why = "", "its values are computed, and no elements of the inputs"
+    if rounded:
+        name, why = "", rounded
     return _Seats(done, at, waves).held(role, live, row, col, name, why)
 
 

@@ -19,8 +19,10 @@ from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.inspect import Inspection, inspect
 from layoutprobe.layouts.declared import Declared, Distribution
+from layoutprobe.numbers import digit_base
 from layoutprobe.report.declared import AGREES, REFUTED, Agreement
 from layoutprobe.solver.declared import misfit
+from layoutprobe.trace.tiles import garbled
 
 HERE = Path(__file__).parent
 FILES = {f"{path.parent.name}/{path.stem}": path for path in sorted(HERE.glob("triton*/*.ttgir"))}
@@ -175,6 +177,25 @@ def test_a_product_of_transposes_is_no_false_alarm() -> None:
     found = kernel_of(name).beside(parse_ttgir(hidden, "x.ttgir"))
     assert found.exit_code == 2
     assert "B turned on the left" in found.sentence
+
+
+def test_a_text_that_multiplies_transposes_itself_agrees() -> None:
+    """Where it says that its left operand is loaded from B, nothing is open; here by its pointers, exchanged."""
+    name = "triton_gfx942/gemm-f16-accvgprs"
+    text = FILES[name].read_text().replace("isTransposed = true", "isTransposed = false")
+    first, second = text.index("%a_ptr: "), text.index("%b_ptr: ")
+    exchanged = f"{text[:first]}%b_ptr: {text[first + 8 : second]}%a_ptr: {text[second + 8 :]}"
+    found = kernel_of(name).beside(parse_ttgir(exchanged, "x.ttgir"))
+    assert (found.verdict, found.open) == (AGREES, ())
+    assert kernel_of(name).beside(parse_ttgir(text, "x.ttgir")).verdict == REFUTED
+
+
+def test_elements_that_an_instruction_rounds_are_not_compared() -> None:
+    """Numbers in f32 do not fit into xf32: no element of such an operand could be told."""
+    base = digit_base(("f32",))
+    assert "xf32 rounds" in garbled("xf32", base)
+    assert not any(garbled(dtype, digit_base((dtype,))) for dtype in ("f32", "xf32", "f16", "bf16"))
+    assert not garbled("fp8", 255)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
