@@ -5,13 +5,13 @@ And kernels in which waves wait for each other through memory, as locks, flags a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC, Inst
+from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.flow import flow_of
+from layoutprobe.machine.leaving import left_by
 from layoutprobe.machine.program import CONDITIONS, Program
 from layoutprobe.machine.registers import U32
 
@@ -84,52 +84,5 @@ def waves_wait(program: Program) -> bool:
     if any(Kind.ATOMIC in inst.kind and inst.dst for inst in program.insts):
         return True
     flow = flow_of(program)
-    return any(_left_by_a_load(flow.blocks, flow.nexts, body) for body in flow.loops.values())
-
-
-def _left_by_a_load(
-    blocks: Mapping[int, Sequence[Inst]], nexts: Mapping[int, Sequence[int]], body: frozenset[int]
-) -> bool:
-    """Follows what the loop loads from register to register, round and round until nothing is added."""
-    entering: dict[int, frozenset[int]] = dict.fromkeys(body, frozenset())
-    pending = set(body)
-    while pending:
-        pc = pending.pop()
-        loaded = _behind(blocks[pc], entering[pc])
-        condition = CONDITIONS.get(blocks[pc][-1].name)
-        if condition is not None and condition[0] in loaded and not body.issuperset(nexts[pc]):
-            return True
-        for following in body.intersection(nexts[pc]):
-            if not loaded <= entering[following]:
-                entering[following] |= loaded
-                pending.add(following)
-    return False
-
-
-def _behind(block: Sequence[Inst], loaded: frozenset[int]) -> frozenset[int]:
-    """The registers that hold what was loaded, or was made of it, behind a block."""
-    now = set(loaded)
-    for inst in block:
-        if Kind.LOAD in inst.kind or not now.isdisjoint(_read(inst)):
-            now |= _written(inst)
-        else:
-            now -= _written(inst)
-    return frozenset(now)
-
-
-_READ_SCC = ("s_cselect_", "s_cmov_", "s_addc_", "s_subb_")
-_KEEP_SCC = ("s_mov", "s_cselect_", "s_mul_", "s_load", "s_buffer_load")
-
-
-def _read(inst: Inst) -> set[int]:
-    """Registers that an instruction reads. EXEC is not told: it says in which lanes, and seldom what."""
-    named = {r for half in (inst, *inst.pair) for o in half.src for r in o.registers()}
-    return (named | ({SCC} if inst.name.startswith(_READ_SCC) else set())) - {EXEC_LO, EXEC_HI}
-
-
-def _written(inst: Inst) -> set[int]:
-    """Registers that an instruction writes, named by it or not."""
-    named = {r for half in (inst, *inst.pair) for o in half.dst for r in o.registers()}
-    if Kind.SALU in inst.kind and not inst.name.startswith(_KEEP_SCC):
-        named.add(SCC)
-    return named | ({EXEC_LO, EXEC_HI} if "saveexec" in inst.name or "wrexec" in inst.name else set())
+    loads = frozenset(inst.pc for inst in program.insts if Kind.LOAD in inst.kind)
+    return any(left_by(flow, body, loads) for body in flow.loops.values())

@@ -5,7 +5,8 @@ all that its wave did to LDS before (LLVM AMDGPUUsage, "Memory Model": a release
 LDS). Who looks at the flag has then seen that, and what the announcing wave had itself been told.
 
 Whether a load looks at a flag cannot be told from the load. It does where it stands in a loop that only
-waits: one that changes nothing but registers, and loads from the same address each time. So does its copy
+waits: one that changes nothing but registers, loads from the same address each time, and is left when the value
+that was loaded says so. So does its copy
 in front of the loop, and so does every atomic that compares or exchanges: it takes a lock. Another one that returns
 what it found, and waits for nothing, has been told what other atomics announced there, and not what a store did: that
 it came behind the store is chance (a counter that one wave sets to zero while others count).
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.flow import flow_of
+from layoutprobe.machine.leaving import left_by
 from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.counters import parts, writes
@@ -50,7 +52,7 @@ def polls_of(program: Program, memory: Kind = _PERHAPS_LDS) -> frozenset[int]:
     for blocks in flow.loops.values():
         body = [inst for pc in sorted(blocks) for inst in flow.blocks[pc]]
         if len(body) <= MAX_LOOP:
-            found |= _waiting(body, memory)
+            found |= {pc for pc in _waiting(body, memory) if left_by(flow, blocks, frozenset({pc}))}
     looped = [insts[place[pc]] for pc in found]
     for loop in looped:
         for ahead in reversed(insts[max(0, place[loop.pc] - _AHEAD) : place[loop.pc]]):
@@ -76,13 +78,14 @@ def _returns(inst: Inst) -> bool:
 
 
 def _waiting(body: Sequence[Inst], memory: Kind) -> set[int]:
-    """The looks at flags in a loop; none where it does anything else."""
+    """Loads of a loop that look at the same place each time; none where the loop does anything else."""
     written: set[int] = set()
     for inst in body:
         if any(kind in inst.kind for kind in _ACTS) or (Kind.ATOMIC in inst.kind and not inst.dst):
             return set()
-        if any(operand.registers() for operand in inst.src):  # a constant is the same each time
-            written |= set(writes(inst))
+        for half in inst.pair or (inst,):
+            if any(operand.registers() for operand in half.src):  # a constant is the same each time
+                written |= set(writes(half))
     looks = (one for one in body if one.kind & memory and (Kind.LOAD in one.kind or _returns(one)))
     return {inst.pc for inst in looks if not written & set(parts(inst.src[0].registers()))}
 

@@ -87,3 +87,38 @@ def test_a_branch_back_out_of_a_block_that_stands_aside_waits_for_nothing() -> N
     (finding,) = result.findings
     assert finding.rule.id == "races/write-after-read"
     assert finding.place.instruction.startswith("ds_store_b32")
+
+
+LOOPS_OF_DATA = {
+    "the other half of a pair moves the address": """
+  v_dual_mov_b32 v8, v5 :: v_dual_add_nc_u32 v3, 4, v3
+  v_readfirstlane_b32 s10, v4
+  s_cmp_lg_u32 s10, 63""",
+    "counted": """
+  v_add_nc_u32 v5, v4, v5
+  s_add_u32 s9, s9, 1
+  s_cmp_lt_u32 s9, 4""",
+}
+"""What follows a load in a loop that is no look at a flag: it goes on to another place, or is not left by what it
+finds."""
+
+
+@pytest.mark.parametrize("loop", LOOPS_OF_DATA)
+def test_a_loop_over_data_waits_for_nothing(loop: str) -> None:
+    code = assembly_kernel(
+        f"""
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_mov_b32_e32 v3, 0
+  v_mov_b32_e32 v5, 0
+  s_mov_b32 s9, 0
+  ds_store_b32 v2, v0
+again:
+  ds_load_b32 v4, v3
+  s_waitcnt lgkmcnt(0){LOOPS_OF_DATA[loop]}
+  s_cbranch_scc1 again
+""",
+        lds=256,
+    )
+    result = verdict(races.CHECK, launch(code, [np.zeros(64, np.int32)] * 2, block=64))
+    assert {finding.rule.id for finding in result.findings} == {"races/read-after-write"}, result
+    assert result.findings[0].place.instruction.startswith("ds_load_b32")
