@@ -18,7 +18,7 @@ from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.text import either
-from layoutprobe.trace.altered import taken_otherwise
+from layoutprobe.trace.altered import TakenOtherwise, shown, taken_otherwise
 from layoutprobe.trace.comparisons import Comparison, executed, products, references, small_floats
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
 from layoutprobe.trace.large import far_off
@@ -57,8 +57,9 @@ their type in memory, may take limits.seconds, has to name outputs, and is compa
 absolute + relative * |expected|. By default that is e * (1 + |expected| + root mean square of the output),
 with e = 1e-5 for f32, 1e-3 for f16 and 1e-2 for bf16: of the narrowest of the output's type and those that
 values are converted to on the way, which the headline then says. Where it is wrong, it is asked what it
-gives of altered inputs: one that explains every element is the cause. Words of integers that may hold packed
-codes (no address and no branch depends on them, and the outputs stay as large) get random bits in a further run.
+gives of altered inputs: one that gives every element of every output as it is, at all sizes at which it is wrong,
+is the cause. Words of integers that may hold packed codes (no address and no branch depends on them, and the
+outputs stay as large) get random bits in a further run.
 Where all holds, inputs of two axes and more are made large, one at a time, at small sizes: normal numbers times
 16, and rows 256 higher or lower. An output that is far off then (a tenth) is a reservation.
 Where matrix instructions read 8-bit floats and the manifest calls A or B something else, it is undecided:
@@ -235,6 +236,11 @@ def _findings(subject: Subject, compared: list[Comparison]) -> list[Finding]:
 
 def _finding(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> Finding:
     cause = _diagnosis(subject, c, runs)
+    explained = tuple((says, _made(subject, c, each)) for says, each in cause.explained)
+    return replace(_made(subject, c, cause), explained=explained)
+
+
+def _made(subject: Subject, c: Comparison, cause: _Cause) -> Finding:
     rule = cause.rule
     wrong = c.wrong if cause.wrong is None else cause.wrong
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -301,13 +307,14 @@ def _only_where(spec: RunSpec) -> str:
 @dataclass(frozen=True)
 class _Cause:
     """The rule that is broken, and in words what is wrong with which elements (all wrong ones where None); with a
-    place where that is not the store."""
+    place where that is not the store; `explained` as of findings."""
 
     rule: Rule
     says: str
     wrong: NDArray[np.bool_] | None = None
     place: Place | None = None
     related: tuple[Related, ...] = ()
+    explained: tuple[tuple[str, _Cause], ...] = ()
 
 
 def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _Cause:
@@ -321,9 +328,21 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
         rule = WRONG_FACTOR if all(fault.factor for fault in faults) else rule
         place = _multiplying(subject) if faults[0].read else _load_of(subject, faults[0].about)
         return _Cause(rule, either(fault.says for fault in faults), None, place)
-    if other := taken_otherwise(subject, runs):
-        rule = OTHER_INPUT if other.name else WRONG_VALUES
-        return _Cause(rule, other.says, None, _load_of(subject, other.name))
+    unexplained = _unexplained(subject, c, runs)
+    if not (others := taken_otherwise(subject, runs)):
+        return unexplained
+    causes = [(one.says, _taken(subject, one)) for one in others]
+    return replace(causes[0][1], says=shown(others), explained=(*causes, ("", unexplained)))
+
+
+def _taken(subject: Subject, one: TakenOtherwise) -> _Cause:
+    place = None if one.alone else _load_of(subject, one.name)
+    return _Cause(OTHER_INPUT if one.name else WRONG_VALUES, one.says, None, place)
+
+
+def _unexplained(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _Cause:
+    """What is known where no fault explains every element."""
+    wrong = c.wrong
     if name := _unread(subject):
         return _Cause(UNREAD_INPUT, f"nothing is ever loaded from {name}: is another one taken in its place?")
     if found := value_cause(subject, c):

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from layoutprobe.checks.faults import FAULT_RULES
+from layoutprobe.gate.agreed import agreed
 from layoutprobe.place import Size, in_words
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Status
@@ -41,9 +42,8 @@ def merge(results: Sequence[Sized]) -> CheckResult:
 
 def _findings(results: Sequence[Sized]) -> tuple[Finding, ...]:
     groups: dict[Hashable, list[tuple[Size, Finding]]] = {}
-    for size, result in results:
-        for finding in result.findings:
-            groups.setdefault(_cause(finding), []).append((size, finding))
+    for size, finding in agreed([(size, found) for size, result in results for found in result.findings]):
+        groups.setdefault(_cause(finding), []).append((size, finding))
     merged = []
     for group in _joined(_by_pairs(list(groups.values()))):
         sizes = list(dict.fromkeys(size for size, _ in group))

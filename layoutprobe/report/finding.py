@@ -79,6 +79,8 @@ class Finding:
             received, packed) it parts from what is needed; "" where that is not known.
         sizes: all problem sizes that show it, the first of which `place` and the rest are about.
         follows: another finding of the kernel, without which this one would not be; None for a cause.
+        explained: sentences each of which explains all wrong values at one size, with the finding that it makes; the
+            last one, "", is that of a size that none of them explains.
         pairs: of a race, program counters of the accesses that meet; they tell the same one at another size.
     """
 
@@ -94,6 +96,7 @@ class Finding:
     sizes: tuple[Size, ...] = ()
     follows: Finding | None = None
     pairs: frozenset[tuple[int, int]] = frozenset()
+    explained: tuple[tuple[str, Finding], ...] = ()
 
     @property
     def check(self) -> str:

@@ -26,7 +26,7 @@ _FOLDS = (16, 32, 64)
 
 
 def of_codes() -> Alterations:
-    """Of integers, which may hold several codes. The first is none: they may all be off by a constant."""
+    """Of bytes and words that hold several codes. The first is none: they may all be off by a constant."""
     yield "", np.copy
     yield "the two nibbles of every byte of {name} are exchanged", _bytes(lambda b: (b >> 4) | (b << 4))
     says = "the {} nibble of every byte of {{name}} is used twice, and the {} one never"
@@ -35,7 +35,6 @@ def of_codes() -> Alterations:
     sign = "of {name} have a sign where they should not, or none where they should"
     yield f"nibbles {sign}", _bytes(lambda b: b ^ 0x88)
     yield f"bytes {sign}", _bytes(lambda b: b ^ 0x80)
-    yield "{name} has a sign where it should not, or none where it should", _other_sign
     yield "nibbles of {name} are in reverse order", _nibbles_reversed
     yield (
         "the even nibbles of {name} are taken for the first ones, the odd ones for the others",
@@ -46,12 +45,18 @@ def of_codes() -> Alterations:
         _nibbles(_INTERLEAVED),
     )
     yield "the bytes of every element of {name} are in reverse order", lambda v: v.byteswap()
+
+
+def of_integers() -> Alterations:
+    """Of integers, whatever they hold."""
+    yield "{name} has a sign where it should not, or none where it should", _other_sign
     yield "{name} is taken as {name} + 1", lambda v: v + v.dtype.type(1)
     yield "{name} is taken as {name} - 1", lambda v: v - v.dtype.type(1)
     yield "{name} is negated", np.negative
-    yield "{name} has no effect: it is taken as 0", np.zeros_like
+    yield LEFT_OUT, np.zeros_like
 
 
+LEFT_OUT = "{name} has no effect: it is taken as 0"
 _EVEN_FIRST = (0, 2, 4, 6, 1, 3, 5, 7)
 _INTERLEAVED = (0, 4, 1, 5, 2, 6, 3, 7)
 """Orders of the eight nibbles of a word in which tools for 4-bit weights pack them."""
@@ -59,8 +64,8 @@ _INTERLEAVED = (0, 4, 1, 5, 2, 6, 3, 7)
 
 def of_numbers() -> Alterations:
     """Of floats."""
+    yield LEFT_OUT, np.zeros_like  # what is said of an addend before it is taken for a factor
     yield "{name} is missing as a factor: it is taken as 1", np.ones_like
-    yield "{name} has no effect: it is taken as 0", np.zeros_like
     yield "{name} is negated", np.negative
     yield "{name} is squared, or multiplied twice", np.square
     yield "{name} is taken twice", lambda v: v + v
