@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.selecting import SELECTION_RULES, asked, with_selection
+from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.coding import is_small_float
 from layoutprobe.manifest.model import Gemm, Reference
@@ -23,6 +24,7 @@ from layoutprobe.trace.comparisons import Comparison, executed, products, refere
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
 from layoutprobe.trace.large import far_off
 from layoutprobe.trace.odd_reads import odd_read
+from layoutprobe.trace.orders import asking
 from layoutprobe.trace.places import where
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
@@ -60,6 +62,8 @@ values are converted to on the way, which the headline then says. Where it is wr
 gives of altered inputs: one that gives every element of every output as it is, at all sizes at which it is wrong,
 is the cause. Words of integers that may hold packed codes (no address and no branch depends on them, and the
 outputs stay as large) get random bits in a further run.
+A kernel whose workgroups tell each other something through global memory also runs with one
+workgroup after the other; where that does not end within two seconds, nothing is said of it.
 Where all holds, inputs of two axes and more are made large, one at a time, at small sizes: normal numbers times
 16, and rows 256 higher or lower. An output that is far off then (a tenth) is a reservation.
 Where matrix instructions read 8-bit floats and the manifest calls A or B something else, it is undecided:
@@ -149,6 +153,14 @@ ODD_READ = Rule(
     "read one input are alike, and one of them is not: its base or its offset is another.",
     "compare offset and base of this load with those of its neighbours",
 )
+ORDER = Rule(
+    "numerics/depends-on-order",
+    "an output is right where workgroups run side by side, and wrong where one comes after the other",
+    "They tell each other something through global memory: a flag, a counter, a partial result. What a workgroup "
+    "finds there depends on how far the others are, and of what it may find one is handled wrongly.",
+    "go through what a workgroup does where all before it are done already: flags that have their last value, "
+    "counters that are full, results that are whole",
+)
 _CAUSES = {CHANGED: CHANGED_OPERAND, MISPLACED: MISPLACED_ADDEND, ROUNDED: ROUNDED_SUM}
 
 _SHORT = 7
@@ -212,9 +224,10 @@ def _metrics(compared: Sequence[Comparison]) -> dict[str, object]:
 
 
 def _with(spec: RunSpec) -> str:
-    """The factors of a run that are not the contract's: "alpha 0 and beta 1"; "" for none."""
+    """What is not usual about a run: "alpha 0 and beta 1"; "" for nothing."""
     given = {"alpha": spec.alpha, "beta": spec.beta}
-    return " and ".join(f"{name} {value:g}" for name, value in given.items() if value is not None)
+    told = [f"{name} {value:g}" for name, value in given.items() if value is not None]
+    return " and ".join([*told, *(["one workgroup after the other"] if spec.in_turn else [])])
 
 
 def _outputs(subject: Subject) -> list[str]:
@@ -319,6 +332,8 @@ class _Cause:
 
 def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _Cause:
     wrong = c.wrong
+    if c.spec.in_turn:  # workgroups side by side gave what is right
+        return _Cause(ORDER, where_wrong(wrong), None, _place_of(subject, asking(subject)))
     if c.undefined[wrong].all():
         return _undefined(subject, c)
     if c.spec.inputs == "nonfinite":  # on finite numbers all was right, else that run would be the finding
@@ -358,7 +373,10 @@ def _unexplained(subject: Subject, c: Comparison, runs: Sequence[Comparison]) ->
 def _multiplying(subject: Subject) -> Place | None:
     """The first matrix instruction that ran; None where none did."""
     ran = (inst for inst in executed(subject) if Kind.MATRIX in inst.kind)
-    inst = next(ran, None)
+    return _place_of(subject, next(ran, None))
+
+
+def _place_of(subject: Subject, inst: Inst | None) -> Place | None:
     return None if inst is None else where(subject, inst)
 
 
@@ -437,6 +455,7 @@ CHECK = Check(
         UNREAD_INPUT,
         *_CAUSES.values(),
         ODD_READ,
+        ORDER,
         *SELECTION_RULES,
     ),
 )

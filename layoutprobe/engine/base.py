@@ -39,6 +39,7 @@ class Dispatch:
             once for all waves that execute it together.
         arithmetic: how matrix instructions and DOT2 round: "ieee" (exact products, one rounding at the
             end), or "silicon" (as found on a card: RDNA3's measured on gfx1151, CDNA3's as published).
+        resident: workgroups that run at a time, in the order of their numbers; 0 for as many as fit.
     """
 
     code: CodeObject
@@ -51,6 +52,7 @@ class Dispatch:
     budget: int = DEFAULT_BUDGET
     arithmetic: str = "ieee"
     watched: frozenset[int] = frozenset()
+    resident: int = 0
 
     def watching(self, chosen: bool) -> Sequence[Observer]:
         """Who is told of workgroups that are among those to watch, or are not."""

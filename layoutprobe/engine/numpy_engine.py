@@ -13,6 +13,7 @@ from layoutprobe.engine.scheduler import Scheduler
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.machine.float_mode import guarded, refuse_float_mode
 from layoutprobe.machine.launch import (
+    BATCH_WAVES,
     batches,
     facts_of,
     make_waves,
@@ -44,7 +45,8 @@ class NumpyEngine:
         each = wave_bytes(code, kernel, dispatch.lds_size)
         issued, start = 0, None
         with np.errstate(all="ignore"):
-            for group_ids, chosen in batches(dispatch.grid, waves_per_group, each, watched=dispatch.watched):
+            most = dispatch.resident * waves_per_group or BATCH_WAVES
+            for group_ids, chosen in batches(dispatch.grid, waves_per_group, each, most, dispatch.watched):
                 machine = Machine(
                     memory.arena,
                     make_waves(group_ids, waves_per_group),

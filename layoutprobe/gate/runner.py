@@ -19,7 +19,7 @@ from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding
-from layoutprobe.manifest.inputs import asks_only, make_inputs
+from layoutprobe.manifest.inputs import make_inputs
 from layoutprobe.manifest.model import Argument, Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage, CoverageRecorder
@@ -27,6 +27,8 @@ from layoutprobe.place import Place
 from layoutprobe.trace.subject import Recorded, RunSpec
 
 Logical = Mapping[str, NDArray[Any] | None]
+_IN_TURN = 2.0
+"""Seconds that a run may take in which workgroups come one after the other: some wait for a later one for ever."""
 
 
 class Deadline(Observer):
@@ -152,21 +154,24 @@ class KernelRunner:
             arguments,
             self.binding.dynamic_lds,
             self.sample,
+            int(spec.in_turn),
         )
         fault, result, astray = None, None, Astray()
         try:
             if self.endless is not None:
                 raise self.endless
-            deadline = Deadline(self.binding.case.limits.seconds)
+            seconds = self.binding.case.limits.seconds
+            deadline = Deadline(min(seconds, _IN_TURN) if spec.in_turn else seconds)
             late = [deadline, *([Clock(deadline)] if self.sample else [])]
             result = self.backend.run(launch, [*late, astray, *recorders])
         except ExecutionError as error:
             fault = error
-            if error.kind in ("budget", "time") and not asks_only(spec.inputs):
+            if error.kind in ("budget", "time") and not spec.asks_only:
                 self.endless = error
-        if not asks_only(spec.inputs):
+        if not spec.asks_only:
             for each in (*astray.errors.values(), *([fault] if fault else [])):
                 self._note(each)
+        if not spec.asks_only or (spec.in_turn and fault is None):
             self._cover(coverage.record())
         outputs, undefined, stray = self._after(result, before, given)
         return Recorded(

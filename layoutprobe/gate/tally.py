@@ -26,7 +26,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding, bind
-from layoutprobe.manifest.inputs import asks_only, coding_of
+from layoutprobe.manifest.inputs import coding_of
 from layoutprobe.manifest.model import Gemm, KernelCase, Reference, Sizes, Tolerance, size_title
 from layoutprobe.manifest.sampling import sample_of
 from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
@@ -318,7 +318,7 @@ def apply(check: Check, subject: Subject) -> CheckResult:
         return check.undecided(
             f"a bug in layoutprobe, not in your kernel: {problem}; {DEBUG}=1 shows the traceback"
         )
-    judged = (recorded for recorded in asked if not asks_only(recorded.spec.inputs))
+    judged = (recorded for recorded in asked if not recorded.spec.asks_only)
     faults = [recorded.fault for recorded in judged if recorded.fault is not None]
     if result.status == "holds" and faults:
         # It saw a part of the run only, and silence is never green.

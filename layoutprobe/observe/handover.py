@@ -25,6 +25,7 @@ from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band, Cohort
+from layoutprobe.machine.flow import flow_of
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses, Region
 from layoutprobe.machine.observer import Moves
@@ -105,7 +106,7 @@ class HandoverObserver(WaveCounter):
             self._adders, self._readers = np.zeros((2, _KEPT, granules), np.int64)
             self._published = np.zeros(granules, np.int32)
             self._handed = np.zeros(granules, np.int32)
-            self._waiting = polls_of(program, _MEMORY) if self._signals else frozenset()
+            self._waiting = polls_of(flow_of(program), _MEMORY) if self._signals else frozenset()
             self._asked = np.zeros(granules, np.bool_)
         self._order.batch(machine.waves.workgroup + self._first_group, machine.waves.index)
         self._group_base, self._first_group = self._first_group, int(self._order.group.max(initial=-1)) + 1

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band, Cohort
+from layoutprobe.machine.flow import flow_of
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.observer import Moves
@@ -119,7 +120,7 @@ class LdsObserver(Recorder):
         granules = machine.lds.data.bytes.size >> self._shift
         self._kept, self._recent = Kept(granules), {}
         self._suspect = np.zeros(granules, np.int32)
-        self._polls = polls_of(program)
+        self._polls = polls_of(flow_of(program))
         flags = self._polls or any(asks(inst) for inst in insts)
         self._flags = Flags(machine.waves.index, granules) if flags else None
         self._numbers = np.zeros((2, granules), np.int64) if any(inst.to_lds for inst in insts) else None

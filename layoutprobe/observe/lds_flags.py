@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.flow import flow_of
+from layoutprobe.machine.flow import Flow
 from layoutprobe.machine.leaving import left_by
-from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.counters import parts, writes
 
@@ -41,12 +40,12 @@ _LOCKS = ("cmpst", "cmpswap", "swap", "xchg")
 _NEVER = 1 << 60
 
 
-def polls_of(program: Program, memory: Kind = _PERHAPS_LDS) -> frozenset[int]:
+def polls_of(flow: Flow, memory: Kind = _PERHAPS_LDS) -> frozenset[int]:
     """PCs of the loads and atomics of a memory that look whether a flag has come.
 
     A branch back is no loop by itself: compilers put blocks that are seldom run behind the others.
     """
-    insts, flow = list(program.insts), flow_of(program)
+    insts = [inst for block in flow.blocks.values() for inst in block]
     place = {inst.pc: i for i, inst in enumerate(insts)}
     found: set[int] = set()
     for blocks in flow.loops.values():
@@ -64,9 +63,9 @@ def polls_of(program: Program, memory: Kind = _PERHAPS_LDS) -> frozenset[int]:
     return frozenset(found)
 
 
-def asks(inst: Inst) -> bool:
-    """An atomic, perhaps of LDS, that returns what it found."""
-    return bool(inst.kind & _PERHAPS_LDS) and _returns(inst)
+def asks(inst: Inst, memory: Kind = _PERHAPS_LDS) -> bool:
+    """An atomic of a memory that returns what it found."""
+    return bool(inst.kind & memory) and _returns(inst)
 
 
 def _locks(inst: Inst) -> bool:

@@ -23,6 +23,7 @@ from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps, rebound, steps_of
 from layoutprobe.trace.gemm_faults import TILE, Product
 from layoutprobe.trace.narrow import Arithmetic, arithmetic, passed_through
+from layoutprobe.trace.orders import in_turn
 from layoutprobe.trace.packed import BITS, takes_all_bits
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.rounding import is_exact, judgeable, tolerated
@@ -89,6 +90,8 @@ def products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
     if _takes_any_float(subject, contract):
         for kind in ("scaled", "nonfinite"):
             yield _product(subject, contract, subject.run(RunSpec(kind)))
+    if (recorded := in_turn(subject)) is not None:
+        yield _product(subject, contract, recorded)
 
 
 def plain_product(subject: Subject, contract: Gemm) -> Comparison:
@@ -299,13 +302,15 @@ def _compared(subject: Subject) -> Iterator[Comparison]:
     for kind in ("integers", "normal"):
         recorded = recorded_for(subject, RunSpec(kind))
         expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        for compared in _beside(subject, recorded, kind, expected):
+        for compared in _beside(subject, recorded, expected):
             usual[compared.name] = compared.expected
             yield compared
     if takes_all_bits(subject, reference_of(recorded), usual):
         recorded = subject.run(BITS)
         expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        yield from _beside(subject, recorded, BITS.inputs, expected)
+        yield from _beside(subject, recorded, expected)
+    if (turns := in_turn(subject)) is not None:
+        yield from _beside(subject, turns, subject.reference(reference_of(turns), dict(subject.sizes)))
 
 
 def recorded_for(subject: Subject, spec: RunSpec) -> Recorded:
@@ -342,17 +347,14 @@ def _for_reference(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.float64) if floating else values.copy()
 
 
-def _beside(
-    subject: Subject, recorded: Recorded, kind: str, expected: Mapping[str, Any]
-) -> Iterator[Comparison]:
+def _beside(subject: Subject, recorded: Recorded, expected: Mapping[str, Any]) -> Iterator[Comparison]:
+    spec = replace(recorded.spec, observers=())
     for name, values in _named(recorded, expected).items():
         dtype = subject.binding.buffers[name].dtype
         observed = np.asarray(recorded.outputs[name], np.float64)
         wanted = _shaped(name, values, observed.shape)
         bound = reference_bound(subject, name, wanted)
-        found = Comparison(
-            name, name, RunSpec(kind), dtype, observed, wanted, _undefined(recorded, name), bound
-        )
+        found = Comparison(name, name, spec, dtype, observed, wanted, _undefined(recorded, name), bound)
         yield replace(found, product=_product_in(subject, recorded, found)) if found.wrong.any() else found
 
 

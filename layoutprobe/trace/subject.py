@@ -18,6 +18,7 @@ from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.coding import Coding
+from layoutprobe.manifest.inputs import asks_only
 from layoutprobe.manifest.model import Contract, KernelCase, Sizes
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.matrix import OperandRecorder
@@ -43,12 +44,19 @@ class RunSpec:
             "zeros", "ones", "code0", "code1"... (the digits of `subject.coding`).
         observers: factories of the observers that watch it.
         alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
+        in_turn: one workgroup after the other; see `trace.orders`. A fault is the answer and no finding.
     """
 
     inputs: str = "integers"
     observers: tuple[RecorderFactory, ...] = ()
     alpha: float | None = None
     beta: float | None = None
+    in_turn: bool = False
+
+    @property
+    def asks_only(self) -> bool:
+        """A fault of this run is an answer, and no finding."""
+        return self.in_turn or asks_only(self.inputs)
 
 
 @dataclass(frozen=True, eq=False)

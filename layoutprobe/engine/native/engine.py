@@ -192,6 +192,7 @@ class _Run:
         self.regions = self._regions()
         each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
         most = BATCH_WAVES if events == _NONE and not bound.lowered.waits else launch.BATCH_WAVES
+        most = dispatch.resident * self.per_group or most
         self.batches = list(batches(dispatch.grid, self.per_group, each, most, dispatch.watched))
         self.groups = max(len(group_ids) for group_ids, _ in self.batches)
 
@@ -200,8 +201,9 @@ class _Run:
         last, memory = self.dispatch, dispatch.memory
         if (
             bound is not self.bound
-            or (dispatch.grid, dispatch.block, dispatch.lds_size, dispatch.budget, dispatch.watched)
-            != (last.grid, last.block, last.lds_size, last.budget, last.watched)
+            or (dispatch.grid, dispatch.block, dispatch.lds_size, dispatch.budget)
+            != (last.grid, last.block, last.lds_size, last.budget)
+            or (dispatch.watched, dispatch.resident) != (last.watched, last.resident)
             or (memory.arena, memory.kernarg, memory.image)
             != (self.arena, last.memory.kernarg, last.memory.image)
         ):

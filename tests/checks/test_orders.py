@@ -1,0 +1,113 @@
+"""Kernels whose workgroups tell each other something: right in any order of these, or told that they are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from checks.gemm_lab import edited
+
+from layoutprobe.checks import numerics
+from layoutprobe.gate.session import check_kernel
+from layoutprobe.manifest.read import read_manifest
+from layoutprobe.report.gate import CheckResult
+
+LOOK_BACK = """#include <hip/hip_runtime.h>
+// Sums of all before, over workgroups of 32: each looks back until it finds one that knows its whole prefix.
+extern "C" __global__ void scan(const int* x, int* y, unsigned long long* told, unsigned* next, int n) {
+  unsigned tile = threadIdx.x ? 0 : atomicAdd(next, 1u);
+  tile = __shfl(tile, 0, 32);
+  const int i = tile * 32 + threadIdx.x;
+  int sum = i < n ? x[i] : 0;
+  for (int d = 1; d < 32; d <<= 1) {
+    const int other = __shfl_up(sum, d, 32);
+    if ((int)threadIdx.x >= d) sum += other;
+  }
+  const unsigned all = __shfl(sum, 31, 32);
+  unsigned before = 0;
+  if (threadIdx.x == 0) {
+    if (tile) __hip_atomic_store(&told[tile], 1ull << 32 | all, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    for (int p = (int)tile - 1; p >= 0; --p) {
+      unsigned long long found;
+      do found = __hip_atomic_load(&told[p], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT); while (!(found >> 32));
+      before += (unsigned)found;
+      if (found >> 32 == 2) break;
+    }
+    __hip_atomic_store(&told[tile], 2ull << 32 | (before + all), __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  }
+  if (i < n) y[i] = sum + (int)__shfl(before, 0, 32);
+}
+"""
+MEET = """#include <hip/hip_runtime.h>
+// All workgroups meet once, then each reads what the one after it has left.
+extern "C" __global__ void scan(const int* x, int* y, unsigned long long* told, unsigned* next, int n) {
+  const int i = blockIdx.x * 32 + threadIdx.x, there = (blockIdx.x + 1) % gridDim.x * 32 + threadIdx.x;
+  if (i < n) told[i] = x[i];
+  __threadfence();
+  if (threadIdx.x == 0) {
+    atomicAdd(next, 1u);
+    while (__hip_atomic_load(next, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) < gridDim.x) ;
+  }
+  __threadfence();
+  if (there < n) y[there] = (int)told[there];
+}
+"""
+MANIFEST = """[[kernel]]
+name = "scan"
+source = "scan.hip"
+arch = ["gfx1151"]
+block = [32]
+grid = ["(n + 31) / 32"]
+sizes = [{ n = 20 }, { n = 150 }]
+contract = { kind = "reference", function = "reference.py:scan" }
+argument = [
+  { name = "x", role = "in", dtype = "i32", shape = ["n"] },
+  { name = "y", role = "out", dtype = "i32", shape = ["n"] },
+  { name = "told", role = "inout", dtype = "u64", shape = ["n"], initial = "zero" },
+  { name = "next", role = "inout", dtype = "u32", shape = [1], initial = "zero" },
+  { name = "n", role = "scalar", dtype = "i32", value = "n" },
+]
+"""
+SUMS = 'import numpy as np\ndef scan(inputs, sizes): return {"y": np.cumsum(inputs["x"].astype(np.int64))}\n'
+COPY = 'def scan(inputs, sizes): return {"y": inputs["x"]}\n'
+WRONG = {
+    "never stops": ("if (found >> 32 == 2) break;", ""),
+    "not its whole prefix": ("2ull << 32 | (before + all)", "2ull << 32 | all"),
+    "stops at a part": ("if (found >> 32 == 2) break;", "if (p + 2 == (int)tile && found >> 32) break;"),
+}
+
+
+def result(folder: Path, source: str, reference: str) -> CheckResult:
+    (folder / "scan.hip").write_text(source)
+    (folder / "reference.py").write_text(reference)
+    (folder / "layoutprobe.toml").write_text(MANIFEST)
+    (case,) = read_manifest(folder / "layoutprobe.toml").kernels
+    (found,) = check_kernel(case, "gfx1151", (numerics.CHECK,), allow_reference=True).results
+    return found
+
+
+def test_what_is_right_in_any_order_is_said_to_have_been_tried(tmp_path: Path) -> None:
+    found = result(tmp_path, LOOK_BACK, SUMS)
+    assert found.status == "holds"
+    assert found.reason.endswith("also with one workgroup after the other")
+
+
+@pytest.mark.parametrize("fault", ["never stops", "not its whole prefix"])
+def test_what_is_right_side_by_side_only(tmp_path: Path, fault: str) -> None:
+    source = edited(LOOK_BACK, [WRONG[fault]])
+    (finding,) = result(tmp_path, source, SUMS).findings
+    assert finding.rule.id == "numerics/depends-on-order"
+    (looks,) = (i for i, line in enumerate(source.split("\n"), 1) if "do found" in line)
+    assert finding.place.line == f"scan.hip:{looks}"
+    assert finding.place.element is not None
+    assert finding.place.element.index[0] >= 64  # with two workgroups there are no parts to skip
+
+
+def test_what_is_wrong_side_by_side_is_no_matter_of_order(tmp_path: Path) -> None:
+    (finding,) = result(tmp_path, edited(LOOK_BACK, [WRONG["stops at a part"]]), SUMS).findings
+    assert finding.rule.id != "numerics/depends-on-order"
+
+
+def test_of_workgroups_that_need_each_other_at_once_nothing_is_said(tmp_path: Path) -> None:
+    found = result(tmp_path, MEET, COPY)
+    assert (found.status, found.reason) == ("holds", "every element, on integers and normal")
