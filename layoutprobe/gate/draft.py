@@ -18,17 +18,14 @@ from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.errors import ToolchainError, UsageError, did_you_mean
+from layoutprobe.gate.bits import float_behind, types_read
 from layoutprobe.gate.draft_run import SeenDraft
 from layoutprobe.gate.draft_words import name_of, quoted, unique
 from layoutprobe.gate.launch_sites import LaunchSite, launch_sites
 from layoutprobe.gate.trial import tried
-from layoutprobe.isa.kind import Kind
-from layoutprobe.isa.matrix import matrix_form
-from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.files import ASSEMBLY, SOURCES, is_code_object, read_code_object
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
-from layoutprobe.numbers import element_type
 
 HEADER = """\
 # What `layoutprobe check` builds, launches and expects; docs/manifest.md describes every key.
@@ -182,16 +179,8 @@ def _table(
     members: Mapping[int, int] = {}
     if signature is not None:
         code, kernel, signature, members = taken_apart(code, kernel, signature)
-    read = _types_read(code, kernel)
+    read = types_read(code, kernel)
     return _kernel(kernel, name, shared, several, signature, near, members, read)
-
-
-def _types_read(code: CodeObject, kernel: Kernel) -> Mapping[str, str]:
-    """ "A", "B" -> the type of 8 or 16 bits that all matrix instructions of a kernel take it for."""
-    matrices = [inst for inst in load_instructions(code, kernel).values() if Kind.MATRIX in inst.kind]
-    forms = [form for form in map(matrix_form, matrices) if form is not None]
-    found = {"A": {form.a for form in forms}, "B": {form.b for form in forms}}
-    return {letter: kinds.pop() for letter, kinds in found.items() if len(kinds) == 1}
 
 
 def _kernel(
@@ -275,10 +264,7 @@ class _Guess:
 
     def take_for(self, dtype: str) -> None:
         """Have a buffer of integers that are but the bits of floats be one of these floats."""
-        integers = {8: ("i8", "u8"), 16: ("i16", "u16")}
-        kind = element_type(dtype) if dtype else None
-        if kind is not None and kind.is_float and self.dtype in integers.get(kind.bits, ()):
-            self.taken_for = dtype
+        self.taken_for = float_behind(self.dtype, dtype)
 
     @property
     def size(self) -> str:

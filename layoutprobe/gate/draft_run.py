@@ -7,6 +7,7 @@ import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from layoutprobe.codeobj.model import Kernel
 from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.errors import UsageError
+from layoutprobe.gate.bits import float_behind, types_read
 from layoutprobe.gate.draft_words import name_of, quoted, unique
 from layoutprobe.gate.fits import fit, fit_extent
 from layoutprobe.gate.products import EXTENTS, FoundProduct, Operand, find_product, leading, matrix_shape
@@ -107,6 +109,12 @@ class SeenDraft:
             self.product.sizes if self.product else trial.values if trial else self._by_arguments()
         )
         self.extents = self._matching()
+
+    @cached_property
+    def _all_read(self) -> str:
+        """What all operands of matrix instructions are; "" where they differ, or there are none."""
+        kinds = set(types_read(self.first.code, self.first.kernel).values())
+        return kinds.pop() if len(kinds) == 1 else ""
 
     def _found(self) -> FoundProduct | None:
         named, typed = zip(*((one.name, one.dtype) for one in self.arguments), strict=True)
@@ -257,7 +265,7 @@ class SeenDraft:
             yield 'role = "scalar"'
             yield f'dtype = "{one.dtype}"'
             text = fit(
-                self.integers[i][: len(self.launches)], self.sizes, liked=_liked(one.name)
+                self.integers[i][: len(self.launches)], self._stated(), liked=_liked(one.name)
             ) or self._told(i)
             yield (
                 f"value = {_expression(text)}"
@@ -277,6 +285,14 @@ class SeenDraft:
         """An expression of the host code that is one of the sizes; "" for another."""
         known = set(self.sizes[0]) | {"if", "else"}
         return text if set(re.findall(r"[A-Za-z_]\w*", text)) <= known else ""
+
+    def _extent_of(self, name: str) -> str:
+        """A size as shapes have it: its name, or 1 where a vector is and the manifest has no such size."""
+        return quoted(name) if not self.trial or not self.trial.tile or name in self.trial.tile else "1"
+
+    def _stated(self) -> Sequence[Sizes]:
+        """The sizes of each launch that the manifest has."""
+        return [{n: v for n, v in size.items() if self._extent_of(n) != "1"} for size in self.sizes]
 
     def _scalar_float(self, i: int) -> str:
         if self.product:
@@ -309,14 +325,20 @@ class SeenDraft:
             yield 'matrix = "C"'
             return
         dtype = self.arguments[i].dtype
-        yield f'dtype = "{dtype or "u8"}"' + ("" if dtype else "  # FILL IN: the source does not say")
+        taken = "" if found else float_behind(dtype, self._all_read)
+        why = f"  # {dtype} that the matrix instructions take for it" if taken else ""
+        yield f'dtype = "{taken or dtype or "u8"}"' + (
+            why if dtype else "  # FILL IN: the source does not say"
+        )
         if found and i in found.shapes:
             extents = (one if one.isdigit() else quoted(one) for one in found.shapes[i])
             yield f"shape = [{', '.join(extents)}]"
             return
-        text = fit([buffer.size // _width(dtype) for buffer in buffers], self.sizes)
+        text = fit([buffer.size // _width(dtype) for buffer in buffers], self._stated())
         yield (
-            f"shape = [{_expression(text)}]" if text else f"shape = [{buffers[0].size}]  # FILL IN: it varies"
+            f"shape = [{_expression(text)}]"
+            if text
+            else f"shape = [{buffers[0].size // _width(dtype)}]  # FILL IN: it varies"
         )
 
     def _matrix(self, letter: str, operand: Operand, buffers: Sequence[SeenBuffer]) -> Iterator[str]:
@@ -325,7 +347,8 @@ class SeenDraft:
         if letter in "AB":
             batch = [name for name in batch if name != quoted("splits")]
         yield f'dtype = "{operand.dtype}"'
-        yield f"shape = [{', '.join([*batch, quoted(rows), quoted(columns)])}]"
+        plain = [self._extent_of(rows), self._extent_of(columns)]
+        yield f"shape = [{', '.join([*batch, *plain])}]"
         if operand.order == "col":
             yield 'order = "col"'
         name = letter if letter in "AB" else "D"
@@ -337,7 +360,7 @@ class SeenDraft:
             for b, size in zip(buffers, self.sizes, strict=True)
         ]
         if any(ld != size[inner] for ld, size in zip(lds, self.sizes, strict=True)) and None not in lds:
-            text = fit([ld or 0 for ld in lds], self.sizes)
+            text = fit([ld or 0 for ld in lds], self._stated())
             yield f"ld = {_expression(text)}" if text else "# FILL IN: ld, elements from one row to the next"
 
 

@@ -44,11 +44,8 @@ def fit_extent(numbers: Sequence[int], sizes: Sizes, liked: Sequence[str]) -> st
         tile = _tile(numbers, [size[name] for size in sizes])
         if tile is not None and (several or tile in _TILES):
             return _tiles(name, tile)
-    if several:
-        for (one, other), (a, b) in product(combinations_with_replacement(names, 2), product(_TILES, _TILES)):
-            needed = [-(-size[one] // a) * -(-size[other] // b) for size in sizes]
-            if _gives(numbers, needed):
-                return f"({_tiles(one, a)}) * ({_tiles(other, b)})"
+    if several and (both := next(_two_tiles(numbers, sizes, names), "")):
+        return both
     return fit(numbers, sizes, liked=liked)
 
 
@@ -88,6 +85,15 @@ def _forms(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterat
         offset = numbers[0] - extents[0]
         if 0 < abs(offset) <= _MOST_OFFSET and _gives(numbers, [e + offset for e in extents]):
             yield f"{name} {'+' if offset > 0 else '-'} {abs(offset)}"
+    if len({tuple(size.values()) for size in sizes}) > 1 and len(set(numbers)) > 1:
+        yield from _two_tiles(numbers, sizes, names)
+
+
+def _two_tiles(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterator[str]:
+    """Tiles of two sizes: workgroups of a plane, or a scale for each block of a matrix."""
+    for (one, other), (a, b) in product(combinations_with_replacement(names, 2), product(_TILES, _TILES)):
+        if _gives(numbers, [-(-size[one] // a) * -(-size[other] // b) for size in sizes]):
+            yield f"({_tiles(one, a)}) * ({_tiles(other, b)})"
 
 
 def _monomials(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterator[str]:

@@ -16,7 +16,7 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([\w, \t]*\))?[ \t]+([^\n]+)", re.MULTILINE)
 _TYPE = (
     r"(?:(?:static|const|constexpr|inline|unsigned|signed|long)\s+)*"
-    r"(?:auto|int|unsigned|long|short|(?:std::)?size_t|(?:std::)?u?int(?:16|32|64)_t|dim3|void\s*\*)"
+    r"(?:auto|int|unsigned|long|short|float|double|(?:std::)?size_t|(?:std::)?u?int(?:16|32|64)_t|dim3|void\s*\*)"
 )
 _DECLARED = re.compile(rf"(?<![\w(,<]){_TYPE}\s+(?:const\s+)?(?=[A-Za-z_]\w*\s*(?:=|\(|{{|\[\s*\]\s*=))")
 _FUNCTION = re.compile(
@@ -30,9 +30,15 @@ _LISTED = re.compile(
 _TOKEN = re.compile(r"[A-Za-z_][\w]*(?:::[A-Za-z_]\w*)*|\d[\w']*|.", re.DOTALL)
 _CAST = re.compile(
     r"\(\s*(?:const\s+)?(?:unsigned|signed|int|long|size_t|u?int(?:32|64)_t|std::size_t)(?:\s+(?:int|long))*\s*\)\s*(?=[\w(])|"
-    r"static_cast\s*<[^<>]*>"
+    r"static_cast\s*<(?!\s*(?:float|double)\s*>)[^<>]*>"
 )
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F']+|\d[\d']*)[uUlLzZ]*")
+_BYTES = {
+    "char": 1, "int8_t": 1, "uint8_t": 1, "half": 2, "__half": 2, "_Float16": 2, "__hip_bfloat16": 2,
+    "hip_bfloat16": 2, "short": 2, "int16_t": 2, "uint16_t": 2, "int": 4, "unsigned": 4, "float": 4,
+    "int32_t": 4, "uint32_t": 4, "double": 8, "int64_t": 8, "uint64_t": 8, "float2": 8, "float4": 16,
+}  # fmt: skip
+"""What sizeof says of a type."""
 _DEEPEST = 12
 _LONGEST = 1000
 _MOST_FILES, _MOST_TEXT = 16, 1 << 19
@@ -112,7 +118,12 @@ class Scope:
             token = tokens[at]
             plain = token.rpartition("::")[2]
             called = at + 1 < len(tokens) and tokens[at + 1] == "("
-            if called and (plain in self.functions or plain in ("min", "max")):
+            if called and plain == "sizeof":
+                end = _closed(tokens, at + 1)
+                named = "".join(tokens[at + 2 : end]).strip()
+                result += str(_BYTES[named]) if named in _BYTES else f"sizeof({named})"
+                at = end
+            elif called and (plain in self.functions or plain in ("min", "max")):
                 end = _closed(tokens, at + 1)
                 given = [self.expanded(one, depth + 1) for one in split("".join(tokens[at + 2 : end]))]
                 result += f"({self._called(plain, given, depth)})"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from layoutprobe.codeobj.parameters import Parameter
 from layoutprobe.errors import UsageError
+from layoutprobe.gate.host_reals import real
 from layoutprobe.gate.host_text import Scope, TooLongError, closing, read_text, scope_at, split
 from layoutprobe.patterns.expression import parse
 
@@ -158,18 +159,25 @@ def _extent(scope: Scope, given: Sequence[str]) -> tuple[str | None, ...]:
         if f"{text}.x" in scope.values and text not in scope.values:
             parts = [scope.values.get(f"{text}.{axis}", "1") for axis in _AXES]
         else:
-            size = text in scope.kept and _expression(scope, scope.values.get(text, ""))
-            whole = text if size else scope.values.get(text, text)
+            whole = scope.values.get(text, text)
             found = _DIM3.fullmatch(whole.strip())
             listed = whole.strip().startswith("{")
+            if text in scope.kept and not found and not listed:  # one number that only the host knows
+                whole = text
             parts = split(found[1]) if found else split(whole.strip()[1:-1]) if listed else [whole]
     return tuple(_expression(scope, part) for part in [*parts, "1", "1"][:3])
 
 
 def _number(scope: Scope, text: str) -> str:
-    """A number with a point, or the name of one; "" for anything else."""
+    """A number with a point, as it is written or as constants give it; "" for anything else."""
     found = scope.values.get(text, text).strip()
-    return found if _FLOAT.fullmatch(found) else ""
+    if _FLOAT.fullmatch(found):
+        return found
+    try:
+        value = real(scope.expanded(found))
+    except TooLongError:
+        return ""
+    return "" if value is None else repr(value)
 
 
 def _expression(scope: Scope, text: str) -> str | None:

@@ -135,7 +135,12 @@ def _readings(
         ]
         for sizes in _sizes(elements, names, integers):
             fitting = []
-            for orders in product(("row", "col"), repeat=3):
+            # Of a vector there is one order.
+            ways = [
+                ("row",) if all(1 in matrix_shape(name, size) for size in sizes) else ("row", "col")
+                for name in "DBA"
+            ]
+            for orders in product(*ways):
                 a, b, d = (Operand(*one) for one in zip(triple, types, reversed(orders), strict=True))
                 if (found := _confirmed(launches, dtypes, FoundProduct(a, b, d, sizes))) is not None:
                     fitting.append(found)

@@ -260,7 +260,8 @@ class _Attempt:
         kinds: Mapping[int, str],
     ) -> Trial:
         """With the tile, and what the kernel relies on, where each size of the product is one of the launch."""
-        names = {size: self._called([one[size] for one in found.sizes], values) for size in found.sizes[0]}
+        varying = [name for name in found.sizes[0] if any(one[name] > 1 for one in found.sizes)]
+        names = {size: self._called([one[size] for one in found.sizes], values) for size in varying}
         site = renamed(self.site, {name: size for size, name in names.items() if name})
         if "" in names.values():
             return Trial(tuple(launches), found, tuple(values), site)

@@ -19,6 +19,7 @@ from layoutprobe.observe.coverage import START, Coverage
 _NARROW = re.compile(r"\w*_(?:add|sub|subrev|mul|fma|fmac|mac|mad|dot2|mix|mixlo|mixhi)(?:_\w+)?_(b?f16)")
 """Arithmetic whose result is rounded to 16 bits; conversions are none."""
 _CONVERSION = re.compile(r"v_cvt_(?:pk_|pkrtz_|pk_rtz_|scalef32_pk_|sr_)?(b?f16)_f32(?:_\w+)?")
+_THROUGH_F32 = re.compile(r"v_cvt_(?:f32_f64|f64_f32)(?:_\w+)?")
 _TAKES_ITS_RESULT = re.compile(r"v_(?:pk_)?(?:fmac|mac|dot2c)_")
 _LDS = -1
 """Stands for all of LDS among the registers that hold rounded values."""
@@ -41,9 +42,11 @@ class Arithmetic:
 
 
 def passed_through(ran: Coverage) -> tuple[str, ...]:
-    """Types that values go through: those of arithmetic, and 16-bit floats that they are converted to."""
+    """Types that values go through: those of arithmetic, 16-bit floats that they are converted to, and f32 that an
+    f64 becomes or comes of."""
     found, computed = (_CONVERSION.fullmatch(inst.name) for inst in ran.insts), arithmetic(ran)
-    return tuple(sorted({match[1] for match in found if match} | {*computed.sums, *computed.once}))
+    single = {"f32"} if any(_THROUGH_F32.fullmatch(inst.name) for inst in ran.insts) else set()
+    return tuple(sorted({match[1] for match in found if match} | {*computed.sums, *computed.once} | single))
 
 
 def arithmetic(ran: Coverage) -> Arithmetic:

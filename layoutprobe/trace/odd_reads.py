@@ -237,7 +237,7 @@ def _of_one_input(subject: Subject, numbers: Ints) -> tuple[str, Ints] | None:
         shape = subject.coding.shapes[name]
         local = numbers - start
         mine = (numbers >= 0) & (local >= 0) & (local < prod(shape))
-        if mine.mean() > MOSTLY:
+        if mine.size and mine.mean() > MOSTLY:
             row, col = np.divmod(local, shape[-1])
             return name, np.where(mine, row << _ROW | col, -1)
     return None

@@ -31,7 +31,7 @@ def widened(computed: Arithmetic, name: str, dtype: str) -> str:
 
 def narrower(kinds: Iterable[str], name: str, dtype: str) -> str:
     """As `widened`, of types that are given."""
-    narrow = [kind for kind in kinds if half_ulp(kind) > max(_F32, half_ulp(dtype))]
+    narrow = [kind for kind in kinds if half_ulp(kind) > (half_ulp(dtype) or _F32)]
     if not narrow:
         return ""
     types = " and ".join(narrow)

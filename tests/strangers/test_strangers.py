@@ -63,12 +63,59 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "contract": {"kind": "gemm"},
         "matrices": {"pA": ("A", "row"), "pB": ("B", "col"), "pC": ("D", "row")},
     },
+    "sgemm.cpp": {
+        "name": "sgemm",
+        "grid": ["(M + 15) / 16", "(N + 15) / 16", 1],
+        "block": [16, 16, 1],
+        "tile": {"M": 16, "N": 16, "K": 16},
+        "contract": {"kind": "gemm", "alpha": 2.0, "beta": 0.5},
+        "matrices": {"A": ("A", "row"), "B": ("B", "row"), "C": ("C", "row")},
+    },
+    "bf16/gemm.hip": {
+        "name": "gemm_tn",
+        "grid": ["(M + 32-1) / 32", "(N + 64-1) / 64", 1],
+        "block": [128, 1, 1],
+        "tile": {"M": 32, "N": 64, "K": 16},
+        "contract": {"kind": "gemm"},
+        "matrices": {"A": ("A", "row"), "B": ("B", "col"), "C": ("D", "row")},
+    },
+    "gemv.hip": {
+        "name": "gemv_f16",
+        "grid": ["(M + 2 - 1) / 2", 1, 1],
+        "block": [256, 1, 1],
+        "tile": {"M": 2, "K": 16},
+        "multiple": {"K": 8},
+        "contract": {"kind": "gemm"},
+        "matrices": {"W": ("A", "row"), "x": ("B", "row"), "y": ("D", "row")},
+    },
+    "mfma.hip": {
+        "name": "gemm_mfma_32x32x8",
+        "grid": ["(N + 31) / 32", "(M + 31) / 32", 1],
+        "block": [64, 1, 1],
+        "tile": {"M": 32, "N": 32, "K": 16},
+        "contract": {"kind": "gemm"},
+        "matrices": {"a": ("A", "row"), "b": ("B", "row"), "d": ("D", "row")},
+    },
 }
+TARGETS = {"mfma.hip": "gfx942"}
+"""Of those that are not for the usual one."""
+REFERENCES = {
+    "attention.hip": "attention",
+    "gptq.hip": "gptq",
+    "fp8.hip": "w8a16",
+    "layernorm.hip": "layernorm",
+    "softmax.cu": "softmax",
+    "conv.hip": "conv",
+    "transpose.hip": "transposed",
+}
+"""What is no product: the one correction of the draft is the contract, a function of `references.py`."""
+NO_PRODUCT = 'contract = { kind = "none" }  # FILL IN: "gemm", or "reference" with a Python function'
 
 
 def _drafted(folder: Path, source: Path) -> tuple[Path, dict[str, Any]]:
     manifest = folder / "layoutprobe.toml"
-    assert main(["init", str(source), "-o", str(manifest)]) == 0
+    target = TARGETS.get(source.name)
+    assert main(["init", str(source), "-o", str(manifest), *(["--arch", target] if target else [])]) == 0
     return manifest, tomllib.loads(manifest.read_text())["kernel"][0]
 
 
@@ -89,6 +136,19 @@ def test_a_draft_without_a_correction_is_green(tmp_path: Path, name: str) -> Non
     manifest, _ = _drafted(tmp_path, HERE / name)
     assert "FILL IN" not in manifest.read_text().partition("[[kernel]]")[2]
     assert main(["check", str(manifest)]) == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", REFERENCES)
+def test_with_the_contract_corrected_a_draft_is_green(tmp_path: Path, name: str) -> None:
+    manifest, _ = _drafted(tmp_path, HERE / name)
+    text, function = manifest.read_text(), f"{HERE / 'references.py'}:{REFERENCES[name]}"
+    marked = [line for line in text.partition("[[kernel]]")[2].splitlines() if "FILL IN" in line]
+    assert set(marked) == {NO_PRODUCT}
+    manifest.write_text(
+        text.replace(NO_PRODUCT, f'contract = {{ kind = "reference", function = "{function}" }}')
+    )
+    assert main(["check", str(manifest), "--allow-reference"]) == 0
 
 
 def test_members_of_a_structure_are_arguments_where_they_lie(

@@ -102,3 +102,39 @@ def test_a_grid_that_is_a_size_and_numbers_with_a_point(tmp_path: Path) -> None:
     numbers = [site.number(i) for i in range(len(site.arguments))]
     assert numbers == [None, None, None, 1e-5, 0.5, None, -3.0]
     assert site.names == ("x", "rows", "d")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1.0f / sqrtf((float)HEAD)", 0.125),
+        ("1.f / std::sqrt(static_cast<float>(HEAD))", 0.125),
+        ("0.5f * (float)HEAD / 3", 32 / 3),
+        ("HEAD / 3 * 2.0", 42.0),
+        ("-1.5e-3f", -1.5e-3),
+        ("HEAD / 3", None),
+        ("2.0f * n", None),
+        ("1.0f / 0", None),
+        ("9.0 ** 9", None),
+        ("expf(1e9f)", None),
+        ("open(1.0)", None),
+    ],
+)
+def test_numbers_that_constants_give(tmp_path: Path, text: str, value: float | None) -> None:
+    """Integers divide as in C++; what depends on a size, or is no arithmetic, is not guessed."""
+    source = tmp_path / "k.hip"
+    source.write_text(
+        f"constexpr int HEAD = 64;\nvoid f(int n) {{ const float s = {text}; k<<<n, 32>>>(x, n, s); }}"
+    )
+    (site,) = launch_sites(source)
+    assert site.number(2) == value
+
+
+def test_extents_that_only_a_tensor_knows_and_bytes_of_types(tmp_path: Path) -> None:
+    source = tmp_path / "k.hip"
+    source.write_text(
+        "void f(at::Tensor t) { auto x = t.contiguous(); const auto rows = x.size(0); const int threads = 64;\n"
+        "k<<<rows, threads, threads * sizeof(float)>>>(x, 3); }"
+    )
+    (site,) = launch_sites(source)
+    assert (site.grid, site.block, site.dynamic_lds) == (("rows", "1", "1"), ("64", "1", "1"), "64 * 4")

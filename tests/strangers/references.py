@@ -1,0 +1,110 @@
+"""What the kernels of this folder compute that are no products, in numpy: the one line that their drafts need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Arrays = Mapping[str, NDArray[Any]]
+Sizes = Mapping[str, int]
+
+
+def attention(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Causal, softmax(Q K^T / sqrt(32)) V of each head."""
+    q, k, v = (inputs[name].reshape(sizes["heads"], sizes["seq"], 32) for name in "QKV")
+    scores = q @ k.swapaxes(1, 2) / np.sqrt(32)
+    scores[:, np.triu(np.ones(scores.shape[1:], np.bool_), 1)] = -np.inf
+    p = np.exp(scores - scores.max(axis=2, keepdims=True))
+    return {"O": (p / p.sum(axis=2, keepdims=True) @ v).reshape(inputs["Q"].shape)}
+
+
+def nibbles(words: NDArray[np.uint32], axis: int) -> NDArray[np.int64]:
+    """The eight codes of each word, in its place along an axis."""
+    codes = words.astype(np.int64)[..., None] >> 4 * np.arange(8) & 15
+    shape = list(words.shape)
+    shape[axis] *= 8
+    return np.moveaxis(codes, -1, axis + 1).reshape(shape)
+
+
+def gptq(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """x @ ((codes - zero - 1) * scale), a scale and a zero point for 32 rows of a column; weights are f16."""
+    m, n, k = (sizes[name] for name in "MNK")
+    codes = nibbles(inputs["qweight"].reshape(k // 8, n).view(np.uint32), 0)
+    zeros = nibbles(inputs["qzeros"].reshape(k // 32, n // 8).view(np.uint32), 1) + 1
+    scales = inputs["scales"].reshape(k // 32, n)
+    weights = (codes - np.repeat(zeros, 32, 0)) * np.repeat(scales, 32, 0)
+    y = inputs["x"].reshape(m, k) @ weights.astype(np.float16).astype(np.float64)
+    return {"y": y.reshape(-1)}
+
+
+def qkv(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Three products of the same depth."""
+    result = {}
+    for i, columns in enumerate(("nq", "nkv", "nkv")):
+        a = inputs[f"problem{i}_a"].reshape(sizes["tokens"], sizes["hidden"])
+        b = inputs[f"problem{i}_b"].reshape(sizes["hidden"], sizes[columns])
+        result[f"problem{i}_c"] = (a @ b).reshape(-1)
+    return result
+
+
+def layernorm(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Rows with mean 0 and variance 1, then weight and bias; and both figures."""
+    x = inputs["inp"].reshape(sizes["rows"], sizes["cols"])
+    mean = x.mean(axis=1)
+    rstd = 1 / np.sqrt(x.var(axis=1) + 1e-5)
+    out = (x - mean[:, None]) * rstd[:, None] * inputs["weight"] + inputs["bias"]
+    return {"out": out.reshape(-1), "mean": mean, "rstd": rstd}
+
+
+def softmax(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Of rows."""
+    x = inputs["input"].reshape(sizes["rows"], sizes["cols"])
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return {"output": (e / e.sum(axis=1, keepdims=True)).reshape(-1)}
+
+
+def conv(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """3 x 3, a border of one zero, NHWC."""
+    n, h, w, c, k = (sizes[name] for name in "nhwck")
+    image = np.pad(inputs["in"].reshape(n, h, w, c), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    weights = inputs["wei"].reshape(k, 3, 3, c)
+    out = np.zeros((n, h, w, k))
+    for r in range(3):
+        for s in range(3):
+            out += image[:, r : r + h, s : s + w] @ weights[:, r, s].T
+    return {"out": out.reshape(-1)}
+
+
+def transposed(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Rows and columns exchanged."""
+    return {"odata": inputs["idata"].reshape(sizes["height"], sizes["width"]).T.reshape(-1)}
+
+
+def e4m3(codes: NDArray[np.uint8]) -> Array:
+    """OCP's 8-bit floats: no infinity, and NaN where all bits but the sign are set."""
+    exponent, fraction = (codes >> 3 & 15).astype(np.int64), codes & 7
+    value = np.where(exponent, (8 + fraction) * 2.0 ** (exponent - 10), fraction * 2.0**-9)
+    value[codes & 127 == 127] = np.nan
+    return np.where(codes & 128, -value, value)
+
+
+def w8a16(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """act @ weight^T, with a scale for each block of 32 x 32 weights."""
+    t, o, h = (sizes[name] for name in ("tokens", "out_features", "hidden"))
+    scale = inputs["weight_scale"].reshape((o + 31) // 32, h // 32)
+    each = np.repeat(np.repeat(scale, 32, 0), 32, 1)[:o]
+    weights = e4m3(inputs["weight"].reshape(o, h)) * each
+    return {"out": (inputs["act"].reshape(t, h) @ weights.T).reshape(-1)}
+
+
+def rotary(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Halves of a head turned by the angles of a token's position."""
+    tokens, heads, size = (sizes[name] for name in ("num_tokens", "num_heads", "head_size"))
+    turns = inputs["cos_sin_cache"].reshape(-1, size)[inputs["positions"]][:, None]
+    cos, sin = turns[..., : size // 2], turns[..., size // 2 :]
+    x, y = np.split(inputs["query"].reshape(tokens, heads, size), 2, axis=2)
+    return {"query": np.concatenate([x * cos - y * sin, y * cos + x * sin], axis=2).reshape(-1)}
