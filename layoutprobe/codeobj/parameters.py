@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from layoutprobe.codeobj.container import read_container
 from layoutprobe.codeobj.debug_info import (
     BYTE_SIZE,
+    COUNT,
     ENCODING,
     LOW_PC,
     MEMBER_LOCATION,
@@ -20,6 +21,7 @@ from layoutprobe.codeobj.debug_info import (
     ORIGIN,
     SUBPROGRAM,
     TYPE,
+    VECTOR,
     Attributes,
     DebugInfo,
     Entry,
@@ -29,9 +31,11 @@ from layoutprobe.codeobj.debug_info import (
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError
 
-_PARAMETER, _POINTER, _BASE, _MEMBER = 0x05, 0x0F, 0x24, 0x0D
-_THROUGH = {0x01, 0x04, 0x10, 0x16, 0x26, 0x35, 0x37, 0x42}
-"""Arrays (of vector types), enumerations, references, typedefs, const, volatile, restrict: what is behind counts."""
+_PARAMETER, _POINTER, _BASE, _MEMBER, _ARRAY, _SUBRANGE = 0x05, 0x0F, 0x24, 0x0D, 0x01, 0x21
+_QUALIFIERS = frozenset({0x04, 0x10, 0x16, 0x26, 0x35, 0x37, 0x42})
+"""Enumerations, references, typedefs, const, volatile, restrict: what is behind counts."""
+_THROUGH = _QUALIFIERS | {_ARRAY}
+"""And arrays, as which vector types are described."""
 _STRUCTURES = {0x02, 0x13}
 _HOPS = 16
 _WIDTH = re.compile(r"\d+")
@@ -58,14 +62,16 @@ class Parameter:
         name: in the source.
         pointer: it is a pointer.
         dtype: type of what it is, or points to, as manifests name it; "" where that is no number.
-        members: of a structure by value, with their offsets in bytes; members of structures inside stand for these.
-            Empty where one of them is neither pointer nor number.
+        members: of a structure by value, with their offsets in bytes; members of structures and elements of arrays
+            inside stand for these. Empty where one of them is neither pointer nor number.
+        keys: of a member, how host code may name it behind the structure: "problem[0].a", or "0.0.2" by its places.
     """
 
     name: str
     pointer: bool
     dtype: str
     members: tuple[tuple[int, Parameter], ...] = ()
+    keys: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -123,6 +129,15 @@ def _starts_at(info: DebugInfo, unit: Unit, attributes: Attributes, entry: int) 
     return LOW_PC in attributes and info.address(unit, attributes[LOW_PC]) == entry
 
 
+def _keys(name: str, number: int, inner: tuple[str, ...]) -> tuple[str, ...]:
+    """How a member is called by its name and by its place, with what is inside it: "p[0].a", "p[0].2", "1.0.2"."""
+    if not inner:
+        return name, str(number)
+    named = [f"{name}{key}" if key.startswith("[") else f"{name}.{key}" for key in inner]
+    last = inner[-1].replace("[", "").replace("]", "")
+    return (*named, f"{number}.{last}")
+
+
 @dataclass(frozen=True)
 class _Types:
     info: DebugInfo
@@ -131,45 +146,80 @@ class _Types:
 
     def parameter(self, entry: Entry) -> Parameter:
         """A parameter, by its entry or the one that it comes from."""
-        plain, type = self._plain(entry), self._behind(self._typed(entry))
+        typed = self._typed(entry)
+        plain, type = self._plain(self.name(entry), typed), self._behind(typed)
         if type is None or plain.pointer or plain.dtype:
             return plain
         return replace(plain, members=self._members(type, 0) or ())
 
-    def _plain(self, entry: Entry) -> Parameter:
-        type = self._behind(self._typed(entry))
+    def _plain(self, name: str, typed: Entry | None) -> Parameter:
+        type = self._behind(typed)
         pointer = type is not None and type.tag == _POINTER
         element = self._behind(self._to(type, TYPE)) if type is not None and pointer else type
-        return Parameter(self.name(entry), pointer, self._dtype(element) if element else "")
+        return Parameter(name, pointer, self._dtype(element) if element else "")
 
     def _members(self, type: Entry, depth: int) -> tuple[tuple[int, Parameter], ...] | None:
         """Those of a structure; None where one is of another kind."""
         result: list[tuple[int, Parameter]] = []
         if type.tag not in _STRUCTURES or depth > _NESTED:
             return None
-        for one in self._inside(type):
-            at, behind = one.attributes.get(MEMBER_LOCATION), self._behind(self._typed(one))
-            if at is None or behind is None:
+        for number, one in enumerate(self._inside(type)):
+            at, name = one.attributes.get(MEMBER_LOCATION), self.name(one)
+            found = self._one(name, self._typed(one), depth) if at is not None else None
+            if at is None or found is None:
                 return None
-            plain = self._plain(one)
-            if plain.pointer or (plain.dtype and plain.bytes == behind.attributes.get(BYTE_SIZE, (0, 0))[1]):
-                result.append((int(at[1]), plain))
-            elif plain.dtype or (inner := self._members(behind, depth + 1)) is None:
-                return None
-            else:
-                result += [(int(at[1]) + more, each) for more, each in inner]
+            result += [
+                (int(at[1]) + more, replace(each, keys=_keys(name, number, each.keys)))
+                for more, each in found
+            ]
             if len(result) > _MOST_MEMBERS:
                 return None
         return tuple(result)
 
-    def _inside(self, type: Entry) -> Iterator[Entry]:
-        """Its members: entries that follow it, one level deeper."""
+    def _one(self, name: str, typed: Entry | None, depth: int) -> list[tuple[int, Parameter]] | None:
+        """A member: itself, or what it is made of; None where that is of another kind."""
+        array = self._behind(typed, _QUALIFIERS)
+        if array is not None and array.tag == _ARRAY and VECTOR not in array.attributes:
+            return self._elements(name, array, depth)
+        behind, plain = self._behind(typed), self._plain(name, typed)
+        if behind is None:
+            return None
+        if plain.pointer or (plain.dtype and plain.bytes == self._size(behind)):
+            return [(0, plain)]
+        inner = None if plain.dtype else self._members(behind, depth + 1)
+        return None if inner is None else list(inner)
+
+    def _elements(self, name: str, array: Entry, depth: int) -> list[tuple[int, Parameter]] | None:
+        """Those of an array of one dimension, named by their numbers: "m0", and "problem0_a" of structures."""
+        ranges = list(self._inside(array, _SUBRANGE))
+        element = self._to(array, TYPE)
+        behind = self._behind(element, _QUALIFIERS)
+        count = int(ranges[0].attributes.get(COUNT, (0, 0))[1]) if len(ranges) == 1 else 0
+        size = self._size(behind) if behind is not None else 0
+        if not 0 < count <= _MOST_MEMBERS or not size or depth > _NESTED:
+            return None
+        result: list[tuple[int, Parameter]] = []
+        for number in range(count):
+            found = self._one(f"{name}{number}", element, depth + 1)
+            if found is None or len(result) > _MOST_MEMBERS:
+                return None
+            for at, one in found:
+                inside = "" if not one.keys else f"{name}{number}_"
+                keys = tuple(f"[{number}].{key}" for key in one.keys) or (f"[{number}]",)
+                result.append((number * size + at, replace(one, name=inside + one.name, keys=keys)))
+        return result
+
+    def _size(self, type: Entry) -> int:
+        return POINTER_BYTES if type.tag == _POINTER else int(type.attributes.get(BYTE_SIZE, (0, 0))[1])
+
+    def _inside(self, type: Entry, tag: int = _MEMBER) -> Iterator[Entry]:
+        """Its members, or what is asked: entries that follow it, one level deeper."""
         order = sorted(self.known)
         for at in order[bisect_right(order, type.offset) :]:
             one = self.known[at]
             if one.depth <= type.depth:
                 return
-            if one.tag == _MEMBER and one.depth == type.depth + 1:
+            if one.tag == tag and one.depth == type.depth + 1:
                 yield one
 
     def name(self, entry: Entry | None) -> str:
@@ -193,10 +243,10 @@ class _Types:
         at = None if value is None else reference(self.unit, value)
         return None if at is None else self.known.get(at)
 
-    def _behind(self, entry: Entry | None) -> Entry | None:
+    def _behind(self, entry: Entry | None, through: frozenset[int] = _THROUGH) -> Entry | None:
         """A type without what only qualifies or repeats it."""
         for _ in range(_HOPS):
-            if entry is None or entry.tag not in _THROUGH:
+            if entry is None or entry.tag not in through:
                 break
             entry = self._to(entry, TYPE)
         return entry

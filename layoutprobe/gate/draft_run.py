@@ -20,7 +20,7 @@ from layoutprobe.gate.draft_words import name_of, quoted, unique
 from layoutprobe.gate.fits import fit, fit_extent
 from layoutprobe.gate.products import EXTENTS, FoundProduct, Operand, find_product, leading, matrix_shape
 from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
-from layoutprobe.gate.trial import Trial
+from layoutprobe.gate.trial import INDICES, Trial
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
 
@@ -334,6 +334,8 @@ class SeenDraft:
             extents = (one if one.isdigit() else quoted(one) for one in found.shapes[i])
             yield f"shape = [{', '.join(extents)}]"
             return
+        if self.trial and i in self.trial.indices:
+            yield f'values = "(i0 + {INDICES - 1}) % {INDICES}"  # indices: other extents are those of these'
         text = fit([buffer.size // _width(dtype) for buffer in buffers], self._stated())
         yield (
             f"shape = [{_expression(text)}]"

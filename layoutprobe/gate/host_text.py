@@ -23,7 +23,8 @@ _FUNCTION = re.compile(
     r"(\w+)\s*\(([^(){};]*)\)\s*(?:const\s*)?(?:noexcept\s*)?\{\s*return\s+([^;{}]+);\s*\}"
 )
 _TEMPLATE = re.compile(r"template\s*<([^<>{};]*)>")
-_MEMBER = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\.([A-Za-z_]\w*)\s*=(?!=)")
+_MEMBER = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*(?:\s*\[\s*\d+\s*\])?){1,3})\s*=(?!=)")
+_LENGTH = re.compile(r"\w\s*\[\s*([A-Za-z_]\w*)\s*\]")
 _LISTED = re.compile(
     r"(?<![\w.])(?!struct\b|class\b|union\b|enum\b|namespace\b|else\b|return\b|const\b)[A-Za-z_]\w*\s+([A-Za-z_]\w*)\s*(?:=\s*)?\{"
 )
@@ -41,6 +42,7 @@ _BYTES = {
 """What sizeof says of a type."""
 _DEEPEST = 12
 _LONGEST = 1000
+_NESTED = 3
 _MOST_FILES, _MOST_TEXT = 16, 1 << 19
 
 
@@ -98,11 +100,13 @@ class Scope:
         values: name -> the text that it was given; "dim3(...)" and lists in braces as they are.
         functions: name -> its parameters, and what it returns.
         kept: names that stay as they are.
+        fixed: names that say how long arrays are before the first kernel: its code rests on their values.
     """
 
     values: Mapping[str, str]
     functions: Mapping[str, tuple[Sequence[str], str]]
     kept: frozenset[str] = field(default=frozenset())
+    fixed: frozenset[str] = field(default=frozenset())
 
     def expanded(self, text: str, depth: int = 0) -> str:
         """An expression with its names replaced by what they mean, as a manifest writes it.
@@ -195,15 +199,29 @@ def scope_at(text: str, at: int) -> Scope:
         if before < 0 or hidden[before][1] < found.start():
             values.update(_declared(text, found.end()))
     for found in _MEMBER.finditer(text, 0, at):
-        end = text.find(";", found.end())
-        values[f"{found[1]}.{found[2]}"] = text[found.end() : end].strip()
+        given = text[found.end() : text.find(";", found.end())].strip()
+        key = found[1] + re.sub(r"\s+", "", found[2])
+        values[key] = given
+        values.update(_places(key, given))
     for found in _LISTED.finditer(text, 0, at):
-        for number, one in enumerate(split(text[found.end() : closing(text, found.end() - 1)])):
-            named = re.match(r"\.(\w+)\s*=\s*", one)
-            key, value = (named[1], one[named.end() :]) if named else (str(number), one)
-            values.setdefault(f"{found[1]}.{key}", value)
+        listed = text[found.end() - 1 : closing(text, found.end() - 1) + 1]
+        for key, value in _places(found[1], listed):
+            values.setdefault(key, value)
     values.update(_instance(text, at))
-    return Scope(values, functions)
+    head = text[: max(text.find("__global__"), 0)]
+    return Scope(values, functions, fixed=frozenset(_LENGTH.findall(head)))
+
+
+def _places(name: str, given: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """What a list in braces gives: "p.0", or "p.M" where it names that, and "p.0.1" of a list in it."""
+    opened = re.match(r"(?:[A-Za-z_]\w*\s*)?\{", given)
+    if not opened or not given.endswith("}") or depth > _NESTED:
+        return
+    for number, one in enumerate(split(given[opened.end() : -1])):
+        named = re.match(r"\.(\w+)\s*=\s*", one)
+        key, value = (named[1], one[named.end() :]) if named else (str(number), one)
+        yield f"{name}.{key}", value
+        yield from _places(f"{name}.{key}", value, depth + 1)
 
 
 def _declared(text: str, at: int) -> Iterator[tuple[str, str]]:

@@ -39,7 +39,8 @@ class LaunchSite:
         grid, block: in x, y, z; an extent of the grid that cannot be read is a name of its own, "grid_z".
         dynamic_lds: bytes.
         arguments: in order; "" for one that is no expression of integers and no number with a point.
-        members: "p.M", or "p.3" by its number, of a structure that is an argument -> its value.
+        members: "p.M", or "p.3" by its number, of a structure that is an argument -> its value; "p.problem[0].a" or
+            "p.0.0.2" where it holds others.
     """
 
     kernel: str
@@ -55,10 +56,9 @@ class LaunchSite:
             return self
         values: list[str] = []
         for name, parameter in zip(self.arguments, parameters, strict=True):
-            for number, (_, one) in enumerate(parameter.members):
-                values.append(
-                    self.members.get(f"{name}.{one.name}") or self.members.get(f"{name}.{number}", "")
-                )
+            for _, one in parameter.members:
+                told = (self.members.get(f"{name}.{key}", "") for key in one.keys)
+                values.append(next(filter(None, told), ""))
             if not parameter.members:
                 values.append(name)
         return replace(self, arguments=tuple(values), members={})
@@ -123,7 +123,9 @@ def _resolved(raw: LaunchSite, scope: Scope) -> LaunchSite | None:
     }
     plain |= {text for text in members.values() if _PLAIN.fullmatch(text)}
     kept = frozenset(
-        one for one in plain if not _PLAIN.search(_expression(scope, scope.values.get(one, "")) or "1")
+        one
+        for one in plain - scope.fixed
+        if not _PLAIN.search(_expression(scope, scope.values.get(one, "")) or "1")
     )
     scope = replace(scope, kept=kept)
     scope = replace(

@@ -96,7 +96,7 @@ def find_product(
     dtypes: Sequence[str],
     integers: Mapping[int, Sequence[int]],
 ) -> FoundProduct | None:
-    """The product that launches of one kernel computed; None where their data shows none.
+    """The product that launches of one kernel computed; None where their data shows none, or more than one.
 
     Args:
         launches: of one kernel.
@@ -111,11 +111,15 @@ def find_product(
     letters = [m[1].lower() if (m := _LETTER.fullmatch(name)) else "" for name in names]
     triples = [(a, b, d) for d in stored for a, b in permutations(loaded, 2) if d not in (a, b)]
     triples.sort(key=lambda t: (letters[t[0]] != "a", letters[t[1]] != "b", t))
+    result: FoundProduct | None = None
     for triple in triples:
+        if result is not None and (triple[2] == result.d.argument or launches[0].buffers[triple[2]].loaded):
+            continue
         found = next(_readings(launches, triple, names, dtypes, integers), None)
-        if found is not None:
-            return found
-    return None
+        if found is not None and result is not None:
+            return None  # several products: no contract says that
+        result = result or found
+    return result
 
 
 def _readings(

@@ -35,6 +35,8 @@ _BYTES = 1 << 20
 _BUDGET = 200_000
 _SECONDS, _PATIENCE = 10.0, 30.0
 """That a launch may take, and all launches of a kernel together."""
+INDICES = 4
+"""Integers of an input are less: they may be indices."""
 _LARGEST_STEP = 512
 _DEEP = 32
 """What an extent that no workgroup is for is a multiple of: a step of K, most often."""
@@ -62,6 +64,7 @@ class Trial:
         multiple: what the kernel relies on.
         signature: of the kernel, with members for structures.
         members: number of an argument that is a member of a structure -> its offset there.
+        indices: numbers of arguments whose elements, up to `INDICES`, say how far others are read or written.
     """
 
     launches: tuple[SeenLaunch, ...]
@@ -72,6 +75,7 @@ class Trial:
     multiple: Sizes = field(default_factory=dict)
     signature: Signature | None = None
     members: Mapping[int, int] = field(default_factory=dict)
+    indices: frozenset[int] = frozenset()
 
     __repr__ = brief
 
@@ -99,7 +103,9 @@ def _tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchS
         found = attempt.product(launches, values)
         if found is not None:
             return attempt.finished(launches, values, found, kinds)
-        plain = plain or Trial(tuple(launches), None, tuple(values), attempt.site)
+        if plain is None:
+            indices = attempt.indices(launches[0], values[0], kinds)
+            plain = Trial(tuple(launches), None, tuple(values), attempt.site, indices=indices)
     return plain
 
 
@@ -183,10 +189,30 @@ class _Attempt:
                 return
             yield {i: dict(zip(kinds, chosen, strict=True))[kind] for i, kind in declared.items()}
 
-    def run(self, size: Sizes, kinds: Mapping[int, str]) -> SeenLaunch | None:
-        """The launch at these sizes; None where it cannot be made, or faults."""
+    def indices(self, usual: SeenLaunch, size: Sizes, kinds: Mapping[int, str]) -> frozenset[int]:
+        """Inputs of integers that are addresses: with zeros in one, other buffers are touched less far."""
+        found = set()
+        for i, kind in kinds.items():
+            if (
+                kind[:1] not in ("i", "u")
+                or kind in ("i8", "u8")
+                or usual.buffers[i].role != "in"
+                or self.late
+            ):
+                continue
+            seen = self.run(size, kinds, zeros=i)
+            if seen is not None and any(
+                seen.buffers[j].size < usual.buffers[j].size for j in kinds if j != i
+            ):
+                found.add(i)
+        return frozenset(found)
+
+    def run(self, size: Sizes, kinds: Mapping[int, str], zeros: int | None = None) -> SeenLaunch | None:
+        """The launch at these sizes, with an input of zeros where asked; None where it cannot be made, or faults."""
         random = np.random.default_rng(sum(size.values()))
         before = {i: _elements(kind, random) for i, kind in kinds.items()}
+        if zeros is not None:
+            before[zeros][:] = 0
         touched = Touched()
         try:
             grid, block = (
@@ -312,5 +338,6 @@ def _elements(kind: str, random: np.random.Generator) -> NDArray[np.uint8]:
     elif element.storage.itemsize == 1:
         values = random.integers(-9 if element.signed else 0, 10, count)
     else:
-        values = random.integers(0, 4, count)
+        values = random.integers(0, INDICES, count)
+        values[0] = INDICES - 1  # what it may be an index of is as long in every launch
     return np.ascontiguousarray(element.store(values)).view(np.uint8).ravel()

@@ -103,6 +103,8 @@ REFERENCES = {
     "attention.hip": "attention",
     "gptq.hip": "gptq",
     "fp8.hip": "w8a16",
+    "grouped.hip": "qkv",
+    "rope.hip": "rotary",
     "layernorm.hip": "layernorm",
     "softmax.cu": "softmax",
     "conv.hip": "conv",

@@ -16,6 +16,8 @@ SOURCE = """
 #include <hip/hip_fp16.h>
 #include <hip/hip_bf16.h>
 struct Pair { int first; float* second; };
+typedef float wide __attribute__((ext_vector_type(4)));
+struct Group { Pair pairs[2]; const int counts[3]; wide* last; };
 enum Mode : unsigned char { kPlain, kOther };
 using Row = const double*;
 __device__ __attribute__((noinline)) int helper(int depth) { return depth + 1; }
@@ -24,10 +26,10 @@ template __global__ void generic<signed char>(const signed char*, signed char, s
 __global__ void several(const __half* halves, const _Float16* plain, __hip_bfloat16* brains, const float4* wide,
                         volatile unsigned short* bits, unsigned char* bytes, long long* longs, Row rows, int count,
                         unsigned size, float alpha, double beta, bool flag, Mode mode, Pair pair, void* anything,
-                        const Pair* pairs) {
+                        const Pair* pairs, Group group) {
   brains[0] = __float2bfloat16(float(halves[0]) + float(plain[0]) + wide[0].x + bits[0] + bytes[0] + longs[0] +
       rows[0] + helper(count) + size + alpha + beta + flag + mode + pair.first +
-      (anything == nullptr) + pairs[0].first);
+      (anything == nullptr) + pairs[0].first + group.counts[0]);
 }
 """
 EXPECTED = {
@@ -37,7 +39,7 @@ EXPECTED = {
         ("bits", True, "u16"), ("bytes", True, "u8"), ("longs", True, "i64"), ("rows", True, "f64"),
         ("count", False, "i32"), ("size", False, "u32"), ("alpha", False, "f32"), ("beta", False, "f64"),
         ("flag", False, "u8"), ("mode", False, "u8"), ("pair", False, ""), ("anything", True, ""),
-        ("pairs", True, ""),
+        ("pairs", True, ""), ("group", False, ""),
     ],
 }  # fmt: skip
 
@@ -55,10 +57,20 @@ def test_names_and_types_are_those_of_the_source(tmp_path: Path) -> None:
         assert signature is not None
         found[signature.name] = list(signature.parameters)
     assert found["several"][14].members == (
-        (0, Parameter("first", False, "i32")),
-        (8, Parameter("second", True, "f32")),
+        (0, Parameter("first", False, "i32", keys=("first", "0"))),
+        (8, Parameter("second", True, "f32", keys=("second", "1"))),
     )
-    found["several"][14] = replace(found["several"][14], members=())
+    group = [(at, one.name, one.pointer, one.dtype, one.keys) for at, one in found["several"][17].members]
+    assert group == [
+        (0, "pairs0_first", False, "i32", ("pairs[0].first", "pairs[0].0", "0.0.0")),
+        (8, "pairs0_second", True, "f32", ("pairs[0].second", "pairs[0].1", "0.0.1")),
+        (16, "pairs1_first", False, "i32", ("pairs[1].first", "pairs[1].0", "0.1.0")),
+        (24, "pairs1_second", True, "f32", ("pairs[1].second", "pairs[1].1", "0.1.1")),
+        *((32 + 4 * i, f"counts{i}", False, "i32", (f"counts[{i}]", f"1.{i}")) for i in range(3)),
+        (48, "last", True, "f32", ("last", "2")),
+    ]
+    for at in (14, 17):
+        found["several"][at] = replace(found["several"][at], members=())
     assert {name.partition("<")[0]: given for name, given in found.items()} == {
         name: [Parameter(*one) for one in given] for name, given in EXPECTED.items()
     }
