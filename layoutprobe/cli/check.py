@@ -54,7 +54,16 @@ def _add_options(command: Parser) -> None:
     command.add_argument("--kernel", metavar="NAME", action="append", default=[], help="this kernel only")
     command.add_argument("--check", metavar="NAME", action="append", default=[], help="this check only")
     command.add_argument(
-        "--jobs", metavar="N", type=_jobs, help="kernels checked at the same time (default: one per core)"
+        "--jobs",
+        metavar="N",
+        type=_jobs,
+        help="kernels checked at the same time (default: one per core)",
+    )
+    command.add_argument(
+        "--executor",
+        metavar="NAME",
+        default="processes",
+        help="where: processes (default), or each kernel and size by itself on dask, or dask:ADDRESS of a scheduler",
     )
     command.add_argument(
         "--allow-reference",
@@ -166,6 +175,7 @@ def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
             base=arguments.base,
             hunt=(arguments.time or HUNT) if arguments.hunt else 0,
             jobs=arguments.jobs or _cores(),
+            executor=arguments.executor,
             progress=progress,
         )
     for name in arguments.report:

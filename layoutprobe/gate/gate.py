@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 
 from layoutprobe import __version__
 from layoutprobe.backends.base import WatchedBackend
-from layoutprobe.checks.base import Check
-from layoutprobe.checks.registry import CHECKS, RULES, check_names, find_check
+from layoutprobe.checks.registry import RULES, check_names, find_check
 from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.gate.base import relaxed
 from layoutprobe.gate.baseline import with_baseline
-from layoutprobe.gate.session import check_kernel
+from layoutprobe.gate.cells import Job, Progress, serial, spread
+from layoutprobe.gate.executors import PROCESSES, executor_named
 from layoutprobe.manifest.model import Acceptance, KernelCase, Manifest
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.report.gate import GateReport, KernelVerdict
-
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how many kernels are done, and how many there are."""
-
-
-@dataclass(frozen=True)
-class _Job:
-    """One kernel for one target, in a form that another process understands."""
-
-    case: KernelCase
-    target: str
-    checks: tuple[str, ...]
-    allow_reference: bool
-    hunt: float
 
 
 def check(
@@ -47,7 +32,9 @@ def check(
     base: str = "",
     hunt: float = 0,
     jobs: int = 1,
+    executor: Executor | str = PROCESSES,
     progress: Progress | None = None,
+    each: Callable[[KernelVerdict], None] | None = None,
 ) -> GateReport:
     """Apply the checks to the kernels of a manifest.
 
@@ -65,7 +52,10 @@ def check(
         base: a commit, or a file: the manifest is compared with the one there, see `gate.base`.
         hunt: seconds for which to look, for each kernel, for other sizes at which it fails; see `gate.hunt`.
         jobs: kernels that are checked at the same time, in processes of their own.
-        progress: see Progress.
+        executor: where else they are checked, and each size by itself: an Executor of `concurrent.futures`, or the
+            name of one (`executors.executor_named`), which gets that many workers.
+        progress: see `cells.Progress`.
+        each: told each verdict as soon as it is there, whatever its place in the report.
 
     Returns:
         One verdict per kernel and target, in the order of the manifest. What stops the work on one
@@ -81,17 +71,19 @@ def check(
     relaxations = relaxed(base, manifest) if base else ()
     if baseline:
         manifest = with_baseline(manifest, baseline)
+    whole = bool(hunt) or executor == PROCESSES
     work = [
-        _Job(case, target, _selected(case, checks), allow_reference, hunt)
+        Job(case, target, _selected(case, checks), allow_reference, hunt, whole)
         for case in chosen(manifest, kernels)
         for target in case.arches or ("",)
     ]
-    if jobs > 1 and len(work) > 1 and backend is None:
-        verdicts = tuple(_parallel(work, jobs, progress))
-    else:
-        verdicts = tuple(_serial(work, backend, progress))
-    verdicts = tuple(replace(verdict, strict=strict) for verdict in verdicts)
-    return GateReport(str(manifest.path), verdicts, __version__, base, relaxations, strict)
+    verdicts: dict[int, KernelVerdict] = {}
+    for index, verdict in _verdicts(work, backend, jobs, executor, progress):
+        verdicts[index] = replace(verdict, strict=strict)
+        if each is not None:
+            each(verdicts[index])
+    ordered = tuple(verdicts[index] for index in range(len(work)))
+    return GateReport(str(manifest.path), ordered, __version__, base, relaxations, strict)
 
 
 def chosen(manifest: Manifest, names: Sequence[str]) -> list[KernelCase]:
@@ -121,39 +113,17 @@ def _selected(case: KernelCase, names: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _apply(job: _Job, backend: WatchedBackend | None, step: Callable[[str], None] | None) -> KernelVerdict:
-    chosen: list[Check] = [check for check in CHECKS if check.name in job.checks]
-    return check_kernel(
-        job.case,
-        job.target,
-        chosen,
-        backend=backend,
-        allow_reference=job.allow_reference,
-        step=step,
-        hunt=job.hunt,
-    )
-
-
-def _serial(
-    work: Sequence[_Job], backend: WatchedBackend | None, progress: Progress | None
-) -> Iterator[KernelVerdict]:
-    for done, job in enumerate(work):
-
-        def step(text: str, job: _Job = job, done: int = done) -> None:
-            if progress is not None:
-                progress(f"{job.case.name}: {text}", done, len(work))
-
-        yield _apply(job, backend, step)
-
-
-def _alone(job: _Job) -> KernelVerdict:
-    return _apply(job, None, None)
-
-
-def _parallel(work: Sequence[_Job], jobs: int, progress: Progress | None) -> Iterator[KernelVerdict]:
-    # Spawned, not forked: the caller may have threads (a spinner, a debugger).
-    with ProcessPoolExecutor(min(jobs, len(work)), mp_context=get_context("spawn")) as pool:
-        for done, (job, verdict) in enumerate(zip(work, pool.map(_alone, work), strict=True)):
-            if progress is not None:
-                progress(job.case.name, done + 1, len(work))
-            yield verdict
+def _verdicts(
+    work: Sequence[Job],
+    backend: WatchedBackend | None,
+    jobs: int,
+    executor: Executor | str,
+    progress: Progress | None,
+) -> Iterator[tuple[int, KernelVerdict]]:
+    if backend is not None or (executor == PROCESSES and min(jobs, len(work)) == 1):
+        yield from serial(work, backend, progress)
+    elif isinstance(executor, Executor):
+        yield from spread(work, executor, progress)
+    else:
+        with executor_named(executor, min(jobs, sum(job.cells for job in work))) as named:
+            yield from spread(work, named, progress)

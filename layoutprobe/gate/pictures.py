@@ -51,6 +51,14 @@ def pictures_of(
     return replace(known, operands=operands, output=output, size=title)
 
 
+def more_pictures(known: Pictures, more: Pictures) -> Pictures:
+    """The pictures so far, and those of another size, as far as there is room."""
+    fresh = [(key, report) for key, report in more.operands.items() if key not in known.operands]
+    operands = {**known.operands, **dict(fresh[: MOST - len(known.operands)])}
+    first = known if known.output or not more.size else more
+    return Pictures(operands, first.output, first.size)
+
+
 def _places(subject: Subject, findings: tuple[Finding, ...]) -> Iterator[tuple[tuple[int, str], Finding]]:
     """PC of the matrix instruction and letter of the matrix of each finding about an operand."""
     for finding in findings:

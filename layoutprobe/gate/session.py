@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
@@ -15,8 +15,8 @@ from layoutprobe.gate.build import Built, build
 from layoutprobe.gate.excerpts import excerpts
 from layoutprobe.gate.hunt import go_on
 from layoutprobe.gate.reference import load_reference
-from layoutprobe.gate.tally import Step, Tally
-from layoutprobe.manifest.model import KernelCase, size_title
+from layoutprobe.gate.tally import Bring, Outcome, Step, Tally
+from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.reservations import reservations
 from layoutprobe.report.gate import Hunt, KernelVerdict, Pictures
 
@@ -30,6 +30,7 @@ def check_kernel(
     allow_reference: bool = False,
     step: Step | None = None,
     hunt: float = 0,
+    elsewhere: Bring | None = None,
 ) -> KernelVerdict:
     """Build one kernel and apply checks to it. What stops the work becomes the verdict's error.
 
@@ -41,6 +42,7 @@ def check_kernel(
         allow_reference: see `gate.check`.
         step: told what is done.
         hunt: seconds for which to look for sizes at which it fails, where those of the manifest hold.
+        elsewhere: brings the outcomes of sizes that were run by `check_size`; they are run here without it.
     """
     start = time.monotonic()
     step = step or (lambda _: None)
@@ -51,10 +53,9 @@ def check_kernel(
     try:
         step("compiling" if case.source else "loading")
         built = build(case, target)
-        reference = load_reference(case.contract, allowed=allow_reference, seconds=case.limits.seconds)
-        backend = backend or EmulatorBackend(budget=case.limits.instructions or DEFAULT_BUDGET)
-        tally = Tally(case, built, checks, backend, reference, step)
-        tally.run()
+        backend = backend or _emulator(case)
+        tally = Tally(case, built, checks, backend, _reference(case, allow_reference), step)
+        tally.run(elsewhere)
         hunted = go_on(tally, hunt) if hunt else None
     except ProbeError as problem:
         error = str(problem)
@@ -86,3 +87,24 @@ def check_kernel(
         hunt=hunted,
         pictures=tally.pictures if tally else Pictures(),
     )
+
+
+def check_size(
+    case: KernelCase, target: str, checks: Sequence[Check], sizes: Sizes, *, allow_reference: bool = False
+) -> Outcome:
+    """What checks say of one kernel at one size, for whoever puts a verdict together (`check_kernel`).
+
+    Raises:
+        ProbeError, MemoryError: what stops the work on this kernel.
+    """
+    reference = _reference(case, allow_reference)
+    tally = Tally(case, build(case, target), checks, _emulator(case), reference, lambda _: None)
+    return tally.at(sizes)
+
+
+def _emulator(case: KernelCase) -> WatchedBackend:
+    return EmulatorBackend(budget=case.limits.instructions or DEFAULT_BUDGET)
+
+
+def _reference(case: KernelCase, allowed: bool) -> Callable[..., object] | None:
+    return load_reference(case.contract, allowed=allowed, seconds=case.limits.seconds)

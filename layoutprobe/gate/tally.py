@@ -19,7 +19,7 @@ from layoutprobe.errors import DEBUG, CodeObjectError, ExecutionError, ProbeErro
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
-from layoutprobe.gate.pictures import pictures_of
+from layoutprobe.gate.pictures import more_pictures, pictures_of
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.unproven import unproven
 from layoutprobe.isa.inst import Inst
@@ -35,6 +35,7 @@ from layoutprobe.observe.happens_before import coherent
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Pictures, Status
+from layoutprobe.text import clipped, one_line
 from layoutprobe.trace.coverage import code_coverage
 from layoutprobe.trace.narrow import arithmetic, passed_through
 from layoutprobe.trace.rounding import narrower, widened
@@ -46,6 +47,14 @@ _LIKE = 2
 """A launch with at least one part in so many of the bytes of one that took too long is not begun."""
 Step = Callable[[str], None]
 """Told what is about to be done."""
+
+
+class LostCellError(Exception):
+    """The process or worker that had a size to check is gone."""
+
+    def __str__(self) -> str:
+        said = ": ".join(str(part) for part in self.args if str(part))
+        return f"the process that ran this is gone, perhaps for want of memory ({clipped(one_line(said))})"
 
 
 def subject_of(
@@ -80,7 +89,7 @@ class Outcome:
         bytes: of the buffers.
         endless: what ended a launch that took too long, or None.
         coverage, choices: what of the code ran, and how its tests against numbers came out; None where unknown.
-        pictures: those of the sizes that were kept before, and of this one.
+        pictures: of this size, as far as those that were kept before do not suffice.
     """
 
     sizes: Sizes
@@ -92,6 +101,10 @@ class Outcome:
     pictures: Pictures
 
     __repr__ = brief
+
+
+Bring = Callable[[Sizes], Outcome]
+"""Brings what the checks say of one size, or raises what stopped them there."""
 
 
 class Tally:
@@ -183,8 +196,11 @@ class Tally:
         accepted = accept(merged, self.case.accept, self.built.code.target, date.today())
         return linked(accepted)
 
-    def run(self) -> None:
+    def run(self, elsewhere: Bring | None = None) -> None:
         """Apply every active check.
+
+        Args:
+            elsewhere: brings the outcomes of sizes that ran somewhere else.
 
         Raises:
             UsageError, CodeObjectError: the kernel cannot be launched as the manifest says.
@@ -202,7 +218,17 @@ class Tally:
                 self.collected[check.name].append(((), check.undecided(reason)))
             return
         for sizes in self.case.sizes if dynamic else ():
-            self.keep(self.at(sizes))
+            self.keep(self.at(sizes) if elsewhere is None else self._brought(sizes, elsewhere))
+
+    def _brought(self, sizes: Sizes, elsewhere: Bring) -> Outcome:
+        """An outcome from somewhere else: what `at` would have said."""
+        if self._like_sized(bind(self.case, sizes)) is not None:
+            return self.at(sizes)  # no launch begins
+        try:
+            return elsewhere(sizes)
+        except LostCellError as lost:
+            undecided = {c.name: c.undecided(str(lost)) for c in self.active if c.per_size}
+            return Outcome(sizes, undecided, 0, None, None, None, Pictures())
 
     def _subject(self, sizes: Sizes) -> tuple[Subject, KernelRunner]:
         binding = bind(self.case, sizes)
@@ -254,7 +280,8 @@ class Tally:
             self.endless.append((outcome.bytes, outcome.endless))
         self.coverage = _both(self.coverage, outcome.coverage)
         self.choices = _both(self.choices, outcome.choices)
-        self.pictures = outcome.pictures
+        self.pictures = more_pictures(self.pictures, outcome.pictures)
+        self.ran = True
         for name, result in outcome.results.items():
             self.collected[name].append((tuple(outcome.sizes.items()), result))
         self.outcomes.append(outcome)
