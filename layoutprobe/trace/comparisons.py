@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.numbers import element_type, rounded
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps, rebound, steps_of
-from layoutprobe.trace.gemm_faults import TILE, Product
+from layoutprobe.trace.gemm_faults import TILE, Factored, Product
 from layoutprobe.trace.narrow import Arithmetic, arithmetic, passed_through
 from layoutprobe.trace.orders import in_turn
 from layoutprobe.trace.packed import BITS, takes_all_bits
@@ -65,7 +66,7 @@ class Comparison:
 
     __repr__ = brief
 
-    @property
+    @cached_property
     def wrong(self) -> NDArray[np.bool_]:
         """Elements that are off by more than the bound, or undefined."""
         with np.errstate(invalid="ignore"):
@@ -96,7 +97,12 @@ def products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
 
 def plain_product(subject: Subject, contract: Gemm) -> Comparison:
     """The output of a matrix product in the run on small integers."""
-    return _product(subject, contract, subject.plain())
+    recorded = subject.plain()  # first: where it stopped, there is nothing to remember
+    key = (plain_product, contract)
+    if key not in subject.memo:
+        subject.memo[key] = _product(subject, contract, recorded)
+    found: Comparison = subject.memo[key]
+    return found
 
 
 def holds_f32(c: Comparison) -> bool:
@@ -166,6 +172,7 @@ def _factors(subject: Subject, contract: Gemm) -> Iterator[tuple[float | None, f
 @np.errstate(all="ignore")
 def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison:
     product = _typed(subject, contract, product_of(recorded, contract, tile_of(subject)))
+    product = replace(product, shared=_shared(subject, product))
     observed = np.asarray(recorded.outputs[contract.d], np.float64)
     undefined = _undefined(recorded, contract.d)
     if contract.split_k:
@@ -181,6 +188,14 @@ def _product(subject: Subject, contract: Gemm, recorded: Recorded) -> Comparison
     return Comparison(
         "C", contract.d, recorded.spec, dtype, observed, expected, np.asarray(undefined), bound, product
     )
+
+
+def _shared(subject: Subject, product: Product) -> Factored:
+    """A and B with their products: those of the run before if they are the same, as runs differ in alpha and beta."""
+    last: Factored | None = subject.memo.get(_shared)
+    if last is None or not (np.array_equal(last.a, product.a) and np.array_equal(last.b, product.b)):
+        last = subject.memo[_shared] = product.factored
+    return last
 
 
 def looser(subject: Subject, c: Comparison, kind: str) -> Doubles | float | None:

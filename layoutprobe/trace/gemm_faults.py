@@ -31,6 +31,36 @@ _STEPS = (1, 2, 4)
 
 
 @dataclass(frozen=True, eq=False)
+class Factored:
+    """A and B, and what products make of them: runs on the same A and B share it."""
+
+    a: Doubles
+    b: Doubles
+
+    __repr__ = brief
+
+    @cached_property
+    def product(self) -> Doubles:
+        """A @ B."""
+        return np.asarray(self.a @ self.b)
+
+    @cached_property
+    def terms(self) -> Doubles:
+        """|A| @ |B|."""
+        return np.asarray(np.abs(self.a) @ np.abs(self.b))
+
+    @cached_property
+    def squares(self) -> Doubles:
+        """A*A @ B*B."""
+        return np.asarray(self.a**2 @ self.b**2)
+
+    @cached_property
+    def quantum(self) -> float:
+        """A power of two that all products of an element of A and one of B are multiples of; see `quantum`."""
+        return quantum(self.a) * quantum(self.b)
+
+
+@dataclass(frozen=True, eq=False)
 class Product:
     """D = alpha * A @ B + beta * C, as float64; leading axes are a batch.
 
@@ -43,6 +73,7 @@ class Product:
         taken_for: types that the kernel's instructions may take the bits of A, and of B, for.
         steps: what is made of that before it is stored. Where there are any, beta * C is one of them, and c None.
         extents: sizes of the problem by name, of which one may be taken for another.
+        shared: of A and B, where other products have the same; else None.
     """
 
     a: Doubles
@@ -55,27 +86,32 @@ class Product:
     taken_for: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     steps: Steps = ()
     extents: Mapping[str, int] = field(default_factory=dict)
+    shared: Factored | None = None
 
     __repr__ = brief
 
+    @cached_property
+    def factored(self) -> Factored:
+        """A and B with their products."""
+        return self.shared or Factored(self.a, self.b)
+
     def value(self) -> Doubles:
         """The right result."""
-        return self.of(self.a, self.b)
+        return self._made_of(self.factored.product)
 
     def of(self, a: Doubles, b: Doubles) -> Doubles:
         """The result with other factors."""
-        product = self.alpha * (a @ b)
-        added = product if self.c is None or not self.beta else product + self.beta * self.c
+        return self._made_of(a @ b)
+
+    def _made_of(self, product: Doubles) -> Doubles:
+        scaled = self.alpha * product
+        added = scaled if self.c is None or not self.beta else scaled + self.beta * self.c
         return applied(self.steps, added)
 
     @cached_property
-    def terms(self) -> Doubles:
-        """|A| @ |B|."""
-        return np.asarray(np.abs(self.a) @ np.abs(self.b))
-
     def magnitude(self) -> tuple[Doubles, Doubles]:
         """|alpha| * |A| @ |B| and |beta * C|: what rounding errors are relative to."""
-        terms = np.asarray(abs(self.alpha) * self.terms)
+        terms = np.asarray(abs(self.alpha) * self.factored.terms)
         added = np.zeros(()) if self.c is None or not self.beta else np.abs(self.beta * self.c)
         for step in self.steps:
             if step.kind == MULTIPLY and step.values is not None:
@@ -91,7 +127,20 @@ class Product:
             for s in self.steps
             if s.kind == MULTIPLY and s.values is not None
         ]
-        return applied(scales, np.asarray(abs(self.alpha) * np.sqrt(self.a**2 @ self.b**2)))
+        return applied(scales, np.asarray(abs(self.alpha) * np.sqrt(self.factored.squares)))
+
+
+def quantum(values: Doubles) -> float:
+    """The largest power of two up to 1 that all numbers are multiples of; 0 where one is not finite."""
+    if (values == np.rint(values)).all() and np.isfinite(values).all():
+        return 1.0
+    values = np.abs(values[values != 0])
+    if not np.isfinite(values).all():
+        return 0.0
+    mantissa, exponent = np.frexp(values)
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1  # trailing zeros
+    return float(2.0 ** min(0, int((exponent + lowest - 53).min(initial=0))))
 
 
 def transposed_tiles(matrix: Doubles, tile: int = TILE) -> Doubles:
@@ -133,7 +182,7 @@ class KnownFault:
 
 def known_faults(p: Product) -> Iterator[KnownFault]:
     """The faults that are known to leave a result of their own."""
-    product = p.a @ p.b
+    product = p.factored.product
     added = 0.0 if p.c is None or not p.beta else p.beta * p.c
     for fault in epilogue_faults(p.steps, p.extents, p.of(p.a, p.b).shape) if p.steps else ():
         value = applied(fault.steps, p.alpha * product)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
@@ -60,11 +61,18 @@ def arithmetic(ran: Coverage) -> Arithmetic:
             form = matrix_form(inst) if Kind.MATRIX in inst.kind else None
             if form is not None:
                 sums.add(form.result)
-            elif found := _NARROW.fullmatch(inst.name):
+            elif found := _narrow(inst.name):
                 again = Kind.ATOMIC in inst.kind or _takes(inst, now)
-                (sums if again else once).add(found[1])
+                (sums if again else once).add(found)
             now = _after(inst, now)
     return Arithmetic(tuple(sorted(sums)), tuple(sorted(once - sums)))
+
+
+@cache
+def _narrow(name: str) -> str:
+    """The 16-bit type that arithmetic of this name rounds to; "" for none."""
+    found = _NARROW.fullmatch(name)
+    return found[1] if found else ""
 
 
 def _held(ran: Coverage) -> dict[int, Rounded]:
@@ -89,19 +97,23 @@ def _held(ran: Coverage) -> dict[int, Rounded]:
 
 def _after(inst: Inst, now: Rounded) -> Rounded:
     """What holds rounded values behind an instruction."""
+    if not now and not _narrow(inst.name):
+        return now
     if inst.encoding == "DS" and not inst.dst:
         return now | {_LDS} if _reads(inst.src, now) else now
     to = [operand for half in inst.pair or (inst,) for operand in half.dst]
     written = {register for operand in to for register in operand.registers()}
     if not written:
         return now
-    if _NARROW.fullmatch(inst.name) or (_takes(inst, now) and Kind.MATRIX not in inst.kind):
+    if _narrow(inst.name) or (_takes(inst, now) and Kind.MATRIX not in inst.kind):
         return now | written
     whole = "d16" not in inst.name and all(operand.bits >= 32 for operand in to)
     return now - written if whole else now  # one half keeps what it held
 
 
 def _takes(inst: Inst, now: Rounded) -> bool:
+    if not now:
+        return False
     if inst.encoding == "DS":
         return _LDS in now if Kind.LOAD in inst.kind else _reads(inst.src, now)
     if inst.kind & (Kind.LOAD | Kind.STORE):  # an address that was rounded says nothing of what lies there
@@ -113,4 +125,4 @@ def _takes(inst: Inst, now: Rounded) -> bool:
 
 
 def _reads(sources: Iterable[Operand], now: Rounded) -> bool:
-    return bool(now) and any(register in now for operand in sources for register in operand.registers())
+    return any(register in now for operand in sources for register in operand.registers())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from layoutprobe.manifest.model import Tolerance
 from layoutprobe.numbers import element_type
 from layoutprobe.trace.epilogues import ACTIVATE, MULTIPLY
-from layoutprobe.trace.gemm_faults import Product
+from layoutprobe.trace.gemm_faults import Product, quantum
 from layoutprobe.trace.narrow import Arithmetic
 
 Doubles = NDArray[np.float64]
@@ -58,7 +58,7 @@ def tolerated(
     """
     if given.absolute is not None or given.relative is not None:
         return np.asarray((given.absolute or 0.0) + (given.relative or 0.0) * np.abs(expected))
-    terms, added = product.magnitude()
+    terms, added = product.magnitude
     kinds = computed.sums
     if is_exact(product, dtype, computed):
         return 0.0
@@ -85,7 +85,7 @@ def _narrow(product: Product, expected: Doubles, unit: float, steps: int, *, ran
     On random data a partial sum is a random walk, and so is the sum of its roundings: both grow with the
     square root of their number. Otherwise all roundings may point the same way.
     """
-    terms, added = product.magnitude()
+    terms, added = product.magnitude
     linear = np.asarray(steps * unit * terms + 8 * unit * added)
     if not random:
         return linear
@@ -109,10 +109,10 @@ def is_exact(product: Product, dtype: str, computed: Arithmetic) -> bool:
     types = [element_type(kind) for kind in ("f64", dtype, *kinds)]
     limit = min(kind.exact for kind in types)
     smallest = max(kind.smallest for kind in types)
-    factors = _quantum(product.a) * _quantum(product.b)
-    scaled = factors * _quantum(np.array([product.alpha]))
+    factors = product.factored.quantum
+    scaled = factors * quantum(np.array([product.alpha]))
     if product.c is not None and product.beta:
-        scaled = min(scaled, _quantum(product.c) * _quantum(np.array([product.beta])))
+        scaled = min(scaled, quantum(product.c) * quantum(np.array([product.beta])))
     if min(factors, scaled) < smallest:
         return False
     for step in product.steps:
@@ -120,31 +120,21 @@ def is_exact(product: Product, dtype: str, computed: Arithmetic) -> bool:
             if step.name != "relu":
                 return False
         elif step.kind == MULTIPLY:
-            scaled *= _quantum(step.values)
+            scaled *= quantum(step.values)
         else:
-            scaled = min(scaled, _quantum(step.values))
+            scaled = min(scaled, quantum(step.values))
     if product.steps and (scaled < smallest or (not types[1].is_float and scaled < 1)):
         return False
-    terms, added = product.magnitude()
+    terms, added = product.magnitude
     most = max(
-        float(product.terms.max(initial=0.0)) / factors, float((terms + added).max(initial=0.0)) / scaled
+        float(product.factored.terms.max(initial=0.0)) / factors,
+        float((terms + added).max(initial=0.0)) / scaled,
     )
     return most <= limit
 
 
 def judgeable(product: Product, kinds: Iterable[str]) -> NDArray[np.bool_]:
     """Elements of which no partial sum, in whatever order, comes near the largest number of a type."""
-    terms, added = product.magnitude()
+    terms, added = product.magnitude
     largest = min((element_type(kind).largest for kind in kinds), default=np.inf)
     return np.asarray(terms / (abs(product.alpha) or 1.0) + terms + added < largest / 4)
-
-
-def _quantum(values: Doubles) -> float:
-    """The largest power of two up to 1 that all numbers are multiples of; 0 where one is not finite."""
-    values = np.abs(values[values != 0])
-    if not np.isfinite(values).all():
-        return 0.0
-    mantissa, exponent = np.frexp(values)
-    whole = (mantissa * 2.0**53).astype(np.int64)
-    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1  # trailing zeros
-    return float(2.0 ** min(0, int((exponent + lowest - 53).min(initial=0))))
