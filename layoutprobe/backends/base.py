@@ -45,7 +45,7 @@ class Launch:
         args: explicit arguments in order: Buffer, or a numpy scalar of the argument's own size.
         dynamic_lds: bytes of LDS beyond the static allocation.
         watched: workgroups that observers are told of, see `engine.Dispatch`.
-        resident: workgroups that run at a time, see there; a card decides that itself.
+        order: in which workgroups come, see there; a card decides that itself.
     """
 
     code: CodeObject
@@ -55,7 +55,7 @@ class Launch:
     args: Sequence[Buffer | np.generic]
     dynamic_lds: int = 0
     watched: frozenset[int] = frozenset()
-    resident: int = 0
+    order: str = ""
 
     __repr__ = brief
 

@@ -155,11 +155,12 @@ ODD_READ = Rule(
 )
 ORDER = Rule(
     "numerics/depends-on-order",
-    "an output is right where workgroups run side by side, and wrong where one comes after the other",
+    "an output is right where workgroups run side by side, and wrong where they come in another order",
     "They tell each other something through global memory: a flag, a counter, a partial result. What a workgroup "
-    "finds there depends on how far the others are, and of what it may find one is handled wrongly.",
-    "go through what a workgroup does where all before it are done already: flags that have their last value, "
-    "counters that are full, results that are whole",
+    "finds there depends on how far the others are, and of what it may find one is handled wrongly. They were also "
+    "run one after the other, and so that each finds nothing done by those before it.",
+    "go through what a workgroup does where all before it are done already (flags that have their last value, "
+    "counters that are full, results that are whole), and where none of them has begun (flags to be waited for)",
 )
 _CAUSES = {CHANGED: CHANGED_OPERAND, MISPLACED: MISPLACED_ADDEND, ROUNDED: ROUNDED_SUM}
 
@@ -227,7 +228,7 @@ def _with(spec: RunSpec) -> str:
     """What is not usual about a run: "alpha 0 and beta 1"; "" for nothing."""
     given = {"alpha": spec.alpha, "beta": spec.beta}
     told = [f"{name} {value:g}" for name, value in given.items() if value is not None]
-    return " and ".join([*told, *(["one workgroup after the other"] if spec.in_turn else [])])
+    return " and ".join([*told, *([spec.order] if spec.order else [])])
 
 
 def _outputs(subject: Subject) -> list[str]:
@@ -332,8 +333,8 @@ class _Cause:
 
 def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _Cause:
     wrong = c.wrong
-    if c.spec.in_turn:  # workgroups side by side gave what is right
-        return _Cause(ORDER, where_wrong(wrong), None, _place_of(subject, asking(subject)))
+    if c.spec.order:  # workgroups side by side gave what is right
+        return _Cause(ORDER, where_wrong(wrong), None, _place_of(subject, asking(subject, c.spec.order)))
     if c.undefined[wrong].all():
         return _undefined(subject, c)
     if c.spec.inputs == "nonfinite":  # on finite numbers all was right, else that run would be the finding

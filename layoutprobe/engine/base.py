@@ -20,6 +20,8 @@ DEFAULT_BUDGET = 3_000_000
 """Instructions issued before a kernel counts as endless: some 10 s of a single wave, and hundreds
 of times what a GEMM of a thousand cubed needs."""
 ARITHMETIC = ("ieee", "silicon")
+IN_TURN, LAST_FIRST = "in turn", "last first"
+"""Orders of workgroups (`Dispatch.order`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,8 @@ class Dispatch:
             once for all waves that execute it together.
         arithmetic: how matrix instructions and DOT2 round: "ieee" (exact products, one rounding at the
             end), or "silicon" (as found on a card: RDNA3's measured on gfx1151, CDNA3's as published).
-        resident: workgroups that run at a time, in the order of their numbers; 0 for as many as fit.
+        order: in which workgroups come: "" (side by side, as many as fit), IN_TURN (one after the other), or
+            LAST_FIRST (see `turns.LastFirst`).
     """
 
     code: CodeObject
@@ -52,7 +55,7 @@ class Dispatch:
     budget: int = DEFAULT_BUDGET
     arithmetic: str = "ieee"
     watched: frozenset[int] = frozenset()
-    resident: int = 0
+    order: str = ""
 
     def watching(self, chosen: bool) -> Sequence[Observer]:
         """Who is told of workgroups that are among those to watch, or are not."""

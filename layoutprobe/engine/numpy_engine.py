@@ -8,9 +8,11 @@ import numpy as np
 
 from layoutprobe import semantics
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.engine.base import Dispatch, Finished, Grain
+from layoutprobe.engine.base import IN_TURN, LAST_FIRST, Dispatch, Finished, Grain
 from layoutprobe.engine.scheduler import Scheduler
+from layoutprobe.engine.turns import LastFirst, Turns
 from layoutprobe.isa.store import load_instructions
+from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.float_mode import guarded, refuse_float_mode
 from layoutprobe.machine.launch import (
     BATCH_WAVES,
@@ -44,8 +46,9 @@ class NumpyEngine:
         facts = facts_of(kernel, memory, dispatch.arithmetic)
         each = wave_bytes(code, kernel, dispatch.lds_size)
         issued, start = 0, None
+        turns: type[Turns[Cohort]] = LastFirst if dispatch.order == LAST_FIRST else Turns
         with np.errstate(all="ignore"):
-            most = dispatch.resident * waves_per_group or BATCH_WAVES
+            most = waves_per_group if dispatch.order == IN_TURN else BATCH_WAVES
             for group_ids, chosen in batches(dispatch.grid, waves_per_group, each, most, dispatch.watched):
                 machine = Machine(
                     memory.arena,
@@ -57,7 +60,7 @@ class NumpyEngine:
                     events=events_of(dispatch.watching(chosen)),
                 )
                 start = start_cohort(machine, code, kernel, dispatch.block, memory.kernarg)
-                issued += Scheduler(machine, program, dispatch.budget - issued).run(start)
+                issued += Scheduler(machine, program, dispatch.budget - issued, turns).run(start)
         return Finished(issued, start)
 
     def clears(self, dispatch: Dispatch, grain: Grain) -> bool:

@@ -22,11 +22,14 @@ from layoutprobe.place import Place
 class Scheduler:
     """Runs one batch of workgroups; `turns` says which cohort goes on."""
 
-    def __init__(self, machine: Machine, program: Program, budget: int) -> None:
+    def __init__(
+        self, machine: Machine, program: Program, budget: int, turns: type[Turns[Cohort]] = Turns
+    ) -> None:
         self.machine = machine
         self.program = program
         self.events = machine.events
         self.budget = budget
+        self._turns = turns
         self.spins = Spins(program)
 
     def run(self, start: Cohort) -> int:
@@ -37,7 +40,9 @@ class Scheduler:
         """
         for tell in self.events.batch:
             tell(self.machine, self.program)
-        turns = self.turns = Turns(start, self.machine.waves.workgroup, Cohort.join, self._passed)
+        turns = self.turns = self._turns(
+            start, self.machine.waves.workgroup, Cohort.join, self._passed, self.program.asking
+        )
         blocks = self.program.blocks
         spent = 0
         while turns.unfinished:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 PATIENCE = 10_000
 """Blocks that one part of the waves may run while another is ready to."""
+_ALONE = 500
+"""The same for a workgroup that goes before the others."""
 
 
 class Part(Protocol):
@@ -71,6 +73,7 @@ class Turns(Generic[P]):
         groups: NDArray[Any],
         join: Callable[[list[P]], P],
         tell: Callable[[NDArray[np.int64]], None],
+        asking: frozenset[int] = frozenset(),
     ) -> None:
         """Of one part that holds all waves.
 
@@ -79,10 +82,11 @@ class Turns(Generic[P]):
             groups: workgroup of each wave.
             join: one part of those that stand at one PC.
             tell: is told which workgroups pass a barrier.
+            asking: PCs of blocks that ask what other workgroups have done; see LastFirst.
         """
         self.ready, self.spinning, self.waiting = [start], list[P](), list[P]()
         self.alive = np.bincount(groups, minlength=int(groups.max()) + 1 if groups.size else 0)
-        self._groups, self._join, self._tell = groups, join, tell
+        self._groups, self._join, self._tell, self._asking = groups, join, tell, asking
         self._patience = Patience()
 
     @property
@@ -140,3 +144,52 @@ class Turns(Generic[P]):
                 self.waiting.append(part.select(~free))
             else:
                 self.waiting.append(part)
+
+
+class LastFirst(Turns[P]):
+    """Workgroups one by one, the last of them first: each finds nothing done by those that it counts on.
+
+    Where numbers are drawn (an atomic that returns), they are drawn in order, and then who drew the last goes first;
+    after the next such question it is the other way round again. Who spins lets the others go on.
+    """
+
+    def __init__(
+        self,
+        start: P,
+        groups: NDArray[Any],
+        join: Callable[[list[P]], P],
+        tell: Callable[[NDArray[np.int64]], None],
+        asking: frozenset[int] = frozenset(),
+    ) -> None:
+        """See Turns."""
+        super().__init__(start, groups, join, tell, asking)
+        self.ready = [start.select(groups == group) for group in np.unique(groups)]
+        self._asked = np.zeros_like(self.alive)
+        self._chosen = 0
+
+    def next(self) -> P | None:
+        """See Turns: parts of one workgroup, at its lowest PC."""
+        if not self.ready:
+            self.ready, self.spinning = self.spinning, []
+        if not self.ready:
+            self._release()
+        if not self.ready:
+            return None
+        # One that waits and counts how often does not spin: in time it lets others go first.
+        self._chosen += 1
+        first = max if self._chosen // _ALONE % 2 else min
+        group = self._group(first(self.ready, key=self._rank))
+        mine = [part for part in self.ready if self._group(part) == group]
+        pc = min(part.pc for part in mine)
+        here = [part for part in mine if part.pc == pc]
+        self.ready = [part for part in self.ready if part.pc != pc or self._group(part) != group]
+        self._asked[group] += pc in self._asking
+        return here[0] if len(here) == 1 else self._join(here)
+
+    def _group(self, part: P) -> int:
+        return int(self._groups[part.waves[0]])
+
+    def _rank(self, part: P) -> tuple[int, int]:
+        group = self._group(part)
+        asked = int(self._asked[group])
+        return asked, group if self._asking and asked % 2 == 0 else -group

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Buffer, Launch, RunResult, WatchedBackend
+from layoutprobe.engine import base
 from layoutprobe.errors import ExecutionError
 from layoutprobe.gate.build import Built
 from layoutprobe.isa.inst import Inst
@@ -24,11 +25,13 @@ from layoutprobe.manifest.model import Argument, Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage, CoverageRecorder
 from layoutprobe.place import Place
+from layoutprobe.trace.orders import LAST_FIRST, ONE_BY_ONE
 from layoutprobe.trace.subject import Recorded, RunSpec
 
 Logical = Mapping[str, NDArray[Any] | None]
-_IN_TURN = 2.0
-"""Seconds that a run may take in which workgroups come one after the other: some wait for a later one for ever."""
+_ORDERS = {"": "", ONE_BY_ONE: base.IN_TURN, LAST_FIRST: base.LAST_FIRST}
+_ORDERED = 2.0
+"""Seconds that a run may take in which workgroups come in an order: some wait for a later one for ever."""
 
 
 class Deadline(Observer):
@@ -154,14 +157,14 @@ class KernelRunner:
             arguments,
             self.binding.dynamic_lds,
             self.sample,
-            int(spec.in_turn),
+            _ORDERS[spec.order],
         )
         fault, result, astray = None, None, Astray()
         try:
             if self.endless is not None:
                 raise self.endless
             seconds = self.binding.case.limits.seconds
-            deadline = Deadline(min(seconds, _IN_TURN) if spec.in_turn else seconds)
+            deadline = Deadline(min(seconds, _ORDERED) if spec.order else seconds)
             late = [deadline, *([Clock(deadline)] if self.sample else [])]
             result = self.backend.run(launch, [*late, astray, *recorders])
         except ExecutionError as error:
@@ -171,7 +174,7 @@ class KernelRunner:
         if not spec.asks_only:
             for each in (*astray.errors.values(), *([fault] if fault else [])):
                 self._note(each)
-        if not spec.asks_only or (spec.in_turn and fault is None):
+        if not spec.asks_only or (bool(spec.order) and fault is None):
             self._cover(coverage.record())
         outputs, undefined, stray = self._after(result, before, given)
         return Recorded(

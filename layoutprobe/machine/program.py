@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError
@@ -69,6 +70,15 @@ class Program:
     kernel: Kernel
     blocks: Mapping[int, Block]
     left_out: Mapping[int, str] = field(default_factory=dict)
+
+    @cached_property
+    def asking(self) -> frozenset[int]:
+        """PCs of the blocks that ask what other waves did: an atomic in them returns what it found."""
+        return frozenset(
+            pc
+            for pc, block in self.blocks.items()
+            if any(Kind.ATOMIC in inst.kind and inst.dst for inst in block.insts)
+        )
 
     @property
     def insts(self) -> Iterator[Inst]:

@@ -24,7 +24,7 @@ from layoutprobe.observe.coverage import Coverage
 from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps, rebound, steps_of
 from layoutprobe.trace.gemm_faults import TILE, Factored, Product
 from layoutprobe.trace.narrow import Arithmetic, arithmetic, passed_through
-from layoutprobe.trace.orders import in_turn
+from layoutprobe.trace.orders import in_other_orders
 from layoutprobe.trace.packed import BITS, takes_all_bits
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.rounding import is_exact, judgeable, tolerated
@@ -91,7 +91,7 @@ def products(subject: Subject, contract: Gemm) -> Iterator[Comparison]:
     if _takes_any_float(subject, contract):
         for kind in ("scaled", "nonfinite"):
             yield _product(subject, contract, subject.run(RunSpec(kind)))
-    if (recorded := in_turn(subject)) is not None:
+    for recorded in in_other_orders(subject):
         yield _product(subject, contract, recorded)
 
 
@@ -324,8 +324,8 @@ def _compared(subject: Subject) -> Iterator[Comparison]:
         recorded = subject.run(BITS)
         expected = subject.reference(reference_of(recorded), dict(subject.sizes))
         yield from _beside(subject, recorded, expected)
-    if (turns := in_turn(subject)) is not None:
-        yield from _beside(subject, turns, subject.reference(reference_of(turns), dict(subject.sizes)))
+    for recorded in in_other_orders(subject):
+        yield from _beside(subject, recorded, subject.reference(reference_of(recorded), dict(subject.sizes)))
 
 
 def recorded_for(subject: Subject, spec: RunSpec) -> Recorded:

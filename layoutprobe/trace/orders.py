@@ -2,43 +2,59 @@
 
 The emulator runs workgroups side by side, as far as they fit: each finds the others about as far as itself. A card
 may be through with the first before the last begins, and then others of the kernel's ways are taken: a look-back
-finds whole prefixes in place of parts.
+finds whole prefixes in place of parts. Or the first is held up, and a look-back that does not wait for it finds
+nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.coverage import Coverage
+from layoutprobe.observe.happens_before import coherent
 from layoutprobe.observe.lds_flags import asks, polls_of
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
+ONE_BY_ONE, LAST_FIRST = "one workgroup after the other", "the last workgroup first"
+"""Orders of workgroups, beside all at once; see `engine.base`."""
 _MEMORY = Kind.GLOBAL | Kind.BUFFER | Kind.FLAT
-IN_TURN = RunSpec("integers", in_turn=True)
 
 
-def in_turn(subject: Subject) -> Recorded | None:
-    """The run on small integers in which workgroups come one after the other.
+def in_other_orders(subject: Subject) -> Iterator[Recorded]:
+    """The runs on small integers in which workgroups come in other orders.
 
-    None where there is nothing to ask, of sampled launches, and where it does not end: a workgroup may wait for one
+    None where there is nothing to ask, of sampled launches, and where one does not end: a workgroup may wait for one
     that comes later, and cards have both at once.
     """
-    if subject.sample or prod(subject.binding.grid) < 2 or asking(subject) is None:
-        return None
-    recorded = subject.run(IN_TURN, partial=True)
-    return recorded if recorded.fault is None else None
+    if subject.sample or prod(subject.binding.grid) < 2 or asking(subject, "") is None:
+        return
+    for order in (ONE_BY_ONE, LAST_FIRST):
+        recorded = subject.run(RunSpec("integers", order=order), partial=True)
+        if recorded.fault is None:
+            yield recorded
 
 
-def asking(subject: Subject) -> Inst | None:
-    """An instruction by which a wave asks what others have done to global memory: a load in a loop that waits, or
-    else an atomic that returns what it found; None where none ran."""
-    return subject.once(_asking)
+def asking(subject: Subject, order: str) -> Inst | None:
+    """An instruction by which a wave asks what others have done to global memory; None where none ran.
+
+    A load in a loop that waits, else an atomic that returns what it found. Where others are late, a load that looks
+    once comes first.
+    """
+    polls, once, atomics = subject.once(_asking)
+    candidates = (*once, *polls) if order == LAST_FIRST else polls
+    return next(iter((*candidates, *atomics)), None)
 
 
-def _asking(subject: Subject) -> Inst | None:
+def _asking(subject: Subject) -> tuple[tuple[Inst, ...], tuple[Inst, ...], tuple[Inst, ...]]:
+    """Loads that wait, loads from behind the caches that do not, and atomics that return."""
     ran = subject.plain().record(Coverage)
-    polls = polls_of(ran.flow, _MEMORY)
-    asking = (inst for inst in ran.insts if inst.pc in polls or asks(inst, _MEMORY))
-    return min(asking, key=lambda inst: inst.pc not in polls, default=None)
+    found = polls_of(ran.flow, _MEMORY)
+    polls = tuple(inst for inst in ran.insts if inst.pc in found)
+    loads = (
+        inst for inst in ran.insts if Kind.LOAD in inst.kind and inst.kind & _MEMORY and inst.pc not in found
+    )
+    atomics = tuple(inst for inst in ran.insts if asks(inst, _MEMORY) and inst.pc not in found)
+    return polls, tuple(inst for inst in loads if coherent(inst)), atomics

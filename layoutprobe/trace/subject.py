@@ -44,19 +44,20 @@ class RunSpec:
             "zeros", "ones", "code0", "code1"... (the digits of `subject.coding`).
         observers: factories of the observers that watch it.
         alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
-        in_turn: one workgroup after the other; see `trace.orders`. A fault is the answer and no finding.
+        order: of the workgroups, see `trace.orders`; "" for side by side. In others a fault is the answer, and no
+            finding.
     """
 
     inputs: str = "integers"
     observers: tuple[RecorderFactory, ...] = ()
     alpha: float | None = None
     beta: float | None = None
-    in_turn: bool = False
+    order: str = ""
 
     @property
     def asks_only(self) -> bool:
         """A fault of this run is an answer, and no finding."""
-        return self.in_turn or asks_only(self.inputs)
+        return bool(self.order) or asks_only(self.inputs)
 
 
 @dataclass(frozen=True, eq=False)

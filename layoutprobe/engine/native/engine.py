@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from layoutprobe import semantics
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.engine.base import Dispatch, Finished, Grain
+from layoutprobe.engine.base import IN_TURN, LAST_FIRST, Dispatch, Finished, Grain
 from layoutprobe.engine.native.bound import Bound, bind_native, steps_of
 from layoutprobe.engine.native.interpreter import Interpreter, regions_of
 from layoutprobe.engine.native.library import NotYetError, UnavailableError
@@ -87,7 +87,7 @@ class NativeEngine:
         """See Engine."""
         events = events_of(dispatch.observers)
         bound = None
-        if dispatch.arithmetic == "ieee" and not (events.step or events.wait):
+        if dispatch.arithmetic == "ieee" and not (events.step or events.wait or dispatch.order == LAST_FIRST):
             bound = self._bind(dispatch.code, dispatch.kernel)
         # Observers are told in the order of the numpy engine, which waves that wait for each other had not in C.
         if bound is None or (bound.lowered.waits and events != _NONE):
@@ -192,7 +192,7 @@ class _Run:
         self.regions = self._regions()
         each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
         most = BATCH_WAVES if events == _NONE and not bound.lowered.waits else launch.BATCH_WAVES
-        most = dispatch.resident * self.per_group or most
+        most = self.per_group if dispatch.order == IN_TURN else most
         self.batches = list(batches(dispatch.grid, self.per_group, each, most, dispatch.watched))
         self.groups = max(len(group_ids) for group_ids, _ in self.batches)
 
@@ -203,7 +203,7 @@ class _Run:
             bound is not self.bound
             or (dispatch.grid, dispatch.block, dispatch.lds_size, dispatch.budget)
             != (last.grid, last.block, last.lds_size, last.budget)
-            or (dispatch.watched, dispatch.resident) != (last.watched, last.resident)
+            or (dispatch.watched, dispatch.order) != (last.watched, last.order)
             or (memory.arena, memory.kernarg, memory.image)
             != (self.arena, last.memory.kernarg, last.memory.image)
         ):
