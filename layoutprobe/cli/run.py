@@ -59,7 +59,7 @@ def _add_options(command: Parser) -> None:
         action="append",
         default=[],
         help="hold every launch against these laws: memory, init, races, barriers, host (default: these), leaks, "
-        "waits, wait-states, bank-conflicts",
+        "waits, wait-states, bank-conflicts, resources",
     )
     which.add_argument(
         "--no-check", action="store_true", help="run only: an access outside of memory ends the kernel"
@@ -224,7 +224,8 @@ def _kept(recorder: LaunchRecorder | None, file: str | None) -> int:
 
 
 def _report(checks: LaunchChecks, program: str, arguments: argparse.Namespace) -> int:
-    """Write what the checks found; to stderr only where it is not all well, as the program speaks there too.
+    """Write what the checks found; to stderr only where it is not all well or figures are asked for, as the program
+    speaks there too.
 
     Returns:
         0, 1 a finding, 2 something undecided.
@@ -232,9 +233,9 @@ def _report(checks: LaunchChecks, program: str, arguments: argparse.Namespace) -
     report = checks.report(program)
     for name in arguments.report:
         save(format_of(SUBJECT, name), report, name)
-    if report.verdicts and report.exit_code:
+    if report.verdicts and (report.exit_code or checks.figures):
         with suppress(OSError, ValueError):
-            find(SUBJECT, "quiet").write(report, sys.stderr)
+            find(SUBJECT, "table" if checks.figures else "quiet").write(report, sys.stderr)
     if checks.left_undecided:
         said(checks.left_undecided)
     code = report.exit_code if report.verdicts else 0

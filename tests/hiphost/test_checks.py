@@ -97,3 +97,14 @@ def test_options_that_cannot_be_followed_are_refused(
     assert done.returncode == 2
     assert says in done.stderr
     assert done.stdout == ""
+
+
+def test_figures_that_are_asked_for_are_told_where_all_holds(built: Path) -> None:
+    done = layoutprobe_run(
+        built / "sanitized", "right", options=("--check", "races,resources,bank-conflicts")
+    )
+    assert done.returncode == 0, done.stderr
+    resources = next(said for said in done.stderr.splitlines() if "✓ resources" in said)
+    assert "VGPRs" in resources
+    assert "LDS bytes" in resources
+    assert "✓ bank-conflicts  conflict factor" in done.stderr

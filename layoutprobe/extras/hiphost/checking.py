@@ -53,9 +53,12 @@ CHECKS = {
     "waits": "waits",
     "wait-states": "wait-states",
     "bank-conflicts": "bank-conflicts",
+    "resources": "resources",
     **{name: name for name in HOST},
 }
 """What can be asked for -> the check of the gate, or HOST; other sanitizers' words are among them."""
+FIGURES = {"bank-conflicts", "resources"}
+"""Checks whose figures are wanted, where they hold, too."""
 DEFAULT = ("memory", "lds-safety", "races", conduct.NAME)
 """Programs take up to twice the time with them."""
 _MOST_RESULTS = 256
@@ -143,6 +146,11 @@ class LaunchChecks:
         return GateReport(program, tuple(kernels), __version__)
 
     @property
+    def figures(self) -> bool:
+        """Whether what holds is told, too."""
+        return any(check.name in FIGURES for check in self.checks)
+
+    @property
     def left_undecided(self) -> str:
         """What was asked for and never came: kernels or launches, or kernels of a baseline; "" for nothing."""
         ran = {launches.kernel.name for launches in self._kernels.values()} | {HOST_NAME}
@@ -178,7 +186,8 @@ class LaunchChecks:
             return
         if self._clears(engine, dispatch):
             subject = _subject(dispatch, (), None)
-            self._note(dispatch, number, {c.name: c.cleared(subject) for c in self.checks if c.cleared})
+            said = {c.name: c.cleared(subject) if c.cleared else apply(c, subject) for c in self.checks}
+            self._note(dispatch, number, said)
             return
         recorders, astray = [factory() for factory in self._factories], Astray()
         stopped: ExecutionError | None = None
@@ -193,7 +202,8 @@ class LaunchChecks:
 
     def _clears(self, engine: Engine, dispatch: Dispatch) -> bool:
         """Whether the launch ran, and no observer need look: most launches, at a fraction of the time."""
-        if dispatch.observers or not self._factories or not all(check.cleared for check in self.checks):
+        watching = [check for check in self.checks if check.observers]
+        if dispatch.observers or not watching or not all(check.cleared for check in watching):
             return False
         code, kernel = dispatch.code, dispatch.kernel
         key = code.digest, kernel.name

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from layoutprobe import arch
+from layoutprobe.checks.resources import measure
 from layoutprobe.codeobj.bundle import BUNDLE, unbundle
 from layoutprobe.codeobj.container import SHT_DYNSYM, read_container
 from layoutprobe.codeobj.elf import load
@@ -381,19 +382,26 @@ class EmulatedDevice:
 
     def blocks_per_unit(self, id: int, items: int, dynamic_lds: int) -> int:
         """Workgroups of a kernel that fit on a compute unit (a WGP where the kernel asks for one)."""
-        kernel = self.kernel(id)
-        try:
-            found = arch.occupancy(
-                self.target,
-                kernel.vgprs,
-                lds=kernel.descriptor.group_segment_size + dynamic_lds,
-                workgroup=items,
-                wave=kernel.wavefront_size,
-                cu_mode=not kernel.descriptor.wgp_mode,
-            )
-        except UsageError as refused:
-            raise HipError(Error.INVALID_VALUE, str(refused)) from refused
+        found = measure(self.code(id), self.kernel(id), items, dynamic_lds).occupancy
+        if found is None:
+            words = f"{items} work-items and {dynamic_lds} bytes of dynamic LDS are more than a workgroup may have"
+            raise HipError(Error.INVALID_VALUE, words)
         return found.workgroups or 0
+
+    def best_block(self, id: int, dynamic_lds: int, limit: int) -> tuple[int, int]:
+        """Workgroups of the size with which most work-items fit on a compute unit, and that size: the largest such.
+
+        Args:
+            id: of the function.
+            dynamic_lds: bytes, whatever the size.
+            limit: work-items at most; 0: as many as the kernel was compiled for.
+        """
+        kernel = self.kernel(id)
+        most, wave = min(kernel.max_workgroup_size, limit or kernel.max_workgroup_size), kernel.wavefront_size
+        sizes = {*range(wave, most + 1, wave), most}
+        blocks = {items: self.blocks_per_unit(id, items, dynamic_lds) for items in sizes}
+        best = max(sizes, key=lambda items: (blocks[items] * items, items))
+        return blocks[best], best
 
 
 def _status(fault: ProbeError) -> Error:

@@ -52,6 +52,7 @@ _ARITY = {
         Op.COPY: 3,
         Op.FILL: 4,
         Op.OCCUPANCY: 3,
+        Op.BEST_BLOCK: 3,
         Op.LAUNCH: 8,
     },
 }
@@ -329,6 +330,9 @@ class Session:
     def _occupancy(self, request: Request) -> list[int]:
         return [self.device.blocks_per_unit(*request.args)]
 
+    def _best_block(self, request: Request) -> list[int]:
+        return list(self.device.best_block(*request.args))
+
     def _reset(self, _: Request) -> None:
         self.device.reset()
         self._hanging = False
@@ -355,6 +359,7 @@ _HANDLERS: dict[Op, Callable[[Session, Request], Sequence[int] | Answer | None]]
     Op.SYMBOL: Session._symbol,
     Op.LAUNCH: Session._launch,
     Op.OCCUPANCY: Session._occupancy,
+    Op.BEST_BLOCK: Session._best_block,
     Op.SYNC: Session._nothing,
     Op.QUERY: Session._nothing,
     Op.RESET: Session._reset,

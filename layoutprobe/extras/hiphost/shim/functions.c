@@ -76,17 +76,17 @@ hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *count, con
   return hipOccupancyMaxActiveBlocksPerMultiprocessor(count, host, threads, lds);
 }
 
-/* The largest block that the kernel allows, and as many as fit on all units. */
+/* The block with which a unit holds most work-items, and as many as fit on all units. */
 static hipError_t best(int *grid, int *threads, hipFunction_t function, size_t lds, int limit) {
   hipError_t hipDeviceGetAttribute(int *number, int attribute, int device);
   enum { UNITS = 63 };
-  int count, units, size = (int)function->max_threads;
-  if (limit > 0 && limit < size) size = limit;
-  hipError_t status = blocks(&count, function, size, lds);
+  int units;
+  struct answer answer = {.capacity = 0};
+  hipError_t status = ASK(OP_BEST_BLOCK, &answer, function->id, lds, (uint64_t)(limit > 0 ? limit : 0));
   if (!status) status = hipDeviceGetAttribute(&units, UNITS, shim_device());
   if (status) return status;
-  *grid = count * units;
-  *threads = size;
+  *grid = (int)answer.values[0] * units;
+  *threads = (int)answer.values[1];
   return hipSuccess;
 }
 
