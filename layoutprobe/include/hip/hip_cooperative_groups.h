@@ -54,6 +54,10 @@ class thread_block_tile : public thread_group {
   explicit LAYOUTPROBE_METHOD thread_block_tile(const thread_group& parent)
       : thread_group(kSize, parent.thread_rank() % kSize, false), tile_(parent.thread_rank() / kSize),
         tiles_((parent.size() + kSize - 1) / kSize) {}
+  // Its parent may be forgotten: thread_block_tile<32> tile = tiled_partition<32>(block).
+  template <typename Other>
+  LAYOUTPROBE_METHOD thread_block_tile(const thread_block_tile<kSize, Other>& tile)
+      : thread_group(tile), tile_(tile.meta_group_rank()), tiles_(tile.meta_group_size()) {}
   LAYOUTPROBE_METHOD unsigned meta_group_rank() const { return tile_; }
   LAYOUTPROBE_METHOD unsigned meta_group_size() const { return tiles_; }
   static LAYOUTPROBE_METHOD void sync() { __syncwarp(); }

@@ -9,7 +9,7 @@ constexpr int kBlock = 64, kBlocks = 4, kCount = kBlock * kBlocks;
 __global__ void total(const int* in, int* sums, int* out, int* odd) {
   const cg::grid_group grid = cg::this_grid();
   const cg::thread_block block = cg::this_thread_block();
-  const auto tile = cg::tiled_partition<16>(block);
+  const cg::thread_block_tile<16> tile = cg::tiled_partition<16>(block);
   const int at = grid.thread_rank();
   int value = in[at];
   for (int delta = tile.size() / 2; delta; delta /= 2) value += tile.shfl_down(value, delta);
