@@ -108,6 +108,7 @@ class SeenDraft:
         self.sizes: Sequence[Sizes] = (
             self.product.sizes if self.product else trial.values if trial else self._by_arguments()
         )
+        self._shown = self.launches[self.product.shown if self.product and not trial else 0]
         self.extents = self._matching()
 
     @cached_property
@@ -242,8 +243,8 @@ class SeenDraft:
         return (chosen[0], known) if chosen and known is not None else (None, round(value, 2))
 
     def _float(self, i: int) -> float | None:
-        raw, code = self.launches[0].values[i], _FLOATS[self.arguments[i].dtype]
-        if i in self.launches[0].buffers or len(raw) != struct.calcsize(code):
+        raw, code = self._shown.values[i], _FLOATS[self.arguments[i].dtype]
+        if i in self._shown.buffers or len(raw) != struct.calcsize(code):
             return None
         return float(repr_of(struct.unpack("<" + code, raw)[0], self.arguments[i].dtype))
 

@@ -86,7 +86,16 @@ def _forms(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterat
         if 0 < abs(offset) <= _MOST_OFFSET and _gives(numbers, [e + offset for e in extents]):
             yield f"{name} {'+' if offset > 0 else '-'} {abs(offset)}"
     if len({tuple(size.values()) for size in sizes}) > 1 and len(set(numbers)) > 1:
+        yield from _padded(numbers, sizes, names)
         yield from _two_tiles(numbers, sizes, names)
+
+
+def _padded(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterator[str]:
+    """Rows with so many elements between them: from one matrix of a batch to the next."""
+    for one, other in product(names, repeat=2):
+        offset = numbers[0] // sizes[0][one] - sizes[0][other]
+        if 0 < offset <= _MOST_OFFSET and _gives(numbers, [s[one] * (s[other] + offset) for s in sizes]):
+            yield f"{one} * ({other} + {offset})"
 
 
 def _two_tiles(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterator[str]:

@@ -71,6 +71,7 @@ class FoundProduct:
         split_k: D has an axis of partial sums before the others, "splits" of them.
         zeroed: what D held was zero, and the kernel adds to it.
         ambiguous: other ways to store A and B explain the data as well.
+        shown: the launch that had these factors.
     """
 
     a: Operand
@@ -88,6 +89,7 @@ class FoundProduct:
     split_k: bool = False
     zeroed: bool = False
     ambiguous: bool = field(default=False, compare=False)
+    shown: int = field(default=0, compare=False)
 
 
 def find_product(
@@ -137,7 +139,8 @@ def _readings(
             ]
             for launch in launches
         ]
-        for sizes in _sizes(elements, names, integers):
+        layers = [launch.grid[2] for launch in launches]
+        for sizes in _sizes(elements, layers, names, integers):
             fitting = []
             # Of a vector there is one order.
             ways = [
@@ -154,9 +157,13 @@ def _readings(
 
 
 def _sizes(
-    elements: Sequence[Sequence[int]], names: Sequence[str], integers: Mapping[int, Sequence[int]]
+    elements: Sequence[Sequence[int]],
+    layers: Sequence[int],
+    names: Sequence[str],
+    integers: Mapping[int, Sequence[int]],
 ) -> Iterator[tuple[Mapping[str, int], ...]]:
-    """M, N and K of each launch: by arguments of these names, and as the extents of three matrices give them."""
+    """M, N and K of each launch: by arguments of these names, and as the extents of three matrices give them; batches
+    as D has room for, or as the grid has `layers`, where padding takes room, too."""
     named = {m[1].upper(): values for i, values in integers.items() if (m := _SIZE.fullmatch(names[i]))}
     if set(named) == {"M", "N", "K"}:
         given = [{name: named[name][at] for name in "MNK"} for at in range(len(elements))]
@@ -164,8 +171,9 @@ def _sizes(
             if any(one[2] > size["M"] * size["N"] for one, size in zip(elements, given, strict=True)):
                 yield from _parts(elements, given)
             batches = [one[2] // (size["M"] * size["N"]) for one, size in zip(elements, given, strict=True)]
-            if any(batch > 1 for batch in batches):
-                yield tuple({"batch": max(b, 1), **size} for b, size in zip(batches, given, strict=True))
+            for counts in dict.fromkeys((tuple(batches), tuple(layers))):
+                if any(batch > 1 for batch in counts):
+                    yield tuple({"batch": max(b, 1), **size} for b, size in zip(counts, given, strict=True))
             yield tuple(given)
     solved = [_solved(*one) for one in elements]
     if None not in solved:
@@ -199,19 +207,26 @@ def _confirmed(
 ) -> FoundProduct | None:
     """A way to read the launches, with its factors, where all whose data was kept agree."""
     kept = [
-        (launch, size)
-        for launch, size in zip(launches, way.sizes, strict=True)
+        (at, launch, size)
+        for at, (launch, size) in enumerate(zip(launches, way.sizes, strict=True))
         if math.prod(size.values()) <= _MOST_WORK
         and all(launch.buffers[o.argument].before is not None for o in (way.a, way.b, way.d))
     ]
-    kept.sort(key=lambda one: math.prod(one[1].values()))
+    kept.sort(key=lambda one: math.prod(one[2].values()))
     found: FoundProduct | None = None
-    for launch, size in kept[:_MOST_LAUNCHES]:
+    for at, launch, size in kept[:_MOST_LAUNCHES]:
         one = _explained(launch, size, dtypes, way)
-        if one is None or (found is not None and replace(one, alpha=found.alpha, beta=found.beta) != found):
+        if one is None or (found is not None and not _same_product(found, one)):
             return None
-        found = one
+        if found is None or (found.c is None and one.c is not None):
+            found = replace(one, shown=at)
     return found
+
+
+def _same_product(one: FoundProduct, other: FoundProduct) -> bool:
+    """Two launches differ by their factors at most; with beta 0 nobody sees which matrix is added."""
+    plain = (replace(found, alpha=1.0, beta=0.0, c=None) for found in (one, other))
+    return next(plain) == next(plain) and (one.c == other.c or None in (one.c, other.c))
 
 
 def readings(dtype: str) -> tuple[str, ...]:
@@ -236,7 +251,7 @@ def leading(elements: int, shape: tuple[int, int], order: str, batch: int) -> in
     """Elements from one row (column) to the next in so many; None where they do not hold the matrix."""
     outer, inner = shape if order == "row" else shape[::-1]
     ld = elements // (batch * outer)
-    return ld if elements % (batch * outer) == 0 and ld >= inner and (batch == 1 or ld == inner) else None
+    return ld if elements % (batch * outer) == 0 and ld >= inner else None
 
 
 def _matrix(raw: NDArray[np.uint8], operand: Operand, name: str, size: Mapping[str, int]) -> Doubles | None:

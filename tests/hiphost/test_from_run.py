@@ -57,6 +57,26 @@ EXPECTED: dict[str, dict[str, Any]] = {
             "lda": {"role": "scalar", "dtype": "i32", "value": "K + 8"},
         },
     },
+    "strided": {
+        "grid": ["(N + 15) / 16", "(M + 15) / 16", "batch"],
+        "block": [16, 16, 1],
+        "sizes": THREE,
+        "contract": {"kind": "gemm", "alpha": 0.5, "beta": 2.0},
+        "arguments": {
+            "A": {"role": "in", "matrix": "A", "shape": ["batch", "M", "K"], **FLOAT, "ld": "K + 8"},
+            "B": {"role": "in", "matrix": "B", "shape": ["batch", "K", "N"], **FLOAT},
+            "C": {"role": "inout", "matrix": "C", "shape": ["batch", "M", "N"], **FLOAT, "ld": "N + 4"},
+            **{name: {"role": "scalar", "dtype": "f32", "value": name} for name in ("alpha", "beta")},
+            **{name: {"role": "scalar", "dtype": "i32", "value": name.upper()} for name in "mnk"},
+            **{
+                name: {"role": "scalar", "dtype": "i32", "value": value}
+                for name, value in (("lda", "K + 8"), ("ldb", "N"), ("ldc", "N + 4"))
+            },
+            "strideA": {"role": "scalar", "dtype": "i64", "value": "M * (K + 8)"},
+            "strideB": {"role": "scalar", "dtype": "i64", "value": "N * K"},
+            "strideC": {"role": "scalar", "dtype": "i64", "value": "M * (N + 4)"},
+        },
+    },
     "layer": {
         "grid": ["(N + 15) / 16", "(M + 15) / 16", 1],
         "block": [16, 16, 1],

@@ -83,6 +83,18 @@ __global__ void split(const float* a, const float* b, float* c, int m, int n, in
   if (column < n) atomicAdd(c + row * n + column, sum);
 }
 
+// 6: as libraries call it: batches that the grid counts, padded rows, strides, and factors that differ from launch to
+// launch, one of them zero.
+__global__ void strided(int m, int n, int k, float alpha, const float* A, int lda, long strideA, const float* B, int ldb,
+                        long strideB, float beta, float* C, int ldc, long strideC) {
+  A += blockIdx.z * strideA, B += blockIdx.z * strideB, C += blockIdx.z * strideC;
+  const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+  if (row >= m || column >= n) return;
+  float sum = 0.0f;
+  for (int i = 0; i < k; i++) sum += A[row * lda + i] * B[i * ldb + column];
+  C[row * ldc + column] = alpha * sum + beta * C[row * ldc + column];
+}
+
 struct Size {
   int m, n, k;
 };
@@ -119,6 +131,13 @@ int main(int count, char** words) {
     if (is("padded"))
       padded<<<across * down, block>>>(filled(m * (k + 8), bits_of), filled(k * n, bits_of), filled(m * n, nothing), m,
                                        n, k, k + 8);
+    if (is("strided")) {
+      const int batches = m == 32 ? 2 : m == 17 ? 3 : 1;
+      strided<<<dim3(across, down, batches), block>>>(
+          m, n, k, m == 32 ? 1.0f : 0.5f, filled(batches * m * (k + 8), number), k + 8, long(m) * (k + 8),
+          filled(batches * k * n, number), n, long(k) * n, m == 32 ? 0.0f : 2.0f, filled(batches * m * (n + 4), number),
+          n + 4, long(m) * (n + 4));
+    }
   }
   for (const auto [m, n, k] : {Size{32, 64, 32}, Size{64, 32, 64}, Size{16, 96, 128}}) {
     if (is("linear"))
