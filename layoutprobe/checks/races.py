@@ -15,7 +15,7 @@ from math import prod
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
-from layoutprobe.observe.barriers import ApartBarriers
+from layoutprobe.observe.barriers import ApartBarriers, SkippedBarrier
 from layoutprobe.observe.clashes import Clash, ClashKind, Handover, Handovers, LdsRecord, Touch
 from layoutprobe.observe.handover import HandoverObserver
 from layoutprobe.observe.lds import LdsObserver
@@ -39,8 +39,8 @@ instruction from several waves to one byte are a matter of addresses, and report
 Where a wave signals a barrier and waits later (RDNA4), what it accesses in between is ordered against
 nobody. Divergent barriers are found here too: waves that let each other go from different s_barrier
 instructions, one of which both executed, and that passed different numbers of barriers in all. A wave
-that has ended no longer counts, as on the hardware, and a barrier under a partial EXEC counts once for
-its wave. Wave-specialised kernels, whose waves meet at barriers of their own in equal numbers, are
+that has ended no longer counts, as on the hardware: that it never came to a barrier is a finding where it
+races with one that did. A barrier under a partial EXEC counts once for its wave. Wave-specialised kernels, whose waves meet at barriers of their own in equal numbers, are
 right. Seen is what was executed: a race on a path that this size does not take stays unseen. Global
 memory is followed over the whole launch: a wave that loads what another one stores, or overwrites what
 another one loads or stores (with other values), must be ordered against it. Within a workgroup barriers
@@ -140,7 +140,9 @@ def run(subject: Subject) -> CheckResult:
         # Once apart, waves also meet wrongly at the barriers that follow.
         findings = [_divergent(subject, record.apart[0], len(races)), *in_global]
     else:
-        findings = [_race(subject, clashes) for clashes in missing_barriers(subject, races)] + in_global
+        findings = [
+            _in_lds(subject, record, clashes) for clashes in missing_barriers(subject, races)
+        ] + in_global
     metrics = {
         "LDS stores": record.stores,
         "LDS loads": record.loads,
@@ -165,6 +167,15 @@ def cleared(subject: Subject) -> CheckResult:
 def _waves(subject: Subject) -> str:
     waves = -(-prod(subject.binding.block) // subject.kernel.wavefront_size)
     return f"{waves} waves a workgroup" if waves > 1 else "one wave a workgroup: nobody to race with"
+
+
+def _in_lds(subject: Subject, record: LdsRecord, clashes: Sequence[Clash]) -> Finding:
+    """One missing barrier: it is not there, or some wave never comes to it."""
+    for skip in record.skipped:
+        for clash in clashes:
+            if (gone := skip.parts(clash.first.who, clash.second.who)) is not None:
+                return _skipped(subject, skip, gone, clash, clashes)
+    return _race(subject, clashes)
 
 
 def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
@@ -242,6 +253,31 @@ def _divergent(subject: Subject, apart: ApartBarriers, races: int) -> Finding:
         hint="move the barrier out of code that only some waves execute",
         count=apart.groups,
         related=(Related("let go by", where(subject, apart.there, apart.elsewhere)),),
+    )
+
+
+def _skipped(
+    subject: Subject, skip: SkippedBarrier, gone: Who, shown: Clash, clashes: Sequence[Clash]
+) -> Finding:
+    """A wave that never comes to a barrier, and races with others for it."""
+    return Finding(
+        DIVERGENT,
+        f"divergent barrier: wave {gone.wave} never comes to the barrier that wave {skip.shown.wave} passes, and "
+        f"nothing orders what they do to LDS: {_spelled(shown.kind)}",
+        where(subject, skip.inst, skip.shown),
+        expected="every wave of the workgroup passes the same barriers",
+        observed=f"{len(skip.missed)} of {len(skip.missed | skip.passed)} waves end without it; {len(clashes)} pair(s) "
+        "of instructions race",
+        hint="move the barrier out of code that only some waves execute",
+        count=sum(clash.count for clash in clashes),
+        related=(
+            Related(
+                "loaded by" if shown.kind == "RAW" else "stored by",
+                where(subject, shown.second.inst, shown.second.who),
+            ),
+            *_others(subject, shown, clashes),
+        ),
+        pairs=frozenset((clash.first.inst.pc, clash.second.inst.pc) for clash in clashes),
     )
 
 

@@ -8,6 +8,9 @@ nor against what they do after it, and counts for both intervals. Late is what t
 other go. Wave-specialised kernels do that on purpose. It is divergent where the waves that met at
 X and Y also executed a common one of the two, and passed different numbers of barriers in all:
 then one of them skipped a barrier that the other took. A wave that ended no longer counts.
+
+**Barriers skipped.** A wave may end without having come to a barrier that others of its workgroup passed. That is
+right where it has nothing to do with what they do behind it, which `races` can tell.
 """
 
 from __future__ import annotations
@@ -41,6 +44,28 @@ class ApartBarriers:
     groups: int
 
 
+@dataclass(frozen=True)
+class SkippedBarrier:
+    """A barrier that some waves of a workgroup passed, and others never came to, which passed fewer in all.
+
+    Attributes:
+        inst: the barrier.
+        passed, missed: waves of a workgroup by their positions there.
+        shown: one that passed.
+    """
+
+    inst: Inst
+    passed: frozenset[int]
+    missed: frozenset[int]
+    shown: Who
+
+    def parts(self, one: Who, other: Who) -> Who | None:
+        """Of two waves of a workgroup, one of which passed it: the other, which did not; None: no such two."""
+        if one.wave in self.missed and other.wave in self.passed:
+            return one
+        return other if other.wave in self.missed and one.wave in self.passed else None
+
+
 class BarrierWatch:
     """Counts barriers per wave, and notes where waves met apart.
 
@@ -58,6 +83,7 @@ class BarrierWatch:
         self._passed: NDArray[np.int64] = np.zeros(0, np.int64)
         self._visited: dict[int, NDArray[np.bool_]] = {}  # PC -> waves that passed it
         self._apart: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._skipped: dict[int, SkippedBarrier] = {}
 
     def batch(self, machine: Machine) -> None:
         """A new batch of workgroups; the last one has ended."""
@@ -118,6 +144,28 @@ class BarrierWatch:
                 known.groups + 1 if known else 1,
             )
         self._apart = {}
+        for pc, visited in self._visited.items():
+            if pc not in self._skipped and not visited.all():
+                self._skip(pc, visited)
+
+    def _skip(self, pc: int, visited: NDArray[np.bool_]) -> None:
+        """Note the first workgroup in which waves parted at a barrier for good."""
+        assert self._machine is not None
+        groups = self._machine.waves.workgroup
+        came = np.bincount(groups, visited)
+        for group in np.flatnonzero((came > 0) & (came < np.bincount(groups))).tolist():
+            passed, missed = (np.flatnonzero((groups == group) & mask) for mask in (visited, ~visited))
+            missed = missed[self._passed[missed] < self._passed[passed].min()]
+            if missed.size:
+                here, gone = (frozenset(self._machine.waves.index[w].tolist()) for w in (passed, missed))
+                shown = who_is(self._machine, int(passed[0]))
+                self._skipped[pc] = SkippedBarrier(self._insts[pc], here, gone, shown)
+                return
+
+    def skipped(self) -> tuple[SkippedBarrier, ...]:
+        """One for each barrier."""
+        self._judge()
+        return tuple(self._skipped.values())
 
     def divergent(self) -> tuple[ApartBarriers, ...]:
         """See `ApartBarriers`; one per pair of instructions."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from layoutprobe.isa.inst import Inst
-from layoutprobe.observe.barriers import ApartBarriers
+from layoutprobe.observe.barriers import ApartBarriers, SkippedBarrier
 from layoutprobe.observe.who import Who
 
 ClashKind = Literal["RAW", "WAR", "WAW"]
@@ -67,6 +67,7 @@ class LdsRecord:
             first was not waited for.
         complete: False where the kernel was too large to follow to its end, or accesses were less
             aligned than their width, so that granules cannot tell them apart.
+        skipped: see SkippedBarrier.
     """
 
     races: tuple[Clash, ...]
@@ -78,6 +79,7 @@ class LdsRecord:
     loads: int
     early: tuple[Clash, ...]
     complete: bool
+    skipped: tuple[SkippedBarrier, ...] = ()
 
 
 HandoverKind = Literal["load", "overwrites a load", "overwrites a store", "mix"]

@@ -197,6 +197,7 @@ class LdsObserver(Recorder):
             self._kinds["load"],
             tuple(self._early.values()),
             self._complete,
+            self._barriers.skipped(),
         )
 
     # Accesses.

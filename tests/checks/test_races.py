@@ -143,6 +143,19 @@ def test_waves_that_meet_at_different_barriers() -> None:
     )
 
 
+def test_a_wave_that_never_comes_to_a_barrier() -> None:
+    finding = only(result_of("barrier_skipped"))
+    assert finding.rule.id == "races/divergent-barrier"
+    assert finding.what.startswith("divergent barrier: wave 1 never comes to the barrier that wave 0 passes")
+    assert finding.place.line == at("// skipped by the other")
+    assert finding.observed.startswith("1 of 2 waves end without it")
+    assert at("// reads what was stored before") in finding.related_text
+
+
+def test_a_wave_may_leave_early() -> None:
+    assert result_of("leaves_early").status == "holds"
+
+
 def test_without_lds_there_is_nothing_to_check() -> None:
     assert result_of("no_lds").status == "skipped"
 

@@ -124,6 +124,21 @@ KERNEL barrier_in_one_wave(int* out) {
   out[threadIdx.x] = tile[threadIdx.x];
 }
 
+KERNEL barrier_skipped(int* out) {
+  __shared__ int tile[64];
+  tile[63 - threadIdx.x] = threadIdx.x;
+  if (wave() == 0) __syncthreads();  // skipped by the other
+  out[threadIdx.x] = tile[threadIdx.x];  // reads what was stored before
+}
+
+KERNEL leaves_early(int* out) {  // the other wave has nothing to do with what lies behind
+  __shared__ int tile[64];
+  if (wave() == 1) return;
+  tile[31 - threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+
 KERNEL specialised_waves(int* out) {  // each wave has barriers of its own, equally many
   __shared__ int tile[32];
   if (wave() == 0) {
