@@ -40,7 +40,8 @@ Where a wave signals a barrier and waits later (RDNA4), what it accesses in betw
 nobody. Divergent barriers are found here too: waves that let each other go from different s_barrier
 instructions, one of which both executed, and that passed different numbers of barriers in all. A wave
 that has ended no longer counts, as on the hardware: that it never came to a barrier is a finding where it
-races with one that did. A barrier under a partial EXEC counts once for its wave. Wave-specialised kernels, whose waves meet at barriers of their own in equal numbers, are
+races with one that did. A barrier under a partial EXEC counts once for its wave.
+Wave-specialised kernels, whose waves meet at barriers of their own in equal numbers, are
 right. Seen is what was executed: a race on a path that this size does not take stays unseen. Global
 memory is followed over the whole launch: a wave that loads what another one stores, or overwrites what
 another one loads or stores (with other values), must be ordered against it. Within a workgroup barriers
@@ -266,8 +267,8 @@ def _skipped(
         f"nothing orders what they do to LDS: {_spelled(shown.kind)}",
         where(subject, skip.inst, skip.shown),
         expected="every wave of the workgroup passes the same barriers",
-        observed=f"{len(skip.missed)} of {len(skip.missed | skip.passed)} waves end without it; {len(clashes)} pair(s) "
-        "of instructions race",
+        observed=f"{len(skip.missed)} of {len(skip.missed | skip.passed)} waves end without it; {len(clashes)} "
+        "pair(s) of instructions race",
         hint="move the barrier out of code that only some waves execute",
         count=sum(clash.count for clash in clashes),
         related=(
