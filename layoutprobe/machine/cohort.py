@@ -16,6 +16,8 @@ from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, SCC
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.registers import Array, RegisterFile
 
+_FULL = 0xFFFF_FFFF
+
 
 class Band(Protocol):
     """Waves that stand at one place, and which of their lanes are active: what most observers need of a cohort.
@@ -162,6 +164,8 @@ def mask_words(registers: RegisterFile, register: int, count: int) -> Array:
 
 def unpack_mask(words: Array) -> NDArray[np.bool_]:
     """uint32 [wave, 1 or 2] -> bool [wave, 32 or 64], lane 0 in bit 0 of the first word."""
+    if words.size and words.min() == _FULL:  # as nearly always
+        return np.ones((words.shape[0], 32 * words.shape[1]), np.bool_)
     raw = np.ascontiguousarray(words).view(np.uint8)
     return np.unpackbits(raw, axis=1, bitorder="little").view(np.bool_)
 

@@ -68,6 +68,7 @@ class HandoverObserver(WaveCounter):
         self._atomics = self._read = self._signals = (
             False  # there were atomics; readers; there may be signals
         )
+        self._several = False  # some granule has more than one of them
         self._stored: set[int] = set()  # first bytes of allocations
         self._aside: dict[int, list[tuple[Array, Stamps, Array | None, int]]] = {}
         self._aside_bytes = 0
@@ -176,7 +177,7 @@ class HandoverObserver(WaveCounter):
             return
         mine, cells = self._cells(offsets, stamps, mask, size)
         self._meet("load", self._plain, mine, cells, level)
-        for adders in self._adders if self._atomics else ():
+        for adders in self._all(self._adders) if self._atomics else ():
             self._meet("load", adders, mine, cells, level)
         self._note_readers(mine, cells)
 
@@ -205,13 +206,13 @@ class HandoverObserver(WaveCounter):
             if self._signals and late:
                 self._signal(wave, mine, cells, inst)
             return
-        for adders in self._adders if self._atomics else ():
+        for adders in self._all(self._adders) if self._atomics else ():
             self._meet("mix", adders, mine, cells, SEEN)
         self._overwrites(Store(c, inst, place, size), mine, cells)
 
     def _overwrites(self, store: Store, mine: Stamps, cells: Array) -> None:
         """A plain store among plain stores and loads."""
-        others = [self._plain, *(self._readers if self._read else ())]
+        others = [self._plain, *(self._all(self._readers) if self._read else ())]
         if any(_foreign(other[cells], mine).any() for other in others):
             changes = store.changes(cells.shape[-1])
             self._harmless += int((_foreign(self._plain[cells], mine) & ~changes).sum())
@@ -229,8 +230,12 @@ class HandoverObserver(WaveCounter):
             self._note("overwrites a store", last, mine, cells, unlike, SEEN)
 
     def _overwrites_loads(self, mine: Stamps, cells: Array, which: Array | bool = True) -> None:
-        for readers in self._readers:
+        for readers in self._all(self._readers):
             self._meet("overwrites a load", readers, mine, cells, SEEN, which)
+
+    def _all(self, kept: Stamps) -> Stamps:
+        """Of the rows that are kept, those in which there is something."""
+        return kept if self._several else kept[:1]
 
     def _signal(self, wave: Stamps, mine: Stamps, cells: Array, inst: Inst) -> None:
         """What a store announces stays at its address; atomics take turns, and those that return acquire what others
@@ -311,6 +316,7 @@ class HandoverObserver(WaveCounter):
             apart = _foreign(stamps, now)
             if not apart.any():
                 continue
+            self._several = True
             a, b, at = stamps[apart], now[apart], cells[apart]
             givers, takers = (a & _WAVE_MASK) - 1, (b & _WAVE_MASK) - 1
             free = ~self._order.ordered(givers, a >> _TIME, takers, SEEN)

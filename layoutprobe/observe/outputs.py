@@ -132,10 +132,9 @@ def touched(stores: Stores, allocation: Allocation, *, atomic: bool) -> NDArray[
     """How often each byte of an allocation was stored to, by atomics or by all others: [byte]."""
     size = allocation.end - allocation.start
     count = np.zeros(size, np.int64)
-    widths = {s.size for s in stores.stores}
-    for width in widths:
-        first = [s.offset for s in stores.stores if s.size == width and s.atomic == atomic]
-        at = np.concatenate([np.zeros(0, np.int64), *first]) - allocation.start
+    of_kind = [s for s in stores.stores if s.atomic == atomic]
+    for width in {s.size for s in of_kind}:
+        at = np.concatenate([s.offset for s in of_kind if s.size == width]) - allocation.start
         at = at[(at >= 0) & (at < size)]
         hits = np.bincount(at, minlength=size + width)
         for byte in range(min(width, size)):

@@ -104,12 +104,12 @@ def _analyse(subject: Subject) -> Analysis:
         lost.update(missed)
         tainted[chain_of(kind, arrivals.chains)[np.isin(kind.pc, list(missed))]] = True
     made = [(done, done.factors(problem, chain_of(done, arrivals.chains))) for done in followed]
-    element, summed, foreign = _destinations(problem, arrivals, made)
+    expected = _expected(problem, arrivals, made)
+    element, summed, foreign = _destinations(problem, arrivals, expected)
     times = np.ones(arrivals.chains.wave.size, np.int64)
-    if not problem.contract.split_k and not summed:
-        expected = _expected(problem, arrivals, made)
-        if (added := parts_added(expected, arrivals)) is not None:
-            element, summed, foreign, times = expected, True, 0, added
+    whole = not problem.contract.split_k and not summed
+    if whole and (added := parts_added(expected, arrivals)) is not None:
+        element, summed, foreign, times = expected, True, 0, added
     if foreign and not problem.contract.split_k:
         again = levelled(subject, problem, arrivals)
         if (again.slot >= 0).any():
@@ -122,7 +122,9 @@ def _analyse(subject: Subject) -> Analysis:
     )
     broken = any(one.judgement.broken.any() for one in judged)
     astray = (
-        np.zeros(0, np.int64) if broken or summed or foreign else _astray(problem, arrivals, made, tainted)
+        np.zeros(0, np.int64)
+        if broken or summed or foreign
+        else _astray(problem, arrivals, expected, tainted)
     )
     return Analysis(problem, operands, arrivals, judged, lost, summed, foreign, tainted, times, astray)
 
@@ -143,16 +145,13 @@ def _targets(problem: Problem, element: Ints, done: Executions) -> Targets:
     return Targets(m, n)
 
 
-def _destinations(
-    problem: Problem, arrivals: Arrivals, made: list[tuple[Executions, Factors]]
-) -> tuple[Ints, bool, int]:
+def _destinations(problem: Problem, arrivals: Arrivals, expected: Ints) -> tuple[Ints, bool, int]:
     """Element of D for every slot of every chain; whether D holds sums; elements that hold neither."""
     foreign = (arrivals.slot < 0) & arrivals.written
     if not foreign.any():
         return arrivals.element, False, 0
     # Where hardly anything is a code, what looks like one is chance.
     element = arrivals.element if foreign.mean() < MOSTLY else np.full_like(arrivals.element, -1)
-    expected = _expected(problem, arrivals, made)
     there = expected >= 0
     slot = np.flatnonzero(there.ravel())
     size = arrivals.slot.size
@@ -166,12 +165,10 @@ def _destinations(
     return expected, True, 0
 
 
-def _astray(
-    problem: Problem, arrivals: Arrivals, made: list[tuple[Executions, Factors]], tainted: NDArray[np.bool_]
-) -> Ints:
+def _astray(problem: Problem, arrivals: Arrivals, expected: Ints, tainted: NDArray[np.bool_]) -> Ints:
     """Elements of D whose slot the operands put elsewhere: a slot may be stored more than once, and
     only one of its elements is the one that `Arrivals.element` knows."""
-    expected, slot = _expected(problem, arrivals, made).ravel(), arrivals.slot.ravel()
+    expected, slot = expected.ravel(), arrivals.slot.ravel()
     held = np.flatnonzero(slot >= 0)
     held = held[~tainted[slot[held] // arrivals.chains.slots]]
     wanted, several = expected[slot[held]], arrivals.times.ravel()[slot[held]] > 1

@@ -279,6 +279,10 @@ def _stated(recorded: Recorded, contract: Gemm, added: Doubles | None) -> Steps:
 
 def tile_of(subject: Subject) -> int:
     """Rows of D of the kernel's largest matrix instruction."""
+    return subject.once(_tile)
+
+
+def _tile(subject: Subject) -> int:
     return max((form.shape[0] for form in _forms(subject)), default=TILE)
 
 

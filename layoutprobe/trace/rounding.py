@@ -110,10 +110,12 @@ def is_exact(product: Product, dtype: str, computed: Arithmetic) -> bool:
     limit = min(kind.exact for kind in types)
     smallest = max(kind.smallest for kind in types)
     factors = product.factored.quantum
+    if factors < smallest or float(product.factored.terms.max(initial=0.0)) / factors > limit:
+        return False
     scaled = factors * quantum(np.array([product.alpha]))
     if product.c is not None and product.beta:
         scaled = min(scaled, quantum(product.c) * quantum(np.array([product.beta])))
-    if min(factors, scaled) < smallest:
+    if scaled < smallest:
         return False
     for step in product.steps:
         if step.values is None:
@@ -126,11 +128,7 @@ def is_exact(product: Product, dtype: str, computed: Arithmetic) -> bool:
     if product.steps and (scaled < smallest or (not types[1].is_float and scaled < 1)):
         return False
     terms, added = product.magnitude
-    most = max(
-        float(product.factored.terms.max(initial=0.0)) / factors,
-        float((terms + added).max(initial=0.0)) / scaled,
-    )
-    return most <= limit
+    return float((terms + added).max(initial=0.0)) / scaled <= limit
 
 
 def judgeable(product: Product, kinds: Iterable[str]) -> NDArray[np.bool_]:

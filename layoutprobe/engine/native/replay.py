@@ -62,6 +62,8 @@ class Replay:
             machine.events = replace(machine.events, access=(self._execute,))
         groups = machine.waves.workgroup
         self._log = waves.log[: groups.size]
+        self._width = self._log.shape[1]
+        self._windows: dict[int, NDArray[np.uint32]] = {}
         self._cursor = np.zeros(groups.size, np.int64)
         start = _Part(bound.program.kernel.entry, np.arange(groups.size))
         self._turns = Turns(start, groups, _Part.join, self._passed)
@@ -123,25 +125,31 @@ class Replay:
 
     def _read(self, waves: Waves, words: int) -> NDArray[np.uint32]:
         """The next words of logs: uint32 [wave, word]."""
-        at, first = self._cursor[waves], int(waves[0])
-        self._cursor[waves] += words
-        if (at == at[0]).all() and int(waves[-1]) - first + 1 == waves.size:
-            return self._log[first : first + waves.size, int(at[0]) : int(at[0]) + words]
-        return np.asarray(self._log[waves[:, None], at[:, None] + np.arange(words)])
+        at = self._cursor[waves]
+        self._cursor[waves] = at + words
+        if (
+            words not in self._windows
+        ):  # every place of the logs as a row: whole lines are copied, no single words
+            flat = self._log.reshape(-1)
+            self._windows[words] = np.lib.stride_tricks.sliding_window_view(flat, words)
+        return np.asarray(self._windows[words][waves * self._width + at])
 
     def _go_on(self) -> Waves | None:
         """Tell of the accesses of a block; who must do something before its waves have left it, None if nobody."""
         assert self._inside is not None
         waves = self._inside.waves
         while True:
-            unfinished = self._unfinished(waves[self._exhausted(waves)])
-            heads, writers = self._written(waves)
-            pcs = [*self._bound.pcs[heads], *(rows.inst.pc for rows in self._executed)]
+            exhausted = self._exhausted(waves)
+            unfinished = self._unfinished(waves[exhausted])
+            heads, writers = self._written(waves[~exhausted])
+            pcs = [rows.inst.pc for rows in self._executed]
+            if heads.size:
+                pcs.append(int(self._bound.pcs[heads].min()))
             if unfinished.size and not (pcs and min(pcs) < self._waves.pc[unfinished].min()):
                 return self._stopped(unfinished)
             if not pcs:
                 return None
-            self._access(int(min(pcs)), heads, writers)
+            self._access(min(pcs), heads, writers)
 
     def _unfinished(self, waves: Waves) -> Waves:
         """Of waves whose logs tell no more: those that have not come to the end of their block."""
@@ -149,11 +157,10 @@ class Replay:
         between = self._bound.between[self._waves.at[waves]] & (status != ENDLESS)
         return waves[~(between | (status == ENDED) | (status == WAITS))]
 
-    def _written(self, waves: Waves) -> tuple[NDArray[np.int64], Waves]:
-        """Waves whose logs go on with an access, and the records of these."""
+    def _written(self, writers: Waves) -> tuple[NDArray[np.int64], Waves]:
+        """Of waves whose logs go on: those that go on with an access, and the records of these."""
         if self._stage is None:
             return _NOBODY, _NOBODY
-        writers = waves[~self._exhausted(waves)]
         heads = self._log[writers, self._cursor[writers]].astype(np.int64)
         which = heads & ACCESS_LINE != 0
         return heads[which] & ~ACCESS_LINE, writers[which]
@@ -165,11 +172,12 @@ class Replay:
         found = [rows for rows in self._executed if rows.inst.pc == pc]
         here = self._bound.pcs[heads] == pc
         turns = self._log[writers[here], self._cursor[writers[here]] + 1] & 0xFF
-        turn = min([*(rows.turn for rows in found), *turns.tolist()])
+        turn = min([*(rows.turn for rows in found), *([int(turns.min())] if turns.size else [])])
         found = [rows for rows in found if rows.turn == turn]
         self._executed = [rows for rows in self._executed if rows not in found]
-        for record in set(heads[here][turns == turn].tolist()):
-            mine = writers[here & (heads == record)][turns[heads[here] == record] == turn]
+        now, records = writers[here][turns == turn], heads[here][turns == turn]
+        for record in sorted(set(records.tolist())):
+            mine = now[records == record]
             line = self._bound.records[record].line
             assert line is not None
             found.append(self._stage.written(record, mine, self._read(mine, line.words)))
