@@ -18,7 +18,7 @@ from layoutprobe.layouts.layout import HOLE, UNKNOWN, Layout
 from layoutprobe.place import Place, Register, SourceLine, field_bits
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.layout import Coverage, LayoutReport, LdsMap
-from layoutprobe.solver.rules import OPERAND_RULES
+from layoutprobe.solver.cause_rules import OPERAND_RULES
 
 INSTRUCTION = "v_wmma_f32_16x16x16_f16"
 EMULATED = Evidence("emulated", "layoutprobe emulator 0.1.0")

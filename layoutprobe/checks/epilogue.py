@@ -21,9 +21,10 @@ from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import region
+from layoutprobe.solver.cause_rules import STORE_RULES
 from layoutprobe.solver.diagnose import BATCH_STRIDE, BEYOND
 from layoutprobe.solver.product import NOWHERE
-from layoutprobe.solver.rules import NEVER_WRITTEN, STORE_RULES, WRITTEN_TWICE
+from layoutprobe.solver.rules import NEVER_WRITTEN, WRITTEN_TWICE
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.by_values import used_elements

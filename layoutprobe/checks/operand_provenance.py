@@ -20,6 +20,7 @@ from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import spans
+from layoutprobe.solver.cause_rules import cause_rules, offset_rule
 from layoutprobe.solver.diagnose import (
     BATCH_STRIDE,
     BEYOND,
@@ -33,7 +34,6 @@ from layoutprobe.solver.diagnose import (
     UNEXPLAINED,
 )
 from layoutprobe.solver.hypotheses import COPY
-from layoutprobe.solver.rules import cause_rules, offset_rule
 from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.beginnings import NOT_RESET, NOT_ZERO, not_reset, wrong_beginnings

@@ -20,7 +20,7 @@ from layoutprobe.checks import (
 from layoutprobe.checks.base import Check
 from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.report.finding import Rule
-from layoutprobe.solver.rules import RULES as PROBE_RULES
+from layoutprobe.solver.cause_rules import RULES as PROBE_RULES
 
 CHECKS: list[Check] = [
     operand_provenance.CHECK,

@@ -11,9 +11,9 @@ from layoutprobe.observe.clashes import Clash, LdsRecord
 from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.solver.cause_rules import cause_rules, offset_rule
 from layoutprobe.solver.diagnose import LDS_ADDRESSES, LDS_OFFSET, UNEXPLAINED
 from layoutprobe.solver.product import UNDEFINED
-from layoutprobe.solver.rules import cause_rules, offset_rule
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.blame import Blame, blames, tiles_of
 from layoutprobe.trace.comparisons import require_doubt

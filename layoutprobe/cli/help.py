@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
-import shutil
+import sys
 from collections.abc import Iterable
 
 NARROW = 60
@@ -16,12 +17,23 @@ _USAGE = re.compile(r"\[(?:[^][]|\[[^][]*\])*\]|\S+")
 """An option with its value stays in one piece: `[--element A[3][5]]`."""
 
 
+def _columns() -> int:
+    """Width of the terminal, as shutil tells it. argparse makes a formatter for every option, even without --help."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdecimal() and int(given) > 0:
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
 class Help(argparse.HelpFormatter):
     """Wraps usage, options, descriptions, examples and exit codes at words."""
 
     def __init__(self, prog: str) -> None:
         """The formatter of a parser; COLUMNS is the width, as everywhere."""
-        columns = shutil.get_terminal_size().columns
+        columns = _columns()
         super().__init__(prog, max_help_position=24 if columns >= NARROW else 8, width=columns - 2)
 
     def _split_lines(self, text: str, width: int) -> list[str]:

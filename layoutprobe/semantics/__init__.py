@@ -1,28 +1,19 @@
-"""What each instruction does: one registered function per mnemonic."""
+"""What each instruction does: one registered function per mnemonic.
+
+A module is listed here if most kernels have instructions of it, else in `more`: a short command is half imports.
+"""
 
 from __future__ import annotations
 
 from layoutprobe.semantics import (  # noqa: F401  (importing a module registers its instructions)
-    atomics,
     compare_ops,
     control,
-    cross_lane,
-    division,
     float_ops,
-    fp8_ops,
-    hardware,
-    indexed,
     int_ops,
     lds_direct,
     memory_ops,
-    older_ops,
     packed_ops,
-    renamed_ops,
     salu,
-    salu_exec,
-    salu_float,
-    scaled_ops,
-    transposing,
     vopd,
     wmma,
 )

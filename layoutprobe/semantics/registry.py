@@ -7,6 +7,7 @@ instruction that deliberately does nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 
 from layoutprobe.arch import Isa
 from layoutprobe.isa.dialect import Dialect
@@ -21,6 +22,7 @@ Binder = Callable[[Inst], Executor | None]
 BlockBinder = Callable[[Inst, Sequence[Inst]], Executor | None]
 """A binder that also sees the instructions before this one in its basic block."""
 
+_MORE = "layoutprobe.semantics.more"
 _BINDERS: dict[str, BlockBinder] = {}
 _GROUPS: list[tuple[Callable[[str], bool], BlockBinder]] = []
 _ALONE: set[str] = set()
@@ -74,7 +76,8 @@ def supported(name: str) -> bool:
 
 def builds_on_block(inst: Inst) -> bool:
     """Whether what executes the instruction may build on what its block did before."""
-    return _name_of(inst) not in _ALONE
+    name = _name_of(inst)
+    return _binder_of(name) is None or name not in _ALONE
 
 
 def _name_of(inst: Inst) -> str:
@@ -82,6 +85,14 @@ def _name_of(inst: Inst) -> str:
 
 
 def _binder_of(name: str) -> BlockBinder | None:
+    found = _known(name)
+    if found is None:
+        import_module(_MORE)
+        found = _known(name)
+    return found
+
+
+def _known(name: str) -> BlockBinder | None:
     return _BINDERS.get(name) or next((binder for holds, binder in _GROUPS if holds(name)), None)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.report.finding import Finding
-from layoutprobe.solver.diagnose import Diagnosis, diagnose
 from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.product import (
     FOREIGN,
@@ -33,8 +33,9 @@ from layoutprobe.solver.product import (
     judge,
     terms_of,
 )
-from layoutprobe.solver.rules import OPERAND_RULES, STORE_RULES
-from layoutprobe.solver.suspect import Suspect
+
+if TYPE_CHECKING:
+    from layoutprobe.solver.diagnose import Diagnosis
 
 Ints = NDArray[np.int64]
 Origins = Mapping[str, NDArray[np.int64]]
@@ -281,6 +282,10 @@ def _needed(side: _Side) -> Layout:
 
 
 def _finding(name: str, side: _Side, mismatch: NDArray[np.bool_]) -> tuple[Diagnosis, Finding]:
+    from layoutprobe.solver.cause_rules import OPERAND_RULES, STORE_RULES  # what is right needs no causes
+    from layoutprobe.solver.diagnose import diagnose
+    from layoutprobe.solver.suspect import Suspect
+
     layout, needed = side.layout, _needed(side)
     waves = mismatch.any(axis=(1, 2, 3))
     live = np.broadcast_to(side.live, side.row.shape).reshape(layout.row.shape)

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.report.finding import Finding
-from layoutprobe.solver.diagnose import UNEXPLAINED
 from layoutprobe.solver.movement import Movement
-from layoutprobe.solver.rules import OPERAND_RULES
 
 Mask = NDArray[np.bool_]
 
@@ -39,6 +37,9 @@ def contradicted(moved: Movement, expected: Layout, k_axis: int | None = None) -
 
 def contradiction(moved: Movement, needed: Layout, live: Mask, mismatch: Mask) -> Finding:
     """The finding about contradicted slots, with the first of them that some output reads."""
+    from layoutprobe.solver.cause_rules import OPERAND_RULES  # what is right needs no rules
+    from layoutprobe.solver.diagnose import UNEXPLAINED
+
     slot = tuple(np.argwhere(live)[0])
     matrix = needed.matrix
     return Finding(

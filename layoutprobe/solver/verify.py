@@ -18,6 +18,7 @@ from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.solver.alphabet import alphabet_of
 from layoutprobe.solver.bench import PLACES, Answer, Bench
+from layoutprobe.solver.draws import Draws
 from layoutprobe.solver.hotsets import Meetings
 from layoutprobe.solver.scales import BYTES, ONE, scale_words
 from layoutprobe.solver.sparse import LEGAL_PAIRS, NIBBLES, kinds_of, words_of
@@ -51,21 +52,20 @@ class Trial:
 def ask_random(bench: Bench) -> Trial:
     """Ask what random operands give: whatever will be found must explain it."""
     extents = bench.extents
-    # Of numpy's generators the one whose numbers never change: a recorded run is known by its inputs.
-    random = np.random.RandomState(1151)
+    random = Draws(1151)
     operand_of = {"a": "A", "b": "B", "c": "D", "old": "D"}
     numbers = {
-        name: random.randint(0, _TOP + 1, (ROUNDS, extents.count(operand)))
+        name: random.integers(0, _TOP + 1, (ROUNDS, extents.count(operand)))
         for name, operand in operand_of.items()
     }
     slots = {name: alphabet_of(extents.types[operand_of[name]]).integers(n) for name, n in numbers.items()}
     places, powers = np.zeros(0, np.int64), {}
     if extents.sparse:
-        pairs = LEGAL_PAIRS[random.randint(0, 6, (ROUNDS, extents.lanes, NIBBLES))]
+        pairs = LEGAL_PAIRS[random.integers(0, 6, (ROUNDS, extents.lanes, NIBBLES))]
         slots["index"] = words_of(pairs)
         places = (pairs[..., None] >> np.array([0, 2]) & 3).reshape(ROUNDS, -1)
     if extents.scaled:
-        powers = {name: random.randint(-1, 3, (ROUNDS, extents.lanes * BYTES)) for name in "AB"}
+        powers = {name: random.integers(-1, 3, (ROUNDS, extents.lanes * BYTES)) for name in "AB"}
         slots |= {f"scale_{name.lower()}": scale_words(ONE + power) for name, power in powers.items()}
     return Trial(numbers, places, powers, bench.ask("random operands", ROUNDS, **slots))
 

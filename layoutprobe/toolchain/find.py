@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +71,7 @@ def find_compiler(named: str | None = None, *, target: str | None = None) -> Com
 
 
 def _named(named: str, target: str | None) -> Compiler:
-    path = shutil.which(os.path.expanduser(named))
+    path = which(os.path.expanduser(named))
     if path is None:
         raise ToolchainError(
             f"the compiler {named!r} does not exist",
@@ -89,6 +88,13 @@ def _named(named: str, target: str | None) -> Compiler:
             hint=f"name another one, or leave the name out; {INSTALL}",
         )
     return compiler
+
+
+def which(name: str) -> str | None:
+    """As shutil.which, whose module imports compressors that no compiler is found by."""
+    folders = [""] if os.path.dirname(name) else os.get_exec_path()
+    paths = (os.path.join(folder, name) for folder in folders)
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 
 
 def rocm_root() -> Path:
@@ -112,7 +118,7 @@ def _places() -> Iterator[tuple[str, Path]]:
         for name in ("clang++", "clang"):
             yield "rocm", rocm_root() / folder / name
     for name in _PATH_NAMES:
-        if found := shutil.which(name):
+        if found := which(name):
             yield "path", Path(found)
     if zig := ziglang():
         yield "ziglang", zig
@@ -203,5 +209,5 @@ def _linker(path: Path) -> tuple[str, ...]:
                 return (str(folder / name),)
     if zig := ziglang():
         return (str(zig), "ld.lld")
-    found = shutil.which("ld.lld")
+    found = which("ld.lld")
     return (found,) if found else ()

@@ -25,7 +25,7 @@ from layoutprobe.render.look import ASCII, UNICODE, Mark
 from layoutprobe.render.page import Page, show_lines
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.layout import LayoutReport
-from layoutprobe.solver.rules import OPERAND_RULES
+from layoutprobe.solver.cause_rules import OPERAND_RULES
 
 Element = tuple[int, int] | None
 
