@@ -45,7 +45,8 @@ class Launch:
         args: explicit arguments in order: Buffer, or a numpy scalar of the argument's own size.
         dynamic_lds: bytes of LDS beyond the static allocation.
         watched: workgroups that observers are told of, see `engine.Dispatch`.
-        order: in which workgroups come, see there; a card decides that itself.
+        order, others: in which workgroups come, and whether only watched ones do, see there; a card decides the
+            one itself, and runs all.
     """
 
     code: CodeObject
@@ -56,6 +57,7 @@ class Launch:
     dynamic_lds: int = 0
     watched: frozenset[int] = frozenset()
     order: str = ""
+    others: bool = True
 
     __repr__ = brief
 

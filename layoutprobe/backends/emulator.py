@@ -82,7 +82,7 @@ class EmulatorBackend:
         finished = self.engine.run(
             Dispatch(
                 launch.code, kernel, memory, launch.grid, launch.block, lds_size,
-                observers, self.budget, self.arithmetic, launch.watched, launch.order,
+                observers, self.budget, self.arithmetic, launch.watched, launch.order, launch.others,
             )
         )  # fmt: skip
         result = self._result(launch, memory)

@@ -43,6 +43,7 @@ class Dispatch:
             end), or "silicon" (as found on a card: RDNA3's measured on gfx1151, CDNA3's as published).
         order: in which workgroups come: "" (side by side, as many as fit), IN_TURN (one after the other), or
             LAST_FIRST (see `turns.LastFirst`).
+        others: workgroups that are not watched run, too.
     """
 
     code: CodeObject
@@ -56,6 +57,7 @@ class Dispatch:
     arithmetic: str = "ieee"
     watched: frozenset[int] = frozenset()
     order: str = ""
+    others: bool = True
 
     def watching(self, chosen: bool) -> Sequence[Observer]:
         """Who is told of workgroups that are among those to watch, or are not."""

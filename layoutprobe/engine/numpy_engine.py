@@ -49,7 +49,9 @@ class NumpyEngine:
         turns: type[Turns[Cohort]] = LastFirst if dispatch.order == LAST_FIRST else Turns
         with np.errstate(all="ignore"):
             most = waves_per_group if dispatch.order == IN_TURN else BATCH_WAVES
-            for group_ids, chosen in batches(dispatch.grid, waves_per_group, each, most, dispatch.watched):
+            for group_ids, chosen in batches(
+                dispatch.grid, waves_per_group, each, most, dispatch.watched, others=dispatch.others
+            ):
                 machine = Machine(
                     memory.arena,
                     make_waves(group_ids, waves_per_group),

@@ -12,6 +12,7 @@ from layoutprobe.manifest.binding import Binding
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.recording.model import Buffer, Group, Recording
 from layoutprobe.recording.recorder import LIMIT, Record
+from layoutprobe.trace.orders import signals
 from layoutprobe.trace.subject import RunSpec, Subject
 
 
@@ -33,7 +34,8 @@ def record(
         if any(not 0 <= at < extent for at, extent in zip(group, subject.binding.grid, strict=True)):
             x, y, z = subject.binding.grid
             raise UsageError(f"the launch has no workgroup {group}", expected=f"below {x}, {y}, {z}")
-    spec = RunSpec("integers", (Record(tuple(groups), tuple(_buffers(subject.binding)), limit),))
+    watched = Record(tuple(groups), tuple(_buffers(subject.binding)), limit)
+    spec = RunSpec("integers", (watched,), alone=_alone(subject, groups))
     run = subject.run(spec, partial=True)
     if run.fault is not None and run.fault.__cause__ is not None:
         raise run.fault  # ours, and none of the kernel's
@@ -47,6 +49,14 @@ def record(
         cut=cut,
         sources=whole_sources(subject.case, (one.place for one in made.code)),
     )
+
+
+def _alone(subject: Subject, groups: Sequence[Group]) -> frozenset[int]:
+    """Numbers of the workgroups that need to run; empty for all, as where these tell each other something."""
+    x, y, z = subject.binding.grid
+    if len(set(groups)) == x * y * z or any(map(signals, subject.insts.values())):
+        return frozenset()
+    return frozenset(at + x * (up + y * deep) for at, up, deep in groups)
 
 
 def _buffers(binding: Binding) -> Iterable[Buffer]:

@@ -156,8 +156,9 @@ class KernelRunner:
             self.binding.block,
             arguments,
             self.binding.dynamic_lds,
-            self.sample,
+            spec.alone or self.sample,
             _ORDERS[spec.order],
+            not spec.alone,
         )
         fault, result, astray = None, None, Astray()
         try:

@@ -23,7 +23,6 @@ from layoutprobe.gate.pictures import more_pictures, pictures_of
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.unproven import unproven
 from layoutprobe.isa.inst import Inst
-from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.inputs import coding_of
@@ -31,13 +30,13 @@ from layoutprobe.manifest.model import Gemm, KernelCase, Reference, Sizes, Toler
 from layoutprobe.manifest.sampling import sample_of
 from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
 from layoutprobe.observe.coverage import Coverage
-from layoutprobe.observe.happens_before import coherent
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Pictures, Status
 from layoutprobe.text import clipped, one_line
 from layoutprobe.trace.coverage import code_coverage
 from layoutprobe.trace.narrow import arithmetic, passed_through
+from layoutprobe.trace.orders import signals
 from layoutprobe.trace.rounding import narrower, widened
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError
 
@@ -134,7 +133,7 @@ class Tally:
         self.endless: list[tuple[int, ExecutionError]] = []  # of launches with so many bytes of buffers
         self.collected: dict[str, list[Sized]] = {check.name: [] for check in checks}
         self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
-        self._waiting = cache(lambda: any(map(_signals, self.load_insts().values())))
+        self._waiting = cache(lambda: any(map(signals, self.load_insts().values())))
 
     def covered(self) -> CodeCoverage | None:
         """What of the code ran; None where nothing did."""
@@ -285,13 +284,6 @@ class Tally:
         for name, result in outcome.results.items():
             self.collected[name].append((tuple(outcome.sizes.items()), result))
         self.outcomes.append(outcome)
-
-
-def _signals(inst: Inst) -> bool:
-    """A workgroup may tell another one something by it, or be told."""
-    return Kind.ATOMIC in inst.kind or (
-        Kind.LOAD in inst.kind and Kind.LDS not in inst.kind and coherent(inst)
-    )
 
 
 def _choices(runner: KernelRunner) -> Choices | None:

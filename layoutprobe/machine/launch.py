@@ -153,9 +153,12 @@ def batches(
     bytes_per_wave: int,
     most: int = BATCH_WAVES,
     watched: frozenset[int] = frozenset(),
+    *,
+    others: bool = True,
 ) -> Iterator[tuple[NDArray[np.int64], bool]]:
     """Workgroup ids in batches of `most` waves or one workgroup: int64 [workgroup, 3], x fastest; and whether they
-    are watched: those whose numbers are among `watched`, which come first, or all where that is empty.
+    are watched: those whose numbers are among `watched`, which come first, or all where that is empty; without
+    `others` there are no more than those.
 
     Raises:
         UsageError: the grid, or one workgroup of it, is too large to emulate.
@@ -177,7 +180,7 @@ def batches(
             yield _ids(np.arange(first, min(first + step, total)), grid), True
         return
     chosen = np.isin(np.arange(total), list(watched))
-    for these in (True, False):
+    for these in (True, False) if others else (True,):
         mine = np.flatnonzero(chosen == these)
         for first in range(0, mine.size, step):
             yield _ids(mine[first : first + step], grid), these

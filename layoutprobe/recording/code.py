@@ -25,17 +25,19 @@ _FLOATS = {240: "0.5", 241: "-0.5", 242: "1.0", 243: "-1.0", 244: "2.0", 245: "-
 
 def instruction(code: CodeObject, kernel: Kernel, inst: Inst, first_acc: int) -> Instruction:
     """An instruction whose AccVGPRs are rows from `first_acc` on (-1: there are none)."""
-    kind = next(
-        (name for bit, name in _KINDS if bit in inst.kind), "vector" if Kind.LDS in inst.kind else "scalar"
-    )
     parts = inst.pair or (inst,)
     return Instruction(
         place_of(code, kernel, inst.pc, inst.name),
-        kind,
+        _kind(inst.kind),
         " :: ".join(_text(part, first_acc) for part in parts),
         tuple(span for part in parts for span in _spans(_read(part))),
         tuple(span for part in parts for span in _spans(part.dst)),
     )
+
+
+@cache
+def _kind(kind: Kind) -> str:
+    return next((name for bit, name in _KINDS if bit in kind), "vector" if Kind.LDS in kind else "scalar")
 
 
 def _read(inst: Inst) -> tuple[Operand, ...]:

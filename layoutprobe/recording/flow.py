@@ -25,7 +25,7 @@ from layoutprobe.machine.registers import SGPRS
 from layoutprobe.recording.memory import Flat, Global
 from layoutprobe.recording.model import NOTHING, Buffer
 from layoutprobe.recording.planes import Bound, Marked, Marks, Source, bound, marks
-from layoutprobe.recording.products import product, shape_of
+from layoutprobe.recording.products import Lines, product, shape_of
 from layoutprobe.recording.results import Brought, gathered, nibbles_of, results
 from layoutprobe.recording.tags import TagTable
 
@@ -77,6 +77,7 @@ class Flow:
 
     def __init__(self, buffers: Sequence[Buffer]) -> None:
         self.table = TagTable(buffers)
+        self._lines = Lines(self.table)
         self.vectors = np.zeros((0, 0, 0), np.int32)
         self.scalars = np.zeros((0, SGPRS), np.int32)
 
@@ -316,7 +317,7 @@ class Flow:
             for name, operand in shape.operands.items()
             if operand.kind == "v"
         }  # fmt: skip
-        made = product(shape, self.table, nibbles)
+        made = product(shape, self._lines, nibbles)
         self.vectors[b.waves, rows] = self.table.words(made).transpose(1, 0, 2)
 
     def _marked(self, b: Begun) -> None:

@@ -174,6 +174,13 @@ def _scalars(inst: Inst) -> Iterator[Source]:
             yield Source(True, SCC, SCC)
 
 
+@lru_cache(maxsize=64)
+def _machine(waves: int, lanes: int) -> Machine:
+    """For waves of which nobody touches a memory."""
+    index = np.arange(waves)
+    return Machine(Arena(16, []), Waves(index, index * 0, np.zeros((waves, 3), np.int64)), lanes)
+
+
 def marks(one: Bound, vectors: Words, scalars: Words, marked: Sequence[Marked], lanes: int) -> Marks | None:
     """Execute with planes; None where the instruction refuses marked sources.
 
@@ -185,34 +192,34 @@ def marks(one: Bound, vectors: Words, scalars: Words, marked: Sequence[Marked], 
         lanes: of a wave.
 
     Returns:
-        Planes: those of each of `marked`; BITS; and where lanes cross, for each of `marked` twice as many as a
-        lane's number has bits: those lanes in which the bit is 0, those in which it is 1.
+        Planes: those of each of `marked`; BITS, if one of them has several; and where lanes cross, for each of
+        `marked` twice as many as a lane's number has bits: those lanes in which the bit is 0, those in which it is 1.
     """
     waves = scalars.shape[1]
     per_lane = 2 * (lanes.bit_length() - 1) if one.crosses else 0
     own = sum(each.planes for each in marked)
-    count = own + BITS + len(marked) * per_lane
+    bits = BITS if any(each.planes > 1 for each in marked) else 0
+    count = own + bits + len(marked) * per_lane
     regs = RegisterFile(np.repeat(vectors[:, None], count, axis=1).reshape(one.size, count * waves, lanes),
                         np.tile(scalars, count)[..., None])  # fmt: skip
     shadow = RegisterFile(np.zeros_like(regs.vgprs), np.zeros_like(regs.sgprs))
     undef, first = 0, 0
     number = np.arange(lanes)
     for at, each in enumerate(marked):
-        source, bits = each.source, each.bits
+        source, tagged = each.source, each.bits
         file = shadow.sgprs if source.scalar else shadow.vgprs
         view = file[source.place].reshape(count, waves, 1 if source.scalar else lanes)
         undef |= 1 << (source.place if source.scalar else VGPR0 + source.place)
         for plane in range(each.planes):
-            view[first + plane] = bits & np.uint32(0xFFFFFFFF if each.planes == 1 else 0xF << 4 * plane)
+            view[first + plane] = tagged & np.uint32(0xFFFFFFFF if each.planes == 1 else 0xF << 4 * plane)
         first += each.planes
-        for bit in range(BITS):
-            view[own + bit] = bits & np.uint32(0x11111111 << bit)
+        for bit in range(bits):
+            view[own + bit] = tagged & np.uint32(0x11111111 << bit)
         for plane in range(per_lane):
             mine = number >> plane // 2 & 1 == plane % 2
-            view[own + BITS + at * per_lane + plane] = np.where(mine, bits, 0)[:, : view.shape[-1]]
-    index = np.arange(count * waves)
-    machine = Machine(Arena(16, []), Waves(index, index * 0, np.zeros((index.size, 3), np.int64)), lanes)
-    cohort = Cohort(machine, 0, index, regs, shadow, undef)
+            view[own + bits + at * per_lane + plane] = np.where(mine, tagged, 0)[:, : view.shape[-1]]
+    machine = _machine(count * waves, lanes)
+    cohort = Cohort(machine, 0, machine.waves.workgroup, regs, shadow, undef)
     try:
         with np.errstate(all="ignore"):
             one.run(cohort)

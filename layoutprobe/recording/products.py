@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from layoutprobe.semantics.mai import arranged, broadcast
 from layoutprobe.semantics.wmma import form_of
 
 Ints = NDArray[np.int32]
+_KEPT = 16
 _HALF = 16
 """Lanes of a group; where A and B are held several times, an output reads the copy of its own group."""
 
@@ -53,47 +55,60 @@ def shape_of(inst: Inst, lanes: int) -> Shape:
     return Shape(form, found, operands)
 
 
-def product(shape: Shape, table: TagTable, nibbles: Mapping[str, Ints]) -> Ints:
+class Lines:
+    """What each row of A and each column of B brings. Matrix instructions beside each other read the same operands:
+    those of the latest ones are kept."""
+
+    def __init__(self, table: TagTable) -> None:
+        self.table = table
+        self._kept: dict[tuple[Fragment, bytes], Ints] = {}
+
+    def of(self, fragment: Fragment, nibbles: Ints, axis: int) -> Ints:
+        """Of rows of A (axis 2) or columns of B (axis 1), of each copy: int32 [wave, copy, line]."""
+        key = (fragment, blake2b(np.ascontiguousarray(nibbles), digest_size=16, salt=bytes([axis])).digest())
+        if key not in self._kept:
+            slots = _slots(self.table, fragment, nibbles)
+            self._kept[key] = self.table.unite_all(np.moveaxis(slots, axis + 1, -1))
+            if len(self._kept) > _KEPT:
+                del self._kept[next(iter(self._kept))]
+        return self._kept[key]
+
+
+def product(shape: Shape, lines: Lines, nibbles: Mapping[str, Ints]) -> Ints:
     """Nibble tags of D after the instruction.
 
     Args:
         shape: of the instruction.
-        table: numbers tags.
+        lines: of the run.
         nibbles: operand -> int32 [register, wave, lane, 8]; D as it was before.
 
     Returns:
         int32 [register, wave, lane, 8].
     """
     form, fragments = shape.form, shape.fragments
-    rows = _lines(table, fragments["A"], nibbles["A"], 2)
-    cols = _lines(table, fragments["B"], nibbles["B"], 1)
+    table = lines.table
+    rows, cols = lines.of(fragments["A"], nibbles["A"], 2), lines.of(fragments["B"], nibbles["B"], 1)
     if form.scaled:
-        rows = table.unite(rows, _copied(_lines(table, fragments["scale A"], nibbles["scale A"], 2), rows))
-        cols = table.unite(cols, _copied(_lines(table, fragments["scale B"], nibbles["scale B"], 1), cols))
+        rows = table.unite(rows, _copied(lines.of(fragments["scale A"], nibbles["scale A"], 2), rows))
+        cols = table.unite(cols, _copied(lines.of(fragments["scale B"], nibbles["scale B"], 1), cols))
     d = fragments["D"]
     lane = d.lane[0]
     row, col = np.indices(lane.shape)
     if form.blocks > 1:
         col = row // (lane.shape[0] // form.blocks) * (cols.shape[-1] // form.blocks) + col
-    copy_a, copy_b = (lane // _HALF % lines.shape[1] for lines in (rows, cols))
-    lines = rows[:, copy_a, row]
+    copy_a, copy_b = (lane // _HALF % each.shape[1] for each in (rows, cols))
+    left, right = rows[:, copy_a, row], cols[:, copy_b, col]
     if form.sparse:
         index = table.elements.normal(nibbles["index"]).transpose(1, 0, 2, 3).reshape(len(rows), -1)
-        lines = table.unite(lines, np.broadcast_to(table.unite_all(index)[:, None, None], lines.shape))
-    before = _slots(table, fragments["C"], nibbles["C"])[:, 0] if "C" in nibbles else np.zeros_like(lines)
+        left = table.unite(left, np.broadcast_to(table.unite_all(index)[:, None, None], left.shape))
+    before = _slots(table, fragments["C"], nibbles["C"])[:, 0] if "C" in nibbles else np.zeros_like(left)
     # Of a sparse one: which k the index leaves out, is not followed.
-    made = table.sums(lines, cols[:, copy_b, col], before, hull=form.sparse)
+    made = table.sums(left, right, before, hull=form.sparse)
     out = nibbles["D"].copy()
     for nibble in range(max(1, d.bits // 4)):
         bit = d.bit[0] + 4 * nibble
         out[bit // 32, :, lane, bit % 32 // 4] = made.transpose(1, 2, 0)
     return out
-
-
-def _lines(table: TagTable, fragment: Fragment, nibbles: Ints, axis: int) -> Ints:
-    """What each row of A (axis 2) or column of B (axis 1) brings, of each copy: int32 [wave, copy, line]."""
-    slots = _slots(table, fragment, nibbles)
-    return table.unite_all(np.moveaxis(slots, axis + 1, -1))
 
 
 def _copied(scales: Ints, lines: Ints) -> Ints:
@@ -110,6 +125,6 @@ def _slots(table: TagTable, fragment: Fragment, nibbles: Ints) -> Ints:
         parts.append(nibbles[bit // 32, :, fragment.lane, bit % 32 // 4])
     held = table.elements.normal(np.stack(parts, axis=-1))  # [copy, row, col, wave, part]
     united = held[..., 0]
-    for part in range(1, held.shape[-1]):
+    for part in range(1, 1 if (held == held[..., :1]).all() else held.shape[-1]):
         united = table.unite(united, held[..., part])
     return np.moveaxis(united, -1, 0)

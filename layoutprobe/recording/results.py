@@ -55,14 +55,15 @@ def results(
 ) -> Ints:
     """Nibble tags of one result: int32 [wave, lane, 8], from its marks [plane, wave, lane]."""
     own = sum(source.planes for source in sources)
-    fields = (found[: own + BITS, ..., None] >> (4 * _NIBBLES).astype(np.uint32) & np.uint32(15)).astype(
+    bits = BITS if own > len(sources) else 0
+    fields = (found[: own + bits, ..., None] >> (4 * _NIBBLES).astype(np.uint32) & np.uint32(15)).astype(
         np.uint8
     )
     comes = fields[:own] != 0
     if not comes.any():
         return np.zeros(comes.shape[1:], np.int32)
     if crosses:
-        reach = found[own + BITS :] != 0
+        reach = found[own + bits :] != 0
         each = len(reach) // len(sources)
         sources = [
             _from_lanes(table, source, reach[at * each : (at + 1) * each])
@@ -73,7 +74,7 @@ def results(
         for part in ("tags", "value")
     )
     out: Ints = np.zeros(comes.shape[1:], np.int32)
-    if own > len(sources):
+    if bits:
         plane = comes.argmax(axis=0)
         wave, lane, _ = np.indices(plane.shape, sparse=True)
         picked = tags[plane, wave, lane]

@@ -37,6 +37,13 @@ def in_other_orders(subject: Subject) -> Iterator[Recorded]:
             yield recorded
 
 
+def signals(inst: Inst) -> bool:
+    """A workgroup may tell another one something by it, or be told."""
+    return Kind.ATOMIC in inst.kind or (
+        Kind.LOAD in inst.kind and Kind.LDS not in inst.kind and coherent(inst)
+    )
+
+
 def asking(subject: Subject, order: str) -> Inst | None:
     """An instruction by which a wave asks what others have done to global memory; None where none ran.
 

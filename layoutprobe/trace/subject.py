@@ -46,6 +46,8 @@ class RunSpec:
         alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
         order: of the workgroups, see `trace.orders`; "" for side by side. In others a fault is the answer, and no
             finding.
+        alone: numbers of the workgroups that run, x fastest, and no others do; empty for all. Outputs are incomplete,
+            and a fault is the answer.
     """
 
     inputs: str = "integers"
@@ -53,11 +55,12 @@ class RunSpec:
     alpha: float | None = None
     beta: float | None = None
     order: str = ""
+    alone: frozenset[int] = frozenset()
 
     @property
     def asks_only(self) -> bool:
         """A fault of this run is an answer, and no finding."""
-        return bool(self.order) or asks_only(self.inputs)
+        return bool(self.order or self.alone) or asks_only(self.inputs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 from layoutprobe.errors import UsageError
+from layoutprobe.gate.inspect import inspect
 from layoutprobe.gate.record import record
 from layoutprobe.isa.inst import NULL, Inst
 from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import Program
 from layoutprobe.machine.snapshot import Snapshot, snapshot
 from layoutprobe.observe.base import Recorder
 from layoutprobe.recording.model import Recording
 from layoutprobe.recording.replay import Replay
-from layoutprobe.trace.subject import RunSpec
+from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 from recording.kernels import KERNELS, opened
 
 FIRST = (0, 0, 0)
@@ -144,3 +147,50 @@ def test_a_recording_that_would_grow_too_large_ends_early() -> None:
         Replay(cut).row(0, 10**6)
     with pytest.raises(UsageError, match="no workgroup"):
         kernel.recording((9, 0, 0))
+
+
+class Ran(Recorder):
+    """Counts the waves that run."""
+
+    everywhere = True
+    waves = 0
+
+    def batch(self, machine: Machine, program: Program) -> None:
+        self.waves += machine.waves.index.size
+
+    def record(self) -> int:
+        return self.waves
+
+
+@pytest.mark.parametrize("engine", ["numpy", "native"])
+def test_a_run_of_chosen_workgroups_is_theirs_alone(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others do not run: of the output they have left nothing."""
+    monkeypatch.setenv("LAYOUTPROBE_ENGINE", engine)
+    manifest, kernel, _ = KERNELS["asmOpt"]
+    subject = inspect(manifest, kernel, size={"M": 256, "N": 192, "K": 16})._subject
+    assert subject.binding.grid == (3, 2, 1)
+    alone, every = (
+        subject.run(RunSpec("integers", (Ran,), alone=alone)) for alone in (frozenset({4}), frozenset())
+    )
+    assert (alone.record(int), every.record(int)) == (8, 48)
+    changed = alone.outputs["C"] == every.outputs["C"]
+    assert changed[128:256, 64:128].all()
+    assert changed.mean() < 0.3
+
+
+@pytest.mark.parametrize(("name", "alone"), [("asmOpt", True), ("splitk-bf16", False)])
+def test_workgroups_that_tell_each_other_something_all_run(
+    name: str, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = opened(name) if name in KERNELS else inspect(KERNELS["int4"][0], name)
+    specs: list[RunSpec] = []
+    run = kernel._subject.run
+
+    def kept(self: Subject, spec: RunSpec, *, partial: bool = False) -> Recorded:
+        specs.append(spec)
+        return run(spec, partial=partial)
+
+    monkeypatch.setattr(Subject, "run", kept)
+    kernel.recording((0, 0, 0))
+    grid = kernel._subject.binding.grid
+    assert specs[-1].alone == (frozenset({0}) if alone and grid != (1, 1, 1) else frozenset())

@@ -193,7 +193,9 @@ class _Run:
         each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
         most = BATCH_WAVES if events == _NONE and not bound.lowered.waits else launch.BATCH_WAVES
         most = self.per_group if dispatch.order == IN_TURN else most
-        self.batches = list(batches(dispatch.grid, self.per_group, each, most, dispatch.watched))
+        self.batches = list(
+            batches(dispatch.grid, self.per_group, each, most, dispatch.watched, others=dispatch.others)
+        )
         self.groups = max(len(group_ids) for group_ids, _ in self.batches)
 
     def again(self, dispatch: Dispatch, bound: Bound) -> bool:
@@ -203,7 +205,8 @@ class _Run:
             bound is not self.bound
             or (dispatch.grid, dispatch.block, dispatch.lds_size, dispatch.budget)
             != (last.grid, last.block, last.lds_size, last.budget)
-            or (dispatch.watched, dispatch.order) != (last.watched, last.order)
+            or (dispatch.watched, dispatch.order, dispatch.others)
+            != (last.watched, last.order, last.others)
             or (memory.arena, memory.kernarg, memory.image)
             != (self.arena, last.memory.kernarg, last.memory.image)
         ):
