@@ -19,7 +19,7 @@ from layoutprobe.cli.arguments import (
 from layoutprobe.cli.asking import add_questions, answer, asked, moment_of, refuse, subject
 from layoutprobe.cli.check import MANIFEST
 from layoutprobe.cli.command import Command
-from layoutprobe.cli.terminal import chosen, emit
+from layoutprobe.cli.terminal import chosen, emit, say
 from layoutprobe.render.formats import Format
 
 EXAMPLES = """\
@@ -139,7 +139,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _page(arguments, format)
     with waiting(_WAITING, sys.stderr):
         kernel = recorded.opened(arguments)
-        if listing:
+        unjudged = kernel.unjudged
+        if unjudged:
+            held = recorded.held(arguments, kernel)
+        elif listing:
             sites = kernel.overview
         else:
             report = kernel.operand(
@@ -149,6 +152,10 @@ def run(arguments: argparse.Namespace) -> int:
                 iteration=arguments.iteration,
                 view=arguments.view or "packed",
             )
+    if unjudged:
+        say(f"shown, and not judged: {unjudged}")
+        emit(chosen(arguments, "answer"), held, arguments.output, outcome=lambda: held.summary)
+        return 0
     if listing:
         from layoutprobe.render.sites import verdict
 

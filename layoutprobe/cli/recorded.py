@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutprobe.cli.arguments import refuse_idle
-from layoutprobe.cli.asking import QUESTIONS, answer, asked, refuse, subject
+from layoutprobe.cli.asking import QUESTIONS, answer, asked, moment_of, refuse, subject
 from layoutprobe.cli.check import manifest_path
 from layoutprobe.cli.terminal import chosen, emit, say
 from layoutprobe.files import check_writable
@@ -17,6 +17,7 @@ from layoutprobe.manifest.files import SUFFIX_OF_RECORDINGS
 if TYPE_CHECKING:
     from layoutprobe.gate.inspect import Inspection
     from layoutprobe.recording.model import Group, Recording
+    from layoutprobe.report.answer import Answer
 
 _MIB = 1 << 20
 
@@ -153,6 +154,21 @@ def opened(arguments: argparse.Namespace) -> Inspection:
         say(f"guessed, as there is no manifest: {'; '.join(kernel.guesses)}")
         say(f"next: layoutprobe init {path} writes a manifest with these lines, to be set right")
     return kernel
+
+
+def held(arguments: argparse.Namespace, kernel: Inspection) -> Answer:
+    """What operands hold in a kernel whose contract does not say what belongs into them: all of them, or one.
+
+    Raises:
+        UsageError: there is no such instruction or operand.
+    """
+    refuse_idle(
+        "where no product says what an operand needs", {"--view": arguments.view, "--vgpr": arguments.vgprs}
+    )
+    moment = moment_of(arguments, kernel)
+    if arguments.matrix is not None or arguments.at is not None:
+        return moment.operand(arguments.matrix or "A", arguments.lanes)
+    return moment.products() if moment.inst.kind == "matrix" else moment.events()
 
 
 def save(arguments: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ from layoutprobe.gate.record import record
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.gate.tally import subject_of
-from layoutprobe.gate.timeline import timeline_of
+from layoutprobe.gate.timeline import page_of, timeline_of
 from layoutprobe.gate.viewing import shown_as
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.layouts.declared import Declared
@@ -108,6 +108,17 @@ class Inspection:
             UsageError: as `sites`.
         """
         return self.sites if self.guesses else replace(self.sites, findings=self._every_finding())
+
+    @property
+    def unjudged(self) -> str:
+        """Why operands are held beside nothing: there is no product that says what belongs into them. Else ""."""
+        try:
+            self._subject.once(sites_of)
+        except NoProductError as reason:
+            return str(reason)
+        except (UndecidedError, RunStoppedError):
+            return ""
+        return ""
 
     def recording(self, *workgroups: Group) -> Recording:
         """A run of some workgroups, instruction by instruction; by default of workgroup (0, 0, 0).
@@ -264,10 +275,13 @@ class Inspection:
         wave: int | None = None,
     ) -> KernelView:
         """All of it at once: what the page shows. The arguments say what it shows first, as for `operand`.
+        Without a product as contract: what a recording of the workgroup shows, and what `check` finds.
 
         Raises:
             UsageError: as `operand`.
         """
+        if self.unjudged:
+            return self._unjudged_view(workgroup or (0, 0, 0))
         sites = self.overview
         if any(wanted is not None for wanted in (matrix, at, workgroup, iteration)):
             self.operand(
@@ -293,6 +307,11 @@ class Inspection:
             opened,
             self._toolchain,
         )
+
+    def _unjudged_view(self, group: Group) -> KernelView:
+        page = page_of(self.recording(group))
+        findings = None if self.guesses else self._every_finding()
+        return replace(page, sites=replace(page.sites, findings=findings), toolchain=self._toolchain)
 
     def beside(self, declared: Declared) -> Agreement:
         """What a text declares of the kernel's layouts, as `layoutprobe.claims.ttgir` reads it, beside what it did.

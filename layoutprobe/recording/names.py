@@ -32,6 +32,7 @@ class Held:
         text: in words.
         element: of "element" and "part".
         of: of "part", first and last bit within the element.
+        tag: of what was computed, its number, see `Names.origin`; else 0.
     """
 
     bits: tuple[int, int]
@@ -39,6 +40,7 @@ class Held:
     text: str
     element: Element | None = None
     of: tuple[int, int] | None = None
+    tag: int = NOTHING
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class Names:
             return Held(bits, "plain", "no element")
         origin = self.origin(tag)
         kind: HeldKind = "unfollowed" if origin.unfollowed else "sum" if origin.product else "computed"
-        return Held(bits, kind, self.says(origin))
+        return Held(bits, kind, self.says(origin), tag=tag)
 
     def _origin(self, tag: int) -> Origin:
         """What a negative tag stands for."""
@@ -159,13 +161,13 @@ class Names:
         others = {name: box for name, box in origin.boxes.items() if box is not a and box is not b}
         inside = f" of batch {_indices(batch.pop())}" if batch else ""
         text = f"sum over k {_range(a[-1])} of row {row}, column {col}{inside}"
-        return text + (f", and {_boxes(others)}" if others else "")
+        return text + (f", and {boxes_in_words(others)}" if others else "")
 
     def _from(self, origin: Origin) -> str:
         if not origin.boxes:
             return "not followed"
         start = "products of " if origin.product else "from "
-        return f"{start}{'within ' if origin.within else ''}{_boxes(origin.boxes)}"
+        return f"{start}{'within ' if origin.within else ''}{boxes_in_words(origin.boxes)}"
 
     def address(self, low: int, high: int) -> str:
         """Of two registers that hold an address in a buffer, where that points: "A + 96, A[2][0]"; else ""."""
@@ -213,7 +215,8 @@ def joined(parts: Sequence[Held]) -> str:
     return "; ".join(f"bits {part.bits[0]}-{part.bits[1]}: {part.text}" for part in parts)
 
 
-def _boxes(boxes: dict[str, Box]) -> str:
+def boxes_in_words(boxes: dict[str, Box]) -> str:
+    """ "A[0-15][3], scale[0]"."""
     return ", ".join(name + "".join(f"[{_range(span)}]" for span in box) for name, box in boxes.items())
 
 

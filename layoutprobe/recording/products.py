@@ -65,7 +65,7 @@ class Lines:
 
     def of(self, fragment: Fragment, nibbles: Ints, axis: int) -> Ints:
         """Of rows of A (axis 2) or columns of B (axis 1), of each copy: int32 [wave, copy, line]."""
-        key = (fragment, blake2b(np.ascontiguousarray(nibbles), digest_size=16, salt=bytes([axis])).digest())
+        key = (fragment, blake2b(nibbles.tobytes(), digest_size=16, salt=bytes([axis])).digest())
         if key not in self._kept:
             slots = _slots(self.table, fragment, nibbles)
             self._kept[key] = self.table.unite_all(np.moveaxis(slots, axis + 1, -1))

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import SCC
-from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.place import Element
 from layoutprobe.recording.code import register_name
 from layoutprobe.recording.model import INACTIVE, SPACES, Group, Instruction, Recording
 from layoutprobe.recording.names import Names, joined
+from layoutprobe.recording.operands import family_of, held_by, in_words, operands_of, registers_of
 from layoutprobe.recording.replay import Lds, Registers, Replay
 from layoutprobe.recording.slots import Slot, element_of, slot_of, slots_of
+from layoutprobe.recording.ways import Ways
 from layoutprobe.report.answer import Answer, Cell
 
 _NUMBERED = ("matrix", "wmma", "mfma", "swmmac", "smfmac", "barrier", "store", "load", "wait", "atomic")
 _MATRIX = ("wmma", "mfma", "swmmac", "smfmac")
-_STEPS = 64
-"""Instructions that `why` follows back."""
 _BANKS = 32
 
 
@@ -160,6 +159,45 @@ class Asked:
             f"{r.steps.inst.size} instructions of {len(r.waves)} waves were recorded", moment=False,
         )  # fmt: skip
 
+    def products(self) -> Answer:
+        """What the operands of every matrix instruction hold where the waves of the workgroup execute it first."""
+        r = self.recording
+        rows: list[tuple[Cell, ...]] = []
+        unnamed = 0
+        mine = [wave for wave, who in enumerate(r.waves) if who.group == r.waves[self.wave].group]
+        matrix = (at for at, one in enumerate(r.code) if one.kind == "matrix")
+        for number, at in enumerate(matrix):
+            found = ((wave, np.flatnonzero(r.steps.inst[self.replay.steps(wave)] == at)[:1]) for wave in mine)
+            moments = [(wave, self.replay.row(wave, int(step[0]))) for wave, step in found if step.size]
+            for letter, span in operands_of(r.code[at]).items() if moments else ():
+                held = list(held_by(self.names, self.replay, moments, span))
+                unnamed += sum(one.kind in ("unfollowed", "undefined") for one in held)
+                rows.append((f"{family_of(r.code[at])}:{number}", line_of(r.code[at]), letter, registers_of(span, r),
+                             in_words(self.names, held)))  # fmt: skip
+        what = f"{unnamed} slots are undefined or not followed" if unnamed else "every slot is named"
+        return self._answer(
+            "operands", ("at", "line", "operand", "registers", "holds"), rows,
+            f"{len(rows)} operands of matrix instructions, each where waves execute it first: {what}", moment=False,
+        )  # fmt: skip
+
+    def operand(self, letter: str, lanes: Sequence[int] | None = None) -> Answer:
+        """What an operand of the matrix instruction at the moment holds, register by register.
+
+        Raises:
+            UsageError: it is no matrix instruction, or has no such operand in registers.
+        """
+        known = operands_of(self.inst) if self.inst.kind == "matrix" else {}
+        if not known:
+            raise UsageError(
+                f"no matrix instruction at {self.inst.place.site}",
+                hint="--at wmma:0 (or mfma:0) is the first",
+            )
+        if letter.upper().replace("D", "C") not in known:
+            raise UsageError(
+                f"no operand {letter[:40]!r} in registers", expected=f"one of: {', '.join(known)}"
+            )
+        return self.registers(registers_of(known[letter.upper().replace("D", "C")], self.recording), lanes)
+
     def timeline(self) -> Answer:
         """Loads, stores, waits, barriers and matrix instructions of all recorded waves, in the order of execution."""
         r = self.recording
@@ -224,7 +262,9 @@ class Asked:
                 "the way of a scalar register is not followed", hint="name a VGPR of a lane: v40:3"
             )
         rows: list[tuple[Cell, ...]] = []
-        for depth, row, wave, register, lane, note in self._back(slot):
+        for depth, row, wave, register, lane, note in Ways(self.replay, self.names).back(
+            self.wave, self.row, slot
+        ):
             one = self._inst(row)
             held = self.replay.registers(wave, row + 1)
             text = note or joined(
@@ -320,98 +360,6 @@ class Asked:
         if inside.size:
             fits = np.where(words < 0, inside[-1 - np.minimum(words, -1)], fits)
         return np.asarray(fits)
-
-    def _back(self, slot: Slot) -> Iterator[tuple[int, int, int, int, int, str]]:
-        """Depth, row, wave, register, lane, and a remark, from a register back to loads."""
-        todo = [(0, self.wave, self.row, slot.register, slot.lane)]
-        seen: set[tuple[int, int, int]] = set()
-        while todo and len(seen) < _STEPS:
-            depth, wave, row, register, lane = todo.pop()
-            writer = int(self.replay.registers(wave, row).writer[register])
-            if writer < 0 or (writer, register, lane) in seen:
-                continue
-            seen.add((writer, register, lane))
-            one = self._inst(writer)
-            if self._keeps(wave, writer, register, lane):
-                todo.append((depth, wave, writer, register, lane))
-            loaded = self._loaded(writer, register, lane) if one.kind == "load" else None
-            if loaded is not None and loaded[0] != "LDS":
-                yield (
-                    depth,
-                    writer,
-                    wave,
-                    register,
-                    lane,
-                    f"loaded from {loaded[0]} {self.names.pointer(loaded[1])}",
-                )
-                continue
-            yield depth, writer, wave, register, lane, ""
-            if loaded is not None:
-                store = self._stored(wave, writer, loaded[1])
-                if store is not None:
-                    todo.append((depth + 1, *store))
-            elif one.kind != "matrix":
-                todo += [
-                    (depth + 1, wave, writer, *source)
-                    for source in self._sources(one, wave, writer, register, lane)
-                ]
-
-    def _keeps(self, wave: int, row: int, register: int, lane: int) -> bool:
-        """A row writes a part of a register, and leaves elements in the rest."""
-        before, after = (
-            self.recording.tags.nibbles(self.replay.registers(wave, at).tags[register, lane][None])[0]
-            for at in (row, row + 1)
-        )
-        return bool(((before == after) & (after != 0)).any() and (before != after).any())
-
-    def _loaded(self, row: int, register: int, lane: int) -> tuple[str, int] | None:
-        """Memory and address that a load took a register of a lane from."""
-        a = self.recording.accesses
-        exchange = exchange_of(self._inst(row).place.instruction or "", self.recording.lanes)
-        for at in self.replay.accessed(row):
-            dword = register - int(a.register[at])
-            if a.store[at] or not 0 <= dword < max(1, int(a.size[at]) // 4):
-                continue
-            byte = 4 * dword
-            if exchange is not None:  # the lane's first element there: another one named its address
-                lane, bit = exchange.source(lane, 32 * dword)
-                byte = bit // 8
-            if a.address[at, lane] != INACTIVE:
-                return SPACES[int(a.space[at])], int(a.address[at, lane]) + byte
-        return None
-
-    def _stored(self, wave: int, row: int, byte: int) -> tuple[int, int, int, int] | None:
-        """Who stored a byte of LDS that a wave reads in a row: wave, row, register, lane."""
-        image, a = self.replay.lds(wave, row), self.recording.accesses
-        writer, lane = int(image.writer[byte]), int(image.lane[byte])
-        if writer < 0:
-            return None
-        for at in self.replay.accessed(writer):
-            offset = byte - int(a.address[at, lane])
-            if a.store[at] and 0 <= offset < a.size[at] and a.register[at] >= 0:
-                return self.replay.step(writer)[0], writer, int(a.register[at]) + offset // 4, lane
-        return None
-
-    def _sources(
-        self, one: Instruction, wave: int, row: int, register: int, lane: int
-    ) -> list[tuple[int, int]]:
-        """Register and lane of the sources that have a part in a result: those with the same element, if any has."""
-        before, after = self.replay.registers(wave, row), self.replay.registers(wave, row + 1)
-        wanted = self.recording.tags.nibbles(after.tags[register, lane][None])[0]
-        spans = [span for span in one.reads if span.kind == "v"]
-        named = list(dict.fromkeys(span.index + n for span in spans for n in range(span.count)))
-        for lanes in ([lane], range(self.recording.lanes)):
-            moved = [
-                (source, at)
-                for source in named
-                for at in lanes
-                if np.isin(
-                    wanted[wanted > 0], self.recording.tags.nibbles(before.tags[source, at][None])[0]
-                ).any()
-            ]
-            if moved:
-                return moved[:2]
-        return [(source, lane) for source in reversed(named) if before.tags[source, lane] != 0]
 
     def touched(self) -> dict[int, list[int]]:
         """LDS dword -> lanes that the instruction at the moment accesses it from."""

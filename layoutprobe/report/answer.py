@@ -15,7 +15,7 @@ class Answer:
     """What was asked, and what was seen.
 
     Attributes:
-        question: "registers", "lds", "why", "where", "follow" or "recording".
+        question: "registers", "lds", "why", "where", "follow", "operands" or "recording".
         about: label and sentence: kernel, moment, and what else the rows have in common.
         columns: names of the columns.
         rows: one value for each column; None where there is none.

@@ -199,7 +199,7 @@ def test_the_page_shows_what_is_printed(
     shown = [
         block.split("\n", 1) for block in page.split("```\n")[1::2] if block.startswith("$ layoutprobe ")
     ]
-    assert len(shown) == 5
+    assert len(shown) == 6
     for command, printed in one_in(3, shown):
         asks = any(option in command for option in ("--why", "--where", "--registers"))
         assert main(command.removeprefix("$ layoutprobe ").split()) == (0 if asks else 1)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
+from layoutprobe.gate.inspect import inspect
 from layoutprobe.place import Element
 from layoutprobe.recording.questions import Asked
 from layoutprobe.recording.slots import Slot, element_of, slots_of
-from recording.kernels import GEMM, opened
+from recording.kernels import GEMM, KERNELS, opened
 
 COLUMN = [
     "inspect", str(GEMM / "seeds" / "buggy.toml"), "--kernel", "asmOpt-column", "--size", "M=128,N=128,K=32"
@@ -183,3 +185,64 @@ def test_what_a_transposing_load_brings_comes_from_where_another_lane_looked(
         k, col = lane // 16 % 2 * 8 + lane // 32 * each + fields * register, lane % 16
         assert "global_load_tr_b" in str(last[2])
         assert str(last[-1]) == f"loaded from global B + {(128 * k + col) * 4 // fields}, B[{k}][{col}]"
+
+
+def products(name: str) -> dict[tuple[str, str], str]:
+    """Instruction and operand -> what is said of its slots."""
+    return {(str(row[0]), str(row[2])): str(row[4]) for row in asked(name).products().rows}
+
+
+def test_operands_of_a_kernel_without_a_product_are_named() -> None:
+    """Beside the sources: 16 x 16 tiles of x and of packed w, and of attention's scores and values."""
+    assert products("int4") == {
+        ("wmma:0", "A"): "512 slots: x[0-15][0-15]",
+        ("wmma:0", "B"): "256 slots: from w[0-15][0-1], scale[0-15][0]",
+        ("wmma:0", "C"): "256 slots: no element",
+    }
+    said = products("attention")
+    for j, d in np.ndindex(2, 4):  # the first products: 64 queries of four waves, 32 keys, D of 64
+        rows, columns = f"[{16 * j}-{16 * j + 15}]", f"[{16 * d}-{16 * d + 15}]"
+        assert (said[f"wmma:{2 * d + j}", "A"], said[f"wmma:{2 * d + j}", "B"]) == (
+            f"2048 slots: q[0][0-63]{columns}",
+            f"2048 slots: k[0]{rows}{columns}",
+        )
+    values = {said[f"wmma:{n}", "B"] for n in range(8, 16)}
+    assert values == {
+        f"2048 slots: v[0][{16 * j}-{16 * j + 15}][{16 * d}-{16 * d + 15}]" for j, d in np.ndindex(2, 4)
+    }
+    weights = {said[f"wmma:{n}", "A"] for n in range(8, 16)}
+    assert weights == {"1024 slots: products of q[0][0-63][0-63], k[0][0-31][0-63]"}
+
+
+def test_slots_that_nobody_follows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("layoutprobe.recording.flow.bound", lambda inst: None)
+    said = inspect(*KERNELS["int4"][:2]).moment().products()
+    assert said.rows[1][4] == "256 slots: not followed"
+    assert "256 slots are undefined or not followed" in said.summary
+
+
+def test_an_operand_is_its_registers() -> None:
+    moment = asked("int4")
+    assert moment.operand("b", [3]).rows == moment.registers("v25-32", [3]).rows
+    assert moment.operand("D", [0, 1]).rows == moment.registers("v1-8", [0, 1]).rows
+    for letter, at, says in (("Q", None, "no operand 'Q'"), ("A", "store:0", "no matrix instruction at")):
+        with pytest.raises(UsageError, match=says):
+            asked("int4", at=at).operand(letter)
+
+
+def test_the_command_shows_a_kernel_without_a_product(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A list, an operand, and a page; nothing of it is judged."""
+    command = ["inspect", str(KERNELS["int4"][0]), "--kernel", "int4"]
+    assert main([*command, "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    assert [row["operand"] for row in json.loads(out)["rows"]] == ["A", "B", "C"]
+    assert "shown, and not judged: the contract names no matrix product" in err
+    assert main([*command, "--at", "wmma:0", "--matrix", "B", "--lane", "3", "--format", "csv"]) == 0
+    assert '"from w[3][0], scale[3][0]"' in capsys.readouterr().out
+    page = tmp_path / "page.html"
+    assert main([*command, "--output", str(page)]) == 2
+    assert "gemm_int4.hip" in page.read_text()
+    assert main(["inspect", str(KERNELS["int4"][0]), "--kernel", "softmax"]) == 0
+    assert "barrier:0" in capsys.readouterr().out
