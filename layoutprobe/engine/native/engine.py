@@ -205,8 +205,7 @@ class _Run:
             bound is not self.bound
             or (dispatch.grid, dispatch.block, dispatch.lds_size, dispatch.budget)
             != (last.grid, last.block, last.lds_size, last.budget)
-            or (dispatch.watched, dispatch.order, dispatch.others)
-            != (last.watched, last.order, last.others)
+            or (dispatch.watched, dispatch.order, dispatch.others) != (last.watched, last.order, last.others)
             or (memory.arena, memory.kernarg, memory.image)
             != (self.arena, last.memory.kernarg, last.memory.image)
         ):
