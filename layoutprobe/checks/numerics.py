@@ -22,6 +22,7 @@ from layoutprobe.text import either
 from layoutprobe.trace.altered import TakenOtherwise, shown, taken_otherwise
 from layoutprobe.trace.comparisons import Comparison, executed, products, references, small_floats
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
+from layoutprobe.trace.influence import other_elements
 from layoutprobe.trace.large import far_off
 from layoutprobe.trace.odd_reads import odd_read
 from layoutprobe.trace.orders import asking
@@ -60,7 +61,8 @@ absolute + relative * |expected|. By default that is e * (1 + |expected| + root 
 with e = 1e-5 for f32, 1e-3 for f16 and 1e-2 for bf16: of the narrowest of the output's type and those that
 values are converted to on the way, which the headline then says. Where it is wrong, it is asked what it
 gives of altered inputs: one that gives every element of every output as it is, at all sizes at which it is wrong,
-is the cause. Words of integers that may hold packed codes (no address and no branch depends on them, and the
+is the cause. Where none is, single elements are moved far off, in the kernel and for the reference, and an output that
+follows in one of them alone is computed of other elements. Words of integers that may hold packed codes (no address and no branch depends on them, and the
 outputs stay as large) get random bits in a further run.
 A kernel whose workgroups tell each other something through global memory also runs with one
 workgroup after the other; where that does not end within two seconds, nothing is said of it.
@@ -152,6 +154,14 @@ ODD_READ = Rule(
     "The contract names no product, so that nobody knows which element belongs where. But the loads of one kind that "
     "read one input are alike, and one of them is not: its base or its offset is another.",
     "compare offset and base of this load with those of its neighbours",
+)
+OTHER_ELEMENTS = Rule(
+    f"{NAME}/other-elements",
+    "an output is computed of other elements of an input than the Python reference takes",
+    "One element of an input was moved far off, in the kernel and for its reference. An output follows it in one of "
+    "them and not in the other: a mask or a bound is off, an index takes another row, a part of a reduction is lost. "
+    "Two runs beside each other show where the element comes in, or goes no further.",
+    "compare the index, the bound or the mask at this place with what the reference takes",
 )
 ORDER = Rule(
     "numerics/depends-on-order",
@@ -365,6 +375,9 @@ def _unexplained(subject: Subject, c: Comparison, runs: Sequence[Comparison]) ->
         return _Cause(_CAUSES[found.name], found.says, None, found.place, found.related)
     if not isinstance(subject.contract, Gemm) and (odd := odd_read(subject)):
         return _Cause(ODD_READ, f"{odd.what}; {where_wrong(wrong)}", None, odd.place)
+    if isinstance(subject.contract, Reference) and (other := other_elements(subject, c)):
+        place, way = (other.route.place, other.route.related) if other.route else (None, ())
+        return _Cause(OTHER_ELEMENTS, f"{other.says}; {where_wrong(wrong)}", None, place, way)
     if not any(run.observed.any() or run.undefined.any() for run in runs):
         return _Cause(WRONG_VALUES, "every element is 0: nothing of what is added up arrives")
     tile = (c.product.tile,) if c.product else ()
@@ -456,6 +469,7 @@ CHECK = Check(
         UNREAD_INPUT,
         *_CAUSES.values(),
         ODD_READ,
+        OTHER_ELEMENTS,
         ORDER,
         *SELECTION_RULES,
     ),

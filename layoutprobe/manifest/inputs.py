@@ -31,6 +31,12 @@ LARGE = "large "
 """Beginning of the kinds in which rows of one buffer, named behind it, are large of either sign; others hold normal
 numbers."""
 
+MOVED = "moved "
+"""Beginning of the kinds as "normal" in which one element is another: behind it the name of a buffer, the number of
+the element, and which way."""
+_FAR = 8.0
+"""So far an element is moved: further than any normal number."""
+
 _STRIDE = 5
 """In steps of so many k the infinities of rows of A lie apart."""
 
@@ -184,6 +190,9 @@ def make_inputs(
         fill = partial(_alone, kind.removeprefix(ALONE))
     if kind.startswith(LARGE):
         fill = partial(_large, kind.removeprefix(LARGE))
+    if kind.startswith(MOVED):
+        name, at, way = kind.removeprefix(MOVED).rsplit(" ", 2)
+        fill = partial(_moved, name, int(at), int(way))
     if kind.startswith(ZERO):
         fill = partial(_without, kind.removeprefix(ZERO), binding)
     if kind.startswith(SELECT):
@@ -252,9 +261,18 @@ def _large(name: str, buffer: BoundBuffer, random: np.random.Generator) -> NDArr
     return np.asarray(16 * values + np.array([0.0, -256.0, 256.0])[rows][:, None])
 
 
+def _moved(name: str, at: int, way: int, buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    """Normal numbers, of which one lies far from others; of integers it is the next one, as they may be an index."""
+    values = _normal(buffer, random)
+    if buffer.name == name:
+        one = values.reshape(-1)[at : at + 1]
+        one[...] = one + way * _FAR if buffer.element.is_float else one ^ 1
+    return values
+
+
 def asks_only(kind: str) -> bool:
     """Of a run of such inputs a fault is an answer, and no finding."""
-    return kind == UNKNOWN or kind.startswith(LARGE)
+    return kind == UNKNOWN or kind.startswith((LARGE, MOVED))
 
 
 def _without(name: str, binding: Binding, buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:

@@ -40,7 +40,8 @@ class RunSpec:
             "sparse" (small integers, B mostly zero: sums that 16 bits hold), "scaled" (rows of A and
             columns of B tiny, large or zero), "nonfinite" (NaN and infinity among small integers),
             "bits" (words of random bits), "unknown" (such words undefined; a fault is the answer and no finding),
-            "large X" (rows of argument X large of either sign; a fault is the answer, too),
+            "large X" (rows of argument X large of either sign), "moved X 5 -1" (as "normal", but element 5 of X is
+            far lower); a fault is the answer, too,
             "zeros", "ones", "code0", "code1"... (the digits of `subject.coding`).
         observers: factories of the observers that watch it.
         alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
