@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from layoutprobe.text import one_line
+from layoutprobe.text import function_name, one_line
 
 RegisterKind = Literal["VGPR", "AccVGPR", "SGPR"]
 _LETTERS = {"VGPR": "v", "AccVGPR": "a", "SGPR": "s"}
@@ -122,7 +122,7 @@ class Place:
         own = {"near line" if self.near else "line": self.source}
         column = self.source.column if self.source is not None and not self.near else None
         pairs: dict[str, object] = {
-            "kernel": one_line(self.kernel),
+            "kernel": one_line(function_name(self.kernel)),
             **{name: None if line is None else str(line) for name, line in own.items()},
             "column": column,
             "inlined at": ", ".join(f"{call.source} ({one_line(call.function)})" for call in self.inlined_at),

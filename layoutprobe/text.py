@@ -6,6 +6,7 @@ reach the terminal, a line end may not add a line to a report, and ten thousand 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 LONGEST_ECHO = 400
@@ -42,3 +43,39 @@ def either(says: Iterable[str]) -> str:
     """ "first (or: second; or: third)": causes that the data do not tell apart, each once."""
     first, *others = dict.fromkeys(says)
     return f"{first} ({'; '.join(f'or: {other}' for other in others)})" if others else first
+
+
+_NAME = re.compile(r"[1-9][0-9]{0,2}")
+_LITERAL = re.compile(r"L([a-z])(n?[0-9]{1,20})E")
+_HIDDEN = "_GLOBAL__N_1"
+"""What compilers call a namespace without a name."""
+
+
+def function_name(symbol: str) -> str:
+    """The name of a function as its author wrote it: "gemm<64, 48>" of "_Z4gemmILi64ELi48EEvPf".
+
+    Namespaces stay, parameters go; template arguments that are no numbers are "...". A symbol of another form is
+    returned as it is (Itanium C++ ABI, 5.1).
+    """
+    if not symbol.startswith("_Z"):
+        return symbol
+    at, nested = (3, True) if symbol.startswith("_ZN") else (2, False)
+    at += symbol.startswith("L", at)
+    names: list[str] = []
+    while found := _NAME.match(symbol, at):
+        start = found.end()
+        at = start + int(found[0])
+        names.append(symbol[start:at])
+        if not nested:
+            break
+    if not names or at > len(symbol):
+        return symbol
+    given = ""
+    if symbol.startswith("I", at):
+        values, at = [], at + 1
+        while literal := _LITERAL.match(symbol, at):
+            number = literal[2].replace("n", "-")
+            values.append({"0": "false", "1": "true"}.get(number, number) if literal[1] == "b" else number)
+            at = literal.end()
+        given = f"<{', '.join(values)}>" if values and symbol.startswith("E", at) else "<...>"
+    return "::".join(name for name in names if name != _HIDDEN) + given

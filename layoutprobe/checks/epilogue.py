@@ -22,7 +22,7 @@ from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.report.words import region
 from layoutprobe.solver.cause_rules import STORE_RULES
-from layoutprobe.solver.diagnose import BATCH_STRIDE, BEYOND
+from layoutprobe.solver.diagnose import BATCH_STRIDE, BEYOND, UNEXPLAINED
 from layoutprobe.solver.product import NOWHERE
 from layoutprobe.solver.rules import NEVER_WRITTEN, WRITTEN_TWICE
 from layoutprobe.trace.analysis import Analysis, analysis_of
@@ -202,9 +202,10 @@ def _never(
     why, hint = missing_tiles(stores, allocation, buffer, tensor, subject.binding.grid)
     yield Finding(
         NEVER_WRITTEN,
-        f"elements of C are never written: {region(tensor)}{why}",
+        f"elements of {buffer.name} are never written: {region(tensor)}{why}",
         replace(
-            _storing(subject, stores, allocation), element=_element(tensor.shape, int(np.argmax(tensor)))
+            _storing(subject, stores, allocation),
+            element=_element(buffer.name, tensor.shape, int(np.argmax(tensor))),
         ),
         expected="one store",
         observed="none",
@@ -232,11 +233,11 @@ def _of_other_size(
     )
     return Finding(
         OTHER_SIZE,
-        f"the kernel stores elements of {width} bytes, and C has elements of {buffer.itemsize}",
+        f"the kernel stores elements of {width} bytes, and {buffer.name} has elements of {buffer.itemsize}",
         replace(writers(subject, stores, allocation, buffer, at)[0], buffer=buffer.name),
         expected=f"{buffer.dtype}: stores of {buffer.itemsize} bytes, or multiples",
         observed=f"stores of {width} bytes, that are {width} bytes apart",
-        hint="which type has C: the one of the manifest, or the one of the kernel?",
+        hint=f"which type has {buffer.name}: the one of the manifest, or the one of the kernel?",
     )
 
 
@@ -270,16 +271,42 @@ def _twice(
     first, *others = writers(subject, stores, allocation, buffer, at)
     # Two instructions tell more than two lanes of one.
     other = next((w for w in others if w.pc != first.pc), others[0] if others else first)
+    if other.pc != first.pc and _strays(stores, allocation, mask, first) > _strays(
+        stores, allocation, mask, other
+    ):
+        first, other = other, first
+    hint = "do two waves or workgroups own the same tile, or do both half-waves store the same rows?"
+    if _loaded_by_others(subject, allocation):
+        hint += " Where several add to one element, it takes an atomic that keeps every sum"
     yield Finding(
         WRITTEN_TWICE,
-        f"elements of C are written more than once: {region(buffer.view(mask))}",
-        replace(other, element=_element(buffer.shape, int(buffer.elements()[at]))),
+        f"elements of {buffer.name} are written more than once: {region(buffer.view(mask))}",
+        replace(other, element=_element(buffer.name, buffer.shape, int(buffer.elements()[at]))),
         expected="one store",
         observed=f"{int(count[at])} stores",
-        hint="do two waves or workgroups own the same tile, or do both half-waves store the same rows?",
+        hint=hint,
         count=int(mask.sum()),
         related=(Related("written by", first),),
     )
+
+
+def _strays(stores: Stores, allocation: Allocation, mask: NDArray[np.bool_], place: Place) -> float:
+    """How much of what an instruction stores goes where another one stores, or beyond the buffer: all of it, where
+    its own address is wrong; of the other one, that part which it meets."""
+    met = total = 0
+    size = (allocation.end - allocation.start) / mask.size
+    for store in (store for store in stores.stores if store.inst.pc == place.pc):
+        at = ((store.offset - allocation.start) // size).astype(np.int64)
+        inside = (at >= 0) & (at < mask.size)
+        met += int(np.count_nonzero(~inside)) + int(mask[at[inside]].sum())
+        total += at.size
+    return met / total if total else 0.0
+
+
+def _loaded_by_others(subject: Subject, allocation: Allocation) -> bool:
+    """Waves load from it what others store, and nothing orders them: each may add to what it has found there."""
+    met = subject.plain().record(Handovers).found
+    return any(one.buffer == allocation.name and one.kind in ("load", "overwrites a load") for one in met)
 
 
 def _astray(never: list[Finding], twice: list[Finding]) -> Iterator[Finding]:
@@ -333,6 +360,8 @@ def _misplaced(analysis: Analysis) -> bool:
 def _slot_findings(subject: Subject, analysis: Analysis, stores: Stores) -> Iterator[Finding]:
     seen = set()
     for culprit in culprits_of(subject):
+        if culprit.diagnosis.name == UNEXPLAINED and analysis.foreign:
+            continue  # of sums that are added up elsewhere the slots say nothing
         if culprit.slot.matrix == "D" and culprit.diagnosis.name not in seen:
             seen.add(culprit.diagnosis.name)
             yield _at_the_store(subject, analysis, stores, culprit)
@@ -368,13 +397,16 @@ def _of_another(subject: Subject, analysis: Analysis, stores: Stores) -> Finding
     if allocation is not None:
         at = int(np.flatnonzero(buffer.elements() == element)[0])
         place = next(iter(writers(subject, stores, allocation, buffer, at)[-1:]), place)
+    shape = arrivals.slot.shape
+    own = _element(output, shape, element)
+    held = "another element" if other is None else str(_element(output, shape, other))
     mask = np.isin(np.arange(arrivals.slot.size), astray).reshape(arrivals.slot.shape)
     return Finding(
         OF_ANOTHER,
-        f"elements of C hold the accumulator of another element: {region(mask)}",
-        replace(place, matrix="C", element=_element(arrivals.slot.shape, element)),
-        expected=f"the accumulator that the operands of {_element(arrivals.slot.shape, element)} are added to",
-        observed="that of " + ("another element" if other is None else str(_element(arrivals.slot.shape, other)))
+        f"elements of {output} hold the accumulator of another element: {region(mask)}",
+        replace(place, matrix="C", element=own),
+        expected=f"the accumulator that the operands of {own} are added to",
+        observed=f"that of {held}"
         + (f", which {holders.size} elements hold" if holders.size > 1 else ""),
         hint="which register, lane or wave does the store take its value from?",
         count=int(astray.size),
@@ -392,8 +424,8 @@ def _place_of_slot(subject: Subject, analysis: Analysis, slot: int) -> Place:
     return replace(where(subject, inst, who), register=vector(subject, vgpr))
 
 
-def _element(shape: tuple[int, ...], flat: int) -> Element:
-    return Element("C", tuple(int(i) for i in np.unravel_index(flat, shape)))
+def _element(name: str, shape: tuple[int, ...], flat: int) -> Element:
+    return Element(name, tuple(int(i) for i in np.unravel_index(flat, shape)))
 
 
 def _untraced(analysis: Analysis) -> str:

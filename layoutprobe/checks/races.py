@@ -22,6 +22,7 @@ from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.who import Who
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.lds_tiles import in_turns
 from layoutprobe.trace.missing_barriers import missing_barriers
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.subject import Subject
@@ -193,7 +194,7 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
         replace(where(subject, second.inst, second.who), lds_byte=shown.byte),
         expected=f"a barrier between {between}" + (" of the next pass of the loop" if loop else ""),
         observed=f"both in one barrier interval; {len(clashes)} pair(s) of instructions: {', '.join(names)}",
-        hint=_hint(shown, {c.kind for c in clashes}, loop),
+        hint=_turns(subject, shown) + _hint(shown, {c.kind for c in clashes}, loop),
         count=sum(c.count for c in clashes),
         related=_others(subject, shown, clashes),
         pairs=frozenset((clash.first.inst.pc, clash.second.inst.pc) for clash in clashes),
@@ -221,6 +222,15 @@ def _line_of(subject: Subject, touch: Touch) -> str | int:
 def _spelled(kind: ClashKind) -> str:
     """ "read after write"."""
     return _WORDS[kind][1].id.partition("/")[2].replace("-", " ")
+
+
+def _turns(subject: Subject, shown: Clash) -> str:
+    """A question to ask first, where buffers are filled by turns: a wrong number of one is no missing barrier."""
+    if shown.kind != "WAR" or not in_turns(subject):
+        return ""
+    return (
+        "buffers take turns here: does this store go to the one that is being read? If its number is right, "
+    )
 
 
 def _hint(shown: Clash, kinds: set[ClashKind], loop: bool) -> str:
@@ -303,23 +313,47 @@ def _in_global(subject: Subject, pairs: Sequence[Handover]) -> Finding:
     """Accesses of one buffer that nothing orders, shown by one pair."""
     shown = pairs[0]
     rule, what = _cause(shown)
+    wanted, hint = f"something that orders the two: {_orders(shown)}", rule.mend
+    if rule in (OVERWRITTEN, UNORDERED) and _one_statement(subject, shown):
+        what, wanted, hint = _one_element(shown, what)
     early = rule is TOO_EARLY  # the culprit is who signals
     giver, taker = where(subject, shown.first, shown.giver), where(subject, shown.second, shown.taker)
     loads = shown.kind == ("load" if early else "overwrites a load")
     more = f"; {len(pairs) - 1} more pair(s) of instructions" if len(pairs) > 1 else ""
-    orders = (
-        "a barrier" if shown.within else "a signal with a wait before and a fence after, or another launch"
-    )
     return Finding(
         rule,
         what,
         replace(giver if early else taker, buffer=shown.buffer),
-        expected=f"something that orders the two: {orders}",
+        expected=wanted,
         observed=f"{_wave(shown.taker)} by {site(subject, shown.second)}, {_wave(shown.giver)} by "
         f"{site(subject, shown.first)}{more}",
-        hint=rule.mend,
+        hint=hint,
         count=sum(pair.count for pair in pairs),
         related=(Related("loaded by" if loads else "stored by", taker if early else giver),),
+    )
+
+
+def _orders(shown: Handover) -> str:
+    return "a barrier" if shown.within else "a signal with a wait before and a fence after, or another launch"
+
+
+def _one_statement(subject: Subject, shown: Handover) -> bool:
+    first, second = (subject.line(inst.pc) or inst.pc for inst in (shown.first, shown.second))
+    return first == second
+
+
+def _one_element(shown: Handover, what: str) -> tuple[str, str, str]:
+    """What is wrong, what was expected and the next step, where waves meet by one statement: they do the same to one
+    element, and no order would make that right."""
+    who = "wave" if shown.within else "workgroup"
+    name = shown.buffer.removeprefix("buffer ")
+    if shown.kind == "overwrites a store":
+        what = f"two {who}s store to the same elements of {name}, and which comes last is open"
+    return (
+        what,
+        f"each element of {name} belongs to one {who}, or is added to by an atomic",
+        "do two tiles meet: are the offsets of tile and batch right, leading dimension and bounds tests included? "
+        "Where several are meant to add to one element, it takes an atomic add",
     )
 
 

@@ -99,12 +99,13 @@ def _hazard(subject: Subject, hazards: Sequence[Hazard]) -> Finding:
     verb = "overwrites" if hazard.writes else "reads"
     why = "which will still overwrite it" if hazard.writes else "which may not have written it yet"
     counting = isa_of(subject.code, subject.kernel).counting
+    many = "1 operation" if hazard.outstanding == 1 else f"{hazard.outstanding} operations"
     return Finding(
         EARLY_WRITE if hazard.writes else EARLY_READ,
         f"{hazard.inst.name} {verb} {name} while {load.name} is outstanding, {why}",
         replace(where(subject, hazard.inst, hazard.who), register=name),
         expected=f"{spelled(counting, hazard.counter, hazard.allows)} or less before {site(subject, hazard.inst)}",
-        observed=f"{hazard.outstanding} operations of {hazard.counter} outstanding; {_last(subject, hazard)}{more}",
+        observed=f"{many} of {hazard.counter} outstanding; {_last(subject, hazard)}{more}",
         hint="wait for the load, or move the use behind the wait that is there",
         count=sum(one.waves for one in hazards),
         related=(Related("loaded by", where(subject, load)),),

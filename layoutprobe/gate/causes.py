@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from layoutprobe.gate.advice import advised
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Status
 
@@ -20,6 +21,13 @@ _OF_PARTNERS = ("other-step", "other-buffer", "stale-tile")
 """Names of rules about an operand that does not fit its partner: either of the two may be said not to."""
 _HANDED_OVER = ("global-handover", "signal-before-store", "stale-cache")
 """Races about what a wave loads that another one has stored."""
+_OF_OTHER_TILES = ("shifted", "other-wave", "thread-for-lane")
+"""Names of rules about operands that would be right in another tile."""
+_OF_STORES = (
+    "never-written", "written-twice", "out-of-bounds", "into-padding", "into-input", "element-size",
+    "wrong-accumulator", "beyond-edge",
+)  # fmt: skip
+"""Names of rules about which elements are stored, not about which sums go where."""
 _UNORDERED = ("read-after-write", "write-after-read", "write-after-write", "divergent-barrier")
 """Races in LDS."""
 
@@ -39,7 +47,8 @@ class _Way:
 
 
 def linked(results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
-    """The results, with every finding that follows from another one naming it."""
+    """The results, with every finding that follows from another one naming it, and next steps that lead on."""
+    results = advised(results)
     every = [found for result in results for found in result.findings]
     status = {result.check: result.status for result in results}
     roots = _roots(every, status)
@@ -174,7 +183,38 @@ def _overwritten(cause: Finding, effect: Finding) -> bool:
     """A sum that another store takes the place of is missed, wherever that store should have gone."""
     if cause.name == "global-overwrite":
         return effect.name in ("incomplete-sum", "other-wave", "shifted")
-    return cause.check == "epilogue" and cause.name != "never-written" and effect.name == "incomplete-sum"
+    if cause.check != "epilogue" or cause.name == "never-written":
+        return False
+    others = cause.name == "written-twice" and effect.name in _OF_OTHER_TILES
+    return effect.name == "incomplete-sum" or others
+
+
+def _stored_elsewhere(cause: Finding, effect: Finding) -> bool:
+    """Sums that go to other elements of C than their own: what an operand has beyond the edge of its matrix, or of
+    other lines, is then held against the wrong elements, at ragged sizes alone."""
+    if cause.name in _OF_STORES:
+        return False
+    return effect.name == "beyond-edge" or (
+        effect.name == "line-order" and set(effect.sizes) < set(cause.sizes)
+    )
+
+
+def _tiles_exchanged(cause: Finding, effect: Finding) -> bool:
+    """A tile of C that is made twice in place of another one: its sums have every k twice, and none is missing."""
+    return (
+        cause.name == "never-written"
+        and effect.name == "incomplete-sum"
+        and "never added" not in effect.observed
+    )
+
+
+def _wrong_index(cause: Finding, effect: Finding) -> bool:
+    """What is added comes from another element: that another wave stores there is no matter of their order."""
+    return (
+        cause.name == "misplaced-addend"
+        and effect.name == "global-handover"
+        and (_meet(cause, effect) or _same_buffer(cause, effect))
+    )
 
 
 def _handed_over(cause: Finding, effect: Finding) -> bool:
@@ -186,7 +226,11 @@ def _lost_before(cause: Finding, effect: Finding) -> bool:
     """What lies in a buffer is overwritten, and so what others load from there is not what they look for."""
     return (
         cause.name == "global-overwrite" and effect.name in _HANDED_OVER and _same_buffer(cause, effect)
-    ) or (cause.name == effect.name and cause.name in _HANDED_OVER and _same_buffer(cause, effect))
+    ) or (
+        cause.name == effect.name
+        and cause.name in (*_HANDED_OVER, "global-overwrite")
+        and _same_buffer(cause, effect)
+    )
 
 
 def _same_store(cause: Finding, effect: Finding) -> bool:
@@ -246,13 +290,17 @@ _WAYS = (
     _Way("operand-provenance", "memory", _leaves_buffer),
     _Way("memory", "operand-provenance", _loads_nothing),
     _Way("memory", "epilogue", _loads_nothing),
-    _Way("operand-provenance", "epilogue", _of_accumulators),
+    # Where sums go, before what they are said to lack there.
+    _Way("epilogue", "operand-provenance", _stored_elsewhere),
     _Way("epilogue", "operand-provenance", _overwritten),
+    _Way("epilogue", "operand-provenance", _tiles_exchanged),
+    _Way("operand-provenance", "epilogue", _of_accumulators),
     _Way("races", "operand-provenance", _overwritten),
     _Way("epilogue", "epilogue", _same_store),
     _Way("epilogue", "epilogue", _one_function),
     _Way("epilogue", "memory", _same_buffer),
     _Way("epilogue", "races", _same_address),
+    _Way("numerics", "races", _wrong_index),
     # Wrong values come last.
     _Way("numerics", "numerics", _named_elsewhere),
     _Way("numerics", "memory", _index_of),

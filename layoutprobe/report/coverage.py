@@ -63,16 +63,22 @@ class Loop:
 
     @property
     def name(self) -> str:
-        """ "loop at gemm.hip:40"."""
-        source, near = self.place.source, "near " if self.place.near else ""
-        return "loop at " + (near + str(source) if source is not None else f"PC {self.place.pc:#x}")
+        """ "loop at gemm.hip:40", "loop near gemm.hip:40"."""
+        return f"loop {'near' if self.place.near else 'at'} {self.where}"
+
+    @property
+    def where(self) -> str:
+        """ "gemm.hip:40"."""
+        source = self.place.source
+        return str(source) if source is not None else f"PC {self.place.pc:#x}"
 
     @property
     def lacks(self) -> str:
         """ "never 1 or 2 passes"; "" where nothing is wanted."""
         if self.wanted == (AGAIN,):
             return "never a second pass"
-        return f"never {' or '.join(self.wanted)} passes" if self.wanted else ""
+        passes = "pass" if self.wanted == ("1",) else "passes"
+        return f"never {' or '.join(self.wanted)} {passes}" if self.wanted else ""
 
     def __str__(self) -> str:
         """ "loop at gemm.hip:40: 4, 5 passes, never 1 or 2 passes"."""

@@ -78,16 +78,19 @@ def batch_fault(
 ) -> tuple[str, Diagnosis] | None:
     """The matrix ("A", "B" or "D", as the instruction has it) whose batches are taken a wrong distance apart
     in some executions; None where that is not what is wrong. Of several that it would explain, one whose distance is
-    that of another matrix."""
+    that of another matrix, by its batches in memory or by its extents."""
     found = list(_faults(subject, judged, problem, here))
+    strides = {letter: subject.binding.buffers[_name(problem, letter)].strides for letter in "ABC" if found}
+    apart = {letter: steps[-3] for letter, steps in strides.items() if len(steps) > 2}
     named = (fault for fault in found if fault[1] == 0 or _names(problem, fault[1]))
-    fault = next(named, next(iter(found), None))
+    lent = (fault for fault in found if fault[1] in apart.values())
+    fault = next(lent, next(named, next(iter(found), None)))
     if fault is None:
         return None
     matrix, taken = fault
     letter = judged.executions.letter(matrix)
-    stride = subject.binding.buffers[_name(problem, letter)].strides[-3]
-    return matrix, _diagnosis(problem, letter, stride, taken)
+    whose = [other for other, stride in apart.items() if stride == taken and other != letter]
+    return matrix, _diagnosis(problem, letter, apart[letter], taken, whose)
 
 
 def _faults(
@@ -149,10 +152,11 @@ def _places(problem: Problem, letter: str, buffer: BoundBuffer, line: Ints, othe
     return np.where(there, table[batch, row, col], -1), batch
 
 
-def _diagnosis(problem: Problem, letter: str, stride: int, taken: int) -> Diagnosis:
+def _diagnosis(problem: Problem, letter: str, stride: int, taken: int, whose: list[str]) -> Diagnosis:
     if taken:
+        those = f", as those of {whose[0]}" if whose else ""
         what = (
-            f"batches of {letter} are taken {_named(problem, taken)} elements apart, and lie "
+            f"batches of {letter} are taken {_named(problem, taken)} elements apart{those}, and lie "
             f"{_named(problem, stride)} apart: the batch stride is wrong"
         )
     else:

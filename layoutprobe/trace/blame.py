@@ -25,6 +25,7 @@ from layoutprobe.observe.load_path import Step
 from layoutprobe.observe.tiles import IMAGES, Images
 from layoutprobe.report.words import spans
 from layoutprobe.solver.diagnose import (
+    BATCH_STRIDE,
     BEYOND,
     LDS_ADDRESSES,
     LDS_OFFSET,
@@ -106,7 +107,7 @@ def _blame(subject: Subject, culprit: Culprit) -> Blame:
     if not loads:
         return Blame(culprit.diagnosis, path)
     read = lds_byte(path)
-    if read is None or culprit.diagnosis.name == BEYOND:
+    if read is None or culprit.diagnosis.name in (BEYOND, BATCH_STRIDE):
         return Blame(culprit.diagnosis, path, loads[-1])
     slot = culprit.slot
     read += slot.field * slot.bits // 8 % 2

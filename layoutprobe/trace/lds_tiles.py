@@ -14,7 +14,8 @@ from layoutprobe.layouts.explain import LdsForm, explain_lds
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.manifest.coding import carried_as
 from layoutprobe.observe.tiles import Images
-from layoutprobe.trace.subject import Recorded, Subject
+from layoutprobe.trace.problem import NoProductError, require_product
+from layoutprobe.trace.subject import Recorded, RunStoppedError, Subject, UndecidedError
 
 LARGEST = 1 << 16
 """Elements of a tile for which a closed form is looked for."""
@@ -190,3 +191,14 @@ def tile_maps(subject: Subject, runs: Sequence[Recorded]) -> Iterator[TileMap]:
                 index = np.unravel_index(at, shape)
                 row, col = (np.where(mine[span], x, HOLE).astype(np.int32) for x in index[-2:])
                 yield from TileMap(name, int(held[0]) * size, size, row, col).by_buffer()
+
+
+def in_turns(subject: Subject) -> bool:
+    """Tiles of one matrix lie in several places of LDS, which are filled by turns; False where that is not known."""
+    try:
+        require_product(subject)
+        tiles = tuple(tile_maps(subject, subject.coded()))
+    except (NoProductError, UndecidedError, RunStoppedError):
+        return False
+    places = {(tile.buffer, part.first) for tile in tiles for part in tile.by_buffer()}
+    return len(places) > len({buffer for buffer, _ in places})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -123,42 +123,62 @@ def missing_tiles(
     for name, lines, extent in (("row", rows, flat.shape[0]), ("column", cols, flat.shape[1])):
         if list(lines) == [extent - 1] and extent > 1:
             return f": the last {name} is left out", f"is a bounds test of the {name}s off by one?"
-    tall, wide = _tile(stores, allocation, buffer)
-    if not tall or not wide:
+    tile = _tile(stores, allocation, buffer)
+    if tile is None:
         return "", ""
-    down, across = -(-flat.shape[0] // tall), -(-flat.shape[1] // wide)
-    count = int(np.prod(grid))
-    if down * across * max(1, missing.size // flat.size) <= count:
+    down, across = -(-flat.shape[0] // tile.tall), -(-flat.shape[1] // tile.wide)
+    tiles, count = down * across * max(1, missing.size // flat.size), int(np.prod(grid))
+    if tiles <= count:
         return "", ""
+    if tile.storing < tile.waves and tiles * tile.storing <= count * tile.waves:
+        return (
+            f"; {tile.storing} of the {tile.waves} waves of a workgroup store elements of {buffer.name}",
+            "which waves does the test around this store let through? threadIdx.x counts through all of them",
+        )
     launched = " x ".join(map(str, grid))
     return (
-        f"; a workgroup stores {tall} x {wide} elements, and the launch has {launched} workgroups where C has "
-        f"{down} x {across} tiles",
-        "launch as many workgroups as C has tiles: round up, and mind which of x and y counts rows",
+        f"; a workgroup stores {tile.tall} x {tile.wide} elements, and the launch has {launched} workgroups where "
+        f"{buffer.name} has {down} x {across} tiles",
+        f"launch as many workgroups as {buffer.name} has tiles: round up, and mind which of x and y counts rows",
     )
 
 
-def _tile(stores: Stores, allocation: Allocation, buffer: BoundBuffer) -> tuple[int, int]:
-    """Rows and columns of C that a workgroup stores to at most."""
-    element = buffer.elements()
-    cols = buffer.shape[-1]
+@dataclass(frozen=True)
+class _Tile:
+    """What a workgroup stores of C: rows and columns, and how many of its waves store."""
+
+    tall: int
+    wide: int
+    storing: int
+    waves: int
+
+
+def _tile(stores: Stores, allocation: Allocation, buffer: BoundBuffer) -> _Tile | None:
+    """What a workgroup stores at most; None where that is no rectangle: workgroups have no tile of their own then,
+    and their number says nothing."""
+    element, cols = buffer.elements(), buffer.shape[-1]
     groups = stores.waves.group @ np.array([1, 1 << 20, 1 << 40])
-    low: dict[int, NDArray[np.int64]] = {}
-    high: dict[int, NDArray[np.int64]] = {}
+    hits: dict[int, list[NDArray[np.int64]]] = {}
+    waves: dict[int, set[int]] = {}
     for store in stores.stores:
-        at = (store.offset - allocation.start) // buffer.itemsize
+        first = (store.offset - allocation.start) // buffer.itemsize
+        at = first[:, None] + np.arange(max(1, store.size // buffer.itemsize))
         inside = (at >= 0) & (at < element.size)
-        flat, last = element[at[inside]], (store.size - 1) // buffer.itemsize
-        where_ = np.stack(np.divmod(flat[flat >= 0], cols))
-        of = groups[store.wave[inside]][flat >= 0]
-        for group in np.unique(of):
-            mine = where_[:, of == group]
-            least, most = mine.min(axis=1), mine.max(axis=1) + np.array([0, last])
-            low[group] = np.minimum(low.get(group, least), least)
-            high[group] = np.maximum(high.get(group, most), most)
-    spans = [high[group] - low[group] + 1 for group in low]
-    tall, wide = (int(x) for x in np.max(spans, axis=0)) if spans else (0, 0)
-    return tall, wide
+        flat = np.where(inside, element[np.where(inside, at, 0)], -1)
+        for group in np.unique(groups[store.wave]):
+            mine = (groups[store.wave] == group)[:, None] & (flat >= 0)
+            if mine.any():
+                hits.setdefault(int(group), []).append(np.unique(flat[mine]))
+                waves.setdefault(int(group), set()).update(store.wave[mine.any(axis=1)].tolist())
+    of = {group: np.unique(np.concatenate(parts)) for group, parts in hits.items()}
+    if not of:
+        return None
+    whole = max(of, key=lambda group: of[group].size)
+    row, col = np.divmod(of[whole], cols)
+    tall, wide = int(np.ptp(row)) + 1, int(np.ptp(col)) + 1
+    if tall * wide != of[whole].size:
+        return None
+    return _Tile(tall, wide, len(waves[whole]), int(np.count_nonzero(groups == whole)))
 
 
 def _writer(subject: Subject, stores: Stores, store: Store, hit: int, byte: int) -> Place:

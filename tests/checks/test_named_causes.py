@@ -55,6 +55,12 @@ class Named:
     at: str
     type_c: str = "float"
     grid: str = '"6"'
+    padded: int = 0
+    """Elements between batches of A."""
+    never: str = ""
+    """Words that would mislead."""
+    also: tuple[str, str] = ("", "")
+    """An edit that is no fault."""
 
 
 NAMED = {
@@ -159,6 +165,25 @@ NAMED = {
         "batches of B are taken 9216",
         LOAD_B,
     ),
+    "batches of B as those of A, which have a gap": Named(
+        ("A += z * M * K;\n  B += z * K * N;", "A += z * (M * K + 64); B += z * (M * K + 64);"),
+        "operand-provenance/batch-stride",
+        "batches of B are taken 9280 elements apart, as those of A, and lie 6144 (M*N or N*K) apart",
+        LOAD_B,
+        padded=64,
+    ),
+    "the same through LDS": Named(
+        ("B += z * K * N;", "B += z * M * K;"),
+        "operand-provenance/batch-stride",
+        "batches of B are taken 9216",
+        "tile[wave][e][l] = B[",
+        also=(
+            "for (int e = 0; e < 16; ++e) b[e] = B[(k + e) * N + j0 + l];",
+            "__shared__ _Float16 tile[4][16][16];\n"
+            "for (int e = 0; e < 16; ++e) tile[wave][e][l] = B[(k + e) * N + j0 + l];\n"
+            "for (int e = 0; e < 16; ++e) b[e] = tile[wave][e][l];",
+        ),
+    ),
     "always the first B": Named(
         ("B += z * K * N;", ""),
         "operand-provenance/batch-stride",
@@ -181,13 +206,33 @@ NAMED = {
         "",
         grid='"4"',
     ),
+    "only some waves store": Named(
+        ("col >= N) continue", "col >= N || threadIdx.x >= 64) continue"),
+        "epilogue/never-written",
+        "2 of the 4 waves of a workgroup store elements of C",
+        "",
+        never="the launch has",
+    ),
+    "a tile for each wave, and a column of them too few": Named(
+        (
+            "const int i0 = tile / (N / 32) * 32 + wave / 2 * 16, j0 = tile % (N / 32) * 32 + wave % 2 * 16;",
+            "const int t = tile * 4 + wave, few = N / 16 - 1, i0 = t / few * 16, j0 = t % few * 16;"
+            "if (i0 >= M) break;",
+        ),
+        "epilogue/never-written",
+        "columns 48-63",
+        "",
+        grid='"5"',
+        never="the launch has",
+    ),
 }
 
 
 def judged(folder: Path, source: str, fault: Named) -> KernelVerdict:
     (folder / "kernel.hip").write_text(source)
+    gap = {"A": f', strides = ["M * K + {fault.padded}", "K", 1]'} if fault.padded else {}
     buffers = "".join(
-        f'{{ name = "{n}", role = "{role}", dtype = "{t}", shape = {shape}, matrix = "{n}" }},\n'
+        f'{{ name = "{n}", role = "{role}", dtype = "{t}", shape = {shape}{gap.get(n, "")}, matrix = "{n}" }},\n'
         for n, role, t, shape in (
             ("A", "in", "f16", '[2, "M", "K"]'),
             ("B", "in", "f16", '[2, "K", "N"]'),
@@ -219,15 +264,16 @@ argument = [{buffers}{scalars}]
 @pytest.mark.parametrize("name", NAMED)
 def test_the_cause_comes_first_by_its_name_and_line(tmp_path: Path, name: str) -> None:
     fault = NAMED[name]
-    source = edited(KERNEL, [fault.edit]) if fault.edit[0] else KERNEL
+    source = edited(KERNEL, [edit for edit in (fault.edit, fault.also) if edit[0]])
     if name == "accumulator not reset":
         outside = ("  for (int tile", "  float8 acc = {};\n  for (int tile")
         source = edited(KERNEL, [("    float8 acc = {};\n", ""), outside])
     verdict = judged(tmp_path, source, fault)
     assert not verdict.error, verdict.error
     cause = verdict.findings[0]
-    assert (cause.rule.id, fault.words in cause.what) == (fault.rule, True), cause
+    assert (cause.rule.id, fault.words in cause.what) == (fault.rule, True), f"{cause.rule.id}: {cause.what}"
     assert len(verdict.findings) == 1, verdict.findings
+    assert not fault.never or fault.never not in cause.what + cause.hint, cause
     assert "[-" not in cause.expected + cause.observed, "elements of a matrix are counted from 0"
     if fault.at:
         lines = [number for number, text in enumerate(source.split("\n"), 1) if fault.at in text]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from layoutprobe.checks.numerics import NEVER_DEFINED, WRONG_VALUES
 from layoutprobe.gate.causes import linked
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding, Related, Rule
@@ -114,3 +116,76 @@ def test_a_load_that_leaves_its_buffer() -> None:
 def test_findings_without_a_buffer_have_none_in_common() -> None:
     never, out = found("epilogue/never-written", 1), found("memory/changed", 2)
     assert told(never, out) == {"epilogue/never-written": [], "memory/changed": []}
+
+
+EDGE = found("operand-provenance/beyond-edge", 22)
+ROWS = found("epilogue/half-wave-rows", 38)
+NEVER = found("epilogue/never-written", 38)
+TWICE = found("epilogue/written-twice", 38)
+
+
+def sized(finding: Finding, *sizes: int) -> Finding:
+    return replace(finding, sizes=tuple((("M", size),) for size in sizes))
+
+
+def test_a_wrong_map_of_rows_explains_what_lies_beyond_the_edge() -> None:
+    """Sums go to other rows of C, and rows of A beyond the edge seem to reach it. Clamped rows do no harm."""
+    assert told(EDGE, ROWS) == {"epilogue/half-wave-rows": ["operand-provenance/beyond-edge"]}
+    assert len(told(EDGE, NEVER)) == 2, "an unmasked tail is no matter of a tile that is missing"
+
+
+def test_lines_in_another_order_at_ragged_sizes_follow_from_a_store_that_is_always_wrong() -> None:
+    order = found("operand-provenance/line-order", 22)
+    stored = sized(found("epilogue/unexplained", 44), 32, 50)
+    assert told(sized(order, 50), stored) == {"epilogue/unexplained": ["operand-provenance/line-order"]}
+    assert len(told(sized(order, 32, 50), stored)) == 2
+
+
+def test_a_tile_that_is_made_twice_in_place_of_another() -> None:
+    """Its sums hold every k twice; where k are missing, too, the loop is at fault."""
+    sums = found("operand-provenance/incomplete-sum", 15)
+    doubled, lost = (
+        replace(sums, observed="k 0-74 added more than once"),
+        replace(sums, observed="k 0-7 never added, k 8-15 added more than once"),
+    )
+    assert told(doubled, NEVER) == {"epilogue/never-written": ["operand-provenance/incomplete-sum"]}
+    assert len(told(lost, NEVER)) == 2
+
+
+@pytest.mark.parametrize("name", ["shifted", "other-wave", "thread-for-lane"])
+def test_a_tile_that_two_waves_store_seems_to_hold_operands_of_another(name: str) -> None:
+    operand = found(f"operand-provenance/{name}", 30)
+    assert told(operand, TWICE) == {"epilogue/written-twice": [operand.rule.id]}
+
+
+def test_a_wrong_index_of_an_addend_explains_the_wave_that_stores_there() -> None:
+    addend, met = found("numerics/misplaced-addend", 50), found("races/global-handover", 50)
+    assert told(addend, met) == {"numerics/misplaced-addend": ["races/global-handover"]}
+    elsewhere = found("races/global-handover", 60)
+    assert told(addend, elsewhere) != {"numerics/misplaced-addend": ["races/global-handover"]}
+
+
+@pytest.mark.parametrize("rule", [WRONG_VALUES, NEVER_DEFINED])
+@pytest.mark.parametrize("status", ["holds", "skipped", "undecided", "finding"])
+def test_nobody_is_sent_to_a_check_that_has_nothing_to_show(rule: Rule, status: Status) -> None:
+    values = Finding(rule, "", Place(), hint=rule.mend)
+    others = [
+        CheckResult(check, "", status, (found(f"{check}/other", 9),) if status == "finding" else ())
+        for check in ("operand-provenance", "epilogue", "lds-safety")
+    ]
+    *_, told = linked([*others, CheckResult("numerics", "", "finding", (values,))])
+    sent = any(check.check in told.findings[0].hint for check in others)
+    assert sent == (status == "finding")
+    specific = replace(values, hint="look there")
+    *_, told = linked([*others, CheckResult("numerics", "", "finding", (specific,))])
+    assert told.findings[0].hint == "look there"
+
+
+def test_copies_of_a_store_that_meets_others_are_one_fault() -> None:
+    """At another size other instructions of the line store."""
+    full, ragged = (
+        replace(found("races/global-overwrite", 31, buffer="Y"), what=what) for what in ("full", "ragged")
+    )
+    other = found("races/global-overwrite", 31, buffer="Z")
+    assert len(verdict(full, ragged).findings) == 1
+    assert len(verdict(full, other).findings) == 2

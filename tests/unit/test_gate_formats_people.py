@@ -454,3 +454,21 @@ def test_page_keeps_hostile_text_as_text() -> None:
     structure = page(fake_gates.hostile())
     assert "script" not in structure.seen
     assert any('<script>alert("x")</script>' in text for text in structure.text)
+
+
+def test_of_a_long_line_the_part_around_the_meant_column_is_shown() -> None:
+    """The mark points at what it means, and what is cut off is said, at every width and column."""
+    report = fake_gates.ALL["with-line"]()
+    (verdict,) = report.verdicts
+    place = verdict.findings[0].place
+    assert place.source is not None
+    file, long = place.source.file, "".join(f"{number:<4}" for number in range(50))
+    verdict = replace(verdict, excerpts={file: {9: "for (;;) {", 10: long, 11: "}"}})
+    for width in (30, 80, 120):
+        for column in range(1, 201, 4):
+            at = replace(place, source=replace(place.source, line=10, column=column))
+            before, line, mark, _ = frame(verdict, at, width)
+            assert max(map(len, (before, line, mark))) <= width
+            assert line[mark.index("^")] == str((column - 1) // 4)[0] or "..." in line[mark.index("^") :][:3]
+            assert line[mark.index("^") :].rstrip(".") != "", "what is meant can be read"
+    assert frame(verdict, at, 300)[1] == f"> 10  {long.rstrip()}", "a line that fits is whole"

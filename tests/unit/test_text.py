@@ -11,7 +11,7 @@ from layoutprobe.capture.identity import said
 from layoutprobe.errors import ProbeError
 from layoutprobe.place import Call, Element, Place, SourceLine
 from layoutprobe.render.page import write_lines
-from layoutprobe.text import LONGEST_ECHO, clipped, either, one_line, printable
+from layoutprobe.text import LONGEST_ECHO, clipped, either, function_name, one_line, printable
 
 EVIL = "a card\nverdict    ✓ HOLDS\x1b[2J\r\u202e"
 
@@ -55,3 +55,23 @@ def test_long_lines_are_cut_and_say_so() -> None:
 def test_causes_that_are_not_told_apart_stand_side_by_side() -> None:
     assert either(["one"]) == "one"
     assert either(["one", "two", "one", "three"]) == "one (or: two; or: three)"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("gemm", "gemm"),
+        ("_Z5hgemmPKDF16_S0_PDF16_iii", "hgemm"),
+        ("_Z12batched_gemmILi64ELi48EEvPKDF16_S1_PDF16_iiixxx", "batched_gemm<64, 48>"),
+        ("_Z6skinnyILb1ELin4EEvPf", "skinny<true, -4>"),
+        ("_Z4moveIfEvPT_", "move<...>"),
+        ("_ZN7library6detail4gemmEPf", "library::detail::gemm"),
+        ("_ZN12_GLOBAL__N_14gemmEPf", "gemm"),
+        ("_ZL4gemmPf", "gemm"),
+        ("_Z", "_Z"),
+        ("_Z99gemm", "_Z99gemm"),
+        ("_Zone", "_Zone"),
+    ],
+)
+def test_a_function_is_called_as_its_author_does(symbol: str, name: str) -> None:
+    assert function_name(symbol) == name

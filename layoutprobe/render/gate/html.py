@@ -121,7 +121,7 @@ def _check(result: CheckResult, like: str) -> str:
 def _coverage(covered: CodeCoverage) -> Iterator[str]:
     """What ran, and all that did not."""
     rows = [("ran", str(covered)), *(("never ran", str(one)) for one in covered.unreached)]
-    rows += [("loop", str(loop).removeprefix("loop at ")) for loop in covered.loops]
+    rows += [("loop", str(loop).removeprefix("loop ").removeprefix("at ")) for loop in covered.loops]
     rows += [(f"always {'jumps' if b.jumped else 'goes on'}", b.place.site) for b in covered.branches]
     yield f"<details><summary><h3>Coverage</h3> {safe(str(covered))}</summary>\n{definitions(rows)}</details>\n"
 

@@ -79,7 +79,7 @@ def _kernel(page: Page, verdict: KernelVerdict, detail: Detail) -> Iterator[Text
         yield Text()
         place = gate_words.spot(verdict, found)
         heading = f"finding {number} of {len(verdict.findings)}: {found.rule.id}, {place}"
-        frame = gate_words.frame(verdict, found.place)
+        frame = gate_words.frame(verdict, found.place, page.width - len(_edge(page)))
         yield from _panel(page, [heading, found.what], gate_words.details(verdict, found), "finding", frame)
 
 
@@ -162,7 +162,7 @@ def _panel(
     page: Page, sentences: Sequence[str], pairs: words.Lines, style: str, frame: Sequence[str] = ()
 ) -> Iterator[Text]:
     """Sentences, lines of code and labelled lines beside a bar."""
-    edge = f"  {page.glyphs.bar} "
+    edge = _edge(page)
     inner = Page(max(page.width - len(edge), 16), page.encoding, page.glyphs)
     first, *rest = sentences
     body = [*inner.paragraph(first, STYLES[style])]
@@ -172,6 +172,11 @@ def _panel(
     body += inner.pairs(pairs)
     for line in body:
         yield Text.assemble((edge, STYLES[style]), line)
+
+
+def _edge(page: Page) -> str:
+    """What stands before each line of a panel."""
+    return f"  {page.glyphs.bar} "
 
 
 def says_of(result: CheckResult, like: str = "", *, short: bool = False) -> str:

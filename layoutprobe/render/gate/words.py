@@ -180,23 +180,51 @@ def about(verdict: KernelVerdict, *, in_full: bool) -> list[str]:
     return ["; ".join(filter(None, (sizes, blocks, seconds))), *hunted]
 
 
-def frame(verdict: KernelVerdict, place: Place) -> list[str]:
-    """The source line of a place and those around it, as compilers print them; empty where nobody kept it."""
+def frame(verdict: KernelVerdict, place: Place, width: int = 0) -> list[str]:
+    """The source line of a place and those around it, as compilers print them; empty where nobody kept it.
+
+    Args:
+        verdict, place: whose.
+        width: columns that there are; of longer lines a window around the meant column is shown. 0: all.
+    """
     if place.source is None or place.near:
         return []
     kept, meant = verdict.excerpts.get(place.source.file, {}), place.source
     if meant.line not in kept:
         return []
     near = [n for n in sorted(kept) if abs(n - meant.line) <= 1]
-    width = len(str(near[-1]))
+    edge = len(str(near[-1])) + 4
+    caret = len(kept[meant.line][: (meant.column or 1) - 1].expandtabs(TAB))
+    whole = len(kept[meant.line].expandtabs(TAB))
+    room = max(width - edge, _LEAST) if width else whole
+    # As much as can be of what stands behind the column: the expression that is meant.
+    start = min(max(whole - room, 0), caret // 2) if whole > room and caret > room // 3 else 0
+    start = max(start, caret - room + _BEHIND) if start else 0
     lines = []
     for number in near:
         mark = ">" if number == meant.line else " "
-        lines.append(f"{mark} {number:>{width}}  {kept[number].expandtabs(TAB)}".rstrip())
+        text = _window(kept[number].expandtabs(TAB), start, room if width else None)
+        lines.append(f"{mark} {number:>{edge - 4}}  {text}".rstrip())
         if number == meant.line and meant.column:
-            before = kept[number][: meant.column - 1].expandtabs(TAB)
-            lines.append(f"  {'':{width}}  {'':{len(before)}}^")
+            lines.append(f"{'':{edge}}{'':{caret - start}}^")
     return lines
+
+
+_LEAST = 20
+"""Columns of source that are shown, however narrow the page."""
+_BEHIND = 16
+"""Columns behind the meant one that are shown at least."""
+_CUT = "..."
+
+
+def _window(text: str, start: int, room: int | None) -> str:
+    """A part of a line; what is cut off at an end is said."""
+    shown = text[start:] if room is None else text[start : start + room]
+    if start and shown.strip():
+        shown = _CUT + shown[len(_CUT) :]
+    if room is not None and len(text) > start + room:
+        shown = shown[: -len(_CUT)] + _CUT
+    return shown
 
 
 def open_questions(verdict: KernelVerdict) -> Iterator[Open]:
