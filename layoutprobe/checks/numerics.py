@@ -19,16 +19,17 @@ from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.text import either
+from layoutprobe.trace.again import in_need_of_zeros
 from layoutprobe.trace.altered import TakenOtherwise, shown, taken_otherwise
 from layoutprobe.trace.comparisons import Comparison, executed, products, references, small_floats
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
 from layoutprobe.trace.influence import other_elements
-from layoutprobe.trace.large import far_off
 from layoutprobe.trace.odd_reads import odd_read
 from layoutprobe.trace.orders import asking
 from layoutprobe.trace.places import where
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
+from layoutprobe.trace.unusual import far_off
 from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED, idle_operand, value_cause
 
 NAME = "numerics"
@@ -207,11 +208,9 @@ def run(subject: Subject) -> CheckResult:
             metrics=metrics,
         )
     found = CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
-    return (
-        found
-        if findings or isinstance(contract, Gemm)
-        else replace(found, reserved=far_off(subject, compared))
-    )
+    if findings:
+        return found
+    return replace(found, reserved=(*far_off(subject, compared), *in_need_of_zeros(subject, judged)))
 
 
 def _of_small_floats(subject: Subject, contract: Gemm) -> bool:

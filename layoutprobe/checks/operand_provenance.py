@@ -160,10 +160,8 @@ def run(subject: Subject) -> CheckResult:
     doubts += _doubts(subject, analysis)
     if doubts:
         return CHECK.undecided("; ".join(doubts), metrics=_metrics(analysis))
-    note = (
-        "; the half-waves take k in orders of their own, which A and B share" if own_orders(subject) else ""
-    )
-    return CHECK.holds(_covered(analysis) + note, metrics=_metrics(analysis))
+    note = "half-waves take k in orders of their own, shared by A and B; " if own_orders(subject) else ""
+    return CHECK.holds(note + _covered(analysis), metrics=_metrics(analysis))
 
 
 def _by_values(subject: Subject) -> list[Finding]:

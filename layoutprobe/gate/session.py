@@ -13,7 +13,7 @@ from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built, build
 from layoutprobe.gate.excerpts import excerpts
-from layoutprobe.gate.hunt import go_on
+from layoutprobe.gate.hunt import glance, go_on
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.tally import Bring, Outcome, Step, Tally
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
@@ -49,6 +49,7 @@ def check_kernel(
     tally: Tally | None = None
     built: Built | None = None
     hunted: Hunt | None = None
+    beside: tuple[str, ...] = ()
     error = ""
     try:
         step("compiling" if case.source else "loading")
@@ -56,7 +57,10 @@ def check_kernel(
         backend = backend or _emulator(case)
         tally = Tally(case, built, checks, backend, _reference(case, allow_reference), step)
         tally.run(elsewhere)
-        hunted = go_on(tally, hunt) if hunt else None
+        if hunt:
+            hunted = go_on(tally, hunt)
+        else:
+            beside = glance(tally)
     except ProbeError as problem:
         error = str(problem)
     except MemoryError:
@@ -80,6 +84,7 @@ def check_kernel(
             *(tally.unproven() if tally else ()),
             *(tally.widened() if tally else ()),
             *(tally.sampled() if tally else ()),
+            *beside,
             *(says for result in results for says in result.reserved),
         ),
         coverage=covered,

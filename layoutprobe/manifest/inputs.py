@@ -16,6 +16,7 @@ from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding, is_small_float
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.selection import PICK, SELECT, ZERO, Pick, Select, is_scale, picking, selecting
+from layoutprobe.manifest.unusual import Unusual, unusual_of
 from layoutprobe.patterns.expression import evaluate
 
 LARGEST_INTEGER = 9
@@ -26,10 +27,6 @@ times any small alpha."""
 
 UNKNOWN = "unknown"
 """Kind as "integers", in which words that may hold codes are undefined: whatever they decide is a fault."""
-
-LARGE = "large "
-"""Beginning of the kinds in which rows of one buffer, named behind it, are large of either sign; others hold normal
-numbers."""
 
 MOVED = "moved "
 """Beginning of the kinds as "normal" in which one element is another: behind it the name of a buffer, the number of
@@ -188,11 +185,11 @@ def make_inputs(
     fill = _digit(kind, coding) if coding is not None and kind.startswith("code") else KINDS.get(kind)
     if kind.startswith(ALONE):
         fill = partial(_alone, kind.removeprefix(ALONE))
-    if kind.startswith(LARGE):
-        fill = partial(_large, kind.removeprefix(LARGE))
     if kind.startswith(MOVED):
         name, at, way = kind.removeprefix(MOVED).rsplit(" ", 2)
         fill = partial(_moved, name, int(at), int(way))
+    if (unusual := unusual_of(kind)) is not None:
+        fill = partial(_unusual, *unusual)
     if kind.startswith(ZERO):
         fill = partial(_without, kind.removeprefix(ZERO), binding)
     if kind.startswith(SELECT):
@@ -253,12 +250,8 @@ def _alone(name: str, buffer: BoundBuffer, _: np.random.Generator) -> NDArray[An
     return 1 + np.arange(prod(buffer.shape)).reshape(buffer.shape)
 
 
-def _large(name: str, buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
-    values = _normal(buffer, random)
-    if buffer.name != name:
-        return values
-    rows = np.arange(buffer.shape[-2]) % 3
-    return np.asarray(16 * values + np.array([0.0, -256.0, 256.0])[rows][:, None])
+def _unusual(what: Unusual, name: str, buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    return what.fill(_normal(buffer, random), buffer, buffer.name == name)
 
 
 def _moved(name: str, at: int, way: int, buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
@@ -272,7 +265,7 @@ def _moved(name: str, at: int, way: int, buffer: BoundBuffer, random: np.random.
 
 def asks_only(kind: str) -> bool:
     """Of a run of such inputs a fault is an answer, and no finding."""
-    return kind == UNKNOWN or kind.startswith((LARGE, MOVED))
+    return kind == UNKNOWN or kind.startswith(MOVED) or unusual_of(kind) is not None
 
 
 def _without(name: str, binding: Binding, buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:

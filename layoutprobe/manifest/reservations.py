@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from math import prod
+from math import gcd, prod
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import bind
@@ -11,6 +11,8 @@ from layoutprobe.manifest.model import Gemm, KernelCase, NoContract
 from layoutprobe.manifest.sizes import DEPTH
 
 _FEW = 4
+_VECTOR = 4
+"""Elements that wide loads take at once, at least."""
 TILE = 16
 """Rows of the smallest matrix instruction's tile that is common."""
 _NAMES = ("M", "N", "K")
@@ -66,6 +68,8 @@ def _whole(case: KernelCase) -> Iterator[str]:
             yield f"only whole tiles of {', '.join(even)}"
     elif all(value % TILE == 0 for values in extents or given for value in values):
         yield f"only sizes that are multiples of {TILE}"
+    elif steps := _steps(case):
+        yield f"every {' and '.join(f'{name} is a multiple of {step}' for name, step in steps.items())}"
     if DEPTH in case.sizes[0] and len({sizes[DEPTH] for sizes in case.sizes}) == 1:
         yield f"{DEPTH} is {case.sizes[0][DEPTH]} in every size"
     pairs = [(i, j) for i, j in ((0, 1), (0, 2), (1, 2)) if all(values[i] == values[j] for values in extents)]
@@ -74,6 +78,17 @@ def _whole(case: KernelCase) -> Iterator[str]:
         yield f"{' = '.join(alike)} in every size: one taken for the other is not seen"
     if _never_batched(case):
         yield "the batch is 1 in every size"
+
+
+def _steps(case: KernelCase) -> dict[str, int]:
+    """Extents that vary, and have a divisor in common that the manifest does not ask for: others may go wrong."""
+    found = {}
+    for name in case.sizes[0]:
+        values = {sizes[name] for sizes in case.sizes}
+        step = gcd(*values)
+        if len(values) > 1 and step >= _VECTOR and case.multiple.get(name, 1) % step:
+            found[name] = step
+    return found
 
 
 def _product(case: KernelCase) -> Gemm | None:

@@ -40,8 +40,8 @@ class RunSpec:
             "sparse" (small integers, B mostly zero: sums that 16 bits hold), "scaled" (rows of A and
             columns of B tiny, large or zero), "nonfinite" (NaN and infinity among small integers),
             "bits" (words of random bits), "unknown" (such words undefined; a fault is the answer and no finding),
-            "large X" (rows of argument X large of either sign), "moved X 5 -1" (as "normal", but element 5 of X is
-            far lower); a fault is the answer, too,
+            "moved X 5 -1" (as "normal", but element 5 of X is far lower) and those of `manifest.unusual` (a fault is
+            the answer, too),
             "zeros", "ones", "code0", "code1"... (the digits of `subject.coding`).
         observers: factories of the observers that watch it.
         alpha, beta: factors of a Gemm contract in this run; None: those of the contract.
@@ -49,6 +49,8 @@ class RunSpec:
             finding.
         alone: numbers of the workgroups that run, x fastest, and no others do; empty for all. Outputs are incomplete,
             and a fault is the answer.
+        again: the second of two such launches, which finds these buffers as the first has left them; a fault is the
+            answer.
     """
 
     inputs: str = "integers"
@@ -57,11 +59,12 @@ class RunSpec:
     beta: float | None = None
     order: str = ""
     alone: frozenset[int] = frozenset()
+    again: tuple[str, ...] = ()
 
     @property
     def asks_only(self) -> bool:
         """A fault of this run is an answer, and no finding."""
-        return bool(self.order or self.alone) or asks_only(self.inputs)
+        return bool(self.order or self.alone or self.again) or asks_only(self.inputs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,7 +75,7 @@ def test_half_waves_with_orders_of_k_of_their_own_hold_with_a_note(tmp_path: Pat
     edits = (OWN_ORDER, ("a.element[k]", "a.element[slot]"), ("b.element[k]", "b.element[slot]"))
     results = direct(tmp_path, edits=edits)
     assert {name: result.status for name, result in results.items()} == dict.fromkeys(results, "holds")
-    assert "the half-waves take k in orders of their own, which A and B share" in results[NAME].reason
+    assert "half-waves take k in orders of their own, shared by A and B; 64 exec" in results[NAME].reason
 
 
 @pytest.mark.few(1)

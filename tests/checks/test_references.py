@@ -340,17 +340,18 @@ def layer(inputs, sizes):
     ("edits", "says"),
     [
         ((), []),
-        ((("-INFINITY", "-30.0f"),), ["y is far off where x is large (rows 256 higher or lower)"]),
-        ((("expf(v - most)", "expf(v)"),), ["y is far off where x is large (rows 256 higher or lower)"]),
+        ((("-INFINITY", "-30.0f"),), ["y is far off where x is about -256"]),
+        ((("float most = v", "float most = fmaxf(v, 0.0f)"),), ["y is far off where x is about -256"]),
+        ((("expf(v - most)", "expf(v)"),), ["y is far off where x is about -256, or where x is about 256"]),
     ],
-    ids=["right", "a mask that is a number", "no largest taken off"],
+    ids=["right", "a mask that is a number", "a largest that begins at 0", "no largest taken off"],
 )
 def test_what_holds_of_usual_numbers_only_is_a_reservation(
     tmp_path: Path, edits: tuple[tuple[str, str], ...], says: list[str]
 ) -> None:
     found = verdict(tmp_path, SOFTMAX, edits)
     assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
-    assert [one for one in found.reservations if "large" in one] == says
+    assert [one for one in found.reservations if "far off" in one] == says
 
 
 def test_large_numbers_that_end_a_launch_are_no_finding(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from layoutprobe.manifest.reservations import reservations
 from layoutprobe.render.gate import words
 from layoutprobe.report.gate import GateReport, KernelVerdict
 
-SIZES = ({"n": 32}, {"n": 40})
+SIZES = ({"n": 32}, {"n": 41})
 
 
 @pytest.fixture
@@ -33,6 +33,10 @@ def test_every_way_of_leaving_out(case: KernelCase) -> None:
     assert said() == [none]
     assert said(sizes=SIZES[1:]) == [none, "a single size"]
     assert said(sizes=({"n": 32}, {"n": 64})) == [none, "only sizes that are multiples of 16"]
+    eights = ({"n": 32, "K": 24}, {"n": 41, "K": 40})
+    assert said(sizes=eights) == [none, "every K is a multiple of 8"]
+    assert said(sizes=eights, multiple={"K": 8}) == [none]
+    assert said(sizes=({"n": 32, "K": 8}, {"n": 41, "K": 8}))[1:] == ["K is 8 in every size"]
     assert said(tolerance=Tolerance(0.01, 0.001)) == [none]
     assert said(tolerance=Tolerance(10.0, 0.5)) == [
         none, "loose tolerance: absolute 10", "loose tolerance: relative 0.5",
@@ -77,8 +81,8 @@ argument = [
             [(1, 32, 32, 32), (1, 16, 16, 16)],
             ["only sizes that are multiples of 16", "M = N = K", "the batch is 1"],
         ),
-        ([(2, 32, 48, 33), (1, 16, 48, 40)], []),
-        ([(3, 17, 17, 8), (1, 20, 20, 40)], ["M = N in every size"]),
+        ([(2, 32, 48, 33), (1, 17, 48, 40)], []),
+        ([(3, 17, 17, 8), (1, 20, 20, 41)], ["M = N in every size"]),
         ([(1, 17, 8, 8), (1, 20, 33, 33)], ["N = K in every size", "the batch is 1"]),
     ],
 )

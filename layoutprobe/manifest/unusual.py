@@ -1,0 +1,105 @@
+"""Inputs of a Python reference that are not usual, and that some day come: a kind of inputs each.
+
+What a kernel has to bear is not said by its reference, so what happens to these is no finding; the headline tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.manifest.binding import BoundBuffer
+
+Values = NDArray[Any]
+_SHIFT, _SPREAD = 256, 16
+_HALVES, _CODES = 8, 7
+_WIDE = 16
+"""Bits of floats that hold such numbers without much rounding."""
+_SMALL = 8
+"""Bits of floats that kernels may take apart by themselves."""
+_MOST = 4
+"""Inputs that are tried, one at a time."""
+
+
+@dataclass(frozen=True)
+class Unusual:
+    """Some inputs.
+
+    Attributes:
+        says: after "y is far off where "; `{name}` is the input that they are about.
+        fill: (normal numbers, their buffer, whether they are of that input) -> values.
+        takes: whether an input can be so; None where they are about all inputs together.
+        whole: they tell something of outputs that are integers alone.
+    """
+
+    says: str
+    fill: Callable[[Values, BoundBuffer, bool], Values]
+    takes: Callable[[BoundBuffer], bool] | None = None
+    whole: bool = False
+
+
+def _shifted(by: int) -> Callable[[Values, BoundBuffer, bool], Values]:
+    """Large numbers of one sign, where all others are positive: so are, or are not, the sums of their products."""
+
+    def fill(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+        if not buffer.element.is_float:
+            return usual
+        return np.asarray(_SPREAD * usual + by if mine else np.abs(usual))
+
+    return fill
+
+
+def _blank(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    if usual.ndim < 2 or not buffer.element.is_float:
+        return usual
+    zero = np.arange(usual.shape[-2]) % 2 == 0
+    return np.where(zero[:, None], 0.0, usual)
+
+
+def _halves(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    return np.clip(np.rint(4 * usual), -_HALVES, _HALVES) / 2 if buffer.element.is_float else usual
+
+
+def _subnormal(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    if not mine:
+        return usual
+    return np.clip(np.rint(3 * usual), -_CODES, _CODES) * buffer.element.smallest
+
+
+def _is_wide(buffer: BoundBuffer) -> bool:
+    return buffer.element.is_float and buffer.element.bits >= _WIDE and len(buffer.shape) > 1
+
+
+def _is_small(buffer: BoundBuffer) -> bool:
+    kind = buffer.element
+    return kind.is_float and kind.bits <= _SMALL and kind.precision > 1
+
+
+UNUSUAL = {
+    "low": Unusual(f"{{name}} is about -{_SHIFT}", _shifted(-_SHIFT), _is_wide),
+    "high": Unusual(f"{{name}} is about {_SHIFT}", _shifted(_SHIFT), _is_wide),
+    "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
+    "blank": Unusual("rows of the inputs are zero", _blank),
+    "halves": Unusual("values tie, or lie half-way between two integers", _halves, whole=True),
+}
+"""Kinds of inputs by the word that they begin with; the name of an input follows."""
+
+
+def kinds_for(inputs: Sequence[BoundBuffer]) -> Iterator[str]:
+    """The kinds that fit some inputs."""
+    for word, unusual in UNUSUAL.items():
+        if unusual.takes is None:
+            yield word
+        else:
+            yield from (f"{word} {b.name}" for b in [b for b in inputs if unusual.takes(b)][:_MOST])
+
+
+def unusual_of(kind: str) -> tuple[Unusual, str] | None:
+    """What a kind of inputs is, and the input that it is about; None for another kind."""
+    word, _, name = kind.partition(" ")
+    found = UNUSUAL.get(word)
+    return None if found is None or bool(name) != (found.takes is not None) else (found, name)

@@ -1,0 +1,127 @@
+"""What a kernel does not bear, and need not by its manifest: the headline says it, and nothing is a finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from checks.gemm_lab import edited
+from checks.test_hunt import MANIFEST as EDGES
+from checks.test_references import HEAD, Style, verdict
+
+from layoutprobe.gate.gate import check
+
+_ROWS = """block = [32]
+grid = ["M"]
+sizes = [{{ M = 3, N = 20 }}, {{ M = 5, N = 33 }}]
+contract = {{ kind = "reference", function = "reference.py:layer" }}
+argument = [
+  {{ name = "x", role = "in", dtype = "{x}", shape = ["M", "N"] }},
+  {{ name = "y", role = "out", dtype = "{y}", shape = ["M", "N"] }},{more}
+  {{ name = "N", role = "scalar", dtype = "i32", value = "N" }},
+]"""
+NORMED = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const float* x, signed char* y, int N) {
+  float most = 0;
+  for (int i = 0; i < N; ++i) most = fmaxf(most, fabsf(x[blockIdx.x * N + i]));
+  const float by = most > 0 ? 1 / most : 0;
+  for (int i = threadIdx.x; i < N; i += 32)
+    y[blockIdx.x * N + i] = (int)rintf(fminf(fmaxf(x[blockIdx.x * N + i], -100.0f), 100.0f) + 8 * fminf(by, 4.0f));
+}
+""",
+    _ROWS.format(x="f32", y="i8", more=""),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    x = inputs["x"].astype(np.float64)
+    most = np.abs(x).max(1, keepdims=True)
+    by = np.divide(1, most, out=np.zeros_like(most), where=most > 0)
+    return {"y": np.rint(np.clip(x, -100, 100) + 8 * np.minimum(by, 4))}
+""",
+)
+DECODED = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const unsigned char* x, __bf16* y, int N) {
+  float sum = 0;
+  for (int i = 0; i < N; ++i) {
+    const unsigned code = x[blockIdx.x * N + i], exponent = code >> 3 & 15, rest = code & 7;
+    const float size = exponent ? ldexpf(8 + rest, (int)exponent - 10) : ldexpf(rest, -9);
+    sum += code >> 7 ? -size : size;
+  }
+  for (int i = threadIdx.x; i < N; i += 32) y[blockIdx.x * N + i] = (__bf16)sum;
+}
+""",
+    _ROWS.format(x="fp8", y="bf16", more=""),
+    """
+def layer(inputs, sizes):
+    return {"y": inputs["x"] * 0.0 + inputs["x"].sum(1, keepdims=True)}
+""",
+)
+COUNTED = Style(
+    HEAD
+    + """// The workgroup that comes last doubles everything.
+extern "C" __global__ void layer(const float* x, float* y, unsigned* count, int N) {
+  for (int i = threadIdx.x; i < N; i += 32) y[blockIdx.x * N + i] = x[blockIdx.x * N + i];
+  __threadfence();
+  unsigned before = threadIdx.x ? 0 : atomicAdd(count, 1u);
+  before = __shfl(before, 0, 32);
+  if (before + 1 != gridDim.x) return;
+  __threadfence();
+  for (int i = threadIdx.x; i < N * (int)gridDim.x; i += 32) y[i] = 2 * ((volatile float*)y)[i];
+  if (threadIdx.x == 0) *count = 0;
+}
+""",
+    _ROWS.format(
+        x="f32",
+        y="f32",
+        more='\n  { name = "count", role = "inout", dtype = "u32", shape = [1], initial = "zero" },',
+    ),
+    'def layer(inputs, sizes):\n    return {"y": 2 * inputs["x"]}\n',
+)
+CASES = {
+    "normed": (NORMED, (), None),
+    "ties away from zero": (
+        NORMED,
+        (("(int)rintf(", "(int)roundf("),),
+        "y is another one where values tie, or lie half-way between two integers",
+    ),
+    "a row of zeros": (
+        NORMED,
+        (("most > 0 ? 1 / most : 0", "1 / most"),),
+        "y is far off where rows of the inputs are zero",
+    ),
+    "decoded": (DECODED, (), None),
+    "no subnormals": (DECODED, ((" : ldexpf(rest, -9)", " : 0"),), "y is far off where x is subnormal"),
+    "counted": (COUNTED, (), None),
+    "never reset": (
+        COUNTED,
+        (("  if (threadIdx.x == 0) *count = 0;\n", ""),),
+        "a second launch goes wrong unless count is zeroed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.every_case
+def test_what_is_not_borne_is_a_reservation(tmp_path: Path, name: str) -> None:
+    style, edits, says = CASES[name]
+    found = verdict(tmp_path, Style(edited(style.source, edits), style.keys, style.python))
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
+    told = [
+        one for one in found.reservations if "off where" in one or "another one" in one or "second" in one
+    ]
+    assert told == ([says] if says else [])
+
+
+@pytest.mark.parametrize(("fault", "size"), [(0, ""), (7, "M=1 N=1 K=1"), (1, "M=81 N=67 K=129")])
+def test_two_sizes_beside_those_of_the_manifest(tmp_path: Path, fault: int, size: str) -> None:
+    """By the kernel's source: with one fault K = 1 goes wrong, with another K above 112."""
+    path = tmp_path / "layoutprobe.toml"
+    path.write_text(EDGES % (fault, "sizes = [{ M = 40, N = 20, K = 64 }, { M = 17, N = 33, K = 9 }]"))
+    (found,) = check(path, checks=["numerics", "memory"]).verdicts
+    assert found.exit_code == 0
+    told = [one for one in found.reservations if "not listed" in one]
+    assert [one.split(" at ")[1] for one in told] == (
+        [f"{size}, which is not listed (--hunt tells more)"] if size else []
+    )
