@@ -81,6 +81,8 @@ class Operation:
     targets: frozenset[int]
 
 
+_COUNTED = ("SMEM", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF")
+"""Encodings of what counters count; messages come beside."""
 _MESSAGE = "s_sendmsg_rtn"
 """Messages whose answer comes like a scalar load (RDNA3 ISA guide, S_SENDMSG_RTN_B32)."""
 
@@ -93,11 +95,14 @@ def operation(inst: Inst, counting: Counting, *, lds: bool = True) -> Operation 
         counting: the counters of its instruction set.
         lds: the workgroup has LDS. Without it a FLAT operation is one to memory.
     """
+    message = inst.name.startswith(_MESSAGE)
+    if inst.encoding not in _COUNTED and not message:
+        return None
     if inst.kind in _UNCOUNTED and inst.name != _WRITE_BACK:
         return None
     targets = frozenset(writes(inst))
     memory = counting.loads if targets or inst.name == _INVALIDATE else counting.stores
-    if inst.name.startswith(_MESSAGE):
+    if message:
         return Operation(inst, (counting.scalars,), False, targets)
     match inst.encoding:
         case "SMEM":

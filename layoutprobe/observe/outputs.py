@@ -107,15 +107,16 @@ class StoreRecorder(WaveCounter):
         """See Observer."""
         if not store or place.memory is not c.machine.arena:
             return
-        position, lane = np.nonzero(np.broadcast_to(place.mask, place.offsets.shape))
-        self._left -= position.size
+        shape = place.offsets.shape
+        mask = np.broadcast_to(place.mask, shape)
+        self._left -= int(np.count_nonzero(mask))
         if self._left >= 0:
-            offset = place.offsets[position, lane].astype(np.int64)
-            wave = self.number(c)[position]
-            data = np.zeros((position.size, size), np.uint8)
+            wave, lane = np.broadcast_arrays(self.number(c)[:, None], np.arange(shape[1]))
+            wave, lane, offset = (np.asarray(x[mask], np.int64) for x in (wave, lane, place.offsets))
+            data = np.zeros((offset.size, size), np.uint8)
             if Kind.ATOMIC not in inst.kind:
-                data = stored_dwords(c, inst, place, size)[position, lane].view(np.uint8)[:, :size]
-            self._stores.append(Store(inst, wave, lane.astype(np.int64), offset, size, data))
+                data = stored_dwords(c, inst, place, size)[mask].view(np.uint8)[:, :size]
+            self._stores.append(Store(inst, wave, lane, offset, size, data))
 
     def record(self) -> Stores:
         """See Recorder."""

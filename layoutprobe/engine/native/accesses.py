@@ -179,13 +179,13 @@ class Stage:
         """One event: what all waves of a part do at one place, in which some of them may take no part."""
         first = found[0]
         lanes = first.offsets.shape[1]
-        position = np.zeros(int(waves[-1]) + 1, np.int64)
-        position[waves] = np.arange(waves.size)
-        shape = (waves.size, lanes)
         if len(found) == 1 and found[0].waves.size == waves.size:
             offsets, mask = first.offsets, first.mask
             registers, undefined = first.registers, first.undefined
         else:
+            position = np.zeros(int(waves[-1]) + 1, np.int64)
+            position[waves] = np.arange(waves.size)
+            shape = (waves.size, lanes)
             offsets, mask = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
             for rows in found:
                 offsets[position[rows.waves]], mask[position[rows.waves]] = rows.offsets, rows.mask

@@ -138,6 +138,9 @@ class Replay:
         """Tell of the accesses of a block; who must do something before its waves have left it, None if nobody."""
         assert self._inside is not None
         waves = self._inside.waves
+        if self._stage is None:
+            unfinished = self._unfinished(waves[self._exhausted(waves)])
+            return self._stopped(unfinished) if unfinished.size else None
         while True:
             exhausted = self._exhausted(waves)
             unfinished = self._unfinished(waves[exhausted])
@@ -159,8 +162,6 @@ class Replay:
 
     def _written(self, writers: Waves) -> tuple[NDArray[np.int64], Waves]:
         """Of waves whose logs go on: those that go on with an access, and the records of these."""
-        if self._stage is None:
-            return _NOBODY, _NOBODY
         heads = self._log[writers, self._cursor[writers]].astype(np.int64)
         which = heads & ACCESS_LINE != 0
         return heads[which] & ~ACCESS_LINE, writers[which]
