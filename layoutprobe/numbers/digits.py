@@ -80,7 +80,9 @@ class DigitCode:
         """
         if self.scrambled and self.digits > 1:
             number = self._modulo(number, _SCRAMBLE)
-        return np.asarray(number // self.base**place % self.base + 1)
+        # Division of whole numbers is slow, and with one digit there is nothing to divide.
+        lower = number // self.base**place if place else number
+        return np.asarray((lower % self.base if place < self.digits - 1 else lower) + 1)
 
     def numbers(self, digits: Sequence[NDArray[Any]]) -> Ints:
         """The numbers whose digits these are; NO_NUMBER where one of them is no digit.

@@ -27,6 +27,8 @@ FROM_ZERO, FROM_OTHER = 0, 1
 """What C held where a chain begins: zeros, or anything else that is no chain."""
 
 MAX_CHAINS = 1 << 20
+_MADE = 32
+"""Groups of chains whose registers are kept."""
 _INLINE_ZERO = 128
 
 
@@ -109,6 +111,7 @@ class AccumulatorCoder(WaveCounter):
         # behind those of whole registers and lower halves.
         self._held: Ints | None = None
         self._chain = np.zeros(0, np.int64)
+        self._made: dict[tuple[bytes, Result], Words] = {}  # chains -> registers that hold their numbers
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
@@ -200,10 +203,17 @@ class AccumulatorCoder(WaveCounter):
         return found
 
     def _words(self, chain: Ints, result: Result) -> Words:
-        """Registers of D that hold the numbers of chains: uint32 [vgpr, wave, lane]."""
-        number = chain[:, None] * self._slots + np.arange(result.slots, dtype=np.int64)
-        digits = np.full_like(number, self._level) if self._level else self._codes.digit(number, self._place)
-        return result.registers(digits)
+        """Registers of D that hold the numbers of chains: uint32 [vgpr, wave, lane]. The chains of a loop come again
+        and again: before each instruction and behind it."""
+        key = chain.tobytes(), result
+        if key not in self._made:
+            if len(self._made) == _MADE:
+                self._made.clear()
+            number = chain[:, None] * self._slots + np.arange(result.slots, dtype=np.int64)
+            level, codes = self._level, self._codes
+            digits = np.full_like(number, level) if level else codes.digit(number, self._place)
+            self._made[key] = result.registers(digits)
+        return self._made[key]
 
 
 def _key(c: Cohort, register: int, result: Result) -> int:

@@ -412,7 +412,11 @@ def _parts(machine: Machine, place: Addresses) -> Iterator[tuple[Region, Array |
 
 def _foreign(before: Stamps, me: Stamps) -> Array:
     """Accesses of another wave."""
-    return np.asarray((before != 0) & ((before ^ me) & _WAVE_MASK != 0))
+    apart = before ^ me
+    apart &= _WAVE_MASK
+    found = np.asarray(apart != 0)
+    found &= before != 0
+    return found
 
 
 def _acquires(inst: Inst) -> bool:
