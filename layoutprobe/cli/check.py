@@ -33,7 +33,7 @@ SUBJECT = "gate"
 _MOST_JOBS = 256
 _LONGEST = 86400
 HUNT = 60
-"""Seconds for which a kernel is hunted unless told otherwise."""
+"""Seconds for which a kernel is hunted, or changes of it are tried, unless told otherwise."""
 EXAMPLES = """\
 examples:
   layoutprobe init kernel.hip                 # a manifest to fill in
@@ -41,6 +41,7 @@ examples:
   layoutprobe check --kernel swizzled --watch # again after each change of its files
   layoutprobe check --kernel swizzled --check lds-safety --check races
   layoutprobe check --kernel swizzled --hunt  # at which other sizes does it fail?
+  layoutprobe check --kernel swizzled --suggest --report fixes.review  # what would mend it?
   layoutprobe check ci/layoutprobe.toml --report layoutprobe.sarif --report junit.xml
   layoutprobe explain races                   # what a check tests, and what it cannot see
   layoutprobe explain races/read-after-write  # what a finding means, and how to mend it
@@ -81,7 +82,15 @@ def _add_options(command: Parser) -> None:
         help="look for other sizes at which a kernel fails, led by the code that has run",
     )
     command.add_argument(
-        "--time", metavar="SECONDS", type=_seconds, help=f"for each kernel, with --hunt (default {HUNT})"
+        "--suggest",
+        action="store_true",
+        help="where a kernel fails, try small changes of its source until one holds, and show that one",
+    )
+    command.add_argument(
+        "--time",
+        metavar="SECONDS",
+        type=_seconds,
+        help=f"for each kernel, with --hunt and with --suggest (default {HUNT})",
     )
     command.add_argument(
         "--base",
@@ -134,8 +143,8 @@ def run(arguments: argparse.Namespace) -> int:
     format = chosen(arguments, SUBJECT)
     check_reports(arguments.report, arguments.output)
     path = manifest_path(arguments.manifest)
-    if not arguments.hunt:
-        refuse_idle("without --hunt", {"--time": arguments.time})
+    if not (arguments.hunt or arguments.suggest):
+        refuse_idle("without --hunt or --suggest", {"--time": arguments.time})
     if arguments.write_baseline:
         check_writable(arguments.write_baseline, "the baseline")
     if arguments.watch:
@@ -167,6 +176,7 @@ def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
     from layoutprobe.render.steps import steps
 
     baseline = read_baseline(Path(arguments.baseline)) if arguments.baseline else {}
+    seconds = arguments.time or HUNT
     with steps("check", sys.stderr) as progress:
         report = check(
             path,
@@ -176,7 +186,8 @@ def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
             strict=arguments.strict,
             baseline=baseline,
             base=arguments.base,
-            hunt=(arguments.time or HUNT) if arguments.hunt else 0,
+            hunt=seconds if arguments.hunt else 0,
+            suggest=seconds if arguments.suggest else 0,
             jobs=arguments.jobs or _cores(),
             executor=arguments.executor,
             progress=progress,

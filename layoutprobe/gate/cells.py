@@ -41,6 +41,7 @@ class Job:
 
     whole: bool
     """All sizes are one cell, which pays once what a kernel costs at each; a hunt goes from size to size anyway."""
+    suggest: float
 
     @property
     def cells(self) -> int:
@@ -85,7 +86,13 @@ def _submitted(job: Job, executor: Executor) -> list[Future[Any]]:
 
 def _verdict(job: Job, **how: Any) -> KernelVerdict:
     return check_kernel(
-        job.case, job.target, job.chosen, allow_reference=job.allow_reference, hunt=job.hunt, **how
+        job.case,
+        job.target,
+        job.chosen,
+        allow_reference=job.allow_reference,
+        hunt=job.hunt,
+        suggest=job.suggest,
+        **how,
     )
 
 

@@ -65,13 +65,18 @@ def _around(source: SourceLine) -> range:
     return range(max(source.line - AROUND, 1), source.line + AROUND + 1)
 
 
+def in_tree(case: KernelCase, real: Path) -> bool:
+    """Whether a file lies where the manifest's own sources do."""
+    roots = (Path.cwd(), case.file.parent, *case.include)
+    return any(real.is_relative_to(root.resolve()) for root in roots)
+
+
 def _lines(case: KernelCase, file: str, numbers: Collection[int]) -> dict[int, str]:
     own = PurePath(file).name == case.file.name
     path = case.file if own else case.file.parent / file
-    roots = (Path.cwd(), case.file.parent, *case.include)
     try:
         real = path.resolve()
-        if not any(real.is_relative_to(root.resolve()) for root in roots):
+        if not in_tree(case, real):
             return {}
         status = os.stat(real)
         if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:

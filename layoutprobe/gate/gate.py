@@ -31,6 +31,7 @@ def check(
     baseline: Mapping[str, tuple[Acceptance, ...]] | None = None,
     base: str = "",
     hunt: float = 0,
+    suggest: float = 0,
     jobs: int = 1,
     executor: Executor | str = PROCESSES,
     progress: Progress | None = None,
@@ -51,6 +52,8 @@ def check(
             `manifest.acceptances`.
         base: a commit, or a file: the manifest is compared with the one there, see `gate.base`.
         hunt: seconds for which to look, for each kernel, for other sizes at which it fails; see `gate.hunt`.
+        suggest: seconds for which to look, for each kernel with findings, for a change of its source with which it
+            holds; see `gate.mending`.
         jobs: kernels that are checked at the same time, in processes of their own.
         executor: where else they are checked, and each size by itself: an Executor of `concurrent.futures`, or the
             name of one (`executors.executor_named`), which gets that many workers.
@@ -71,9 +74,9 @@ def check(
     relaxations = relaxed(base, manifest) if base else ()
     if baseline:
         manifest = with_baseline(manifest, baseline)
-    whole = bool(hunt) or executor == PROCESSES
+    whole = bool(hunt or suggest) or executor == PROCESSES
     work = [
-        Job(case, target, _selected(case, checks), allow_reference, hunt, whole)
+        Job(case, target, _selected(case, checks), allow_reference, hunt, whole, suggest)
         for case in chosen(manifest, kernels)
         for target in case.arches or ("",)
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
@@ -14,6 +16,7 @@ from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built, build
 from layoutprobe.gate.excerpts import excerpts
 from layoutprobe.gate.hunt import glance, go_on
+from layoutprobe.gate.mending import Judge, mend
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.tally import Bring, Outcome, Step, Tally
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
@@ -31,6 +34,7 @@ def check_kernel(
     step: Step | None = None,
     hunt: float = 0,
     elsewhere: Bring | None = None,
+    suggest: float = 0,
 ) -> KernelVerdict:
     """Build one kernel and apply checks to it. What stops the work becomes the verdict's error.
 
@@ -43,6 +47,7 @@ def check_kernel(
         step: told what is done.
         hunt: seconds for which to look for sizes at which it fails, where those of the manifest hold.
         elsewhere: brings the outcomes of sizes that were run by `check_size`; they are run here without it.
+        suggest: seconds for which to look for a change of the source with which it holds, where it does not.
     """
     start = time.monotonic()
     step = step or (lambda _: None)
@@ -67,7 +72,7 @@ def check_kernel(
         error = "the memory of this machine does not suffice for this kernel: check a smaller size"
     covered = tally.covered() if tally else None
     results = tally.results() if tally else ()
-    return KernelVerdict(
+    verdict = KernelVerdict(
         name=case.name,
         symbol=built.kernel.name if built else case.symbol,
         target=built.code.target if built else target,
@@ -92,6 +97,16 @@ def check_kernel(
         hunt=hunted,
         pictures=tally.pictures if tally else Pictures(),
     )
+    if not suggest or tally is None or not verdict.findings:
+        return verdict
+    step("changes that may mend it")
+    everywhere = replace(case, sizes=(*case.sizes, *(hunted.sizes if hunted else ())))
+    judge = Judge(
+        checks,
+        tally.reference,
+        partial(check_kernel, target=target, checks=checks, allow_reference=allow_reference),
+    )
+    return replace(verdict, mending=mend(everywhere, target, verdict, judge, suggest))
 
 
 def check_size(

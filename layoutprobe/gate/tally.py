@@ -210,7 +210,7 @@ class Tally:
         """
         static = [check for check in self.active if not check.per_size]
         if static:
-            subject, _ = self._subject(self.case.sizes[0])
+            subject, _ = self.subject(self.case.sizes[0])
             for check in static:
                 self.step(check.name)
                 self.collected[check.name].append(((), apply(check, subject)))
@@ -233,7 +233,8 @@ class Tally:
             undecided = {c.name: c.undecided(str(lost)) for c in self.active if c.per_size}
             return Outcome(sizes, undecided, 0, None, None, None, Pictures())
 
-    def _subject(self, sizes: Sizes) -> tuple[Subject, KernelRunner]:
+    def subject(self, sizes: Sizes) -> tuple[Subject, KernelRunner]:
+        """The kernel at one size, and what runs it."""
         binding = bind(self.case, sizes)
         runner = KernelRunner(
             self.built,
@@ -256,7 +257,7 @@ class Tally:
         Raises:
             UsageError, CodeObjectError: the kernel cannot be launched so.
         """
-        subject, runner = self._subject(sizes)
+        subject, runner = self.subject(sizes)
         title = size_title(sizes)
         results: dict[str, CheckResult] = {}
         self.ran = True

@@ -80,6 +80,7 @@ _SUBJECTS: dict[str, list[Format]] = {
         Format("junit", "gate.junit:write", ("xml",)),
         Format("sarif", "gate.sarif:write", ("sarif",)),
         Format("github", "gate.github:write", ("github",)),
+        Format("review", "gate.review:write", ("review",)),
         Format("summary", "gate.summary:write", ("md",)),
         Format("html", "gate.html:write", ("html",)),
     ],

@@ -88,6 +88,7 @@ def _kernel(verdict: KernelVerdict, number: int) -> Iterator[str]:
         ("sizes", "; ".join(verdict.sizes)),
         ("evidence", "; ".join(map(str, verdict.evidence)) or outcome.basis),
         ("time", f"{verdict.seconds:.1f} s"),
+        ("tried", "" if verdict.mending is None else str(verdict.mending)),
         ("reservations", "; ".join(verdict.reservations)),
     ]
     yield definitions((label, text) for label, text in about if text)
@@ -147,12 +148,22 @@ def _table(title: str, table: Table) -> str:
 
 def _finding(verdict: KernelVerdict, found: Finding, heading: str) -> str:
     place = safe(str(gate_words.spot(verdict, found)))
-    details = definitions(gate_words.details(verdict, found), code=True)
+    told = [(label, text) for label, text in gate_words.details(verdict, found) if label != gate_words.FIX]
+    details = definitions(told, code=True)
     return (
         f'<div class="card finding"><span class="place">{place}</span><h3>{safe(heading)}</h3>\n'
-        f"<p>{safe(found.what)}</p>\n{_code(verdict, found.place)}{details}"
+        f"<p>{safe(found.what)}</p>\n{_code(verdict, found.place)}{details}{_fix(verdict, found)}"
         f"{''.join(_way(verdict, found))}{''.join(_operand(verdict, found))}</div>\n"
     )
+
+
+def _fix(verdict: KernelVerdict, found: Finding) -> str:
+    """The change that mends it."""
+    fix = verdict.fix(found)
+    if fix is None:
+        return ""
+    lines = "\n".join(gate_words.fix_lines(fix))
+    return f"<p>fix: {safe(gate_words.fix_title(verdict, fix))}</p>\n<pre>{safe(lines)}</pre>\n"
 
 
 def _code(verdict: KernelVerdict, place: Place) -> str:

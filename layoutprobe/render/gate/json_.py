@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from typing import Any, TextIO
 
-from layoutprobe.place import Place
+from layoutprobe.place import Place, SourceLine
 from layoutprobe.render import data
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.layout.json_ import finding, plain
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import CheckResult, GateReport, Hunt, KernelVerdict, Table
+from layoutprobe.report.gate import CheckResult, GateReport, Hunt, KernelVerdict, Mending, Table
 
 SCHEMA = "layoutprobe.gate/3"
 
@@ -57,6 +57,7 @@ def _kernel(verdict: KernelVerdict) -> dict[str, Any]:
         "strict": verdict.strict,
         "coverage": None if verdict.coverage is None else _coverage(verdict, verdict.coverage),
         "hunt": None if verdict.hunt is None else _hunt(verdict.hunt),
+        "mending": None if verdict.mending is None else _mending(verdict, verdict.mending),
         "seconds": round(verdict.seconds, 3),
         "evidence": list(map(data.evidence, verdict.evidence)),
         "toolchain": dict(verdict.toolchain),
@@ -71,6 +72,24 @@ def _hunt(hunt: Hunt) -> dict[str, Any]:
         "seconds": round(hunt.seconds, 3),
         "sizes": [dict(size) for size in hunt.sizes],
         "fails": hunt.fails,
+    }
+
+
+def _mending(verdict: KernelVerdict, mending: Mending) -> dict[str, Any]:
+    fix = mending.fix
+    return {
+        "tried": mending.tried,
+        "compiled": mending.compiled,
+        "seconds": round(mending.seconds, 3),
+        "fix": fix
+        and {
+            "rule": fix.finding.rule.id,
+            "file": gate_words.file_of(verdict, Place(source=SourceLine(fix.file, fix.line))),
+            "line": fix.line,
+            "old": list(fix.old),
+            "new": list(fix.new),
+            "sizes": fix.sizes,
+        },
     }
 
 

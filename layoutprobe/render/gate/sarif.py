@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from layoutprobe.place import Place
+from layoutprobe.place import Place, SourceLine
 from layoutprobe.render import data
 from layoutprobe.render.gate import words as gate_words
 from layoutprobe.render.gate.words import Open, Spot
 from layoutprobe.render.layout.json_ import finding as finding_object
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
+from layoutprobe.report.gate import CheckResult, Fix, GateReport, KernelVerdict
 from layoutprobe.text import printable
 
 VERSION = "2.1.0"
@@ -107,6 +107,8 @@ def _finding(found: Finding, verdict: KernelVerdict, index: dict[str, int]) -> d
     result["partialFingerprints"] = {"layoutprobe/v2": _fingerprint(rule, kernel, place.file, found.what)}
     if others := list(_related(found, verdict)):
         result["relatedLocations"] = others
+    if fix := verdict.fix(found):
+        result["fixes"] = [_fix(fix, verdict)]
     if found.flow:
         result["codeFlows"] = [_flow(found, verdict)]
     details = {name: value for name, value in finding_object(found).items() if value is not None}
@@ -124,6 +126,22 @@ def _related(found: Finding, verdict: KernelVerdict) -> Iterator[dict[str, Any]]
             "physicalLocation": _physical(gate_words.spot_of(verdict, place)),
             "message": {"text": printable(text)},
         }
+
+
+def _fix(fix: Fix, verdict: KernelVerdict) -> dict[str, Any]:
+    """The lines that a change replaces, whole."""
+    file = gate_words.file_of(verdict, Place(source=SourceLine(fix.file, fix.line)))
+    region = {
+        "startLine": fix.line,
+        "startColumn": 1,
+        "endLine": fix.line + len(fix.old) - 1,
+        "endColumn": len(fix.old[-1]) + 1,
+    }
+    replaced = {"deletedRegion": region, "insertedContent": {"text": "\n".join(fix.new)}}
+    return {
+        "description": {"text": printable(gate_words.fix_title(verdict, fix).rstrip(":"))},
+        "artifactChanges": [{"artifactLocation": artifact(file), "replacements": [replaced]}],
+    }
 
 
 def _flow(found: Finding, verdict: KernelVerdict) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from layoutprobe.render.gate import words as gate_words
@@ -98,8 +98,22 @@ def _finding(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
     yield safe(found.what)
     yield ""
     for label, text in gate_words.details(verdict, found):
-        yield f"- {label}: {safe(text)}"
+        if label != gate_words.FIX:
+            yield f"- {label}: {safe(text)}"
     yield ""
+    if fix := verdict.fix(found):
+        yield f"fix: {safe(gate_words.fix_title(verdict, fix))}"
+        yield ""
+        yield from fenced("diff", gate_words.fix_lines(fix))
+        yield ""
+
+
+def fenced(language: str, lines: Sequence[str]) -> Iterator[str]:
+    """Lines of code that end no sooner than they should, whatever they hold."""
+    texts = [printable(line.rstrip("\r"))[:LONGEST] for line in lines]
+    longest = max((len(ticks) for text in texts for ticks in re.findall("`+", text)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    yield from (fence + language, *texts, fence)
 
 
 def _open(report: GateReport) -> Iterator[str]:

@@ -13,12 +13,14 @@ from layoutprobe.render.layout import words
 from layoutprobe.render.layout.words import Verdict, plural
 from layoutprobe.render.look import WORDS
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
+from layoutprobe.report.gate import CheckResult, Fix, GateReport, KernelVerdict, Table
 
 MOST_RESERVATIONS = 6
 """So many the headline of several kernels tells in full; each kernel's own tells all."""
 TAB = 4
 """Columns of a tab in source lines."""
+FIX = "fix"
+"""Label of the change that mends a finding; its text has a line for each line of code."""
 LONG_FIGURE = 32
 """Characters of a figure that is no number any more."""
 
@@ -167,6 +169,7 @@ def about(verdict: KernelVerdict, *, in_full: bool) -> list[str]:
     ran = f"ran {verdict.coverage}" if verdict.coverage is not None else ""
     seconds = f"{verdict.seconds:.1f} s"
     hunted = [f"hunted: {verdict.hunt}"] if verdict.hunt is not None else []
+    hunted += [f"tried: {verdict.mending}"] if verdict.mending is not None else []
     if in_full:
         evidence = "; ".join(map(str, verdict.evidence)) or basis([verdict])
         return [
@@ -307,7 +310,21 @@ def details(verdict: KernelVerdict, found: Finding) -> words.Lines:
         lines.append(("explains", explained))
     if found.follows is not None:
         lines.append(("follows", f"from {found.follows.rule.id}, {spot(verdict, found.follows)}"))
+    if fix := verdict.fix(found):
+        lines.append((FIX, "\n".join([fix_title(verdict, fix), *fix_lines(fix)])))
     return lines
+
+
+def fix_title(verdict: KernelVerdict, fix: Fix) -> str:
+    """ "gemm.hip:62, with which every check holds at 3 sizes (emulated):"."""
+    where = _file(verdict, SourceLine(fix.file, fix.line))
+    sizes = plural(fix.sizes, "size")
+    return f"{where}:{fix.line}, with which every check holds at {sizes} ({basis([verdict])}):"
+
+
+def fix_lines(fix: Fix) -> list[str]:
+    """What is replaced, and what comes there, as `diff` has it."""
+    return [*(f"- {line.strip()}" for line in fix.old), *(f"+ {line.strip()}" for line in fix.new)]
 
 
 def _explained(followers: Iterable[Finding]) -> str:

@@ -1,0 +1,121 @@
+"""What a statement may lack: a term of an index, a factor, a barrier."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from layoutprobe.codegen.expressions import (
+    Rewrite,
+    Spot,
+    function_around,
+    indent,
+    is_member,
+    line_start,
+    split,
+    terms,
+)
+from layoutprobe.codegen.statements import Source
+
+BARRIER = "__syncthreads();"
+_MOST = 5
+"""Terms that are tried for an index."""
+
+
+def terms_more(spot: Spot) -> Iterator[Rewrite]:
+    """An index or argument with a term that is added to one of its terms elsewhere in the function."""
+    source = spot.source
+    near = function_around(source, spot.within.start)
+    everywhere = [terms(source, c, d) for c, d in _places(source, near)]
+    for first, last in _places(source, spot.within):
+        added = terms(source, first, last)
+        own = [source.slice(a, b) for _, a, b in added]
+        more = Counter[str]()
+        for others in everywhere:
+            texts = [(sign, source.slice(a, b)) for sign, a, b in others]
+            if any(text in own for _, text in texts):
+                more.update(f"{sign or '+'} {text}" for sign, text in texts if text not in own)
+        for text, _ in more.most_common(_MOST):
+            yield spot.replace(first, last, f"{source.slice(first, last)} {text}", "more")
+            if len(added) > 1 and text.startswith("+"):
+                yield spot.replace(*added[-1][1:], text[2:], "more")
+
+
+def _places(source: Source, within: range) -> Iterator[tuple[int, int]]:
+    """Indices and arguments."""
+    for i in within:
+        if source.tokens[i].text in ("[", "(") and i in source.partner:
+            yield from ((a, b) for a, b in source.parts(i) if b > a)
+
+
+def factors(spot: Spot) -> Iterator[Rewrite]:
+    """alpha or beta before a term of what is assigned; beta times the old value behind it."""
+    source = spot.source
+    names = _factor_names(source, function_around(source, spot.within.start))
+    equals = [
+        i
+        for i in spot.within
+        if source.tokens[i].text == "=" and source.parent[i] == source.parent[spot.within.start]
+    ]
+    for at in equals[-1:]:
+        for first, last in split(source, at + 1, spot.within.stop):
+            for _, a, b in terms(source, first, last):
+                for name in names:
+                    if name not in source.slice(a, b):
+                        yield spot.replace(a, b, f"{name} * {source.slice(a, b)}", "factors")
+        target = source.slice(_target(source, spot.within.start, at), at)
+        for first, last in split(source, at + 1, spot.within.stop):
+            for name in names:
+                if "beta" in name.lower() and first < last:
+                    yield spot.replace(
+                        first, last, f"{source.slice(first, last)} + {name} * {target}", "factors"
+                    )
+
+
+def _target(source: Source, first: int, at: int) -> int:
+    """Where what is assigned to begins: behind a for or an if."""
+    while source.tokens[first].text in ("for", "if", "while") and source.tokens[first + 1].text == "(":
+        first = source.partner.get(first + 1, at - 1) + 1
+    return min(first, at - 1)
+
+
+def _factor_names(source: Source, near: range) -> list[str]:
+    """What is called alpha, beta or scale, with what it is a member of."""
+    found: dict[str, None] = {}
+    members: dict[str, None] = {}
+    for i in near:
+        if is_member(source, i) and i >= 2 and source.tokens[i - 2].kind == "name":
+            members.setdefault(source.tokens[i - 2].text)
+            if re.search(r"alpha|beta|scale", source.tokens[i].text, re.I):
+                found.setdefault(source.slice(i - 2, i + 1))
+        elif source.tokens[i].kind == "name" and re.search(r"alpha|beta|scale", source.tokens[i].text, re.I):
+            found.setdefault(source.tokens[i].text)
+    # A structure's other members are not named in this function: those of a pair come together.
+    for member in members:
+        for name in ("alpha", "beta"):
+            if any(token.text == name for token in source.tokens):
+                found.setdefault(f"{member}.{name}")
+    return list(islice(found, 6))
+
+
+def barriers(spot: Spot) -> Iterator[Rewrite]:
+    """A barrier behind a statement or before it, and so with the blocks around it."""
+    source = spot.source
+    inside = function_around(source, spot.within.start)
+    first, last = spot.within.start, min(spot.within.stop, len(source.tokens) - 1)
+    for _ in range(_BLOCKS):
+        if not inside.start < first:
+            return
+        for offset, index in ((source.tokens[last].end, last), (line_start(source, first), first)):
+            blanks = indent(source, first)
+            text = f"\n{blanks}{BARRIER}" if index == last else f"{blanks}{BARRIER}\n"
+            yield Rewrite(offset, offset, text, "barriers")
+        block = source.block_around(first)
+        if block is None or source.block_around(block[0]) is None:
+            return
+        first, last = source.around(block[0] - 1).start, block[1]
+
+
+_BLOCKS = 3

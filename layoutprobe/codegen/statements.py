@@ -1,0 +1,150 @@
+"""C++ source as tokens, brackets and statements: as much of it as is needed to change a line, and no grammar."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+_TOKEN = re.compile(
+    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/|^[ \t]*\#(?:[^\n\\]|\\.)*)
+      |(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+      |(?P<name>[A-Za-z_]\w*)
+      |(?P<number>\.?\d(?:[eEpP][+-]|[\w.'])*)
+      |(?P<sign><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%^|&=]=|::|.)""",
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
+_CLOSES = {")": "(", "]": "[", "}": "{"}
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word of the source.
+
+    Attributes:
+        kind: "name", "number", "text" or "sign".
+        text: as it is written.
+        start, end: where it stands in the source.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+class Source:
+    """One file."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        found = (m for m in _TOKEN.finditer(text) if m.lastgroup != "skip")
+        self.tokens = [Token(m.lastgroup or "", m[0], m.start(), m.end()) for m in found]
+        self.partner: dict[int, int] = {}  # of each bracket, both ways
+        self.parent: list[int] = []  # of each token the bracket around it; -1 outside of all
+        around: list[int] = []
+        for i, token in enumerate(self.tokens):
+            opens = _CLOSES.get(token.text)
+            if opens and around and self.tokens[around[-1]].text == opens:
+                opened = around.pop()
+                self.partner[opened], self.partner[i] = i, opened
+            self.parent.append(around[-1] if around else -1)
+            if token.text in ("(", "[", "{"):
+                around.append(i)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(m.end() for m in re.finditer("\n", self.text))]
+
+    def line_of(self, offset: int) -> int:
+        """Counted from 1."""
+        return bisect_left(self._starts, offset + 1)
+
+    def offset(self, line: int, column: int) -> int:
+        """Where a column of a line stands in the text."""
+        return self._starts[min(line, len(self._starts)) - 1] + column - 1
+
+    def defines(self, i: int) -> bool:
+        """A name that is given a value, or declared as an array."""
+        return (
+            self.tokens[i].kind == "name"
+            and i + 1 < len(self.tokens)
+            and self.tokens[i + 1].text in ("=", "[")
+        )
+
+    def statement(self, line: int) -> range:
+        """Tokens of the statement that the first word of a line belongs to; empty where the line has none.
+
+        Of what has a block it is what stands before: "for (...)". It may go over several lines.
+        """
+        if not 1 <= line <= len(self._starts):
+            return range(0)
+        start = self._starts[line - 1]
+        end = self._starts[line] if line < len(self._starts) else len(self.text)
+        first = bisect_left(self.tokens, start, key=lambda token: token.start)
+        if first == len(self.tokens) or self.tokens[first].start >= end:
+            return range(0)
+        return self.around(first)
+
+    def around(self, index: int) -> range:
+        """Tokens of the statement that a token belongs to."""
+        if self.tokens[index].text in ("}", "{") and index in self.partner and self._is_block(index):
+            index = min(index + 1, len(self.tokens) - 1)
+        while (parent := self.parent[index]) >= 0 and not self._is_block(parent):
+            index = parent
+        first = index
+        while first > 0 and not self._ends(first - 1):
+            first = self.partner.get(first - 1, first - 1) if self._closes(first - 1) else first - 1
+        last = index
+        while last < len(self.tokens) and not self._ends(last):
+            last = self.partner.get(last, last) + 1 if self._opens(last) else last + 1
+        return range(first, min(last, len(self.tokens)))
+
+    def _opens(self, i: int) -> bool:
+        return self.tokens[i].text in ("(", "[", "{")
+
+    def _closes(self, i: int) -> bool:
+        return self.tokens[i].text in _CLOSES
+
+    def _ends(self, i: int) -> bool:
+        """A token at which a statement ends, or the next one begins."""
+        return self.tokens[i].text == ";" or (self.tokens[i].text in ("{", "}") and self._is_block(i))
+
+    def _is_block(self, i: int) -> bool:
+        """A brace of statements, and not of values."""
+        if self.tokens[i].text not in ("{", "}"):
+            return False
+        one, other = sorted((i, self.partner.get(i, len(self.tokens))))
+        return any(
+            self.tokens[j].text == ";" and self.parent[j] == one for j in range(one + 1, other)
+        ) or any(self.tokens[j].text == "{" and self._is_block(j) for j in range(one + 1, other))
+
+    def slice(self, first: int, last: int) -> str:
+        """The text of tokens first to last - 1."""
+        return self.text[self.tokens[first].start : self.tokens[last - 1].end] if last > first else ""
+
+    def parts(self, opened: int) -> list[tuple[int, int]]:
+        """Ranges of tokens between the commas in a bracket; empty ones where nothing stands there."""
+        closed = self.partner.get(opened, opened + 1)
+        result, first, i = [], opened + 1, opened + 1
+        while i < closed:
+            if self.tokens[i].text == ",":
+                result.append((first, i))
+                first = i + 1
+            i = self.partner.get(i, i) + 1 if self._opens(i) else i + 1
+        return [*result, (first, closed)] if closed > opened + 1 else []
+
+    def calls(self, within: range) -> Iterator[tuple[str, int]]:
+        """Name and opening bracket of each call; a parameter list looks like one."""
+        for i in within:
+            if self.tokens[i].text == "(" and i in self.partner and i and self.tokens[i - 1].kind == "name":
+                yield self.tokens[i - 1].text, i
+
+    def block_around(self, index: int) -> tuple[int, int] | None:
+        """Opening and closing brace of the innermost block that a token stands in."""
+        parent = self.parent[index]
+        while parent >= 0 and not self._is_block(parent):
+            parent = self.parent[parent]
+        return (parent, self.partner[parent]) if parent >= 0 and parent in self.partner else None

