@@ -68,11 +68,8 @@ class Source:
 
     def defines(self, i: int) -> bool:
         """A name that is given a value, or declared as an array."""
-        return (
-            self.tokens[i].kind == "name"
-            and i + 1 < len(self.tokens)
-            and self.tokens[i + 1].text in ("=", "[")
-        )
+        follows = self.tokens[i + 1].text if i + 1 < len(self.tokens) else ""
+        return self.tokens[i].kind == "name" and follows in ("=", "+=", "-=", "*=", "^=", "[")
 
     def statement(self, line: int) -> range:
         """Tokens of the statement that the first word of a line belongs to; empty where the line has none.

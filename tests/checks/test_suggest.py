@@ -163,7 +163,9 @@ def test_sizes_that_a_hunt_has_found_count_as_well(folder: Path) -> None:
     (folder / "layoutprobe.toml").write_text(
         manifest.replace("block =", "multiple = { M = 16, N = 16 }\nblock =")
     )
-    report = check(folder / "layoutprobe.toml", checks=["numerics"], hunt=ENOUGH, suggest=ENOUGH)
+    report = check(
+        folder / "layoutprobe.toml", checks=["numerics", "memory", "epilogue"], hunt=ENOUGH, suggest=ENOUGH
+    )
     fix = fix_of(report)
     assert fix is not None
     assert fix.sizes > 2
