@@ -108,3 +108,9 @@ def rotary(inputs: Arrays, sizes: Sizes) -> Arrays:
     cos, sin = turns[..., : size // 2], turns[..., size // 2 :]
     x, y = np.split(inputs["query"].reshape(tokens, heads, size), 2, axis=2)
     return {"query": np.concatenate([x * cos - y * sin, y * cos + x * sin], axis=2).reshape(-1)}
+
+
+def swiglu(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """silu of the first half of a row, times its second half; silu is not rounded in between."""
+    x = inputs["input"].reshape(sizes["num_tokens"], 2, sizes["d"])
+    return {"out": (x[:, 0] / (1 + np.exp(-x[:, 0])) * x[:, 1]).reshape(-1)}

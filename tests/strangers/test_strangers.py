@@ -109,6 +109,7 @@ REFERENCES = {
     "softmax.cu": "softmax",
     "conv.hip": "conv",
     "transpose.hip": "transposed",
+    "swiglu.hip": "swiglu",
 }
 """What is no product: the one correction of the draft is the contract, a function of `references.py`."""
 NO_PRODUCT = 'contract = { kind = "none" }  # FILL IN: "gemm", or "reference" with a Python function'
@@ -194,3 +195,11 @@ def test_the_contract_is_that_of_the_data(
     assert kernel["contract"] == contract
     (shape,) = [one["shape"] for one in kernel["argument"] if one["name"] == "bias"]
     assert shape == (["M", 1] if "row" in wrong else ["N"])
+
+
+def test_there_are_twenty() -> None:
+    """Of which all compile as they are, and need no correction, or that of the contract alone."""
+    kinds = (".hip", ".cpp", ".cu")
+    sources = {p.relative_to(HERE).as_posix() for p in HERE.rglob("*") if p.suffix in kinds}
+    assert sources == {*EXPECTED, *REFERENCES}
+    assert len(sources) >= 20
