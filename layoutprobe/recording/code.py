@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from layoutprobe.arch.isa import Counting
 from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
+from layoutprobe.observe.counters import waits
 from layoutprobe.observe.uses import ACCUMULATING
 from layoutprobe.place import Register
 from layoutprobe.recording.model import Instruction, Span
@@ -19,6 +22,11 @@ _KINDS = (
     (Kind.HINT, "hint"), (Kind.VALU, "vector"), (Kind.SALU, "scalar"),
 )  # fmt: skip
 """The first that fits names the kind."""
+_SHOWN = frozenset({"simm16", "offset0", "offset1", "opsel_hi", "saddr_null", "wave_wide", "hwreg", "fnuz"})
+"""Modifiers that are shown otherwise, or that no assembler writes."""
+_BITS = frozenset(
+    {"glc", "slc", "dlc", "sc0", "sc1", "nt", "lds", "gds", "clamp", "offen", "idxen", "bound_ctrl", "fi"}
+)
 _FLOATS = {240: "0.5", 241: "-0.5", 242: "1.0", 243: "-1.0", 244: "2.0", 245: "-2.0", 246: "4.0", 247: "-4.0",
            248: "0.15915494"}  # fmt: skip
 
@@ -26,10 +34,11 @@ _FLOATS = {240: "0.5", 241: "-0.5", 242: "1.0", 243: "-1.0", 244: "2.0", 245: "-
 def instruction(code: CodeObject, kernel: Kernel, inst: Inst, first_acc: int) -> Instruction:
     """An instruction whose AccVGPRs are rows from `first_acc` on (-1: there are none)."""
     parts = inst.pair or (inst,)
+    counting = isa_of(code, kernel).counting
     return Instruction(
         place_of(code, kernel, inst.pc, inst.name),
         _kind(inst.kind),
-        " :: ".join(_text(part, first_acc) for part in parts),
+        " :: ".join(_text(part, first_acc, counting) for part in parts),
         tuple(span for part in parts for span in _spans(_read(part))),
         tuple(span for part in parts for span in _spans(part.dst)),
     )
@@ -63,9 +72,35 @@ def _spans(operands: tuple[Operand, ...]) -> Iterator[Span]:
             yield Span(operand.kind, operand.index, operand.regs, half, operand.bits)
 
 
-def _text(inst: Inst, first_acc: int) -> str:
-    named = [_operand(operand, first_acc) for operand in (*inst.dst, *inst.src) if operand.kind != "none"]
-    return f"{inst.name} {', '.join(named)}".rstrip()
+def _text(inst: Inst, first_acc: int, counting: Counting) -> str:
+    scalar = Kind.SMEM in inst.kind
+    named = [
+        _operand(operand, first_acc)
+        for operand in (*inst.dst, *inst.src)
+        if operand.kind != "none" and not (scalar and operand.kind == "s" and operand.index == NULL)
+    ]
+    return " ".join((inst.name, ", ".join(named), *_modifiers(inst, counting))).replace("  ", " ").rstrip()
+
+
+def _modifiers(inst: Inst, counting: Counting) -> Iterator[str]:
+    """What stands behind the operands: offsets, counters that are waited for, where a branch goes, what is set."""
+    mods = inst.mods
+    if Kind.WAIT in inst.kind and inst.name in counting.waits:
+        left = waits(inst, counting)
+        alone = len(counting.waits[inst.name]) == 1
+        yield from (f"{count}" if alone else f"{counter}({count})" for counter, count in left.items())
+    elif Kind.BRANCH in inst.kind and "simm16" in mods:
+        yield f"{inst.branch_target:#x}"
+    elif mods.get("simm16"):
+        yield f"{mods['simm16']:#x}"
+    if inst.encoding == "DS" and "2addr" not in inst.name and "_2st64" not in inst.name:
+        offset = mods.get("offset0", 0) | mods.get("offset1", 0) << 8
+        yield from (f"offset:{offset}",) if offset else ()
+    else:
+        yield from (f"{name}:{mods[name]}" for name in ("offset0", "offset1") if mods.get(name))
+    for name, value in mods.items():
+        if value and name not in _SHOWN:
+            yield name if value == 1 and name in _BITS else f"{name}:{value}"
 
 
 @cache

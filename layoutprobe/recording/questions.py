@@ -49,10 +49,10 @@ class Asked:
         position = self._position(at)
         found = rows[np.isin(recording.steps.inst[rows], position)]
         if not 0 <= iteration < found.size:
-            hint = recording.cut or None
+            often = f"--iteration 0 to {found.size - 1}" if found.size else "an instruction that it executes"
             raise UsageError(
                 f"wave {recording.waves[wave].index} does not execute it {iteration + 1} times",
-                observed=f"{found.size} times", hint=hint,
+                expected=often, observed=f"{found.size} times", hint=recording.cut or None,
             )  # fmt: skip
         self.row = int(found[iteration])
         self.iteration = iteration
@@ -73,10 +73,26 @@ class Asked:
             fits = [n for n, one in enumerate(code) if at in _lines(one)][:1]
         if not fits:
             raise UsageError(
-                f"no instruction at {at[:80]!r}",
-                expected="FILE:LINE, a PC as 0x1f58, or a kind and its number, as mfma:3, barrier:0 or store:1",
-            )
+                f"no instruction at {at[:80]!r}", expected=self._could_be(at),
+                hint="--timeline lists loads, stores, waits, barriers and matrix instructions as they are executed",
+            )  # fmt: skip
         return fits
+
+    def _could_be(self, at: str) -> str:
+        """What `at` can be where it is nothing: numbers of that kind, lines of that file, PCs; else their forms."""
+        code = self.recording.code
+        kind, _, number = at.partition(":")
+        if kind in _NUMBERED and number.isascii() and number.isdecimal():
+            count = sum(one.kind == ("matrix" if kind in _MATRIX else kind) for one in code)
+            return f"{kind}:0 to {kind}:{count - 1}" if count else f"another kind: the code has no {kind}"
+        if at.lower().startswith("0x"):
+            first, last = code[0].place.pc or 0, code[-1].place.pc or 0
+            return f"where an instruction begins, from {first:#x} to {last:#x}"
+        lines = {line.rpartition(":")[::2] for one in code for line in _lines(one)}
+        here = sorted(int(number) for name, number in lines if name == kind and number.isdecimal())
+        if here:
+            return f"a line of {kind} with code: {spans(here)}"
+        return "FILE:LINE, a PC as 0x1f58, or a kind and its number, as mfma:3, barrier:0 or store:1"
 
     def __repr__(self) -> str:
         who = self.recording.waves[self.wave]

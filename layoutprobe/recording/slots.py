@@ -15,6 +15,7 @@ _RANGE = re.compile(
     r"([vas])(?:(\d{1,4})(?:-\1?(\d{1,4}))?|\[(\d{1,4})(?::(\d{1,4}))?\])(?::(\d{1,3}))?", re.ASCII
 )
 """v40, v40-55, v40-v55, v[40:55], each with a lane behind a colon."""
+_HINT = "the text of an instruction names its registers: --timeline lists them, --tui walks through them"
 _NAMED = {"vcc": (VCC_LO, 2), "exec": (EXEC_LO, 2), "m0": (M0, 1), "scc": (SCC, 1)}
 
 
@@ -46,6 +47,7 @@ def slots_of(text: str, recording: Recording, lanes: Sequence[int] | None = None
             raise UsageError(
                 f"no register named {part.strip()[:40]!r}",
                 expected="v40, v40-55, v[40:55], v40:3 (in lane 3), a3, s4-7, vcc, exec, m0, scc",
+                hint=_HINT,
             )
         letter, *numbers, lane = match.groups()
         low, *rest = (int(number) for number in numbers if number)
@@ -54,8 +56,11 @@ def slots_of(text: str, recording: Recording, lanes: Sequence[int] | None = None
         limit = 106 if letter == "s" else recording.vgprs - first
         here = [int(lane)] if lane else list(lanes if lanes is not None else range(recording.lanes))
         if not low <= high < limit or max(here, default=0) >= recording.lanes:
-            raise UsageError(f"{part.strip()[:40]!r} is beyond the wave's registers or lanes",
-                             expected=f"below {letter}{limit}, lanes below {recording.lanes}")  # fmt: skip
+            raise UsageError(
+                f"{part.strip()[:40]!r} is beyond the wave's registers or lanes",
+                expected=f"below {letter}{limit}, lanes below {recording.lanes}",
+                hint=_HINT,
+            )
         kind = "s" if letter == "s" else "v"
         found += [
             Slot(kind, first + n, at) for n in range(low, high + 1) for at in ([0] if kind == "s" else here)
@@ -71,7 +76,11 @@ def slot_of(text: str, recording: Recording) -> Slot:
     """
     slots = slots_of(text, recording)
     if len(slots) != 1:
-        raise UsageError(f"{text[:40]!r} is not one register of one lane", expected="v40:3")
+        raise UsageError(
+            f"{text[:40]!r} is not one register of one lane",
+            expected="v40:3, register 40 of lane 3",
+            hint=_HINT,
+        )
     return slots[0]
 
 
@@ -93,5 +102,8 @@ def element_of(text: str, recording: Recording) -> Element:
         or any(i >= extent for i, extent in zip(index, buffer.shape, strict=True))
     ):
         known = ", ".join(b.name + "".join(f"[0-{e - 1}]" for e in b.shape) for b in recording.buffers)
-        raise UsageError(f"no element {text[:60]!r}", expected=f"one of {known}")
+        raise UsageError(
+            f"no element {text[:60]!r}", expected=f"one of {known}",
+            hint="--registers and --lds tell which elements are there",
+        )  # fmt: skip
     return Element(buffer.name, index)

@@ -125,6 +125,7 @@ def _site(site: Site, page: Page) -> Iterator[Text]:
     word, says = _word(site), _says(site)
     sign = f"{page.glyphs.sign(word)} {site.number:>3}  "
     often = f"{_often(site)} times a wave"
-    text = f"{site.place.site}, PC {site.place.pc:#x}, {often}" + (f": {says}" if says else "")
+    where = f"{site.place.site}, PC {site.place.pc:#x}" if site.place.line else site.place.site
+    text = f"{where}, {often}" + (f": {says}" if says else "")
     for number, line in enumerate(page.wrap(text, page.width - len(sign) - 2)):
         yield Text.assemble("  ", (" " * len(sign) if number else sign, STYLES[word]), line)

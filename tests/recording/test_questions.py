@@ -246,3 +246,21 @@ def test_the_command_shows_a_kernel_without_a_product(
     assert "gemm_int4.hip" in page.read_text()
     assert main(["inspect", str(KERNELS["int4"][0]), "--kernel", "softmax"]) == 0
     assert "barrier:0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("at", "says"),
+    [
+        ("barrier:99", "barrier:0 to barrier:"),
+        ("mfma:99", "mfma:0 to mfma:3"),
+        ("atomic:0", "another kind: the code has no atomic"),
+        ("0x1", "where an instruction begins, from 0x"),
+        ("asmOpt.hip:1", "a line of asmOpt.hip with code: "),
+        ("nothing.hip:1", "FILE:LINE, a PC as 0x1f58"),
+    ],
+)
+def test_what_a_moment_can_be_is_said(at: str, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        asked(at=at)
+    assert says in str(caught.value)
+    assert "--timeline" in str(caught.value)

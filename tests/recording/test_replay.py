@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Program
 from layoutprobe.machine.snapshot import Snapshot, snapshot
 from layoutprobe.observe.base import Recorder
-from layoutprobe.recording.model import Recording
+from layoutprobe.recording.model import INACTIVE, SPACES, Recording
 from layoutprobe.recording.replay import Replay
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 from recording.kernels import KERNELS, opened
@@ -194,3 +195,34 @@ def test_workgroups_that_tell_each_other_something_all_run(
     kernel.recording((0, 0, 0))
     grid = kernel._subject.binding.grid
     assert specs[-1].alone == (frozenset({0}) if alone and grid != (1, 1, 1) else frozenset())
+
+
+@pytest.mark.parametrize("name", ["asmOpt", "attention", "triton-fp8"])
+def test_offsets_in_the_text_are_those_of_the_accesses(name: str) -> None:
+    """The address register and the offset that the instruction's text names are where the lanes looked."""
+    recording = opened(name).recording(FIRST)
+    replay, seen = Replay(recording), 0
+    for at, row in enumerate(recording.accesses.row.tolist()):
+        one = recording.code[recording.steps.inst[row]]
+        if SPACES[recording.accesses.space[at]] != "LDS" or "2" in str(one.place.instruction).split("_b")[0]:
+            continue
+        where = next(span for span in one.reads if span.kind == "v").index
+        base = replay.registers(replay.step(row)[0], row).vgprs[where].astype(np.int64)
+        offset = int((re.search(r" offset:(\d+)", one.text) or [0, 0])[1])
+        address = recording.accesses.address[at]
+        active = address != INACTIVE
+        assert (address[active] == base[active] + offset).all(), one.text
+        seen += bool(offset)
+    assert seen
+
+
+def test_waits_and_branches_say_for_what_and_where_to() -> None:
+    """As the compiler wrote them: every s_waitcnt names a counter, and branches go to instructions."""
+    code = opened("asmOpt").recording(FIRST).code
+    pcs = {f"{one.place.pc:#x}" for one in code}
+    waits = [one.text for one in code if one.place.instruction == "s_waitcnt"]
+    assert waits
+    assert all(re.fullmatch(r"s_waitcnt( (vmcnt|lgkmcnt|expcnt)\(\d+\))+", text) for text in waits)
+    branches = [one.text.split()[-1] for one in code if one.kind == "branch"]
+    assert branches
+    assert set(branches) <= pcs
