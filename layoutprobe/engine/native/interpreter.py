@@ -110,7 +110,7 @@ class Interpreter:
         self._patience = Patience()
         self._initial: list[Array] = []
         self._rows: ctypes.Array[CInitial] = (CInitial * 0)()
-        self._fragments = [aligned(2048 * bound.lowered.fragments)]
+        self._fragments = [self._room_for_fragments()]
         self._context = self._make_context()
         if sieve is not None:
             machine.events = Events(access=(self._sift,))
@@ -162,10 +162,13 @@ class Interpreter:
             self.sieve.check()
         return bool(stuck)
 
+    def _room_for_fragments(self) -> NDArray[np.uint8]:
+        return aligned(self.bound.offsets.fragment * self.bound.lowered.fragments)
+
     def _copies(self, count: int) -> list[Ctx]:
         """Contexts for other threads, with fragments of their own."""
         while len(self._fragments) <= count:
-            self._fragments.append(aligned(2048 * self.bound.lowered.fragments))
+            self._fragments.append(self._room_for_fragments())
         copies = [Ctx.from_buffer_copy(self._context) for _ in range(count)]
         for copy, fragments in zip(copies, self._fragments[1:], strict=False):
             copy.fragments = fragments.ctypes.data

@@ -89,14 +89,14 @@ class Offsets:
     Attributes:
         wave: bytes before the VGPRs.
         undef, at, shadow, left: bytes before these members.
+        fragment: bytes of an expanded operand of a matrix instruction.
     """
 
     def __init__(self, runtime: ctypes.CDLL) -> None:
         found = (ctypes.c_uint64 * 16)()
         runtime.lp_sizes(found)
-        self.wave, ins, ctx, self.undef, self.at, self.shadow, self.left, region, self.lanes, sieve = found[
-            :10
-        ]
+        self.wave, ins, ctx, self.undef, self.at, self.shadow, self.left = found[:7]
+        region, self.lanes, sieve, self.fragment = found[7:11]
         theirs, ours = (ins, ctx, region, sieve), tuple(map(ctypes.sizeof, (Ins, Ctx, CRegion, CSieve)))
         if theirs != ours:
             raise AssertionError(f"layouts of C and Python differ: {theirs} and {ours}")

@@ -49,7 +49,7 @@ def _matrix(inst: Inst, layout: Layout) -> Template | None:
         (),
         inst.src,
         ((d, ALL_LANES),),
-        ((form.a, a), (form.a, b)),
+        ((f"A of {form.a}", a), (f"B of {form.a}", b)),
     )
 
 

@@ -78,6 +78,9 @@ typedef struct {
   u32 shift, lds_shift, suspect, pad;
 } Sieve;
 
+// An operand of a matrix instruction as numbers; see matrix.c.
+typedef struct { f32 at[2][16][16]; u64 alike, pad[7]; } Fragment;
+
 struct Ctx {
   // What a form needs. LDS is that of the workgroup that runs.
   u8 *lds, *lds_shadow; u64 lds_size;
@@ -86,7 +89,7 @@ struct Ctx {
   const u64 *touched;  // UNDEF_WORDS per block: registers that it reads or writes
   const Ins *program;
   u64 shadow_bytes;    // from a VGPR to its undefined bits
-  f32 *fragments;      // operands of matrix instructions, expanded
+  Fragment *fragments; // operands of matrix instructions, expanded
   u64 hints[64];       // which region an access hit last
   u64 before[512];     // where a load of a wave last pointed; see foresee
   u8 *scratch, *scratch_shadow; u64 scratch_size, scratch_stride;  // of a lane

@@ -257,5 +257,5 @@ void lp_sizes(u64 *out) {
   out[0] = sizeof(Wave); out[1] = sizeof(Ins); out[2] = sizeof(Ctx);
   out[3] = __builtin_offsetof(Wave, undef); out[4] = __builtin_offsetof(Wave, at);
   out[5] = __builtin_offsetof(Wave, shadow); out[6] = __builtin_offsetof(Wave, left);
-  out[7] = sizeof(Region); out[8] = LANES; out[9] = sizeof(Sieve);
+  out[7] = sizeof(Region); out[8] = LANES; out[9] = sizeof(Sieve); out[10] = sizeof(Fragment);
 }
