@@ -72,12 +72,12 @@ def _operands(inst: Inst, verb: str, size: int) -> tuple[Operand, Operand] | Non
 
 
 _PLACES = {
-    "ds": "if (!lds_at(w, i, c, i->k[0], {size}, ex, at)) STOP(SLOW);",
-    "global": "int met = global_at(c, i, {address}(w, i), {size}, ex, 1, at);",
-    "flat": "int met = global_at(c, i, {address}(w, i), {size}, ex, 1, at);",
+    "ds": "if (!lds_at(w, i, c, i->k[0], {size}, ex, &at)) STOP(SLOW);",
+    "global": "int met = global_at(c, i, {address}(w, i), {size}, ex, 1, &at);",
+    "flat": "int met = global_at(c, i, {address}(w, i), {size}, ex, 1, &at);",
     "buffer": "Reach r = reach(w, i, {size}, ex); if (!r.plain) STOP(SLOW);"
     " mask beyond = ex & ~r.inside; ex = r.inside;"
-    " if (!ex) {{ {beyond} NEXT; }} int met = global_at(c, i, r.at, {size}, ex, 1, at);",
+    " if (!ex) {{ {beyond} NEXT; }} int met = global_at(c, i, r.at, {size}, ex, 1, &at);",
 }
 
 
@@ -107,17 +107,17 @@ def _text(space: str, scalar_base: bool, update: Update, kind: str, returns: boo
     place = _PLACES[space].format(
         size=size, address="address_sv" if scalar_base else "address_vv", beyond=beyond
     )
-    shadow = f"any_undefined(c->{memory}_shadow, at, {size})"
+    shadow = f"any_undefined(c->{memory}_shadow, &at, {size})"
     if space != "ds":
         shadow = f"met == OUTSIDE || (met == UNDEFINED && {shadow})"
     return "\n  ".join([
         "mask ex = EX; if (!ex) NEXT;",
-        "u64 at[LANES] __attribute__((aligned(128)));",
+        "Places at;",
         place,
-        f"if (unlikely(crooked(at, {size}) || {shadow})) STOP(SLOW);",
-        f"if (!SIFT({'lds' if space == 'ds' else 'global'}, at, {size}, COUNTED, ex)) STOP(SLOW);",
+        f"if (unlikely(crooked(&at, {size}) || {shadow})) STOP(SLOW);",
+        f"if (!SIFT({'lds' if space == 'ds' else 'global'}, &at, {size}, COUNTED, ex)) STOP(SLOW);",
         beyond,
         "for (mask m = ex; m; m &= m - 1) { u32 l = (u32)__builtin_ctzll(m);",
-        f"{type_} *p = ({type_} *)(c->{memory} + at[l]), old = *p;",
+        f"{type_} *p = ({type_} *)(c->{memory} + at.base + at.at[l]), old = *p;",
         *body, *emitter.lines, *keep, f"*p = {value}; }}",
     ])  # fmt: skip

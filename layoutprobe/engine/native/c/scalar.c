@@ -13,8 +13,9 @@ FORM(F_s_load) {
     if (g->undefined)
       for (u32 j = 0; j < i->k[2]; j++) met |= *(const u1u *)(c->arena_shadow + at + 4 * j);
     if (unlikely(met)) STOP(SLOW);
-    if (!SIFT(global, &at, (u32)size, READ, 1)) STOP(SLOW);
-    tell_access(w, i, c, 0, 1, &at, 1, 0, 0);
+    Places place = {.base = at};
+    if (!SIFT(global, &place, (u32)size, READ, 1)) STOP(SLOW);
+    tell_access(w, i, c, 0, 1, &place, 1, 0, 0);
     u32 *d = (u32 *)(W8 + i->o[1]);
     for (u32 j = 0; j < i->k[2]; j++) d[j] = *(const u1u *)(c->arena + at + 4 * j);
     NEXT;
@@ -25,5 +26,9 @@ FORM(F_s_load) {
 // What numpy is about to access for a wave; 0: stop.
 int lp_sift(const Ctx *c, u64 wave, const u64 *at, u32 size, u32 how, u64 lanes, u32 lds) {
   const Wave *w = (const Wave *)(c->waves + wave * c->wave_bytes);
-  return lds ? sift_lds(w, c, at, size, how, (mask)lanes) : sift_global(w, c, at, size, how, (mask)lanes);
+  for (mask left = (mask)lanes; left; left &= left - 1) {
+    Places place = {.base = at[__builtin_ctzll(left)]};
+    if (!(lds ? sift_lds(w, c, &place, size, how, 1) : sift_global(w, c, &place, size, how, 1))) return 0;
+  }
+  return 1;
 }

@@ -54,16 +54,16 @@ AI int sift_granule(Sieve *s, Marks m, u64 *at, u32 wave, u32 how) {
   return 1;
 }
 // Lanes that point where one before them does need not be looked at: those of the upper half, or the neighbour's.
-AI mask apart(const u64 *at, mask ex) { return ex == ~(mask)0 && halves_alike(at) ? ex & 0xffff : ex; }
+AI mask apart(const Places *to, mask ex) { return ex == ~(mask)0 && halves_alike(to->at) ? ex & 0xffff : ex; }
 
 // Lanes access global memory. 0: stop.
-static __attribute__((noinline)) int sift_global(const Wave *w, const Ctx *c, const u64 *at, u32 size, u32 how, mask ex) {
+static __attribute__((noinline)) int sift_global(const Wave *w, const Ctx *c, const Places *places, u32 size, u32 how, mask ex) {
   Sieve *s = c->sieve;
   u32 wave = s->first + w->index + 1;
   Marks m = marks(s->launch, wave, how);
   u64 last = ~0ull;
-  for (mask left = apart(at, ex); left; left &= left - 1) {
-    u64 from = at[__builtin_ctzll(left)], to = from + size - 1;
+  for (mask left = apart(places, ex); left; left &= left - 1) {
+    u64 from = places->base + places->at[__builtin_ctzll(left)], to = from + size - 1;
     if (from == last) continue;
     last = from;
     if (how != READ)
@@ -74,13 +74,13 @@ static __attribute__((noinline)) int sift_global(const Wave *w, const Ctx *c, co
   return 1;
 }
 // Lanes access LDS. What lies before the last barrier is in order: it has another interval.
-static __attribute__((noinline)) int sift_lds(const Wave *w, const Ctx *c, const u64 *at, u32 size, u32 how, mask ex) {
+static __attribute__((noinline)) int sift_lds(const Wave *w, const Ctx *c, const Places *places, u32 size, u32 how, mask ex) {
   Sieve *s = c->sieve;
   u64 group = w->index / c->per_group, shift = s->lds_shift, last = ~0ull;
   u64 *seen = s->lds_seen + (group * c->lds_stride >> shift);
   Marks m = marks(s->intervals[group], w->index + 1, how);
-  for (mask left = apart(at, ex); left; left &= left - 1) {
-    u64 from = at[__builtin_ctzll(left)], to = from + size - 1;
+  for (mask left = apart(places, ex); left; left &= left - 1) {
+    u64 from = places->base + places->at[__builtin_ctzll(left)], to = from + size - 1;
     if (from == last) continue;
     last = from;
     for (u64 n = from >> shift; n <= to >> shift; n++) {
