@@ -24,6 +24,8 @@ OFFSETS, IMMEDIATES = 12, 8
 _FOLDED = frozenset({"v_perm_b32"})
 """Rows that are much simpler for immediates that are known: their value becomes part of the form."""
 _SCC_CODE = 253
+_ACTIVE = "ex"
+"""The active lanes, in a form."""
 
 Slot = tuple[int, str, int, int]
 """Which half of a dual instruction, "source" or "target", which operand, and which word of an immediate."""
@@ -101,7 +103,8 @@ def form_of(inst: Inst, rows: Sequence[Row], lanes: int) -> Form:
     stores = [line for n, row in enumerate(rows) for line in writing.row(n, row)]
     if len(writing.offsets) > OFFSETS or len(writing.immediates) > IMMEDIATES:
         raise UntraceableError("more operands than a record has")
-    text = "\n  ".join([*writing.emitter.lines, *stores])
+    active = [] if all(row.scalar for row in rows) else [f"const mask {_ACTIVE} = EX;"]
+    text = "\n  ".join([*active, *writing.emitter.lines, *stores])
     return Form(text, tuple(writing.offsets), tuple(writing.immediates))
 
 
@@ -119,7 +122,7 @@ class _Writing:
     def row(self, half: int, row: Row) -> list[str]:
         self.half = half
         values = [self._source(n, o, k) for n, (o, k) in enumerate(zip(row.sources, row.kinds, strict=True))]
-        active = "EX"
+        active = _ACTIVE
         if row.lanes is not None:
             values[0], active = self._permuted(row, values[0])
         results = trace(row.compute, values)
@@ -199,9 +202,9 @@ class _Writing:
         indices = ", ".join(str(max(int(x), 0)) for x in at)
         readable = f"(mask){valid:#x}ull"
         if not lanes.fetch_inactive:
-            readable += f" & bits(__builtin_shufflevector(bools(EX), bools(EX), {indices}))"
+            readable += f" & bits(__builtin_shufflevector(bools({_ACTIVE}), bools({_ACTIVE}), {indices}))"
         readable = self.emitter.name("mask", readable)
-        writes = f"EX & (mask){enabled:#x}ull" + ("" if lanes.zero else f" & {readable}")
+        writes = f"{_ACTIVE} & (mask){enabled:#x}ull" + ("" if lanes.zero else f" & {readable}")
         active = self.emitter.name("mask", writes)
         if isinstance(value, Node) and value.wide:
             text, kind = self.emitter.value(value), self.emitter.type_of(value)
@@ -268,4 +271,4 @@ def _vector_text(at: int, operand: Operand, width: int) -> str:
 
 
 def _put(where: str, at: int, text: str, active: str) -> str:
-    return f"{where}({at}) = bools({active}) ? ({text}) : {where}({at});"
+    return f"PUT({where}({at}), {text}, {active});"

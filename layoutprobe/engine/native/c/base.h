@@ -119,6 +119,8 @@ struct Ctx {
 #define DSH(n) (*(u32 *)(W8 + i->o[n] + 4))
 typedef mask mask_u __attribute__((aligned(4)));
 #define DM(n) (*(mask_u *)(W8 + i->o[n]))
+// What some lanes are given. Mostly these are all: to part lanes takes longer than what most instructions compute.
+#define PUT(to, x, lanes) do { if (likely((lanes) == ~(mask)0)) to = (x); else to = bools(lanes) ? (x) : to; } while (0)
 #define NEXT TAIL i[1].fn(w, i + 1, c)
 #define STOP(why) do { w->at = (u32)(i - c->program); w->pc = i->pc; return (why); } while (0)
 #define FORM(name) int name(Wave *restrict w, const Ins *restrict i, Ctx *restrict c)

@@ -26,7 +26,7 @@ AI int buffer_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
   int met = global_at(c, i, r.at, size, r.inside, 1, &at);
   if (unlikely(met == OUTSIDE) || !SIFT(global, &at, size, WRITTEN, r.inside)) return 0;
   store_lanes(c->arena, &at, vgpr(w, i->o[1]), size, how, r.inside);
-  if (met == UNDEFINED) clear_lanes(c->arena_shadow, &at, size, r.inside);
+  if (met == UNDEFINED) define_memory(c->arena_shadow, &at, size, r.inside);
   return 1;
 }
 
@@ -56,6 +56,6 @@ AI int scratch_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
   Places at;
   if (unlikely(!scratch_at(w, i, c, size, ex, &at))) return 0;
   store_lanes(c->scratch, &at, vgpr(w, i->o[1]), size, how, ex);
-  clear_lanes(c->scratch_shadow, &at, size, ex);
+  define_memory(c->scratch_shadow, &at, size, ex);
   return 1;
 }

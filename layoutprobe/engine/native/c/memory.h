@@ -25,8 +25,7 @@ AI void lay(Places *to, u64 base, v_u32 at) {
 }
 
 AI void put(Wave *w, u32 n, v_u32 x, mask ex) {
-  v_u32 *d = (v_u32 *)vgpr(w, n);
-  *d = ex == ~(mask)0 ? x : bools(ex) ? x : *d;
+  PUT(*(v_u32 *)vgpr(w, n), x, ex);
 }
 
 // 16 lanes that access places of `step` bytes, one behind the other: as rows of a matrix do.
@@ -168,10 +167,10 @@ AI int any_undefined(const u8 *memory, const Places *from, u32 size) {
   }
   return (met | __builtin_reduce_or(wide)) != 0;
 }
-// What the lanes store is defined. In a loop it mostly has been: to look is cheaper than to write.
-AI void clear_lanes(u8 *memory, const Places *to, u32 size, mask ex) {
+// What the lanes store is defined.
+AI void define_memory(u8 *shadow, const Places *to, u32 size, mask ex) {
   static const u32 zero[4 * LANES];
-  if (any_undefined(memory, to, size)) store_lanes(memory, to, zero, size, PLAIN, ex);
+  store_lanes(shadow, to, zero, size, PLAIN, ex);
 }
 
 #include "sieve.h"
@@ -315,7 +314,8 @@ AI int lds_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
   for (u32 n = 0; n < count; n++) {
     tell_access(w, i, c, n, ex, &at[n], LANES, vgpr(w, i->o[1 + n]), (size + 3) / 4);
     store_lanes(c->lds, &at[n], vgpr(w, i->o[1 + n]), size, how, ex);
-    clear_lanes(c->lds_shadow, &at[n], size, ex);
+    // In a loop it mostly has been defined: to look is cheaper than to write.
+    if (any_undefined(c->lds_shadow, &at[n], size)) define_memory(c->lds_shadow, &at[n], size, ex);
   }
   return 1;
 }
@@ -342,6 +342,6 @@ AI int global_store(Wave *w, const Ins *i, Ctx *c, Address a, u32 size, u32 how)
   if (unlikely(met == OUTSIDE) || !SIFT(global, &at, size, WRITTEN, ex)) return 0;
   tell_access(w, i, c, 0, ex, &at, LANES, vgpr(w, i->o[1]), (size + 3) / 4);
   store_lanes(c->arena, &at, vgpr(w, i->o[1]), size, how, ex);
-  if (met == UNDEFINED) clear_lanes(c->arena_shadow, &at, size, ex);
+  if (met == UNDEFINED) define_memory(c->arena_shadow, &at, size, ex);
   return 1;
 }

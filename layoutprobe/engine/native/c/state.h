@@ -11,9 +11,9 @@ AI u32 *vgpr(Wave *w, u32 n) { return w->v[n]; }
 AI v_u32 *shadow_of(Wave *w, const Ctx *c, u32 n) { return (v_u32 *)((u8 *)w->v[n] + c->shadow_bytes); }
 // The active lanes of VGPR n (all of it, or one half) now hold defined bits.
 AI void define_lanes(Wave *w, const Ctx *c, u32 n, u32 keep, mask lanes) {
-  v_u32 *shadow = shadow_of(w, c, n);
-  v_u32 now = bools(lanes) ? (*shadow & keep) : *shadow;
-  *shadow = now;
+  v_u32 *shadow = shadow_of(w, c, n), now = (v_u32)0u;
   u32 r = 256 + n;
-  if (!MASK(now != 0)) w->undef[r >> 6] &= ~(1ull << (r & 63));
+  if (keep || lanes != ~(mask)0) now = bools(lanes) ? (*shadow & keep) : *shadow;
+  *shadow = now;
+  if (!__builtin_reduce_or(now)) w->undef[r >> 6] &= ~(1ull << (r & 63));
 }
