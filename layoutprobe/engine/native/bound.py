@@ -137,7 +137,7 @@ def _runtime(lanes: int, wait: bool) -> tuple[ctypes.CDLL, Offsets]:
     library.lp_step.argtypes = [pointer, pointer, pointer, u64]
     library.lp_step.restype = None
     library.lp_sift.argtypes = [pointer, u64, pointer, ctypes.c_uint32, ctypes.c_uint32, u64, ctypes.c_uint32]
-    library.lp_reset.argtypes = [pointer, u64, u64, u64, ctypes.c_uint32, u64]
+    library.lp_reset.argtypes = [pointer, u64]
     library.lp_reset.restype = None
     return library, Offsets(library)
 

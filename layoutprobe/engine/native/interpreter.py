@@ -191,7 +191,6 @@ class Interpreter:
         self._rows = (CInitial * len(rows))(*rows)
         context = self._context
         context.initial, context.initial_count = ctypes.addressof(self._rows), len(rows)
-        context.vgprs, context.poison = self.waves.vgprs, POISON
 
     def see(self, regions: ctypes.Array[CRegion]) -> Interpreter:
         """Have these regions of global memory."""
@@ -220,6 +219,7 @@ class Interpreter:
         context.shadow_bytes = waves.shadow_bytes
         context.fragments = self._fragments[0].ctypes.data
         context.waves, context.wave_bytes = waves.bytes.ctypes.data, waves.wave_bytes
+        context.vgprs, context.poison = waves.vgprs, POISON
         context.per_group = self.count // self.groups
         context.lds_all = machine.lds.data.bytes.ctypes.data
         context.lds_shadow_all = machine.lds.shadow.bytes.ctypes.data

@@ -103,8 +103,8 @@ class Offsets:
 
 
 def aligned(size: int, to: int = 128) -> NDArray[np.uint8]:
-    """Uninitialised bytes at an aligned address."""
-    raw = np.empty(size + to, np.uint8)
+    """Zeroed bytes at an aligned address."""
+    raw = np.zeros(size + to, np.uint8)
     start = -raw.ctypes.data % to
     return raw[start : start + size]
 
@@ -151,7 +151,9 @@ class WaveMemory:
 
     def reset(self, runtime: ctypes.CDLL, count: int, poison: int, left: int) -> None:
         """The first waves as they are before a kernel starts: every register undefined, at record 0."""
-        runtime.lp_reset(self.bytes.ctypes.data, self.wave_bytes, count, self.vgprs, poison, left)
+        context = Ctx(vgprs=self.vgprs, poison=poison, left=left, shadow_bytes=self.shadow_bytes)
+        context.waves, context.wave_bytes = self.bytes.ctypes.data, self.wave_bytes
+        runtime.lp_reset(ctypes.byref(context), count)
 
     def load(self, vgprs: Array, sgprs: Array, undefined_vgprs: Array, undefined_sgprs: Array) -> None:
         """Set all registers and their undefined bits: uint32 [register, wave, lane] and [register, wave, 1]."""

@@ -34,7 +34,7 @@ AI mask bits(v_b1 b) { mask m; memcpy(&m, &b, sizeof m); return m; }
 #define MASK(e) bits(CV(e, v_b1))
 #define SPLATB(e) ((e) ? ~(mask)0 : (mask)0)
 
-enum { SCC = 128, EXEC = 126, UNDEF_WORDS = 12 };
+enum { SCC = 128, EXEC = 126, UNDEF_WORDS = 12, VGPR_WORDS = 8 };
 // Scalar registers by their encoding, SCC, and behind them two words that swallow what nobody reads.
 typedef struct Wave {
   u32 s[132];
@@ -46,7 +46,8 @@ typedef struct Wave {
   u64 seen[2];             // of its registers, where it last closed a loop that may wait; see spun
   u32 seen_at, pad[5];
   u32 shadow[132];         // undefined bits of s
-  u32 pad2[44];
+  u32 pad2[28];
+  u64 blank[VGPR_WORDS];   // bit n: nobody has written VGPR n yet; see state.h
   u32 v[][LANES];          // VGPRs, and behind them their undefined bits
 } __attribute__((aligned(128))) Wave;
 

@@ -118,21 +118,33 @@ FORM(F_await) {
 AI Wave *wave_at(const Ctx *c, u64 n) { return (Wave *)(c->waves + n * c->wave_bytes); }
 
 // Registers as they are before a kernel starts: all undefined.
-static void fresh(Wave *w, u64 vgprs, u32 poison, u64 left) {
+static void fresh(Wave *w, const Ctx *c) {
+  u64 *undef = w->undef + 4;  // those of VGPRs
+  for (u64 n = 0; n < c->vgprs; n++)
+    if (undef[n >> 6] >> (n & 63) & 1 && !is_blank(w, (u32)n)) *shadow_of(w, c, (u32)n) = (v_u32)0u;
   u32 *words = (u32 *)w;
   for (u64 j = 0; j < sizeof(Wave) / 4; j++) words[j] = 0;
-  for (u32 r = 0; r <= SCC; r++) { w->s[r] = poison; w->shadow[r] = ~0u; }
-  u32 *values = &w->v[0][0], *shadows = values + vgprs * LANES;
-  for (u64 j = 0; j < vgprs * LANES; j++) { values[j] = poison; shadows[j] = ~0u; }
-  for (u64 r = 0; r < 256 + vgprs; r++)
-    if (r <= SCC || r >= 256) w->undef[r >> 6] |= 1ull << (r & 63);
-  w->left = (i64)left;
+  for (u32 r = 0; r <= SCC; r++) {
+    w->s[r] = (u32)c->poison;
+    w->shadow[r] = ~0u;
+    w->undef[r >> 6] |= 1ull << (r & 63);
+  }
+  for (u64 n = 0; n < c->vgprs; n++) {
+    undef[n >> 6] |= 1ull << (n & 63);
+    w->blank[n >> 6] |= 1ull << (n & 63);
+  }
+  w->left = (i64)c->left;
   w->slice = SLICE;
 }
-void lp_reset(u8 *at, u64 wave_bytes, u64 waves, u64 vgprs, u32 poison, u64 left) {
+static void settle_all(Wave *w, const Ctx *c) {
+  for (u32 n = 0; n < c->vgprs; n++)
+    if (is_blank(w, n)) settle(w, c, n);
+}
+void lp_reset(const Ctx *c, u64 waves) {
   for (u64 n = 0; n < waves; n++) {
-    Wave *w = (Wave *)(at + n * wave_bytes);
-    fresh(w, vgprs, poison, left);
+    Wave *w = wave_at(c, n);
+    fresh(w, c);
+    settle_all(w, c);
     w->index = (u32)n;
   }
 }
@@ -141,7 +153,7 @@ void lp_reset(u8 *at, u64 wave_bytes, u64 waves, u64 vgprs, u32 poison, u64 left
 static void begin(const Ctx *c, u64 group) {
   for (u64 n = group * c->per_group; n < (group + 1) * c->per_group; n++) {
     Wave *w = wave_at(c, n);
-    fresh(w, c->vgprs, (u32)c->poison, c->left);
+    fresh(w, c);
     w->index = (u32)n;
     for (u64 j = 0; j < c->initial_count; j++) {
       u64 r = c->initial[j].number;
@@ -149,8 +161,9 @@ static void begin(const Ctx *c, u64 group) {
       w->shadow[r] = 0;
       w->undef[r >> 6] &= ~(1ull << (r & 63));
     }
-    for (u32 l = 0; l < LANES; l++) { w->v[0][l] = c->v0[n * LANES + l]; w->v[c->vgprs][l] = 0; }
-    w->undef[256 >> 6] &= ~1ull;
+    define_lanes(w, c, 0, 0, ~(mask)0);
+    for (u32 l = 0; l < LANES; l++) w->v[0][l] = c->v0[n * LANES + l];
+    if (c->log) settle_all(w, c);  // who watches may look at any register at any time
   }
   if (c->sieve) c->sieve->intervals[group]++;
   __builtin_memset(c->lds_all + group * c->lds_stride, 0xA5, c->lds_stride);
@@ -236,7 +249,11 @@ int lp_run(Ctx *c, u64 from, u64 to) {
 #ifdef __AVX__
     __builtin_ia32_vzeroupper();
 #endif
-    if (stuck) return 1;
+    if (stuck) {
+      for (u64 n = from * c->per_group; n < to * c->per_group; n++)
+        if (wave_at(c, n)->status != ENDED && wave_at(c, n)->status != FRESH) settle_all(wave_at(c, n), c);
+      return 1;
+    }
     if (again) continue;
     if (!spinning) return 0;
     for (u64 n = from * c->per_group; n < to * c->per_group; n++)

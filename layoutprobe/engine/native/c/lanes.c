@@ -4,7 +4,7 @@
 // A lane's value is taken if it is defined, whatever the register's other lanes are.
 AI int taken(Wave *w, const Ins *i, const Ctx *c, u32 lane) {
   u32 n = i->o[2], r = 256 + n;
-  if (unlikely(w->undef[r >> 6] >> (r & 63) & 1) && ((const u32 *)shadow_of(w, c, n))[lane]) return 0;
+  if (unlikely(w->undef[r >> 6] >> (r & 63) & 1) && (is_blank(w, n) || ((const u32 *)shadow_of(w, c, n))[lane])) return 0;
   DS(1) = vgpr(w, n)[lane];
   return 1;
 }
@@ -22,8 +22,8 @@ FORM(F_readlane) {
 // o0 the lane, or k0 (k2 & 1); o1 the value, or k1 (k2 & 2); o2 number of the VGPR. EXEC plays no part.
 FORM(F_writelane) {
   u32 lane = (i->k[2] & 1 ? i->k[0] : RS(0)) & (LANES - 1), n = i->o[2], r = 256 + n;
-  vgpr(w, n)[lane] = i->k[2] & 2 ? i->k[1] : RS(1);
   if (unlikely(w->undef[r >> 6] >> (r & 63) & 1)) define_lanes(w, c, n, 0, (mask)1 << lane);
+  vgpr(w, n)[lane] = i->k[2] & 2 ? i->k[1] : RS(1);
   NEXT;
 }
 FORM(F_swap) {

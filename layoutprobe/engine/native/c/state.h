@@ -9,11 +9,25 @@ AI int undefined_range(const Wave *w, u32 first, u32 count) {
 }
 AI u32 *vgpr(Wave *w, u32 n) { return w->v[n]; }
 AI v_u32 *shadow_of(Wave *w, const Ctx *c, u32 n) { return (v_u32 *)((u8 *)w->v[n] + c->shadow_bytes); }
-// The active lanes of VGPR n (all of it, or one half) now hold defined bits.
+// A VGPR that nobody has written is blank: all its bits are undefined, but neither its value nor its shadow says so. Its
+// shadow is zero, as that of every register whose bits are all defined. Most are written whole: then bits change here,
+// and no memory. Before anybody looks at one, it is settled; Python sees no blank ones.
+AI int is_blank(const Wave *w, u32 n) { return w->blank[n >> 6] >> (n & 63) & 1; }
+AI void settle(Wave *w, const Ctx *c, u32 n) {
+  w->blank[n >> 6] &= ~(1ull << (n & 63));
+  *(v_u32 *)vgpr(w, n) = (v_u32)(u32)c->poison;
+  *shadow_of(w, c, n) = (v_u32)~0u;
+}
+// Some lanes of VGPR n (all of it, or what is not to keep) now hold defined bits.
 AI void define_lanes(Wave *w, const Ctx *c, u32 n, u32 keep, mask lanes) {
+  int whole = !keep && lanes == ~(mask)0;
+  u64 bit = 1ull << (n & 63), *undef = &w->undef[(256 + n) >> 6];
+  if (is_blank(w, n)) {
+    if (likely(whole)) { w->blank[n >> 6] &= ~bit; *undef &= ~bit; return; }
+    settle(w, c, n);
+  }
   v_u32 *shadow = shadow_of(w, c, n), now = (v_u32)0u;
-  u32 r = 256 + n;
-  if (keep || lanes != ~(mask)0) now = bools(lanes) ? (*shadow & keep) : *shadow;
+  if (!whole) now = bools(lanes) ? (*shadow & keep) : *shadow;
   *shadow = now;
-  if (!__builtin_reduce_or(now)) w->undef[r >> 6] &= ~(1ull << (r & 63));
+  if (!__builtin_reduce_or(now)) *undef &= ~bit;
 }
