@@ -101,10 +101,9 @@ class EmulatorBackend:
             region = next(regions)
             values.append(_read(memory.arena.data.bytes, region, argument.data, argument.data.dtype))
             bits = None
-            if memory.arena.tracked:
+            if memory.arena.has_undefined(region):
                 unsigned = np.dtype(f"u{argument.data.dtype.itemsize}")
                 bits = _read(memory.arena.shadow.bytes, region, argument.data, unsigned)
-                bits = bits if bits.any() else None
             undefined.append(bits)
         return RunResult(tuple(values), tuple(undefined), self.evidence)
 

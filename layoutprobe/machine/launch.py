@@ -87,7 +87,8 @@ def place_memory(code: CodeObject, buffers: list[GlobalBuffer], kernarg_size: in
     kernarg = plan.add("the kernel arguments", segment_bytes(kernarg_size), writable=False)
     parts = [(f"the code object at {s.address:#x}", s.address, s.size, s.writable) for s in code.segments]
     placed = plan.add_image(parts)
-    arena = plan.build()
+    undefined = [region for region, buffer in zip(regions, buffers, strict=True) if buffer.undefined]
+    arena = plan.build(regions, undefined)
     for region, buffer in zip(regions, buffers, strict=True):
         arena.fill(region, buffer.data, undefined=buffer.undefined)
     return GlobalMemory(arena, regions, kernarg, load_image(code, arena, placed))

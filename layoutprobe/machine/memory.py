@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.machine.registers import Array
 
+_FRESH = 128 << 20
+"""Bytes above which memory comes zeroed from the system, and is none until it is touched."""
+_GLANCE = 4096
+"""Bytes of a region that are looked at first for undefined bits: of an output, all are."""
 GUARD = 1 << 16
 """Bytes between two buffers: a pointer that runs off one end lands in no buffer."""
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
@@ -56,6 +60,21 @@ class Store:
         raw = np.zeros(size + 31, np.uint8) if fill == 0 else np.full(size + 31, fill, np.uint8)
         start = -raw.ctypes.data % 16
         return cls(raw[start : start + (size + 15) // 16 * 16])
+
+    @classmethod
+    def zeroed_but(cls, size: int, regions: Iterable[Region]) -> Store:
+        """Zeroed bytes; those of some regions, in ascending order, are anything, for who fills them anyway."""
+        if size > _FRESH:
+            return cls.of_size(size)
+        raw = np.empty(size + 31, np.uint8)
+        start = -raw.ctypes.data % 16
+        raw = raw[start : start + (size + 15) // 16 * 16]
+        at = 0
+        for region in regions:
+            raw[at : region.start] = 0
+            at = region.end
+        raw[at:] = 0
+        return cls(raw)
 
     def gather(self, offsets: Array, size: int, low_bits: int) -> Array:
         """Gather `size` bytes at each offset.
@@ -193,6 +212,13 @@ class Arena(Memory):
         inside = (index >= 0) & (offsets + size <= np.array(self._ends)[np.maximum(index, 0)])
         return None if inside.all() else ~inside
 
+    def has_undefined(self, region: Region) -> bool:
+        """Whether any bit of a region is undefined."""
+        shadow = self.shadow.bytes[region.start : region.end]
+        # The largest byte is found several times as fast as any that is not zero.
+        parts = (shadow[:_GLANCE], shadow[_GLANCE:])
+        return self.tracked and any(part.max(initial=0) > 0 for part in parts)
+
     def fill(self, region: Region, data: bytes | NDArray[np.uint8], *, undefined: bool = False) -> None:
         """Set the first bytes of a region, or mark all of it as never written."""
         if undefined:
@@ -254,9 +280,15 @@ class ArenaPlan:
         self.size = max((r.end for r in placed), default=base) + GUARD
         return placed
 
-    def build(self) -> Arena:
-        """The memory, zeroed."""
-        return Arena(self.size, self.regions)
+    def build(self, filled: Iterable[Region] = (), undefined: Iterable[Region] = ()) -> Arena:
+        """The memory, zeroed.
+
+        Args:
+            filled: regions of which the caller fills every byte, in ascending order: they are not zeroed.
+            undefined: those among them that he makes undefined.
+        """
+        data, shadow = (Store.zeroed_but(self.size, regions) for regions in (filled, undefined))
+        return Arena(self.size, self.regions, data, shadow)
 
 
 def address(region: Region) -> int:

@@ -199,18 +199,18 @@ class _Run:
         self.groups = max(len(group_ids) for group_ids, _ in self.batches)
 
     def again(self, dispatch: Dispatch, bound: Bound) -> bool:
-        """Take another dispatch, if it differs from the last one in nothing but what memory holds."""
+        """Take another dispatch, if it differs from the last one in nothing but memory, and waves begin alike."""
         last, memory = self.dispatch, dispatch.memory
         if (
             bound is not self.bound
             or (dispatch.grid, dispatch.block, dispatch.lds_size, dispatch.budget)
             != (last.grid, last.block, last.lds_size, last.budget)
             or (dispatch.watched, dispatch.order, dispatch.others) != (last.watched, last.order, last.others)
-            or (memory.arena, memory.kernarg, memory.image)
-            != (self.arena, last.memory.kernarg, last.memory.image)
+            or (memory.kernarg, memory.image) != (last.memory.kernarg, last.memory.image)
         ):
             return False
-        self.dispatch, self.regions = dispatch, self._regions()
+        self.dispatch, self.arena = dispatch, memory.arena
+        self.regions = self._regions()
         self.facts = facts_of(self.kernel, memory, dispatch.arithmetic)
         return True
 
@@ -258,7 +258,7 @@ class _Run:
         interpreter = self._kept
         if interpreter is None or interpreter.waves is not waves or interpreter.sieve is not self.sieve:
             interpreter = self._interpreter(group_ids, observers, waves, lds)
-        interpreter.see(self.regions).restart(self.facts, left)
+        interpreter.see(self.arena, self.regions).restart(self.facts, left)
         interpreter.run()
         if len(self.batches) == 1 and self.events == _NONE and not self.kernel.scratch_size:
             self._kept = interpreter

@@ -36,14 +36,10 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import LaunchFacts, Machine, lds_stride
-from layoutprobe.machine.memory import Addresses, Arena, Region
+from layoutprobe.machine.memory import Addresses, Arena
 from layoutprobe.machine.observer import NO_ACCESSES, Accesses
 from layoutprobe.machine.program import CONDITIONS
 from layoutprobe.machine.registers import POISON, Array
-
-_GLANCE = 4096
-"""Bytes of a region that are looked at first for undefined bits: of an output, all are."""
-
 
 _WORTH_A_THREAD = 32
 """Waves."""
@@ -64,15 +60,10 @@ def regions_of(arena: Arena, *, look: bool) -> ctypes.Array[CRegion]:
     regions = [r for r in arena.regions if r.end > r.start]
     return (CRegion * len(regions))(
         *[
-            CRegion(r.start, r.end, r.writable, arena.tracked and (not look or _may_be_undefined(arena, r)))
+            CRegion(r.start, r.end, r.writable, arena.has_undefined(r) if look else arena.tracked)
             for r in regions
         ]
     )
-
-
-def _may_be_undefined(arena: Arena, region: Region) -> bool:
-    shadow = arena.shadow.bytes[region.start : region.end]
-    return bool(shadow[:_GLANCE].any() or shadow[_GLANCE:].any())
 
 
 class Interpreter:
@@ -192,10 +183,13 @@ class Interpreter:
         context = self._context
         context.initial, context.initial_count = ctypes.addressof(self._rows), len(rows)
 
-    def see(self, regions: ctypes.Array[CRegion]) -> Interpreter:
-        """Have these regions of global memory."""
-        self.regions = regions
-        self._context.regions, self._context.region_count = ctypes.addressof(regions), len(regions)
+    def see(self, arena: Arena, regions: ctypes.Array[CRegion]) -> Interpreter:
+        """Have this global memory, and these regions of it."""
+        self.machine.arena, self.regions = arena, regions
+        context = self._context
+        context.arena = arena.data.bytes.ctypes.data
+        context.arena_shadow = arena.shadow.bytes.ctypes.data
+        context.regions, context.region_count = ctypes.addressof(regions), len(regions)
         return self
 
     def restart(self, facts: LaunchFacts, left: int) -> None:
@@ -212,8 +206,6 @@ class Interpreter:
     def _make_context(self) -> Ctx:
         context, bound, machine, waves = Ctx(), self.bound, self.machine, self.waves
         context.lds_size = machine.lds_size
-        context.arena = machine.arena.data.bytes.ctypes.data
-        context.arena_shadow = machine.arena.shadow.bytes.ctypes.data
         records = bound.program_records(self._watched)
         context.touched, context.program = bound.touched.ctypes.data, ctypes.addressof(records)
         context.shadow_bytes = waves.shadow_bytes
