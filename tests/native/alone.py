@@ -82,7 +82,9 @@ class Alone:
         waves.load(image.v, image.s[..., None], shadow.v, shadow.s[..., None])
         waves.at[:] = self._heads[self.insts[n].pc]
         with np.errstate(all="ignore"):
-            Interpreter(self.bound, machine, waves, 1 << 40).see(machine.arena, regions_of(machine.arena, look=True)).run()
+            Interpreter(self.bound, machine, waves, 1 << 40).see(
+                machine.arena, regions_of(machine.arena, look=True)
+            ).run()
         undefined = Image(waves.shadow.vgprs.copy(), waves.shadow.sgprs[..., 0].copy())
         self._undef_is_sound(waves, undefined)
         return Image(waves.regs.vgprs.copy(), waves.regs.sgprs[..., 0].copy()), undefined

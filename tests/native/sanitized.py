@@ -32,7 +32,7 @@ from layoutprobe.errors import ProbeError
 from native import test_fuzz, test_matrices, test_moves
 
 GUARD = (Path(__file__).parent / "guard.c").read_text()
-CHECK = "if (unlikely(MASK(a > (u32)(c->lds_size - size)) & ex)) return 0;"
+CHECK = "beyond(a, (u32)(c->lds_size - size))"
 """Of LDS addresses, in c/memory.h."""
 BROKEN = CHECK.replace("c->lds_size - size", "c->lds_size + 0x40000")
 """Lets by what lies a little beyond, which is mapped: an access that the system refuses tells nothing."""

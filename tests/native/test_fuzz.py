@@ -132,7 +132,9 @@ def _native(program: Program, image: Image, shadow: Image, lds: Array | None) ->
     waves = WaveMemory(WAVES, VGPRS, 32, bound.offsets)
     waves.reset(bound.runtime, WAVES, 0, 1 << 30)
     waves.load(image.v, image.s[..., None], shadow.v, shadow.s[..., None])
-    Interpreter(bound, machine, waves, 1 << 30).see(machine.arena, regions_of(machine.arena, look=lds is None)).run()
+    Interpreter(bound, machine, waves, 1 << 30).see(
+        machine.arena, regions_of(machine.arena, look=lds is None)
+    ).run()
     ours = [Image(f.vgprs.copy(), f.sgprs[..., 0].copy()) for f in (waves.regs, waves.shadow)]
     return (*ours, machine)
 

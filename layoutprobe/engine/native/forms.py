@@ -37,17 +37,28 @@ class Form:
 
     Attributes:
         text: the C function's body.
+        rest: the body of another function, which it calls in tail position as REST: what it seldom does.
         offsets, immediates: what a record's entries hold.
     """
 
     text: str
     offsets: tuple[Slot, ...]
     immediates: tuple[Slot, ...]
+    rest: str = ""
 
     @property
     def symbol(self) -> str:
         """Name of its function, which tells what it does."""
-        return "f_" + hashlib.sha256(self.text.encode()).hexdigest()[:20]
+        return "f_" + hashlib.sha256((self.text + self.rest).encode()).hexdigest()[:20]
+
+    @property
+    def function(self) -> str:
+        """The C function."""
+        own = f"FORM({self.symbol}) {{\n  {self.text}\n  NEXT;\n}}"
+        if not self.rest:
+            return own
+        name = f"REST_{self.symbol}"
+        return f"static __attribute__((noinline)) FORM({name}) {{\n  {self.rest}\n  NEXT;\n}}\n{own.replace('REST', name)}"
 
     def fill(self, rows: Sequence[Row], lanes: int, vgprs_at: int) -> tuple[list[int], list[int]]:
         """The entries of a record for instructions of this form."""

@@ -127,7 +127,7 @@ def compiled_forms(forms: Iterable[Form], lanes: int, *, wait: bool = True) -> M
     wanted = {form.symbol: form for form in forms}
     if any((symbol, lanes) not in _addresses for symbol in wanted):
         needed = [wanted[symbol] for symbol in sorted(wanted)]
-        texts = [f"FORM({form.symbol}) {{\n  {form.text}\n  NEXT;\n}}" for form in needed]
+        texts = [form.function for form in needed]
         parts = (texts[n : n + _MOST_FORMS] for n in range(0, len(texts), _MOST_FORMS))
         library = _library(tuple(FORMS_BEGIN + "\n".join(part) for part in parts), lanes, wait)
         for form in needed:

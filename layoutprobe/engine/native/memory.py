@@ -12,6 +12,8 @@ from layoutprobe.machine.memory import BASE_ADDRESS
 from layoutprobe.semantics.access import OLD_NAMES, WIDTHS, Width, older_width
 from layoutprobe.semantics.operands import constant_bits
 
+_WHOLE = ("lds", "global")
+"""Memories for which there is a way of their own for waves of which all lanes are active, and that nobody watches."""
 _BASE = -BASE_ADDRESS & 0xFFFF_FFFF_FFFF_FFFF
 
 
@@ -35,8 +37,11 @@ class Access:
         where = f", {address}(w, i)" if address else ""
         count = f", {self.places}" if space == "lds" else ""
         verb = "load" if self.load else "store"
-        call = f"{space}_{verb}(w, i, c{where}, {self.width.size}, {how}{count})"
-        return Form(f"if (unlikely(!{call})) STOP(SLOW);", (), ())
+        call = f"{space}_{verb}(w, i, c{{}}{where}, {self.width.size}, {how}{count})"
+        if space not in _WHOLE:
+            return Form(f"if (unlikely(!{call.format('')})) STOP(SLOW);", (), ())
+        text = f"if (unlikely(!UNWATCHED || !{call.format(', 1')})) TAIL REST(w, i, c);"
+        return Form(text, (), (), f"if (unlikely(!{call.format(', 0')})) STOP(SLOW);")
 
     @property
     def places(self) -> int:

@@ -8,7 +8,7 @@ AI int buffer_load(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
   if (unlikely(!r.plain)) return 0;
   if (r.inside) {
     Places at;
-    int met = global_at(c, i, r.at, size, r.inside, 0, &at);
+    int met = global_at(c, i, r.at, size, r.inside, 0, 0, &at);
     if (unlikely(met != DEFINED))
       if (met == OUTSIDE || any_undefined(c->arena_shadow, &at, size)) return 0;
     if (!SIFT(global, &at, size, READ, r.inside)) return 0;
@@ -23,7 +23,7 @@ AI int buffer_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
   if (unlikely(!r.plain)) return 0;
   if (!r.inside) return 1;
   Places at;
-  int met = global_at(c, i, r.at, size, r.inside, 1, &at);
+  int met = global_at(c, i, r.at, size, r.inside, 0, 1, &at);
   if (unlikely(met == OUTSIDE) || !SIFT(global, &at, size, WRITTEN, r.inside)) return 0;
   store_lanes(c->arena, &at, vgpr(w, i->o[1]), size, how, r.inside);
   if (met == UNDEFINED) define_memory(c->arena_shadow, &at, size, r.inside);

@@ -36,21 +36,38 @@ FORM(F_block_told) {
   TAIL F_block(w, i, c);
 }
 
+// The bits of a range of registers, first | count << 16; of one that lies in more than one word, whether there are any.
+AI u64 in_range(const u64 *bits, u32 range) {
+  u32 first = range & 0xffff, count = range >> 16 & 0xff;
+  if (likely((first & 63) + count <= 64)) return bits[first >> 6] >> (first & 63) & (2ull << (count - 1)) - 1;
+  for (u32 r = first; r < first + count; r++)
+    if (bits[r >> 6] >> (r & 63) & 1) return 1;
+  return 0;
+}
+static __attribute__((noinline)) void define_range(Wave *w, const Ctx *c, u32 range) {
+  u32 first = range & 0xffff, count = range >> 16 & 0xff, kind = range >> 24;
+  for (u32 r = first; r < first + count; r++) {
+    if (!(w->undef[r >> 6] >> (r & 63) & 1)) continue;
+    if (r <= SCC) { w->shadow[r] = 0; w->undef[r >> 6] &= ~(1ull << (r & 63)); }
+    else define_lanes(w, c, r - 256, kind == 1 ? 0xffff0000u : kind == 2 ? 0xffffu : 0, kind == 3 ? ~(mask)0 : EX);
+  }
+}
 // Stands before an instruction in the tracking copy. k0 how many ranges of registers it reads and k1 how many
 // it writes; the ranges in o, first | count << 16 | kind << 24. Undefined sources: numpy executes it.
 FORM(F_guard) {
   u32 reads = i->k[0], all = reads + i->k[1];
   for (u32 n = 0; n < reads; n++)
-    if (undefined_range(w, i->o[n] & 0xffff, i->o[n] >> 16 & 0xff)) { i++; STOP(SLOW); }
-  mask lanes = EX;
+    if (in_range(w->undef, i->o[n])) { i++; STOP(SLOW); }
   for (u32 n = reads; n < all; n++) {
-    u32 first = i->o[n] & 0xffff, count = i->o[n] >> 16 & 0xff, kind = i->o[n] >> 24;
-    for (u32 r = first; r < first + count; r++) {
-      if (!(w->undef[r >> 6] >> (r & 63) & 1)) continue;
-      if (r <= SCC) { w->shadow[r] = 0; w->undef[r >> 6] &= ~(1ull << (r & 63)); }
-      else define_lanes(w, c, r - 256, kind == 1 ? 0xffff0000u : kind == 2 ? 0xffffu : 0,
-                        kind == 3 ? ~(mask)0 : lanes);
-    }
+    u32 range = i->o[n], first = range & 0xffff, kind = range >> 24;
+    u64 undefined = in_range(w->undef, range);
+    if (!undefined) continue;
+    int whole = kind == 3 || (kind == 0 && EX == ~(mask)0), within = (first & 63) + (range >> 16 & 0xff) <= 64;
+    if (likely(whole && within && first >= 256) && undefined == in_range(w->blank - 4, range)) {
+      w->undef[first >> 6] ^= undefined << (first & 63);
+      w->blank[(first >> 6) - 4] ^= undefined << (first & 63);
+    } else
+      define_range(w, c, range);
   }
   NEXT;
 }

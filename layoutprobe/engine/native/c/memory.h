@@ -17,11 +17,18 @@ enum { PLAIN = 0, SIGNED = 1, LOW = 2, HIGH = 4 };
 // Where lanes point: `at` bytes behind `base`, which is an offset in a memory. Lanes that are off point where an active
 // one does.
 typedef struct { u32 at[LANES]; u64 base; } __attribute__((aligned(128))) Places;
-// Lanes' addresses are read one by one: from memory, as to take a vector apart is slower.
+// Lanes' addresses are read one by one: from memory, as to take a vector apart is slower. Whoever reads them as a
+// vector must hide that from the compiler.
 AI void lay(Places *to, u64 base, v_u32 at) {
   memcpy(to->at, &at, sizeof at);
-  to->base = base;
   __asm__("" : "+m"(to->at));
+  to->base = base;
+}
+// Not zero in lanes that point further than `most`.
+AI v_u32 beyond(v_u32 at, u32 most) { return __builtin_elementwise_max(at, (v_u32)most) ^ most; }
+AI const u16x *vector_of(const u32 *at) {
+  __asm__("" : "+r"(at));
+  return (const u16x *)at;
 }
 
 AI void put(Wave *w, u32 n, v_u32 x, mask ex) {
@@ -31,12 +38,13 @@ AI void put(Wave *w, u32 n, v_u32 x, mask ex) {
 // 16 lanes that access places of `step` bytes, one behind the other: as rows of a matrix do.
 AI int in_a_row(const u32 *at, u32 step) {
   const u16x count = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  return !__builtin_reduce_or(*(const u16x *)at - at[0] - count * step);
+  return !__builtin_reduce_or(*vector_of(at) - at[0] - count * step);
 }
 // Lanes from 16 on that access what lanes 0 to 15 do, as the operands of RDNA3's matrix instructions ask: it is
 // looked at once.
 AI int halves_alike(const u32 *at) {
-  return LANES == 32 && !__builtin_reduce_or(*(const u16x *)at ^ *(const u16x *)(at + 16));
+  const u16x *half = vector_of(at);
+  return LANES == 32 && !__builtin_reduce_or(half[0] ^ half[1]);
 }
 
 // Eight lanes of 16 bytes each -> eight lanes of four registers: two matrices of 4x4 are transposed side by side.
@@ -83,6 +91,7 @@ AI v_u32 gather(const u8 *p, const u32 *at, u32 size) {
     for (int l = h; l < h + 16; l++)
       r[l] = size == 4 ? *(const u1u *)(p + at[l]) : size == 2 ? *(const h1u *)(p + at[l]) : p[at[l]];
   }
+  __asm__("" : "+m"(r));  // written one by one, too: to put a vector together is slower
   v_u32 x;
   memcpy(&x, r, sizeof x);
   return x;
@@ -201,18 +210,19 @@ static __attribute__((noinline)) int scattered(Ctx *c, u64 *hint, const v_u64 *t
   lay(places, base, CV(a - base, v_u32));
   return met;
 }
-AI int global_at(Ctx *c, const Ins *i, Address a, u32 size, mask ex, int store, Places *places) {
+AI int global_at(Ctx *c, const Ins *i, Address a, u32 size, mask ex, int whole, int store, Places *places) {
   u64 *hint = &c->hints[(u64)(i - c->program) & 63];
   const Region *g = &c->regions[*hint];
   if (likely(*hint < c->region_count && g->end - g->start >= size && (!store || g->writable))) {
     u64 room = g->end - g->start - size, add = a.add - g->start;
     v_u32 low = a.low + (u32)add, high = a.high + (u32)(add >> 32) - AS(v_u32, low < (u32)add);
-    v_u32 over = high | AS(v_u32, low > (room >> 32 ? ~0u : (u32)room));
+    v_u32 over = high | beyond(low, room >> 32 ? ~0u : (u32)room);
     if (likely(ex == ~(mask)0 ? !__builtin_reduce_or(over) : !(MASK(over != 0) & ex))) {
       lay(places, g->start, ex == ~(mask)0 ? low : bools(ex) ? low : (v_u32)(low[__builtin_ctzll(ex)]));
       return g->undefined ? UNDEFINED : DEFINED;
     }
   }
+  if (whole) return OUTSIDE;
   v_u64 to = (CV(a.low, v_u64) | CV(a.high, v_u64) << 32) + a.add;
   return scattered(c, hint, &to, size, ex, store, places);
 }
@@ -251,7 +261,8 @@ AI void zero_lanes(Wave *w, u32 dst, u32 size, u32 how, mask lanes) {
 AI int lds_at(Wave *w, const Ins *i, Ctx *c, u32 offset, u32 size, mask ex, Places *places) {
   v_u32 a = RV(0) + offset;
   if (size > c->lds_size) return 0;
-  if (unlikely(MASK(a > (u32)(c->lds_size - size)) & ex)) return 0;
+  v_u32 over = beyond(a, (u32)(c->lds_size - size));
+  if (unlikely(ex == ~(mask)0 ? __builtin_reduce_or(over) : MASK(over != 0) & ex)) return 0;
   if (ex != ~(mask)0) a = bools(ex) ? a : (v_u32)(a[__builtin_ctzll(ex)]);
   lay(places, 0, a);
   return 1;
@@ -285,34 +296,39 @@ AI int crooked(const Places *to, u32 size) {
 }
 AI u64 pair_of(Wave *w, u32 n, u32 l) { return (u64)vgpr(w, n)[l] | (u64)vgpr(w, n + 1)[l] << 32; }
 
+// All lanes of a wave are active, and nobody asks what it does. That is so nearly always, and has ways of its own
+// (`whole`), in which there are no calls for which registers would have to be kept. Where it fails, the other is tried.
+#define UNWATCHED (EX == ~(mask)0 && !c->sieve && !i->told)
 // LDS: o1 number of the first data register; k0 offset, k1 second offset of the 2addr forms. See lds_at.
 // Nobody takes part; observers are told of the others of the cohort.
 AI int idle(Wave *w, const Ins *i, Ctx *c, u32 count, u32 dwords) {
   for (u32 n = 0; n < count; n++) tell_access(w, i, c, n, 0, 0, LANES, 0, dwords);
   return 1;
 }
-AI int lds_load(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
-  mask ex = EX;
+AI int lds_load(Wave *w, const Ins *i, Ctx *c, int whole, u32 size, u32 how, u32 count) {
+  mask ex = whole ? ~(mask)0 : EX;
   if (!ex) return idle(w, i, c, count, 0);
   Places at[2];
   for (u32 n = 0; n < count; n++)
     if (!lds_at(w, i, c, i->k[n], size, ex, &at[n]) || unlikely(any_undefined(c->lds_shadow, &at[n], size)) ||
-        !SIFT(lds, &at[n], size, READ, ex))
+        !(whole || SIFT(lds, &at[n], size, READ, ex)))
       return 0;
   for (u32 n = 0; n < count; n++) {
-    tell_access(w, i, c, n, ex, &at[n], LANES, 0, 0);
+    if (!whole) tell_access(w, i, c, n, ex, &at[n], LANES, 0, 0);
     load_lanes(w, i->o[1] + n * (size + 3) / 4, c->lds, &at[n], size, how, ex);
   }
   return 1;
 }
-AI int lds_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
-  mask ex = EX;
+AI int lds_store(Wave *w, const Ins *i, Ctx *c, int whole, u32 size, u32 how, u32 count) {
+  mask ex = whole ? ~(mask)0 : EX;
   if (!ex) return idle(w, i, c, count, (size + 3) / 4);
   Places at[2];
   for (u32 n = 0; n < count; n++)
-    if (!lds_at(w, i, c, i->k[n], size, ex, &at[n]) || !SIFT(lds, &at[n], size, WRITTEN, ex)) return 0;
+    if (!lds_at(w, i, c, i->k[n], size, ex, &at[n]) ||
+        !(whole || SIFT(lds, &at[n], size, WRITTEN, ex)))
+      return 0;
   for (u32 n = 0; n < count; n++) {
-    tell_access(w, i, c, n, ex, &at[n], LANES, vgpr(w, i->o[1 + n]), (size + 3) / 4);
+    if (!whole) tell_access(w, i, c, n, ex, &at[n], LANES, vgpr(w, i->o[1 + n]), (size + 3) / 4);
     store_lanes(c->lds, &at[n], vgpr(w, i->o[1 + n]), size, how, ex);
     // In a loop it mostly has been defined: to look is cheaper than to write.
     if (any_undefined(c->lds_shadow, &at[n], size)) define_memory(c->lds_shadow, &at[n], size, ex);
@@ -321,26 +337,26 @@ AI int lds_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how, u32 count) {
 }
 
 // Global memory.
-AI int global_load(Wave *w, const Ins *i, Ctx *c, Address a, u32 size, u32 how) {
-  mask ex = EX;
+AI int global_load(Wave *w, const Ins *i, Ctx *c, int whole, Address a, u32 size, u32 how) {
+  mask ex = whole ? ~(mask)0 : EX;
   if (!ex) return idle(w, i, c, 1, 0);
   Places at;
-  int met = global_at(c, i, a, size, ex, 0, &at);
+  int met = global_at(c, i, a, size, ex, whole, 0, &at);
   if (unlikely(met != DEFINED))
     if (met == OUTSIDE || any_undefined(c->arena_shadow, &at, size)) return 0;
-  if (!SIFT(global, &at, size, READ, ex)) return 0;
+  if (!(whole || SIFT(global, &at, size, READ, ex))) return 0;
   foresee(w, i, c, &at);
-  tell_access(w, i, c, 0, ex, &at, LANES, 0, 0);
+  if (!whole) tell_access(w, i, c, 0, ex, &at, LANES, 0, 0);
   load_lanes(w, i->o[1], c->arena, &at, size, how, ex);
   return 1;
 }
-AI int global_store(Wave *w, const Ins *i, Ctx *c, Address a, u32 size, u32 how) {
-  mask ex = EX;
+AI int global_store(Wave *w, const Ins *i, Ctx *c, int whole, Address a, u32 size, u32 how) {
+  mask ex = whole ? ~(mask)0 : EX;
   if (!ex) return idle(w, i, c, 1, (size + 3) / 4);
   Places at;
-  int met = global_at(c, i, a, size, ex, 1, &at);
-  if (unlikely(met == OUTSIDE) || !SIFT(global, &at, size, WRITTEN, ex)) return 0;
-  tell_access(w, i, c, 0, ex, &at, LANES, vgpr(w, i->o[1]), (size + 3) / 4);
+  int met = global_at(c, i, a, size, ex, whole, 1, &at);
+  if (unlikely(met == OUTSIDE) || !(whole || SIFT(global, &at, size, WRITTEN, ex))) return 0;
+  if (!whole) tell_access(w, i, c, 0, ex, &at, LANES, vgpr(w, i->o[1]), (size + 3) / 4);
   store_lanes(c->arena, &at, vgpr(w, i->o[1]), size, how, ex);
   if (met == UNDEFINED) define_memory(c->arena_shadow, &at, size, ex);
   return 1;

@@ -2,11 +2,6 @@
 #pragma once
 #include "base.h"
 
-AI int undefined_range(const Wave *w, u32 first, u32 count) {
-  for (u32 r = first; r < first + count; r++)
-    if (w->undef[r >> 6] >> (r & 63) & 1) return 1;
-  return 0;
-}
 AI u32 *vgpr(Wave *w, u32 n) { return w->v[n]; }
 AI v_u32 *shadow_of(Wave *w, const Ctx *c, u32 n) { return (v_u32 *)((u8 *)w->v[n] + c->shadow_bytes); }
 // A VGPR that nobody has written is blank: all its bits are undefined, but neither its value nor its shadow says so. Its
