@@ -27,10 +27,10 @@ from layoutprobe.engine.native.steps import Steps
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
-from layoutprobe.machine import launch
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.float_mode import guarded
 from layoutprobe.machine.launch import (
+    BATCH_WAVES,
     batches,
     facts_of,
     initial_values,
@@ -44,9 +44,6 @@ from layoutprobe.machine.memory import Memory, Store
 from layoutprobe.machine.observer import Observer, accesses_of, events_of
 from layoutprobe.machine.program import Executor, Program
 
-BATCH_WAVES = 128
-"""Waves that lie in memory together: few, so that they stay in the cache while a workgroup runs. Observers see
-as many at a time as with the numpy engine, and so do waves that wait for each other."""
 MOST_SLOW = 0.5
 """Share of instructions for numpy above which a kernel is left to the numpy engine."""
 
@@ -191,8 +188,7 @@ class _Run:
         self.facts = facts_of(self.kernel, dispatch.memory, dispatch.arithmetic)
         self.regions = self._regions()
         each = wave_bytes(dispatch.code, self.kernel, dispatch.lds_size)
-        most = BATCH_WAVES if events == _NONE and not bound.lowered.waits else launch.BATCH_WAVES
-        most = self.per_group if dispatch.order == IN_TURN else most
+        most = self.per_group if dispatch.order == IN_TURN else BATCH_WAVES
         self.batches = list(
             batches(dispatch.grid, self.per_group, each, most, dispatch.watched, others=dispatch.others)
         )

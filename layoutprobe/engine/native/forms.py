@@ -58,7 +58,8 @@ class Form:
         if not self.rest:
             return own
         name = f"REST_{self.symbol}"
-        return f"static __attribute__((noinline)) FORM({name}) {{\n  {self.rest}\n  NEXT;\n}}\n{own.replace('REST', name)}"
+        rest = f"static __attribute__((noinline)) FORM({name}) {{\n  {self.rest}\n  NEXT;\n}}"
+        return f"{rest}\n{own.replace('REST', name)}"
 
     def fill(self, rows: Sequence[Row], lanes: int, vgprs_at: int) -> tuple[list[int], list[int]]:
         """The entries of a record for instructions of this form."""

@@ -25,8 +25,8 @@ from layoutprobe.toolchain import cache, find, process
 
 _FORMAT = "native 1"
 _LOCK = "native.lock"
-_MOST_FORMS = 100
-"""Of one file, so that the compiler ends in time on a busy machine: a kernel has 70 to 100."""
+_MOST_FORMS = 40
+"""Of one file, so that the compiler ends in time on a busy machine. A kernel has 70 to 100."""
 FORMS_BEGIN = '#include "numbers.h"\n#include "buffer.h"\n'
 """What a file of forms begins with."""
 _SOURCES = Path(__file__).parent / "c"
