@@ -63,7 +63,7 @@ FORM(F_guard) {
     u64 undefined = in_range(w->undef, range);
     if (!undefined) continue;
     int whole = kind == 3 || (kind == 0 && EX == ~(mask)0), within = (first & 63) + (range >> 16 & 0xff) <= 64;
-    if (likely(whole && within && first >= 256) && undefined == in_range(w->blank - 4, range)) {
+    if (likely(whole && within && first >= 256) && undefined == in_range(w->blank, range - 256)) {
       w->undef[first >> 6] ^= undefined << (first & 63);
       w->blank[(first >> 6) - 4] ^= undefined << (first & 63);
     } else
