@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -29,11 +31,11 @@ def test_what_nobody_fills_is_zero(monkeypatch: pytest.MonkeyPatch, fresh: int, 
 
     def used(size: int, dtype: type) -> object:
         """As memory comes that somebody else had before."""
-        raw = empty(size, dtype)
+        raw: Any = empty(size, dtype)
         raw.fill(0x5A)
         return raw
 
-    monkeypatch.setattr(memory.np, "empty", used)
+    monkeypatch.setattr(np, "empty", used)
     arena, regions = built({"a": 1000, "b": 5000, "c": 16}, undefined)
     data, shadow = np.zeros_like(arena.data.bytes), np.zeros_like(arena.shadow.bytes)
     for region in regions:
