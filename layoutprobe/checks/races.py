@@ -24,6 +24,7 @@ from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.lds_tiles import in_turns
 from layoutprobe.trace.missing_barriers import missing_barriers
+from layoutprobe.trace.orders import in_other_orders
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.subject import Subject
 
@@ -133,7 +134,7 @@ _SHOWN = 6
 def run(subject: Subject) -> CheckResult:
     """See EXPLAIN."""
     recorded = subject.plain()
-    record, handed = recorded.record(LdsRecord), recorded.record(Handovers)
+    record, handed = recorded.record(LdsRecord), _handed(subject)
     in_global = [_in_global(subject, met) for met in _by_buffer(handed)]
     if not record.stores and not record.loads and not handed.found and handed.complete:
         return CHECK.skipped("the kernel uses no LDS, and no two waves share what one of them stores")
@@ -159,6 +160,15 @@ def run(subject: Subject) -> CheckResult:
     if handed.found and not findings:
         reason += f"; {len(handed.found)} pair(s) of instructions meet in global memory, in order"
     return CHECK.found(findings, reason, metrics=metrics)
+
+
+def _handed(subject: Subject) -> Handovers:
+    """What waves hand to each other in global memory; of an order of workgroups in which something is not ordered."""
+    plain = subject.plain().record(Handovers)
+    if not plain.unordered:
+        others = (other.record(Handovers) for other in in_other_orders(subject, HandoverObserver))
+        return next((other for other in others if other.unordered), plain)
+    return plain
 
 
 def cleared(subject: Subject) -> CheckResult:
@@ -298,9 +308,7 @@ _GRAVITY = ("load", "overwrites a store", "overwrites a load", "mix")
 def _by_buffer(handed: Handovers) -> list[list[Handover]]:
     """What is not ordered, by buffer: one fault shows in many pairs. What tells most comes first."""
     grouped: dict[str, list[Handover]] = {}
-    for met in sorted(
-        (h for h in handed.found if h.order != "ordered"), key=lambda h: _GRAVITY.index(h.kind)
-    ):
+    for met in sorted(handed.unordered, key=lambda h: _GRAVITY.index(h.kind)):
         grouped.setdefault(met.buffer, []).append(met)
     return list(grouped.values())
 

@@ -81,11 +81,12 @@ def _whole(case: KernelCase) -> Iterator[str]:
 
 
 def _steps(case: KernelCase) -> dict[str, int]:
-    """Extents that vary, and have a divisor in common that the manifest does not ask for: others may go wrong."""
+    """Extents that vary, and have a power of two in common for which the manifest does not ask."""
     found = {}
     for name in case.sizes[0]:
         values = {sizes[name] for sizes in case.sizes}
-        step = gcd(*values)
+        common = gcd(*values)
+        step = common & -common
         if len(values) > 1 and step >= _VECTOR and case.multiple.get(name, 1) % step:
             found[name] = step
     return found

@@ -130,3 +130,8 @@ class Handovers:
     found: tuple[Handover, ...]
     harmless: int
     complete: bool
+
+    @property
+    def unordered(self) -> tuple[Handover, ...]:
+        """Those that nothing orders."""
+        return tuple(met for met in self.found if met.order != "ordered")

@@ -16,23 +16,25 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.observe.happens_before import coherent
 from layoutprobe.observe.lds_flags import asks, polls_of
-from layoutprobe.trace.subject import Recorded, RunSpec, Subject
+from layoutprobe.trace.subject import Recorded, RecorderFactory, RunSpec, Subject
 
 ONE_BY_ONE, LAST_FIRST = "one workgroup after the other", "the last workgroup first"
 """Orders of workgroups, beside all at once; see `engine.base`."""
 _MEMORY = Kind.GLOBAL | Kind.BUFFER | Kind.FLAT
 
 
-def in_other_orders(subject: Subject) -> Iterator[Recorded]:
+def in_other_orders(subject: Subject, *observers: RecorderFactory) -> Iterator[Recorded]:
     """The runs on small integers in which workgroups come in other orders.
 
-    None where there is nothing to ask, of sampled launches, and where one does not end: a workgroup may wait for one
-    that comes later, and cards have both at once.
+    None where there is nothing to ask, of sampled launches, of a launch that happened elsewhere, and where one does not
+    end: a workgroup may wait for one that comes later, and cards have both at once.
     """
+    if not any(isinstance(record, Coverage) for record in subject.plain(partial=True).records):
+        return
     if subject.sample or prod(subject.binding.grid) < 2 or asking(subject, "") is None:
         return
     for order in (ONE_BY_ONE, LAST_FIRST):
-        recorded = subject.run(RunSpec("integers", order=order), partial=True)
+        recorded = subject.run(RunSpec("integers", observers, order=order), partial=True)
         if recorded.fault is None:
             yield recorded
 

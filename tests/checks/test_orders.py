@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from checks.gemm_lab import edited
 
-from layoutprobe.checks import numerics
+from layoutprobe.checks import numerics, races
+from layoutprobe.checks.base import Check
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.report.gate import CheckResult
@@ -52,6 +53,20 @@ extern "C" __global__ void scan(const int* x, int* y, unsigned long long* told, 
   if (there < n) y[there] = (int)told[there];
 }
 """
+TAKEN = """#include <hip/hip_runtime.h>
+// Workgroups take 32 elements at a time by a counter. Each counts once in vain; the last to do so resets it.
+extern "C" __global__ void scan(const int* x, int* y, unsigned long long* told, unsigned* next, int n) {
+  const unsigned tiles = (n + 31) / 32;
+  unsigned tile;
+  do {
+    tile = threadIdx.x ? 0 : atomicAdd(next, 1u);
+    tile = __shfl(tile, 0, 32);
+    const int i = tile * 32 + threadIdx.x;
+    if (tile < tiles && i < n) y[i] = x[i];
+  } while (tile < tiles);
+  if (tile + 1 == tiles + gridDim.x && threadIdx.x == 0) *next = 0;
+}
+"""
 MANIFEST = """[[kernel]]
 name = "scan"
 source = "scan.hip"
@@ -84,12 +99,12 @@ WRONG = {
 }
 
 
-def result(folder: Path, source: str, reference: str) -> CheckResult:
+def result(folder: Path, source: str, reference: str, check: Check = numerics.CHECK) -> CheckResult:
     (folder / "scan.hip").write_text(source)
     (folder / "reference.py").write_text(reference)
     (folder / "layoutprobe.toml").write_text(MANIFEST)
     (case,) = read_manifest(folder / "layoutprobe.toml").kernels
-    (found,) = check_kernel(case, "gfx1151", (numerics.CHECK,), allow_reference=True).results
+    (found,) = check_kernel(case, "gfx1151", (check,), allow_reference=True).results
     return found
 
 
@@ -122,3 +137,16 @@ def test_workgroups_that_need_each_other_at_once_do_not_end_one_by_one(tmp_path:
     assert found.reason.endswith(
         "n=150: every element, on integers and normal, also with the last workgroup first"
     )
+
+
+def test_a_counter_is_reset_by_who_counts_last(tmp_path: Path) -> None:
+    assert result(tmp_path, TAKEN, COPY, races.CHECK).status in ("holds", "skipped")
+
+
+def test_a_counter_that_is_reset_while_others_count(tmp_path: Path) -> None:
+    """Side by side the first workgroup happens to be the last to count."""
+    source = edited(TAKEN, [("tile + 1 == tiles + gridDim.x", "blockIdx.x == 0")])
+    (finding,) = result(tmp_path, source, COPY, races.CHECK).findings
+    assert finding.rule.id == "races/store-and-add"
+    (store,) = (i for i, line in enumerate(source.split("\n"), 1) if "*next = 0" in line)
+    assert f"scan.hip:{store}" in {other.place.line for other in finding.related}
