@@ -26,8 +26,8 @@ _MEMORY = Kind.GLOBAL | Kind.BUFFER | Kind.FLAT
 def in_other_orders(subject: Subject, *observers: RecorderFactory) -> Iterator[Recorded]:
     """The runs on small integers in which workgroups come in other orders.
 
-    None where there is nothing to ask, of sampled launches, of a launch that happened elsewhere, and where one does not
-    end: a workgroup may wait for one that comes later, and cards have both at once.
+    None where there is nothing to ask, of sampled launches, of a launch that happened elsewhere, and where one does
+    not end: a workgroup may wait for one that comes later, and cards have both at once.
     """
     if not any(isinstance(record, Coverage) for record in subject.plain(partial=True).records):
         return
