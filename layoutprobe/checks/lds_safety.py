@@ -46,6 +46,8 @@ def run(subject: Subject) -> CheckResult:
     record = recorded.record(UndefinedRecord)
     if not _has_lds(subject):
         return CHECK.skipped("the kernel uses no LDS")
+    if early := next((fault for fault in recorded.astray if fault.kind.startswith("undefined")), None):
+        return CHECK.undecided(f"{early.what} ({early.place.site}): the run went on with zeros in LDS")
     metrics = {
         "LDS loads": record.lds_loads,
         "loads of undefined bits": len(record.loads),

@@ -9,7 +9,7 @@ are one finding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -138,7 +138,10 @@ def run(subject: Subject) -> CheckResult:
     in_global = [_in_global(subject, met) for met in _by_buffer(handed)]
     if not record.stores and not record.loads and not handed.found and handed.complete:
         return CHECK.skipped("the kernel uses no LDS, and no two waves share what one of them stores")
-    races = [c for c in record.races if not c.late]
+    early = {fault.place.pc for fault in recorded.astray if fault.place.lds_byte is not None}
+    races = [_as_meant(c, early) for c in record.races if not c.late]
+    if early and races:  # which tiles a workgroup takes, it was told too early
+        in_global = []
     if record.apart:  # the races that follow from it are no findings of their own
         # Once apart, waves also meet wrongly at the barriers that follow.
         findings = [_divergent(subject, record.apart[0], len(races)), *in_global]
@@ -181,6 +184,13 @@ def _waves(subject: Subject) -> str:
     return f"{waves} waves a workgroup" if waves > 1 else "one wave a workgroup: nobody to race with"
 
 
+def _as_meant(clash: Clash, early: Collection[int | None]) -> Clash:
+    """A load that came before the first store to its byte: the store is what it should have waited for."""
+    if clash.kind != "WAR" or clash.first.inst.pc not in early:
+        return clash
+    return replace(clash, kind="RAW", first=clash.second, second=clash.first, meant=True)
+
+
 def _in_lds(subject: Subject, record: LdsRecord, clashes: Sequence[Clash]) -> Finding:
     """One missing barrier: it is not there, or some wave never comes to it."""
     for skip in record.skipped:
@@ -192,11 +202,11 @@ def _in_lds(subject: Subject, record: LdsRecord, clashes: Sequence[Clash]) -> Fi
 
 def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     """One missing barrier, shown by the pair that is closest to it."""
-    shown = min(clashes, key=lambda c: abs(c.second.inst.pc - c.first.inst.pc))
+    shown = min(clashes, key=lambda c: (not c.meant, abs(c.second.inst.pc - c.first.inst.pc)))
     first, second = shown.first, shown.second
     verb, rule = _WORDS[shown.kind]
     names = sorted({_spelled(c.kind) for c in clashes})
-    loop = first.inst.pc >= second.inst.pc
+    loop = first.inst.pc >= second.inst.pc and not shown.meant
     between = f"{site(subject, first.inst)} and {site(subject, second.inst)}"
     return Finding(
         rule,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Buffer, Launch, RunResult, WatchedBackend
+from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.engine import base
 from layoutprobe.errors import ExecutionError
 from layoutprobe.gate.build import Built
@@ -25,12 +26,15 @@ from layoutprobe.manifest.inputs import make_inputs
 from layoutprobe.manifest.model import Argument, Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage, CoverageRecorder
+from layoutprobe.observe.undefined import UndefinedObserver, UndefinedRecord
 from layoutprobe.place import Place
 from layoutprobe.trace.orders import LAST_FIRST, ONE_BY_ONE
 from layoutprobe.trace.subject import Recorded, RunSpec
 
 Logical = Mapping[str, NDArray[Any] | None]
 _ORDERS = {"": "", ONE_BY_ONE: base.IN_TURN, LAST_FIRST: base.LAST_FIRST}
+_UNDEFINED = ("undefined-control", "undefined-address")
+"""Kinds of faults that what LDS holds may bring about."""
 _ORDERED = 2.0
 """Seconds that a run may take in which workgroups come in an order, or that is a second one: some wait for ever."""
 
@@ -99,6 +103,17 @@ class Astray(Observer):
             self.errors[inst.pc] = self._program.located(error, inst)
 
 
+class Zeros(Observer):
+    """LDS begins with zeros that count as defined: a run that stopped at an undefined value from there goes on."""
+
+    everywhere = True
+
+    def batch(self, machine: Machine, program: Program) -> None:
+        """See Observer."""
+        machine.lds.data.bytes[...] = 0
+        machine.lds.shadow.bytes[...] = 0
+
+
 class KernelRunner:
     """Runs of one kernel at one size, remembered.
 
@@ -139,6 +154,47 @@ class KernelRunner:
         return self._known[spec]
 
     def _run(self, spec: RunSpec) -> Recorded:
+        """A run. One that an undefined value from LDS ends is made again with LDS that is zero, so that checks
+        can say what else they see: a flag that is read too early is a race."""
+        found = self._once(spec)
+        stopped = found.fault
+        uses_lds = self.built.kernel.descriptor.group_segment_size or self.binding.dynamic_lds
+        if stopped is not None and stopped.kind in _UNDEFINED and uses_lds and not spec.asks_only:
+            again = self._once(spec, Zeros())
+            still = again.fault is not None and (
+                again.fault.kind == "time" or again.fault.place.pc == stopped.place.pc
+            )
+            if not still:
+                seen = UndefinedObserver()
+                self._once(spec, seen)
+                stopped = self._from_lds(stopped, seen.record())
+                found = replace(again, astray=(*again.astray, stopped))
+        if not spec.asks_only:
+            for each in (*found.astray, *([found.fault] if found.fault else [])):
+                self._note(each)
+        return found
+
+    def _from_lds(self, fault: ExecutionError, record: UndefinedRecord) -> ExecutionError:
+        """An undefined value that comes from LDS, at the load that brought it, where that was seen."""
+        if not record.loads:
+            return fault
+        # The last one before it; code of a branch may lie anywhere.
+        at = fault.place.pc or 0
+        load = max(record.loads, key=lambda load: (load.inst.pc <= at, load.inst.pc))
+        inst, who = load.inst, load.who
+        place = place_of(self.built.code, self.built.kernel, inst.pc, inst.name)
+        return ExecutionError(
+            f"{inst.name} reads LDS that was never stored, and {fault.what.replace('an undefined value', 'it')}",
+            place=replace(place, workgroup=who.workgroup, wave=who.wave, lane=who.lane, lds_byte=load.byte),
+            expected="a store to every byte before it is read",
+            observed=f"byte {load.byte} was never stored when {fault.place.site} depended on it",
+            hint="look for the store that should have filled this byte: its bounds test, its stride, the threads "
+            "that take part, and the barrier behind it",
+            kind=fault.kind,
+        )
+
+    def _once(self, spec: RunSpec, besides: Observer | None = None) -> Recorded:
+        """One launch; `besides`: an observer for one that has ended early before."""
         alpha, beta = self._factors(spec)
         given = make_inputs(self.binding, spec.inputs, beta=beta, coding=self.coding)
         if spec.again:
@@ -169,16 +225,16 @@ class KernelRunner:
             if self.endless is not None:
                 raise self.endless
             seconds = self.binding.case.limits.seconds
-            deadline = Deadline(min(seconds, _ORDERED) if spec.order or spec.again else seconds)
+            short = bool(spec.order) or bool(spec.again) or besides is not None
+            deadline = Deadline(min(seconds, _ORDERED) if short else seconds)
             late = [deadline, *([Clock(deadline)] if self.sample else [])]
-            result = self.backend.run(launch, [*late, astray, *recorders])
+            result = self.backend.run(
+                launch, [*late, *([besides] if besides is not None else []), astray, *recorders]
+            )
         except ExecutionError as error:
             fault = error
-            if error.kind in ("budget", "time") and not spec.asks_only:
+            if error.kind in ("budget", "time") and not spec.asks_only and besides is None:
                 self.endless = error
-        if not spec.asks_only:
-            for each in (*astray.errors.values(), *([fault] if fault else [])):
-                self._note(each)
         if not spec.asks_only or (bool(spec.order) and fault is None):
             self._cover(coverage.record())
         outputs, undefined, stray = self._after(result, before, given)

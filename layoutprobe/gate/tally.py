@@ -363,10 +363,15 @@ def with_faults(
     has found what led to it. Where the check of a fault was not asked for or does not apply, `memory`
     reports it; without that, too, it is a reason for the others not to decide.
     """
-    merged = without_consequences(results, faults)
+    merged = made_up(without_consequences(results, faults), faults)
     # The load and the store of one statement go astray together: the store tells more.
     for fault in sorted(
-        faults, key=lambda fault: (fault.kind.startswith("undefined"), "store" not in fault.kind)
+        faults,
+        key=lambda fault: (
+            fault.kind.startswith("undefined"),
+            fault.place.lds_byte is None,
+            "store" not in fault.kind,
+        ),
     ):
         explained = any(result.findings for result in merged.values())
         rule = FAULT_RULES.get(fault.kind)
@@ -397,6 +402,22 @@ def without_consequences(
             reason = f"undefined data comes from the load outside of every buffer ({astray.place.site})"
             status: Status = "finding" if kept else "undecided"
             merged[name] = replace(result, status=status, findings=kept, reason=reason)
+    return merged
+
+
+_OF_VALUES = ("operand-provenance", "epilogue", "numerics", "swizzle", "lds-safety")
+"""Checks of what a kernel computes and where it puts it."""
+
+
+def made_up(results: Mapping[str, CheckResult], faults: Sequence[ExecutionError]) -> dict[str, CheckResult]:
+    """Results without findings about values, where undefined LDS decided what is executed, and the run went on with
+    zeros in its place: they may follow from that."""
+    early = next((f for f in faults if f.kind.startswith("undefined") and f.place.lds_byte is not None), None)
+    merged = dict(results)
+    for name in _OF_VALUES if early is not None else ():
+        if early is not None and name in merged and merged[name].findings:
+            reason = f"what {early.place.site} reads was never stored, and decides what is executed"
+            merged[name] = replace(merged[name], status="undecided", findings=(), reason=reason)
     return merged
 
 

@@ -38,6 +38,7 @@ class Clash:
         between: one of the accesses lies between its wave's signal and wait (RDNA4).
         count: how many times lanes did this.
         read: of WAW: somebody read the byte afterwards.
+        meant: the two in the order in which they should come: the load was earlier, and got what nobody had stored.
     """
 
     kind: ClashKind
@@ -48,6 +49,7 @@ class Clash:
     count: int
     between: bool = False
     read: bool = False
+    meant: bool = False
 
 
 @dataclass(frozen=True)
