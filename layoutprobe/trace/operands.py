@@ -67,6 +67,8 @@ class Executions:
 
     def select(self, which: NDArray[np.bool_], *, swapped: bool) -> Executions:
         """Some of the executions, with the roles that their operands have."""
+        if which.all():
+            return replace(self, swapped=swapped)
         return replace(
             self,
             pc=self.pc[which],
@@ -296,7 +298,7 @@ def by_roles(done: Executions, problem: Problem) -> tuple[list[Executions], dict
     for pc in np.unique(done.pc):
         here = done.pc == pc
         a, b = done.a[here][:, live_a], done.b[here][:, live_b]
-        computed = [name for name, held in (("A", a), ("B", b)) if (held == UNKNOWN).mean() > MOSTLY]
+        computed = [name for name, held in (("A", a), ("B", b)) if _share(held == UNKNOWN) > MOSTLY]
         if computed:
             usable[here] = False
             lost[int(pc)] = (
@@ -304,8 +306,13 @@ def by_roles(done: Executions, problem: Problem) -> tuple[list[Executions], dict
             )
             continue
         # One operand may be wrong, the other one then tells the roles.
-        straight = of_a[a].mean() + of_b[b].mean()
-        crossed = of_b[a].mean() + of_a[b].mean()
+        straight = _share(of_a[a]) + _share(of_b[b])
+        crossed = _share(of_b[a]) + _share(of_a[b])
         swapped[here] = crossed > straight
     parts = [done.select(usable & (swapped == role), swapped=role) for role in (False, True)]
     return [part for part in parts if part.pc.size], lost
+
+
+def _share(which: NDArray[np.bool_]) -> float:
+    """Of slots that are something; counting is several times faster than a mean."""
+    return np.count_nonzero(which) / max(which.size, 1)

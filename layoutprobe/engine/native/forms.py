@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class Form:
     immediates: tuple[Slot, ...]
     rest: str = ""
 
-    @property
+    @cached_property
     def symbol(self) -> str:
         """Name of its function, which tells what it does."""
         return "f_" + hashlib.sha256((self.text + self.rest).encode()).hexdigest()[:20]
