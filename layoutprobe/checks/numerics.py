@@ -26,7 +26,7 @@ from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining,
 from layoutprobe.trace.influence import other_elements
 from layoutprobe.trace.odd_reads import odd_read
 from layoutprobe.trace.orders import asking
-from layoutprobe.trace.places import where
+from layoutprobe.trace.places import in_caller, where
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
 from layoutprobe.trace.unusual import far_off
@@ -277,7 +277,7 @@ def _made(subject: Subject, c: Comparison, cause: _Cause) -> Finding:
     return Finding(
         rule,
         f"{c.name} is wrong on {_title(c.spec)}: {cause.says}",
-        replace(cause.place or stored, element=Element(c.name, index)),
+        replace(in_caller(subject, cause.place or stored), element=Element(c.name, index)),
         expected=f"{c.expected[index]:.{_SHORT}g}",
         observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong{size if np.isfinite(absolute) else ''}",
         hint=rule.mend,

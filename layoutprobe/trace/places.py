@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutprobe.codeobj.inlining import place_of
+from layoutprobe.codeobj.inlining import inlined_calls, place_of
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.matrix import WaveTable
@@ -18,6 +18,22 @@ def where(subject: Subject, inst: Inst, who: Who | None = None) -> Place:
     """Kernel, line (or the nearest one before), PC and instruction, and who executed it."""
     place = place_of(subject.code, subject.kernel, inst.pc, inst.name)
     return place if who is None else replace(place, workgroup=who.workgroup, wave=who.wave, lane=who.lane)
+
+
+def in_caller(subject: Subject, place: Place) -> Place:
+    """The call that brought a place into the kernel, where its function is inlined at several lines: what others do
+    by it is right, and what tells them apart stands in the call. Else the place itself."""
+    if not place.inlined_at:
+        return place
+    call, *outer = place.inlined_at
+    calls = {
+        (one.call.source.file, one.call.source.line)
+        for one in inlined_calls(subject.code)
+        if one.call.function == call.function
+    }
+    if len(calls) < 2:
+        return place
+    return in_caller(subject, replace(place, source=call.source, inlined_at=tuple(outer)))
 
 
 def site(subject: Subject, inst: Inst) -> str:

@@ -17,6 +17,9 @@ KERNEL = """\
 #include <hip/hip_runtime.h>
 typedef _Float16 half16 __attribute__((ext_vector_type(16)));
 typedef float float8 __attribute__((ext_vector_type(8)));
+__device__ inline float at(const TYPE_C* p, int i) {
+  return p[i];
+}
 // Four waves, two by two tiles of C each pass; tiles of 32 x 32 are taken in turns.
 extern "C" __global__ __launch_bounds__(128) void gemm(const _Float16* A, const _Float16* B, TYPE_C* C,
                                                        int M, int N, int K, float alpha, float beta) {
@@ -182,6 +185,16 @@ NAMED = {
             "__shared__ _Float16 tile[4][16][16];\n"
             "for (int e = 0; e < 16; ++e) tile[wave][e][l] = B[(k + e) * N + j0 + l];\n"
             "for (int e = 0; e < 16; ++e) b[e] = tile[wave][e][l];",
+        ),
+    ),
+    "an index of a call to a helper that others call": Named(
+        ("beta * C[row * N + col]", "beta * at(C, row * N + (col ^ 1))"),
+        "numerics/misplaced-addend",
+        "elements of C are added in wrong places",
+        "(col ^ 1)",
+        also=(
+            "if (row >= M || col >= N) continue;",
+            "if (row >= M || col >= N || at((TYPE_C*)A, 0) == 12345.5f) continue;",
         ),
     ),
     "always the first B": Named(
