@@ -124,8 +124,10 @@ class KernelMetadata:
 
 
 DYNAMIC_STACK = 1024
-"""Bytes of a lane's stack, at least, where the compiler could not bound it: hipLimitStackSize as ROCm sets it
-(llvm-project, pull request 74080, which follows HIP)."""
+"""Bytes of a lane's stack where the compiler could not bound it, unless the host asks for more: hipLimitStackSize as
+ROCm sets it (llvm-project, pull request 74080, which follows HIP)."""
+MAX_STACK = 131_056
+"""The most that the host may ask for, as in ROCm: a wave of 64 lanes can address no more scratch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,16 +138,18 @@ class Kernel(KernelMetadata):
         entry: virtual address of its first instruction.
         size: bytes of code from the entry, as the function symbol states.
         descriptor: the kernel descriptor.
+        stack: bytes of a lane's stack, at least, where the compiler could not bound it.
     """
 
     entry: int
     size: int
     descriptor: KernelDescriptor
+    stack: int = DYNAMIC_STACK
 
     @property
     def scratch_size(self) -> int:
         """Bytes of scratch that a lane has."""
-        least = DYNAMIC_STACK if self.uses_dynamic_stack else 0
+        least = self.stack if self.uses_dynamic_stack else 0
         return max(self.descriptor.private_segment_size, least)
 
     @cached_property

@@ -45,7 +45,10 @@ def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -
     region, size_of_arena = arena.nearest(first), arena.data.bytes.size
     hint = "check the index computation and the bounds test on the path to this line"
     if 0 <= at < _NULL_PAGE:
-        hint = _null_hint(c.machine.facts) or hint
+        hint = (
+            _null_hint(c.machine.facts)
+            or "look where the pointer comes from: it is null, or an offset from null"
+        )
     elif not 0 <= first < size_of_arena:
         hint = "look where the pointer comes from: memory of the host has to be copied, or come from hipHostMalloc"
     kind = "global-load" if Kind.LOAD in inst.kind else "global-store"
@@ -90,7 +93,10 @@ def _null_hint(facts: LaunchFacts) -> str:
 
 
 def _distance(region: Region, offset: int, size: int) -> str:
-    if not 0 <= offset < size and offset + BASE_ADDRESS >= _NULL_PAGE:
+    at = BASE_ADDRESS + offset
+    if 0 <= at < _NULL_PAGE:
+        return f"{at} bytes from a null pointer" if at else "a null pointer"
+    if not 0 <= offset < size:
         return "no address of the device"
     if offset < region.start:
         return f"{region.start - offset} bytes before its start"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from layoutprobe.codeobj.container import SHT_DYNSYM, read_container
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.identify import refuse_foreign
 from layoutprobe.codeobj.kernarg import Extent, pack_kernarg
-from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.codeobj.model import DYNAMIC_STACK, CodeObject, Kernel
 from layoutprobe.engine.base import Dispatch
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import CodeObjectError, ExecutionError, ProbeError, UsageError
@@ -106,6 +106,7 @@ class EmulatedDevice:
         first_fault: what broke the device first; None where nothing did.
         freed_twice: how often memory was freed that was free.
         printed: what kernels have printed and nobody has fetched.
+        stack: bytes of a lane's stack, where the compiler could not bound it.
     """
 
     target: str
@@ -116,6 +117,7 @@ class EmulatedDevice:
     first_fault: ProbeError | None = None
     freed_twice: int = 0
     printed: bytes = b""
+    stack: int = DYNAMIC_STACK
 
     def __post_init__(self) -> None:
         self.heap = Heap(min(self.memory, DEVICE_MEMORY))
@@ -323,6 +325,8 @@ class EmulatedDevice:
             note: is told what is lost of what the kernel prints.
         """
         kernel = self.kernel(it.id)
+        if kernel.uses_dynamic_stack and self.stack != kernel.stack:
+            kernel = replace(kernel, stack=self.stack)
         module = self._modules[self._functions[it.id].module]
         lds_size = kernel.descriptor.group_segment_size + it.dynamic_lds
         try:

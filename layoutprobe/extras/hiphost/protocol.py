@@ -70,9 +70,8 @@ class Op(enum.IntEnum):
     REGISTER = 27  # bytes from the start of a page, size -> address
     COMPILE = 28  # headers, options, names [see runtime_compiler.py] -> result, ticket, bytes: all, log, code
     COMPILED = 29  # ticket -> [log, code, names]
-    BEST_BLOCK = (
-        30  # function, dynamic LDS, work-items at most or 0 -> workgroups on a compute unit, work-items
-    )
+    BEST_BLOCK = 30  # function, dynamic LDS, work-items at most or 0 -> workgroups on a unit, work-items
+    STACK = 31  # bytes of a lane's stack where the compiler does not know how much a kernel takes ->
 
 
 class Value(enum.IntEnum):

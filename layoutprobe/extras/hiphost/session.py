@@ -12,6 +12,7 @@ from layoutprobe import arch
 from layoutprobe.arch.processors import hip_version
 from layoutprobe.backends.hip import EMULATED
 from layoutprobe.codeobj.inlining import place_of
+from layoutprobe.codeobj.model import MAX_STACK
 from layoutprobe.engine.base import Dispatch
 from layoutprobe.errors import ProbeError
 from layoutprobe.extras.hiphost import protocol
@@ -53,6 +54,7 @@ _ARITY = {
         Op.FILL: 4,
         Op.OCCUPANCY: 3,
         Op.BEST_BLOCK: 3,
+        Op.STACK: 1,
         Op.LAUNCH: 8,
     },
 }
@@ -333,6 +335,12 @@ class Session:
     def _best_block(self, request: Request) -> list[int]:
         return list(self.device.best_block(*request.args))
 
+    def _stack(self, request: Request) -> None:
+        (wanted,) = request.args
+        if wanted > MAX_STACK:
+            raise HipError(Error.INVALID_VALUE, f"a stack has {MAX_STACK} bytes at most")
+        self.device.stack = wanted
+
     def _reset(self, _: Request) -> None:
         self.device.reset()
         self._hanging = False
@@ -360,6 +368,7 @@ _HANDLERS: dict[Op, Callable[[Session, Request], Sequence[int] | Answer | None]]
     Op.LAUNCH: Session._launch,
     Op.OCCUPANCY: Session._occupancy,
     Op.BEST_BLOCK: Session._best_block,
+    Op.STACK: Session._stack,
     Op.SYNC: Session._nothing,
     Op.QUERY: Session._nothing,
     Op.RESET: Session._reset,

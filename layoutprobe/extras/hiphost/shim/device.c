@@ -219,14 +219,19 @@ hipError_t hipProfilerStop(void) { return shim_return(hipSuccess); }
 PRETENDS("always none preferred: there is no cache")
 hipError_t hipDeviceGetCacheConfig(int *config) { *config = 0; return shim_return(hipSuccess); }
 
-PRETENDS("limits change nothing: a stack is what the kernel says, the printf buffer 1 MiB, and there is no heap")
+enum { STACK, PRINTF, HEAP, LIMITS };
+static size_t limits[LIMITS] = {[STACK] = 1024, [PRINTF] = 1 << 20};
+
+PRETENDS("a stack of that size for kernels whose stack the compiler does not know; the printf buffer has 1 MiB, and there is no heap")
 hipError_t hipDeviceSetLimit(int limit, size_t value) {
-  (void)value;
-  return shim_return(limit >= 0 && limit <= 2 ? hipSuccess : hipErrorInvalidValue);
+  if (limit < 0 || limit >= LIMITS) return shim_return(hipErrorInvalidValue);
+  if (limit != STACK) return shim_return(hipSuccess);
+  hipError_t status = ASK(OP_STACK, NULL, value);
+  if (!status) limits[STACK] = value;
+  return shim_return(status);
 }
-PRETENDS("a stack of 16 KiB, a printf buffer of 1 MiB, no heap")
+PRETENDS("the stack's as it was set, else 1 KiB; a printf buffer of 1 MiB, no heap")
 hipError_t hipDeviceGetLimit(size_t *value, int limit) {
-  static const size_t limits[] = {16 << 10, 1 << 20, 0}; /* stack, printf, heap */
   if (!value || limit < 0 || limit > 2) return shim_return(hipErrorInvalidValue);
   *value = limits[limit];
   return shim_return(hipSuccess);
