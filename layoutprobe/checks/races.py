@@ -9,17 +9,19 @@ are one finding.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import fault_rules
+from layoutprobe.manifest.model import NoContract
 from layoutprobe.observe.barriers import ApartBarriers, SkippedBarrier
 from layoutprobe.observe.clashes import Clash, ClashKind, Handover, Handovers, LdsRecord, Touch
 from layoutprobe.observe.handover import HandoverObserver
 from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.who import Who
+from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.lds_tiles import in_turns
@@ -36,8 +38,11 @@ least one of them writes, and not both accesses are atomic. It is found from the
 barriers and not from the order in which the emulator ran the waves, so a result that happens to be
 right hides none: read after write (a barrier is missing between store and load), write after read
 (the tile is overwritten while another wave may still read it), write after write. Stores of equal
-values to one byte, or to a byte that nobody reads, harm nobody, and are only counted. Stores of one
-instruction from several waves to one byte are a matter of addresses, and reported by `swizzle`.
+values to one byte, or to a byte that nobody reads, harm nobody, and are only counted. Lanes that store
+different values to one address by one instruction lose all but one, in LDS (where somebody reads it) and in
+global memory; with a contract, `swizzle` and `epilogue` say which elements. What lanes of one wave do
+by different instructions is in the order of these, as the compiler left them: that is no race of the
+machine, and not reported.
 Where a wave signals a barrier and waits later (RDNA4), what it accesses in between is ordered against
 nobody. Divergent barriers are found here too: waves that let each other go from different s_barrier
 instructions, one of which both executed, and that passed different numbers of barriers in all. A wave
@@ -119,6 +124,12 @@ OVERWRITTEN = Rule(
     "Waves and workgroups run in any order: which value is loaded, or stays, depends on which is faster.",
     "store into another buffer, or do it in a launch of its own",
 )
+LOST = Rule(
+    "races/lost-store",
+    "lanes store different values to one address at once, and all but one are lost",
+    "Of lanes of one instruction, and of waves that nothing orders, any may be the last: whose value stays is open.",
+    "give every lane an address of its own, let one lane store, or use an atomic",
+)
 STORED_AND_ADDED = Rule(
     "races/store-and-add",
     "an element of global memory is stored by one wave and added to by another, in no given order",
@@ -135,8 +146,11 @@ def run(subject: Subject) -> CheckResult:
     """See EXPLAIN."""
     recorded = subject.plain()
     record, handed = recorded.record(LdsRecord), _handed(subject)
-    in_global = [_in_global(subject, met) for met in _by_buffer(handed)]
-    if not record.stores and not record.loads and not handed.found and handed.complete:
+    # Where a contract says what elements are, `swizzle` and `epilogue` tell which of them lanes lose to each other.
+    lanes = isinstance(subject.case.contract, NoContract)
+    met = [one for one in handed.found if lanes or one.kind != "lanes"]
+    in_global = [_in_global(subject, pairs) for pairs in _by_buffer(met)]
+    if not record.stores and not record.loads and not met and handed.complete:
         return CHECK.skipped("the kernel uses no LDS, and no two waves share what one of them stores")
     early = {fault.place.pc for fault in recorded.astray if fault.place.lds_byte is not None}
     races = [_as_meant(c, early) for c in record.races if not c.late]
@@ -146,9 +160,8 @@ def run(subject: Subject) -> CheckResult:
         # Once apart, waves also meet wrongly at the barriers that follow.
         findings = [_divergent(subject, record.apart[0], len(races)), *in_global]
     else:
-        findings = [
-            _in_lds(subject, record, clashes) for clashes in missing_barriers(subject, races)
-        ] + in_global
+        findings = [_in_lds(subject, record, clashes) for clashes in missing_barriers(subject, races)]
+        findings += [*_lost(subject, record.collisions if lanes else ()), *in_global]
     metrics = {
         "LDS stores": record.stores,
         "LDS loads": record.loads,
@@ -160,8 +173,8 @@ def run(subject: Subject) -> CheckResult:
     if not handed.complete and not findings:
         return CHECK.undecided("waves signal each other more than is followed", metrics=metrics)
     reason = _waves(subject)
-    if handed.found and not findings:
-        reason += f"; {len(handed.found)} pair(s) of instructions meet in global memory, in order"
+    if met and not findings:
+        reason += f"; {len(met)} pair(s) of instructions meet in global memory, in order"
     return CHECK.found(findings, reason, metrics=metrics)
 
 
@@ -218,6 +231,32 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
         count=sum(c.count for c in clashes),
         related=_others(subject, shown, clashes),
         pairs=frozenset((clash.first.inst.pc, clash.second.inst.pc) for clash in clashes),
+    )
+
+
+def _lost(subject: Subject, collisions: Sequence[Clash]) -> Iterator[Finding]:
+    """Stores to LDS that lose values: one finding a source line."""
+    by_line: dict[str | int, list[Clash]] = {}
+    for clash in collisions:
+        if clash.together:
+            by_line.setdefault(_line_of(subject, clash.second), []).append(clash)
+    for clashes in by_line.values():
+        first, second = clashes[0].first, clashes[0].second
+        place = replace(where(subject, second.inst, second.who), lds_byte=clashes[0].byte)
+        lanes = " and ".join(f"wave {one.who.wave}, lane {one.who.lane}" for one in (first, second))
+        yield _of_lanes(place, "byte of LDS", f"{lanes} store to it", sum(clash.count for clash in clashes))
+
+
+def _of_lanes(place: Place, what: str, observed: str, count: int) -> Finding:
+    """Lanes that lose each other's values."""
+    return Finding(
+        LOST,
+        f"lanes store different values to one {what} at once, and all but one are lost",
+        place,
+        expected="an address of its own for every lane, or one lane that stores",
+        observed=observed,
+        hint=LOST.mend,
+        count=count,
     )
 
 
@@ -312,14 +351,15 @@ def _skipped(
     )
 
 
-_GRAVITY = ("load", "overwrites a store", "overwrites a load", "mix")
+_GRAVITY = ("load", "overwrites a store", "overwrites a load", "mix", "lanes")
 
 
-def _by_buffer(handed: Handovers) -> list[list[Handover]]:
+def _by_buffer(met: Sequence[Handover]) -> list[list[Handover]]:
     """What is not ordered, by buffer: one fault shows in many pairs. What tells most comes first."""
     grouped: dict[str, list[Handover]] = {}
-    for met in sorted(handed.unordered, key=lambda h: _GRAVITY.index(h.kind)):
-        grouped.setdefault(met.buffer, []).append(met)
+    unordered = (one for one in met if one.order != "ordered")
+    for one in sorted(unordered, key=lambda one: _GRAVITY.index(one.kind)):
+        grouped.setdefault(one.buffer, []).append(one)
     return list(grouped.values())
 
 
@@ -329,7 +369,11 @@ def _wave(who: Who) -> str:
 
 def _in_global(subject: Subject, pairs: Sequence[Handover]) -> Finding:
     """Accesses of one buffer that nothing orders, shown by one pair."""
-    shown = pairs[0]
+    shown, count = pairs[0], sum(pair.count for pair in pairs)
+    if shown.kind == "lanes":
+        place = replace(where(subject, shown.second, shown.taker), buffer=shown.buffer)
+        observed = f"{_wave(shown.taker)} by {site(subject, shown.second)}"
+        return _of_lanes(place, "element of global memory", observed, count)
     rule, what = _cause(shown)
     wanted, hint = f"something that orders the two: {_orders(shown)}", rule.mend
     if rule in (OVERWRITTEN, UNORDERED) and _one_statement(subject, shown):
@@ -346,7 +390,7 @@ def _in_global(subject: Subject, pairs: Sequence[Handover]) -> Finding:
         observed=f"{_wave(shown.taker)} by {site(subject, shown.second)}, {_wave(shown.giver)} by "
         f"{site(subject, shown.first)}{more}",
         hint=hint,
-        count=sum(pair.count for pair in pairs),
+        count=count,
         related=(Related("loaded by" if loads else "stored by", taker if early else giver),),
     )
 
@@ -407,6 +451,7 @@ CHECK = Check(
     rules=(
         *(rule for _, rule in _WORDS.values()),
         DIVERGENT,
+        LOST,
         UNORDERED,
         TOO_EARLY,
         STALE,

@@ -39,6 +39,8 @@ class Clash:
         count: how many times lanes did this.
         read: of WAW: somebody read the byte afterwards.
         meant: the two in the order in which they should come: the load was earlier, and got what nobody had stored.
+        together: both lanes stored by one execution of the instruction, or by executions of several waves that
+            nothing orders.
     """
 
     kind: ClashKind
@@ -50,6 +52,7 @@ class Clash:
     between: bool = False
     read: bool = False
     meant: bool = False
+    together: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class LdsRecord:
     skipped: tuple[SkippedBarrier, ...] = ()
 
 
-HandoverKind = Literal["load", "overwrites a load", "overwrites a store", "mix"]
+HandoverKind = Literal["load", "overwrites a load", "overwrites a store", "mix", "lanes"]
 Ordering = Literal["ordered", "unordered", "too early", "stale"]
 
 
@@ -94,7 +97,8 @@ class Handover:
 
     Attributes:
         kind: "load": the second loads what the first stored; "overwrites a load", "overwrites a store":
-            the second is a plain store; "mix": one stores, and the other's is an atomic.
+            the second is a plain store; "mix": one stores, and the other's is an atomic; "lanes": lanes of one
+            wave store different values by one execution of one instruction.
         first, second: the instructions.
         giver, taker: the waves that executed them.
         order: "ordered"; "unordered"; "too early": the second wave got a signal of the first, which the first
@@ -135,5 +139,5 @@ class Handovers:
 
     @property
     def unordered(self) -> tuple[Handover, ...]:
-        """Those that nothing orders."""
-        return tuple(met for met in self.found if met.order != "ordered")
+        """Those of several waves that nothing orders."""
+        return tuple(met for met in self.found if met.order != "ordered" and met.kind != "lanes")

@@ -219,6 +219,7 @@ class HandoverObserver(WaveCounter):
             self._meet("overwrites a store", self._plain, mine, cells, SEEN, changes)
             if self._read:
                 self._overwrites_loads(mine, cells, changes)
+        self._lanes_meet(store, mine, cells)
         self._plain[cells] = mine
         last = self._plain[cells]
         if (together := _foreign(last, mine)).any():
@@ -228,6 +229,21 @@ class HandoverObserver(WaveCounter):
             unlike[together] = words[together] != [value[cell] for cell in cells[together].tolist()]
             self._harmless += int((together & ~unlike).sum())
             self._note("overwrites a store", last, mine, cells, unlike, SEEN)
+
+    def _lanes_meet(self, store: Store, mine: Stamps, cells: Array) -> None:
+        """Lanes of a wave that store different values to one granule: which of them stays, nobody says."""
+        flat, waves = cells.ravel(), np.broadcast_to(mine, cells.shape).ravel()
+        if ((flat[1:] > flat[:-1]) | (waves[1:] != waves[:-1])).all():
+            return  # as most stores go
+        order = np.lexsort((flat, waves))
+        flat, waves = flat[order], waves[order]
+        same = (flat[1:] == flat[:-1]) & (waves[1:] == waves[:-1])
+        if not same.any():
+            return
+        words = store.granules(cells.shape[-1]).ravel()[order]
+        lost = np.flatnonzero(same & (words[1:] != words[:-1]))
+        if lost.size:
+            self._note("lanes", waves[lost], waves[lost], flat[lost], np.ones(lost.shape, np.bool_), SEEN)
 
     def _overwrites_loads(self, mine: Stamps, cells: Array, which: Array | bool = True) -> None:
         for readers in self._all(self._readers):
@@ -375,7 +391,7 @@ class HandoverObserver(WaveCounter):
             asked[asked] = told
             a, b, at = a[~asked], b[~asked], at[~asked]
         givers, takers = ((x & _WAVE_MASK) - 1 for x in (a, b))
-        seen = order.ordered(givers, a >> _TIME, takers, SEEN)
+        seen = order.ordered(givers, a >> _TIME, takers, SEEN) & (kind != "lanes")
         fine = order.ordered(givers, a >> _TIME, takers, level) if level != SEEN else seen
         pairs = (a >> _SITE & _SITE_MASK) << 2 | seen << 1 | fine
         for _, i, count in zip(*np.unique(pairs, return_index=True, return_counts=True), strict=True):

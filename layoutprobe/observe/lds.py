@@ -331,7 +331,7 @@ class LdsObserver(Recorder):
         together = differ(last, me) | lanes_differ(last, me)
         changes = store.unlike(((last & WAVE_MASK) >> WAVE).astype(np.int64), (last & LANE_MASK))
         self._harmless += int((together & differ(last, me) & ~changes).sum())
-        self._clash("WAW", together & changes, me, last, at.cells)
+        self._clash("WAW", together & changes, me, last, at.cells, together=True)
 
     def _keep_adder(self, before: Stamps, me: Stamps, last: Stamps, cells: Array) -> None:
         """A read or plain store by the wave of the last atomic also races with those of other waves."""
@@ -408,9 +408,19 @@ class LdsObserver(Recorder):
         else:
             landing[cells] = mine[wave] if inst.to_lds else 0
 
-    def _clash(self, kind: ClashKind, which: Array, first: Stamps, second: Stamps, cells: Array) -> None:
+    def _clash(
+        self,
+        kind: ClashKind,
+        which: Array,
+        first: Stamps,
+        second: Stamps,
+        cells: Array,
+        *,
+        together: bool = False,
+    ) -> None:
         """Note the marked pairs, each pair of instructions once."""
-        for key, found, at in self._pairs(kind, which, first, second, cells):
+        for pair, found, at in self._pairs(kind, which, first, second, cells):
+            found.together, key = together, (*pair, together)
             known = self._clashes.setdefault(key, found)
             if known is not found:
                 known.count += found.count

@@ -15,7 +15,7 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Program
-from layoutprobe.observe.lds_access import stored_dwords
+from layoutprobe.machine.stored import stored_dwords
 from layoutprobe.observe.matrix import Ints, WaveCounter, WaveTable
 
 STORE_LIMIT = 1 << 24

@@ -22,8 +22,8 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import BASE_ADDRESS, Addresses
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import SGPRS
+from layoutprobe.machine.stored import data_register
 from layoutprobe.observe.base import Recorder
-from layoutprobe.observe.lds_access import data_register
 from layoutprobe.recording.code import instruction
 from layoutprobe.recording.columns import Columns
 from layoutprobe.recording.flow import Begun, Flow

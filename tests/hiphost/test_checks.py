@@ -9,6 +9,8 @@ import pytest
 from hiphost.compiling import PROGRAMS
 from hiphost.running import layoutprobe_run
 
+from layoutprobe.engine.choice import ENVIRONMENT
+
 SOURCE = (PROGRAMS / "sanitized.hip").read_text().splitlines()
 
 
@@ -46,11 +48,23 @@ def findings(built: Path, tmp_path: Path, kernel: str, *options: str) -> list[di
         ("astray", "memory/load-out-of-bounds", "out[lane()] = in"),
         ("meeting", "races/global-overwrite", "else out"),
         ("unmet", "races/divergent-barrier", "readfirstlane"),
+        ("colliding", "races/lost-store", "two lanes"),
+        ("leaders", "races/lost-store", "first lane of each wave"),
+        ("losing", "races/lost-store", "four lanes"),
     ],
 )
+@pytest.mark.parametrize("engine", ["numpy", "native"])
 def test_each_fault_is_found_at_its_line(
-    built: Path, tmp_path: Path, kernel: str, rule: str, text: str
+    built: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kernel: str,
+    rule: str,
+    text: str,
+    engine: str,
 ) -> None:
+    """With the sieve in front, too, which sees every launch of the native engine first."""
+    monkeypatch.setenv(ENVIRONMENT, engine)
     (found,) = findings(built, tmp_path, kernel)
     assert found["rule"] == rule
     place = found["place"]
@@ -63,6 +77,10 @@ def test_each_fault_is_found_at_its_line(
 def test_a_right_program_has_no_finding(built: Path, tmp_path: Path) -> None:
     everything = "memory,init,races,barriers,waits,wait-states,bank-conflicts"
     assert findings(built, tmp_path, "right", "--check", everything) == []
+
+
+def test_lanes_that_agree_lose_nothing(built: Path, tmp_path: Path) -> None:
+    assert findings(built, tmp_path, "agreeing") == []
 
 
 def test_launches_of_a_kernel_are_one_verdict(built: Path) -> None:

@@ -40,6 +40,7 @@ from layoutprobe.machine.memory import Addresses, Arena
 from layoutprobe.machine.observer import NO_ACCESSES, Accesses
 from layoutprobe.machine.program import CONDITIONS
 from layoutprobe.machine.registers import POISON, Array
+from layoutprobe.machine.stored import stored_dwords
 
 _WORTH_A_THREAD = 32
 """Waves."""
@@ -292,6 +293,10 @@ class Interpreter:
                 raise SuspectError
         first = c.machine.lds_base[c.waves] if lds else 0
         offsets = np.ascontiguousarray(np.broadcast_to(place.offsets - first, place.mask.shape), np.int64)
+        if store and Kind.ATOMIC not in inst.kind:
+            words = np.broadcast_to(stored_dwords(c, inst, place, size), (*place.mask.shape, -(-size // 4)))
+            if any(_lanes_lose(o[m], w[m], size) for o, w, m in zip(offsets, words, place.mask, strict=True)):
+                raise SuspectError
         packed = np.packbits(place.mask, axis=1, bitorder="little")
         for row, wave in enumerate(c.waves.tolist()):
             lanes, at = int.from_bytes(packed[row].tobytes(), "little"), offsets[row].ctypes.data
@@ -344,3 +349,12 @@ class Interpreter:
         if last.name in CONDITIONS:
             outcome.taken(self.bound.program, c, last)
         return AssertionError(f"{last.name} came back without a fault")
+
+
+def _lanes_lose(offsets: NDArray[np.int64], words: NDArray[np.uint32], size: int) -> bool:
+    """Whether lanes of a wave store something else to one place: [lane], [lane, dword]."""
+    order = np.argsort(offsets, kind="stable")
+    offsets, words = offsets[order], words[order]
+    near = offsets[1:] < offsets[:-1] + size
+    alike = (offsets[1:] == offsets[:-1]) & (words[1:] == words[:-1]).all(axis=1)
+    return bool((near & ~alike).any())

@@ -60,6 +60,32 @@ __global__ void unmet(const int *in, int *out) {
   out[lane()] = tile[N - 1 - lane()];
 }
 
+__global__ void colliding(const int *in, int *out) {
+  __shared__ int tile[N];
+  tile[lane() / 2] = in[lane()];  // two lanes, one place
+  barrier();
+  out[lane()] = tile[lane() / 2];
+}
+
+__global__ void leaders(const int *in, int *out) {
+  __shared__ int last;
+  if (lane() % 32 == 0) last = in[lane()];  // the first lane of each wave
+  barrier();
+  out[lane()] = last;
+}
+
+__global__ void losing(const int *in, int *out) {
+  out[lane() / 4] = in[lane()];  // four lanes, one element
+}
+
+__global__ void agreeing(const int *in, int *out) {  // lanes that meet store the same, or one after the other
+  __shared__ int last;
+  out[lane() / 4] = in[0] + lane() / 4;
+  for (int i = 0; i < in[1]; i++)
+    if (lane() == i % 32) last = in[i];
+  if (lane() < 32) out[32 + lane()] = last;
+}
+
 int main(int count, char **words) {
   const char *name = count > 1 ? words[1] : "right";
   int launches = count > 2 ? 3 : 1;
@@ -75,6 +101,10 @@ int main(int count, char **words) {
     if (!strcmp(name, "astray")) astray<<<1, N>>>(din, dout);
     if (!strcmp(name, "meeting")) meeting<<<2, N>>>(din, dout);
     if (!strcmp(name, "unmet")) unmet<<<1, N>>>(din, dout);
+    if (!strcmp(name, "colliding")) colliding<<<1, N>>>(din, dout);
+    if (!strcmp(name, "leaders")) leaders<<<1, N>>>(din, dout);
+    if (!strcmp(name, "losing")) losing<<<1, N>>>(din, dout);
+    if (!strcmp(name, "agreeing")) agreeing<<<1, N>>>(din, dout);
   }
   hipDeviceSynchronize();
   printf("passed\n");

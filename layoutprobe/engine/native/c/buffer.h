@@ -26,6 +26,7 @@ AI int buffer_store(Wave *w, const Ins *i, Ctx *c, u32 size, u32 how) {
   int met = global_at(c, i, r.at, size, r.inside, 0, 1, &at);
   if (unlikely(met == OUTSIDE) || !SIFT(global, &at, size, WRITTEN, r.inside)) return 0;
   store_lanes(c->arena, &at, vgpr(w, i->o[1]), size, how, r.inside);
+  SIFT_STORED(c->arena, &at, vgpr(w, i->o[1]), size, how, r.inside);
   if (met == UNDEFINED) define_memory(c->arena_shadow, &at, size, r.inside);
   return 1;
 }

@@ -336,6 +336,7 @@ AI int lds_store(Wave *w, const Ins *i, Ctx *c, int whole, u32 size, u32 how, u3
   for (u32 n = 0; n < count; n++) {
     if (!whole) tell_access(w, i, c, n, ex, &at[n], LANES, vgpr(w, i->o[1 + n]), (size + 3) / 4);
     store_lanes(c->lds, &at[n], vgpr(w, i->o[1 + n]), size, how, ex);
+    if (!whole) SIFT_STORED(c->lds, &at[n], vgpr(w, i->o[1 + n]), size, how, ex);
     // In a loop it mostly has been defined: to look is cheaper than to write.
     if (any_undefined(c->lds_shadow, &at[n], size)) define_memory(c->lds_shadow, &at[n], size, ex);
   }
@@ -364,6 +365,7 @@ AI int global_store(Wave *w, const Ins *i, Ctx *c, int whole, Address a, u32 siz
   if (unlikely(met == OUTSIDE) || !(whole || SIFT(global, &at, size, WRITTEN, ex))) return 0;
   if (!whole) tell_access(w, i, c, 0, ex, &at, LANES, vgpr(w, i->o[1]), (size + 3) / 4);
   store_lanes(c->arena, &at, vgpr(w, i->o[1]), size, how, ex);
+  if (!whole) SIFT_STORED(c->arena, &at, vgpr(w, i->o[1]), size, how, ex);
   if (met == UNDEFINED) define_memory(c->arena_shadow, &at, size, ex);
   return 1;
 }

@@ -92,5 +92,22 @@ static __attribute__((noinline)) int sift_lds(const Wave *w, const Ctx *c, const
   }
   return 1;
 }
+// What lanes have stored is there. If not, another lane of the instruction stored something else to that place.
+static __attribute__((noinline)) void sift_stored(Sieve *s, const u8 *memory, const Places *to, const u32 *r, u32 size, u32 how,
+                                                  mask ex) {
+  for (mask left = ex; left; left &= left - 1) {
+    u32 l = (u32)__builtin_ctzll(left), word = how & HIGH ? r[l] >> 16 : r[l], lost = 0;
+    const u8 *q = memory + to->base + to->at[l];
+    if (size < 4) lost = size == 2 ? *(const h1u *)q ^ (u16)word : *q ^ (u8)word;
+    else
+      for (u32 j = 0; j < size / 4; j++) lost |= *(const u1u *)(q + 4 * j) ^ r[LANES * j + l];
+    if (unlikely(lost)) {
+      stop(s);
+      return;
+    }
+  }
+}
+#define SIFT_STORED(memory, to, r, size, how, ex) \
+  do { if (unlikely(c->sieve != 0)) sift_stored(c->sieve, memory, to, r, size, how, ex); } while (0)
 #define SIFT(space, at, size, how, ex) \
   (likely(!c->sieve) || sift_##space(w, c, at, size, how, ex))
