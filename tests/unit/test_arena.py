@@ -24,7 +24,7 @@ def built(sizes: dict[str, int], undefined: set[str]) -> tuple[Arena, list[Regio
 
 
 @pytest.mark.parametrize("fresh", [0, 1 << 40], ids=["from the system", "kept"])
-@pytest.mark.parametrize("undefined", [set(), {"b"}, {"a", "c"}], ids=str)
+@pytest.mark.parametrize("undefined", [set(), {"b"}, {"a", "c"}], ids=["none", "one", "two"])
 def test_what_nobody_fills_is_zero(monkeypatch: pytest.MonkeyPatch, fresh: int, undefined: set[str]) -> None:
     monkeypatch.setattr(memory, "_FRESH", fresh)
     empty = np.empty
