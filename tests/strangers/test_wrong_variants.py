@@ -1,0 +1,148 @@
+"""Dequantisation and a grouped GEMM with a fault in them: red with the operand, an element of it, and the line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from layoutprobe.cli.main import main
+from layoutprobe.gate.gate import check
+
+HERE = Path(__file__).resolve().parent
+NO_PRODUCT = 'contract = { kind = "none" }  # FILL IN: "gemm", or "reference" with a Python function'
+FUNCTIONS = {"gptq.hip": "gptq", "grouped.hip": "qkv"}
+BARRIER = "    __syncthreads();\n"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An edit, and what is said of it.
+
+    Attributes:
+        name: in a few words.
+        source: the stranger's file.
+        old, new: the edit.
+        rule: of the first finding.
+        words: what it says: the operand, and where there is one its element.
+        at: a text of its line, as it is after the edit.
+    """
+
+    name: str
+    source: str
+    old: str
+    new: str
+    rule: str
+    words: str
+    at: str
+
+
+FAULTS = (
+    Fault(
+        "the zero point of another column",
+        "gptq.hip",
+        "(4 * (col % 8))",
+        "(4 * (n % 7))",
+        "numerics/other-elements",
+        r"qzeros\[\d+\] has a part in y\[\d+\]",
+        "zw = qzeros[",
+    ),
+    Fault(
+        "nibbles from the upper end",
+        "gptq.hip",
+        "packed >> (4 * j)",
+        "packed >> (4 * (7 - j))",
+        "numerics/input-taken-otherwise",
+        "nibbles of qweight are in reverse order",
+        "packed = qweight[",
+    ),
+    Fault(
+        "the scale of the first group for all",
+        "gptq.hip",
+        "scales[(k0 / GROUP) * N + col]",
+        "scales[col]",
+        "numerics/other-elements",
+        r"scales\[\d+\] has no part in y\[\d+\]",
+        "",
+    ),
+    Fault(
+        "no barrier before weights are read",
+        "gptq.hip",
+        BARRIER + "#pragma unroll\n    for (int ks",
+        "#pragma unroll\n    for (int ks",
+        "races/read-after-write",
+        "ds_load.* at",
+        "= w[wave * 16 + lane % 16]",
+    ),
+    Fault(
+        "rows of A as far apart as those of B",
+        "grouped.hip",
+        "A[(row0 + r) * K",
+        "A[(row0 + r) * N",
+        "memory/load-out-of-bounds",
+        r"buffer problem\d_a",
+        "A[(row0 + r) * N",
+    ),
+    Fault(
+        "weights of the first problem for all",
+        "grouped.hip",
+        "const _Float16* B = p.b;",
+        "const _Float16* B = args.problem[0].b;",
+        "memory/load-out-of-bounds",
+        "buffer problem0_b",
+        "Bs[r][c] =",
+    ),
+    Fault(
+        "columns of the first wave for both",
+        "grouped.hip",
+        "Bs[i][wave * 16 + (lane & 15)]",
+        "Bs[i][lane & 15]",
+        "numerics/other-elements",
+        r"problem0_b\[\d+\] has no part in problem0_c\[\d+\]",
+        "Bs[r][c] =",
+    ),
+    Fault(
+        "the row map of RDNA4",
+        "grouped.hip",
+        "2 * i + (lane >> 4)",
+        "i + 8 * (lane >> 4)",
+        "numerics/other-elements",
+        r"problem0_a\[\d+\] has a part in problem0_c\[\d+\]",
+        "a, b, acc",
+    ),
+    Fault(
+        "no barrier before the next tile",
+        "grouped.hip",
+        BARRIER + "  }\n  const int col",
+        "  }\n  const int col",
+        "races/write-after-read",
+        "ds_load.* at",
+        "As[r][c] =",
+    ),
+)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.source}: {fault.name}")
+def test_it_is_red_with_operand_element_and_line(tmp_path: Path, fault: Fault) -> None:
+    manifest, kernel = tmp_path / "layoutprobe.toml", tmp_path / "kernel.hip"
+    assert main(["init", str(HERE / fault.source), "-o", str(manifest)]) == 0
+    function = f"{HERE / 'references.py'}:{FUNCTIONS[fault.source]}"
+    text = manifest.read_text()
+    assert NO_PRODUCT in text
+    text = text.replace(NO_PRODUCT, f'contract = {{ kind = "reference", function = "{function}" }}')
+    manifest.write_text(re.sub(r"source = .*", 'source = "kernel.hip"', text, count=1))
+    right = (HERE / fault.source).read_text()
+    assert right.count(fault.old) == 1
+    kernel.write_text(right.replace(fault.old, fault.new))
+    (verdict,) = check(manifest, allow_reference=True).verdicts
+    assert not verdict.error
+    found = verdict.findings[0]
+    assert found.rule.id == fault.rule, verdict.findings
+    said = " ".join((found.what, found.expected, found.observed, found.related_text))
+    assert re.search(fault.words, said), said
+    assert found.place.source is not None
+    assert found.place.line
+    assert fault.at in kernel.read_text().split("\n")[found.place.source.line - 1]
