@@ -221,9 +221,11 @@ _CUT = "..."
 
 
 def _window(text: str, start: int, room: int | None) -> str:
-    """A part of a line; what is cut off at an end is said."""
+    """A part of a line; what is cut off at an end is said. A line that ends before it is shown from its start."""
+    if not text[start:].strip():
+        start = 0
     shown = text[start:] if room is None else text[start : start + room]
-    if start and shown.strip():
+    if start:
         shown = _CUT + shown[len(_CUT) :]
     if room is not None and len(text) > start + room:
         shown = shown[: -len(_CUT)] + _CUT
