@@ -194,9 +194,8 @@ def _stored_elsewhere(cause: Finding, effect: Finding) -> bool:
     other lines, is then held against the wrong elements, at ragged sizes alone."""
     if cause.name in _OF_STORES:
         return False
-    return effect.name == "beyond-edge" or (
-        effect.name == "line-order" and set(effect.sizes) < set(cause.sizes)
-    )
+    # What is stored elsewhere is so at whole sizes, too; at ragged ones alone it follows from the operand.
+    return effect.name in ("beyond-edge", "line-order") and set(effect.sizes) < set(cause.sizes)
 
 
 def _tiles_exchanged(cause: Finding, effect: Finding) -> bool:

@@ -68,17 +68,19 @@ def glance(tally: Tally) -> tuple[str, ...]:
 def _beside(case: KernelCase) -> Iterator[Sizes]:
     """The smallest size that is like those of the manifest, and one that is larger and ragged.
 
-    Extents keep the divisor that all of the manifest have in common, and those that never vary.
+    Extents keep the divisor that all of the manifest have in common, and those that never vary. Neither is
+    more than twice as large as those of the manifest together.
     """
     listed = {name: [sizes[name] for sizes in case.sizes] for name in case.sizes[0]}
     steps = {name: max(gcd(*values), case.multiple.get(name, 1)) for name, values in listed.items()}
     fixed = {name for name, values in listed.items() if len(set(values)) == 1}
-    for factor in (0, 2):
+    known = sum(prod(sizes.values()) for sizes in case.sizes)
+    for factor in (0, 1):
         sizes = {
             name: values[0] if name in fixed else (factor * max(values) // steps[name] + 1) * steps[name]
             for name, values in listed.items()
         }
-        if sizes not in [dict(known) for known in case.sizes] and prod(sizes.values()) <= _GLANCE:
+        if sizes not in [dict(one) for one in case.sizes] and prod(sizes.values()) <= min(_GLANCE, 2 * known):
             yield sizes
 
 

@@ -130,7 +130,11 @@ def sized(finding: Finding, *sizes: int) -> Finding:
 
 def test_a_wrong_map_of_rows_explains_what_lies_beyond_the_edge() -> None:
     """Sums go to other rows of C, and rows of A beyond the edge seem to reach it. Clamped rows do no harm."""
-    assert told(EDGE, ROWS) == {"epilogue/half-wave-rows": ["operand-provenance/beyond-edge"]}
+    edge, rows = sized(EDGE, 50), sized(ROWS, 32, 50)
+    assert told(edge, rows) == {"epilogue/half-wave-rows": ["operand-provenance/beyond-edge"]}
+    assert told(edge, sized(ROWS, 50)).keys() >= {"operand-provenance/beyond-edge"}, (
+        "k beyond the last: it may be so"
+    )
     assert len(told(EDGE, NEVER)) == 2, "an unmasked tail is no matter of a tile that is missing"
 
 
