@@ -114,7 +114,7 @@ def test_what_is_not_borne_is_a_reservation(tmp_path: Path, name: str) -> None:
     assert told == ([says] if says else [])
 
 
-@pytest.mark.parametrize(("fault", "size"), [(0, ""), (7, "M=1 N=1 K=1"), (3, "M=41 N=65 K=25")])
+@pytest.mark.parametrize(("fault", "size"), [(0, ""), (7, "M=1 N=1 K=1"), (3, "M=41 N=65 K=27")])
 def test_two_sizes_beside_those_of_the_manifest(tmp_path: Path, fault: int, size: str) -> None:
     """By the kernel's source: with one fault K = 1 goes wrong, with another N above 64."""
     path = tmp_path / "layoutprobe.toml"
