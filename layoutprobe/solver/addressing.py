@@ -28,7 +28,7 @@ def leading_dimension(suspect: Suspect) -> Iterator[Guess]:
         strides = suspect.strides[::-1] if by_columns else suspect.strides
         lead = strides[0] if strides[1] == 1 else shape[1]  # padding between lines counts
         flat = line * lead + at
-        for first, where in ((0 * start, "of the matrix"), (start, "within the tile")):
+        for first, where in ((0 * start, ""), (start, " within the tile")):
             inside = need_line - first
             moved = known & (inside > 0)
             if not moved.any():
@@ -43,7 +43,7 @@ def leading_dimension(suspect: Suspect) -> Iterator[Guess]:
             text = (
                 f"{names[0]} of {suspect.matrix} are taken {_named(suspect, apart)} elements apart, and lie "
             )
-            text += f"{_named(suspect, lead)} apart: the leading dimension is wrong {where}"
+            text += f"{_named(suspect, lead)} apart: the leading dimension is wrong{where}"
             yield text, *(found[::-1] if by_columns else found)
 
 
