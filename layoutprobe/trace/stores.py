@@ -136,6 +136,12 @@ def missing_tiles(
             "which waves does the test around this store let through? threadIdx.x counts through all of them",
         )
     launched = " x ".join(map(str, grid))
+    if grid[1] * grid[2] == 1:  # the kernel itself makes rows and columns of the number
+        return (
+            f"; {launched} workgroups store what are {down} x {across} tiles of {tile.tall} x {tile.wide}",
+            f"does a workgroup make several tiles of {buffer.name} in turn? Then look at how it counts them, else "
+            "launch as many as there are: round up",
+        )
     return (
         f"; a workgroup stores {tile.tall} x {tile.wide} elements, and the launch has {launched} workgroups where "
         f"{buffer.name} has {down} x {across} tiles",

@@ -147,11 +147,11 @@ def test_a_block_that_is_not_launched(tmp_path: Path) -> None:
         arguments,
         grid='["N // 16", "M // 16 - 1"]',
         block=32,
-        sizes=("M = 32, N = 32, K = 16",),
+        sizes=("M = 48, N = 32, K = 16", "M = 32, N = 32, K = 16"),
     )
     assert only(results[NAME]).what == (
-        "elements of C are never written: rows 16-31 (512 of 1024); a workgroup stores 16 x 16 elements, and the "
-        "launch has 2 x 1 x 1 workgroups where C has 2 x 2 tiles"
+        "elements of C are never written: rows 32-47 (512 of 1536); a workgroup stores 16 x 16 elements, and the "
+        "launch has 2 x 2 x 1 workgroups where C has 3 x 2 tiles"
     )
     assert only(results["numerics"]).what.startswith("C is wrong on small integers")
 
