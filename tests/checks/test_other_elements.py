@@ -166,7 +166,8 @@ FAULTS = {
         ATTENTION, ("j > i", "j > i + 1"), ("k[", PART, "passes what keeps it out of others"), "j > i + 1"
     ),
     "the last key": Named(ATTENTION, ("j < S;", "j < S - 1;"), (NO_PART, "not loaded there"), "j < S - 1"),
-    "the head of the keys": Named(ATTENTION, ("k + h / G", "k + h % 2"), ("k[", PART, NO_PART), "kh[j"),
+    # The element is that of another head, and the line that of the mask behind its product.
+    "the head of the keys": Named(ATTENTION, ("k + h / G", "k + h % 2"), ("k[", PART, NO_PART), "j > i"),
     "the head of the values": Named(ATTENTION, ("v + h / G", "v + h % 2"), ("v[", PART, NO_PART), "vh[j"),
     "a kernel turned over": Named(
         CONVOLUTION, ("+ r) * 3 + s]", "+ 2 - r) * 3 + 2 - s]"), ("w[", PART, NO_PART), "sum += x["
