@@ -96,10 +96,7 @@ class Turns(Generic[P]):
 
     def next(self) -> P | None:
         """Take the part whose turn it is, joined with those at the same PC; None where all wait for ever."""
-        if not self.ready:
-            self.ready, self.spinning = self.spinning, []
-        if not self.ready:
-            self._release()
+        self._wake()
         if len(self.ready) < 2:
             self._patience.passed_over = 0
             return self.ready.pop() if self.ready else None
@@ -107,6 +104,13 @@ class Turns(Generic[P]):
         here = [part for part in self.ready if part.pc == chosen]
         self.ready = [part for part in self.ready if part.pc != chosen]
         return here[0] if len(here) == 1 else self._join(here)
+
+    def _wake(self) -> None:
+        """Where nobody can go on, those go who spin; else those whose barrier is complete by now."""
+        if not self.ready:
+            self.ready, self.spinning = self.spinning, []
+        if not self.ready:
+            self._release()
 
     def put_back(self, part: P) -> None:
         """A part cannot take its turn yet."""
@@ -169,10 +173,7 @@ class LastFirst(Turns[P]):
 
     def next(self) -> P | None:
         """See Turns: parts of one workgroup, at its lowest PC."""
-        if not self.ready:
-            self.ready, self.spinning = self.spinning, []
-        if not self.ready:
-            self._release()
+        self._wake()
         if not self.ready:
             return None
         # One that waits and counts how often does not spin: in time it lets others go first.

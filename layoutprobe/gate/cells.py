@@ -7,7 +7,7 @@ it had run them itself: so a verdict depends neither on where its cells ran nor 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor, Future, as_completed, wait
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,15 +33,14 @@ class Job:
     checks: tuple[str, ...]
     allow_reference: bool
     hunt: float
+    whole: bool
+    """All sizes are one cell, which pays once what a kernel costs at each; a hunt goes from size to size anyway."""
+    suggest: float
 
     @property
     def chosen(self) -> list[Check]:
         """The checks that are applied."""
         return [check for check in CHECKS if check.name in self.checks]
-
-    whole: bool
-    """All sizes are one cell, which pays once what a kernel costs at each; a hunt goes from size to size anyway."""
-    suggest: float
 
     @property
     def cells(self) -> int:
@@ -65,11 +64,13 @@ def serial(
 def spread(
     work: Sequence[Job], executor: Executor, progress: Progress | None
 ) -> Iterator[tuple[int, KernelVerdict]]:
-    """The verdict of each job, with its place in `work`, as soon as its last cell has ended on an executor."""
+    """The verdict of each job, with its place in `work`, when its last cell has ended on an executor."""
     cells = [_submitted(job, executor) for job in work]
     owner = {future: index for index, futures in enumerate(cells) for future in futures}
     left = [len(futures) for futures in cells]
-    for done, future in enumerate(as_completed(owner), 1):
+    # Whole kernels are told of in the order of the manifest, as in one process; sizes as they end.
+    for done, future in enumerate(owner if all(job.whole for job in work) else as_completed(owner), 1):
+        wait((future,))
         index = owner[future]
         left[index] -= 1
         if progress is not None:

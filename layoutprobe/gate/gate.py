@@ -58,7 +58,7 @@ def check(
         executor: where else they are checked, and each size by itself: an Executor of `concurrent.futures`, or the
             name of one (`executors.executor_named`), which gets that many workers.
         progress: see `cells.Progress`.
-        each: told each verdict as soon as it is there, whatever its place in the report.
+        each: told each verdict as it comes: of an executor the first that is there, else in the manifest's order.
 
     Returns:
         One verdict per kernel and target, in the order of the manifest. What stops the work on one
