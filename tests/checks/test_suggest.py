@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from fake_gates import kernel, report, undecided
 
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.cli.main import main
@@ -254,3 +255,11 @@ def test_the_review_is_what_github_takes(
     assert (comment["path"], comment["line"], comment["side"]) == ("kernel/gemm.hip", 7, "RIGHT")
     assert "start_line" not in comment
     assert f"```suggestion\n  for (int k = 0; k < K; ++k) {RIGHT}\n```" in comment["body"]
+
+
+def test_a_review_of_many_kernels_is_cut_to_what_github_takes() -> None:
+    open_ones = [kernel(f"kernel_{n}", undecided("numerics", f"{n} " + "x" * 1990)) for n in range(40)]
+    body = json.loads(written(report(*open_ones), "review"))["body"]
+    assert 50_000 < len(body) < 65_536
+    assert body.startswith("## ")
+    assert body.endswith("The rest does not fit here; the other reports have it.")

@@ -11,9 +11,12 @@ from typing import Any, TextIO
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.render import data
 from layoutprobe.render.gate import words as gate_words
-from layoutprobe.render.gate.summary import fenced, safe
+from layoutprobe.render.gate.summary import fenced, lines, safe
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import Fix, GateReport, KernelVerdict
+
+LONGEST_BODY = 60_000
+"""Characters; GitHub refuses bodies of more than 65,536."""
 
 
 def write(report: GateReport, stream: TextIO) -> None:
@@ -22,10 +25,21 @@ def write(report: GateReport, stream: TextIO) -> None:
 
 
 def review(report: GateReport) -> dict[str, Any]:
-    """The body of a request: a comment for each fix."""
+    """The body of a request: the summary, and a comment for each fix."""
     fixes = [(v, found, v.fix(found)) for v in report.verdicts for found in v.findings]
     comments = [_comment(verdict, found, fix) for verdict, found, fix in fixes if fix is not None]
-    return {"event": "COMMENT", "body": safe(str(gate_words.gate_outcome(report))), "comments": comments}
+    return {"event": "COMMENT", "body": _body(report), "comments": comments}
+
+
+def _body(report: GateReport) -> str:
+    """The summary's Markdown, as long as GitHub takes it: what has no fix must not be hidden by what has one."""
+    text = "\n".join(lines(report))
+    if len(text) <= LONGEST_BODY:
+        return text
+    cut = text[: text.rindex("\n", 0, LONGEST_BODY)]
+    if cut.count("\n```") % 2:  # never within a block of code
+        cut = cut[: cut.rindex("\n```")]
+    return f"{cut}\n\nThe rest does not fit here; the other reports have it."
 
 
 def _comment(verdict: KernelVerdict, found: Finding, fix: Fix) -> dict[str, Any]:
