@@ -29,7 +29,7 @@ from layoutprobe.trace.orders import asking
 from layoutprobe.trace.places import in_caller, where
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
-from layoutprobe.trace.unusual import far_off
+from layoutprobe.trace.unusual import borne, far_off, told
 from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED, idle_operand, value_cause
 
 NAME = "numerics"
@@ -54,6 +54,8 @@ Where A and B are floats that the kernel multiplies as they are, and there is no
 at these sizes with rows of A and columns of B that are tiny, large and zero (elements of which a sum may
 overflow are not judged), and with a row of A and a column of B of NaN, and single infinities, also at the
 last k: these must arrive, and nowhere else.
+Where the manifest says that the kernel bears inputs which are not usual (`bears`), it runs on these, too, and an
+output that is off by more than a tenth there is a finding.
 A contract may ask for runs in which the output is a copy of B (identity), zero (zeros), or a copy in some rows and
 zero in all others (ranges): they name the row and the column of B that stand in a wrong place.
 Undefined output elements are wrong. A Python reference gets all floats as float64, whatever
@@ -102,6 +104,14 @@ NEVER_DEFINED = Rule(
     "see epilogue for stores that are missing, and lds-safety for loads of what was never stored",
 )
 
+NOT_BORNE = Rule(
+    "numerics/not-borne",
+    "an output is far off on inputs that the kernel bears, as the manifest says or a hunt asks",
+    "On usual numbers it is right. Sums overflow, a largest value begins at a number that some input lies below, "
+    "a row of zeros is divided by, the smallest numbers are taken for zero, or what is not finite spoils others.",
+    "compute in a wider type, subtract the largest value first, or guard the division; `bears = []` in the manifest "
+    "says that no such input comes",
+)
 FOREIGN = Rule(
     "numerics/foreign-element",
     "an element of another row or column enters a sum, harmless only while it is finite",
@@ -207,10 +217,30 @@ def run(subject: Subject) -> CheckResult:
             f"{', '.join(left)}, of which the contract says nothing (a workspace has the role inout)",
             metrics=metrics,
         )
+    if subject.case.bears and not findings:
+        findings = _not_borne(subject, compared)
+        kinds += f", and where {', or where '.join(map(told, subject.case.bears))}"
     found = CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
     if findings:
         return found
     return replace(found, reserved=(*far_off(subject, compared), *in_need_of_zeros(subject, judged)))
+
+
+def _not_borne(subject: Subject, compared: Sequence[Comparison]) -> list[Finding]:
+    """One finding per output, or fault, on inputs that are not usual."""
+    found: dict[str, Finding] = {}
+    for one in borne(subject, compared):
+        if isinstance(one, Comparison):
+            if one.wrong.any():
+                found.setdefault(one.name, _made(subject, one, _Cause(NOT_BORNE, where_wrong(one.wrong))))
+            continue
+        kind, fault = one
+        says = f"where {told(kind)} the launch stops: {fault.what}"
+        found.setdefault(
+            fault.what,
+            Finding(NOT_BORNE, says, fault.place, fault.expected or "", fault.observed or "", NOT_BORNE.mend),
+        )
+    return list(found.values())
 
 
 def _of_small_floats(subject: Subject, contract: Gemm) -> bool:
@@ -449,7 +479,8 @@ _KINDS = {
 
 def _title(spec: RunSpec) -> str:
     factors = _with(spec)
-    return _KINDS[spec.inputs] + (f" with {factors}" if factors else "")
+    kind = _KINDS.get(spec.inputs) or f"inputs of which {told(spec.inputs)}"
+    return kind + (f" with {factors}" if factors else "")
 
 
 CHECK = Check(
@@ -462,6 +493,7 @@ CHECK = Check(
         WRONG_FACTOR,
         WRONG_EPILOGUE,
         NEVER_DEFINED,
+        NOT_BORNE,
         FOREIGN,
         LOST,
         OTHER_INPUT,

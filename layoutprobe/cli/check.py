@@ -79,7 +79,7 @@ def _add_options(command: Parser) -> None:
     command.add_argument(
         "--hunt",
         action="store_true",
-        help="look for other sizes at which a kernel fails, led by the code that has run",
+        help="look for other sizes and values at which a kernel fails, led by the code that has run",
     )
     command.add_argument(
         "--suggest",

@@ -1,25 +1,33 @@
-"""`check --hunt`: looks for sizes at which a kernel fails, led by what of its code has run.
+"""`check --hunt`: looks for sizes and values at which a kernel fails, led by what of its code has run.
 
 Bugs of sizes lie at edges: one more or less than a tile, a single element, a depth that fills each buffer of a
 pipeline once more, a workgroup that nobody ever launched. Those come first, one extent at a time, then mixtures. A
 size counts where it reaches code, a way of a branch or a number of passes that none before had; the search goes on
-from there. Of a size that fails the smallest that fails in the same way is told.
+from there. Between sizes come values: each kind of inputs that is not usual (`manifest.unusual`), and other seeds, at
+sizes that held. Of a size that fails the smallest that fails in the same way, on such values, is told.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import chain, islice
+from dataclasses import dataclass, replace
+from itertools import chain, count, islice
 from math import gcd, prod
 from random import Random
 
+from layoutprobe.checks import numerics
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.tally import Outcome, Tally
+from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
+from layoutprobe.manifest.unusual import kinds_for
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.gate import Hunt
+from layoutprobe.trace.unusual import free_inputs
 
+_SIZES = 2
+"""Sizes that are tried before one kind of values and one seed."""
 _SHRINKS = 40
 """Smaller sizes that are tried for one that fails."""
 _PRIMES = (2, 3, 5, 7, 13, 31)
@@ -43,6 +51,12 @@ def go_on(tally: Tally, seconds: float) -> Hunt:
     return _Hunt(tally, seconds).run()
 
 
+def with_hunted(case: KernelCase, hunt: Hunt) -> KernelCase:
+    """The kernel with what a hunt proposes."""
+    sizes = (*case.sizes, *(size for size in hunt.sizes if dict(size) not in map(dict, case.sizes)))
+    return Trial(case.sizes[0], hunt.bears, hunt.seed).of(replace(case, sizes=sizes))
+
+
 def glance(tally: Tally) -> tuple[str, ...]:
     """What goes wrong at two sizes beside those of the manifest: the smallest, and a ragged one that is larger.
 
@@ -57,7 +71,7 @@ def glance(tally: Tally) -> tuple[str, ...]:
     found = []
     for sizes in _beside(tally.case):
         try:
-            outcome = tally.with_checks(checks).at(sizes)
+            outcome = tally.of(tally.case, checks).at(sizes)
         except (ProbeError, MemoryError):
             continue
         if rules := sorted(_rules(tally.case, [outcome])):
@@ -84,16 +98,44 @@ def _beside(case: KernelCase) -> Iterator[Sizes]:
             yield sizes
 
 
+@dataclass(frozen=True)
+class Trial:
+    """What is tried: a size, and what its values are, where they are not those of the manifest.
+
+    Attributes:
+        sizes: the size.
+        bears: a kind of inputs that are not usual; "" for none.
+        seed: another one than the manifest's; None for that.
+    """
+
+    sizes: Sizes
+    bears: str = ""
+    seed: int | None = None
+
+    @property
+    def key(self) -> object:
+        """Equal for what is the same."""
+        return tuple(self.sizes.items()), self.bears, self.seed
+
+    def of(self, case: KernelCase) -> KernelCase:
+        """The kernel as it is to be tried."""
+        return replace(
+            case,
+            bears=(self.bears,) if self.bears else case.bears,
+            seed=case.seed if self.seed is None else self.seed,
+        )
+
+
 class _Hunt:
     """The state of a search."""
 
     def __init__(self, tally: Tally, seconds: float) -> None:
         self.tally, self.seconds = tally, seconds
         self.start = time.monotonic()
-        self.known = {tuple(sizes.items()) for sizes in tally.case.sizes}
+        self.known = {Trial(sizes).key for sizes in tally.case.sizes}
         self.kept: list[Sizes] = []
         self.reached = _reached(tally.covered())
-        self.tried = self.undecided = 0
+        self.tried = self.values = self.seeds = self.undecided = 0
         self.rate = 0.0  # seconds an element of the index space, at the size that cost most of them
 
     @property
@@ -101,39 +143,46 @@ class _Hunt:
         return self.seconds - (time.monotonic() - self.start)
 
     def run(self) -> Hunt:
-        failed: Outcome | None = None
-        if not _rules(self.tally.case, self.tally.outcomes) and self.tally.case.sizes[0]:
-            for sizes in candidates(self.tally.case, self.kept):
-                if self.left <= 0:
-                    break
-                outcome = self._try(sizes)
-                if outcome is not None and _rules(self.tally.case, [outcome]):
-                    failed = self._smallest(outcome)
-                    break
-                if outcome is not None and self._is_new(outcome):
-                    self._keep(outcome)
+        failed: tuple[Outcome, Trial] | None = None
+        for trial in (
+            () if _rules(self.tally.case, self.tally.outcomes) else trials(self.tally.case, self.kept)
+        ):
+            if self.left <= 0:
+                break
+            outcome = self._try(trial)
+            if outcome is not None and _rules(self.tally.case, [outcome]):
+                failed = self._smallest(outcome, trial), trial
+                break
+            if outcome is not None and trial == Trial(trial.sizes) and self._is_new(outcome):
+                self._keep(outcome)
         if failed is not None:
-            self._keep(failed)
+            self._keep(failed[0])
         spent = time.monotonic() - self.start
-        return Hunt(self.tried, self.undecided, spent, tuple(self.kept), failed is not None)
+        found = Hunt(self.tried, self.undecided, spent, tuple(self.kept), False, self.values, self.seeds)
+        if failed is None:
+            return found
+        return replace(found, fails=True, bears=failed[1].bears, seed=failed[1].seed)
 
     def _keep(self, outcome: Outcome) -> None:
         self.tally.keep(outcome)
         self.kept.append(outcome.sizes)
         self.reached = _reached(self.tally.covered())
 
-    def _try(self, sizes: Sizes) -> Outcome | None:
-        """What the checks say of a size; None where it was tried before, costs too much or cannot be launched."""
-        key, volume = tuple(sizes.items()), prod(sizes.values())
-        if key in self.known or self.rate * volume > _SHARE * max(self.left, 0):
+    def _try(self, trial: Trial) -> Outcome | None:
+        """What the checks say of it; None where it was tried before, costs too much or cannot be launched."""
+        volume = prod(trial.sizes.values())
+        checks = [one for one in self.tally.active if not trial.bears or one.name == numerics.NAME]
+        if not checks or trial.key in self.known or self.rate * volume > _SHARE * max(self.left, 0):
             return None
-        self.known.add(key)
+        self.known.add(trial.key)
         begun = time.monotonic()
         try:
-            outcome = self.tally.at(sizes)
+            outcome = self.tally.of(trial.of(self.tally.case), checks).at(trial.sizes)
         except (ProbeError, MemoryError):
             return None
-        self.tried += 1
+        self.tried += trial == Trial(trial.sizes)
+        self.values += bool(trial.bears)
+        self.seeds += trial.seed is not None
         self.rate = max(self.rate * 0.5, (time.monotonic() - begun) / volume if volume >= _MANY else 0)
         self.undecided += any(result.status == "undecided" for result in outcome.results.values())
         return outcome
@@ -144,7 +193,7 @@ class _Hunt:
             return False
         return _reached(self.tally.covered_with(outcome)) > self.reached
 
-    def _smallest(self, outcome: Outcome) -> Outcome:
+    def _smallest(self, outcome: Outcome, trial: Trial) -> Outcome:
         """Of the sizes that break the same rules, one of which no extent can be made smaller."""
         rules, best, tries = _rules(self.tally.case, [outcome]), outcome, 0
         smaller = _smaller(best.sizes, self.tally.case)
@@ -153,7 +202,7 @@ class _Hunt:
             if sizes is None:
                 break
             tries += 1
-            found = self._try(sizes)
+            found = self._try(replace(trial, sizes=sizes))
             if found is not None and rules & _rules(self.tally.case, [found]):
                 best, smaller = found, _smaller(sizes, self.tally.case)
         return best
@@ -179,6 +228,37 @@ def _reached(covered: CodeCoverage | None) -> tuple[int, int, int]:
         return (0, 0, 0)
     lacking = sum(bool(loop.wanted) for loop in covered.loops) + len(covered.untried)
     return (covered.blocks_run, covered.ways_gone, -lacking)
+
+
+def trials(case: KernelCase, kept: list[Sizes]) -> Iterator[Trial]:
+    """What to try: sizes, if there are any, and between them values, without end.
+
+    Args:
+        case: the kernel.
+        kept: sizes that have reached other code; values are tried there, too. It may grow meanwhile.
+    """
+    sizes = map(Trial, candidates(case, kept)) if case.sizes[0] else iter(())
+    values, seeds = _values(case), _seeds(case, kept)
+    while True:
+        yield from chain(islice(sizes, _SIZES), islice(values, 1), islice(seeds, 1))
+
+
+def _values(case: KernelCase) -> Iterator[Trial]:
+    """Each kind of inputs that are not usual, at the smallest size and then at the largest; none, where the manifest
+    says what the kernel bears."""
+    if case.bears is not None:
+        return
+    listed = sorted(case.sizes, key=lambda sizes: prod(sizes.values()))
+    kinds = list(kinds_for(free_inputs(bind(case, listed[0])), hunted=True))
+    for sizes in [listed[0], *listed[1:][-1:]]:
+        yield from (Trial(sizes, bears=kind) for kind in kinds)
+
+
+def _seeds(case: KernelCase, kept: list[Sizes]) -> Iterator[Trial]:
+    """Other seeds, size by size."""
+    for number in count(1):
+        where = [*case.sizes, *kept]
+        yield Trial(where[number % len(where)], seed=case.seed + number)
 
 
 # Sizes

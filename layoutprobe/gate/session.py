@@ -15,7 +15,7 @@ from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built, build
 from layoutprobe.gate.excerpts import excerpts
-from layoutprobe.gate.hunt import glance, go_on
+from layoutprobe.gate.hunt import glance, go_on, with_hunted
 from layoutprobe.gate.mending import Judge, mend
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.tally import Bring, Outcome, Step, Tally
@@ -77,7 +77,7 @@ def check_kernel(
         symbol=built.kernel.name if built else case.symbol,
         target=built.code.target if built else target,
         source=str(case.file),
-        sizes=tuple(size_title(sizes) for sizes in (*case.sizes, *(hunted.sizes if hunted else ()))),
+        sizes=tuple(dict.fromkeys(map(size_title, (*case.sizes, *(hunted.sizes if hunted else ()))))),
         results=results,
         evidence=(backend.evidence,) if backend and tally and tally.ran else (),
         toolchain=dict(built.toolchain) if built else {},
@@ -100,7 +100,7 @@ def check_kernel(
     if not suggest or tally is None or not verdict.findings:
         return verdict
     step("changes that may mend it")
-    everywhere = replace(case, sizes=(*case.sizes, *(hunted.sizes if hunted else ())))
+    everywhere = with_hunted(case, hunted) if hunted else case
     judge = Judge(
         checks,
         tally.reference,

@@ -135,9 +135,9 @@ class Tally:
         self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
         self._waiting = cache(lambda: any(map(signals, self.load_insts().values())))
 
-    def with_checks(self, checks: Sequence[Check]) -> Tally:
-        """The same kernel for some of the checks, with nothing kept."""
-        return Tally(self.case, self.built, checks, self.backend, self.reference, self.step)
+    def of(self, case: KernelCase, checks: Sequence[Check]) -> Tally:
+        """The same code under another entry of a manifest, or for some of the checks, with nothing kept."""
+        return Tally(case, self.built, checks, self.backend, self.reference, self.step)
 
     def covered(self) -> CodeCoverage | None:
         """What of the code ran; None where nothing did."""

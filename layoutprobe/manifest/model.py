@@ -232,6 +232,7 @@ class KernelCase:
         checks: names of the checks to run; empty for all.
         skip: check -> why it is not to be run; rule of a finding -> why it is accepted.
         seed: of the random inputs.
+        bears: kinds of unusual inputs that it bears, see `manifest.unusual`; None where the manifest does not say.
         accept: findings that are let pass.
         guessed: lines of the manifest that still say FILL IN.
     """
@@ -257,6 +258,7 @@ class KernelCase:
     seed: int = 0
     tile: Sizes = field(default_factory=dict)
     multiple: Sizes = field(default_factory=dict)
+    bears: tuple[str, ...] | None = None
     accept: tuple[Acceptance, ...] = ()
     guessed: tuple[int, ...] = ()
 

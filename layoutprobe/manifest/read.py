@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +12,10 @@ from layoutprobe.manifest.acceptances import read_acceptances
 from layoutprobe.manifest.arguments import read_arguments, read_contract
 from layoutprobe.manifest.binding import OversizedError, bind
 from layoutprobe.manifest.flags import refused_flag
-from layoutprobe.manifest.model import Expression, KernelCase, Limits, Manifest, Sizes, Tolerance
+from layoutprobe.manifest.model import Argument, Expression, KernelCase, Limits, Manifest, Sizes, Tolerance
 from layoutprobe.manifest.section import Section, guessed_lines, load_bytes, load_toml
 from layoutprobe.manifest.sizes import read_sizes
+from layoutprobe.manifest.unusual import UNUSUAL, unusual_of
 from layoutprobe.patterns.expression import Number
 
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.+/ -]{0,63}"
@@ -111,6 +112,7 @@ def _kernel(
         checks=_check_names(table, checks),
         skip=_skip(table.table("skip"), checks, rules),
         seed=table.maybe_integer("seed", 0, (1 << 63) - 1) or 0,
+        bears=_bears(table, arguments),
     )
     table.finish()
     return case
@@ -172,6 +174,20 @@ def _arches(table: Section) -> tuple[str, ...]:
     if not listed or len(set(listed)) != len(listed):
         table.fail("arch", "every target once")
     return listed
+
+
+def _bears(table: Section, arguments: Sequence[Argument]) -> tuple[str, ...] | None:
+    """Kinds of inputs that are not usual."""
+    if not table.has("bears"):
+        return None
+    kinds = table.strings("bears", "kinds of inputs")
+    inputs = [one.name for one in arguments if one.role in ("in", "inout")]
+    for kind in kinds:
+        found = unusual_of(kind)
+        if found is None or found[1] not in ("", *inputs):
+            known = [word if what.takes is None else f"{word} INPUT" for word, what in UNUSUAL.items()]
+            table.fail("bears", f"some of {', '.join(known)}; inputs are {', '.join(inputs) or 'none'}")
+    return kinds
 
 
 def _limits(table: Section) -> Limits:

@@ -64,6 +64,9 @@ def _checks(old: KernelCase, new: KernelCase) -> Iterator[str]:
     for name, why in new.skip.items():
         if name not in old.skip:
             yield f"{name} is skipped: {why}"
+    for kind in old.bears or ():
+        if kind not in (new.bears or ()):
+            yield f"it need not bear {kind!r} any more"
     known = {(one.rule, one.line, one.arch): one.until for one in old.accept}
     for one in new.accept:
         key = (one.rule, one.line, one.arch)

@@ -1,6 +1,7 @@
-"""Inputs of a Python reference that are not usual, and that some day come: a kind of inputs each.
+"""Inputs that are not usual, and that some day come: a kind of inputs each.
 
-What a kernel has to bear is not said by its reference, so what happens to these is no finding; the headline tells it.
+What a kernel has to bear is not said by its contract, so what happens to these is no finding; the headline tells it.
+It is one where the manifest says that the kernel bears them (`bears`), and where somebody hunts for trouble.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ _WIDE = 16
 """Bits of floats that hold such numbers without much rounding."""
 _SMALL = 8
 """Bits of floats that kernels may take apart by themselves."""
+_REACH = 1e6
+"""Types whose largest number lies below this overflow in practice: f16, and floats of 8 bits."""
 _MOST = 4
 """Inputs that are tried, one at a time."""
 
@@ -34,12 +37,14 @@ class Unusual:
         fill: (normal numbers, their buffer, whether they are of that input) -> values.
         takes: whether an input can be so; None where they are about all inputs together.
         whole: they tell something of outputs that are integers alone.
+        hunted: they are tried where somebody hunts for trouble, or the manifest says that the kernel bears them.
     """
 
     says: str
     fill: Callable[[Values, BoundBuffer, bool], Values]
     takes: Callable[[BoundBuffer], bool] | None = None
     whole: bool = False
+    hunted: bool = False
 
 
 def _shifted(by: int) -> Callable[[Values, BoundBuffer, bool], Values]:
@@ -70,8 +75,45 @@ def _subnormal(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
     return np.clip(np.rint(3 * usual), -_CODES, _CODES) * buffer.element.smallest
 
 
+def _times(narrow: float, wide: float) -> Callable[[Values, BoundBuffer, bool], Values]:
+    """Numbers of another magnitude: by one factor in types that reach no further than f16, by another in others."""
+
+    def fill(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+        return usual * (narrow if buffer.element.largest < _REACH else wide) if mine else usual
+
+    return fill
+
+
+def _saturated(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    kind = buffer.element
+    if not mine:
+        return usual
+    least = -kind.largest if kind.is_float else np.iinfo(kind.storage).min
+    return np.where(usual > 0, kind.largest if kind.is_float else np.iinfo(kind.storage).max, least)
+
+
+def _holding(value: float) -> Callable[[Values, BoundBuffer, bool], Values]:
+    """One element of every third row, at another place in each: none of the rows between has one."""
+
+    def fill(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+        if not mine or not buffer.element.is_float:
+            return usual
+        lines = np.array(usual, np.float64)
+        rows = lines.reshape(-1, lines.shape[-1])
+        at = np.arange(min(1, len(rows) - 1), len(rows), 3)
+        rows[at, (at + lines.shape[-1] // 2) % lines.shape[-1]] = value
+        return lines
+
+    return fill
+
+
 def _is_wide(buffer: BoundBuffer) -> bool:
     return buffer.element.is_float and buffer.element.bits >= _WIDE and len(buffer.shape) > 1
+
+
+def _saturates(buffer: BoundBuffer) -> bool:
+    kind = buffer.element
+    return kind.largest < _REACH if kind.is_float else kind.bits <= _SMALL
 
 
 def _is_small(buffer: BoundBuffer) -> bool:
@@ -85,13 +127,25 @@ UNUSUAL = {
     "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
     "blank": Unusual("rows of the inputs are zero", _blank),
     "halves": Unusual("values tie, or lie half-way between two integers", _halves, whole=True),
+    "tiny": Unusual("{name} is tiny", _times(2.0**-14, 2.0**-40), _is_wide, hunted=True),
+    "huge": Unusual("{name} is huge", _times(2.0**10, 2.0**40), _is_wide, hunted=True),
+    "saturated": Unusual("{name} is as large as its type holds", _saturated, _saturates, hunted=True),
+    "infinite": Unusual("{name} is -infinity here and there", _holding(-np.inf), _is_wide, hunted=True),
+    "nan": Unusual("{name} is NaN here and there", _holding(np.nan), _is_wide, hunted=True),
 }
 """Kinds of inputs by the word that they begin with; the name of an input follows."""
 
 
-def kinds_for(inputs: Sequence[BoundBuffer]) -> Iterator[str]:
-    """The kinds that fit some inputs."""
+def kinds_for(inputs: Sequence[BoundBuffer], *, hunted: bool = False) -> Iterator[str]:
+    """The kinds that fit some inputs.
+
+    Args:
+        inputs: whose contents are free.
+        hunted: those, too, that only a hunt tries.
+    """
     for word, unusual in UNUSUAL.items():
+        if unusual.hunted and not hunted:
+            continue
         if unusual.takes is None:
             yield word
         else:

@@ -107,14 +107,16 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Hunt:
-    """Other sizes than the manifest's, tried one after the other.
+    """Other sizes and values than the manifest's, tried one after the other.
 
     Attributes:
-        tried: how many.
+        tried: how many sizes.
         undecided: at how many of them something could not be decided; they do not count.
         seconds: for which it went on.
         sizes: those that reached code which none before had, and last the smallest that fails, if one does.
         fails: the last of `sizes` does.
+        values, seeds: how many kinds of inputs that are not usual were tried, and other seeds, size by size.
+        bears, seed: with which of them the last size fails; "" and None where it fails on usual inputs.
     """
 
     tried: int
@@ -122,6 +124,17 @@ class Hunt:
     seconds: float
     sizes: tuple[Mapping[str, int], ...]
     fails: bool
+    values: int = 0
+    seeds: int = 0
+    bears: str = ""
+    seed: int | None = None
+
+    @property
+    def lines(self) -> str:
+        """What a manifest needs for it: sizes, and what the values are."""
+        more = [f'bears = ["{self.bears}"]'] if self.bears else []
+        more += [] if self.seed is None else [f"seed = {self.seed}"]
+        return "; ".join([*([self.proposal] if self.proposal else []), *more])
 
     @property
     def proposal(self) -> str:
@@ -129,14 +142,17 @@ class Hunt:
         return ", ".join(f"{{ {', '.join(f'{k} = {v}' for k, v in size.items())} }}" for size in self.sizes)
 
     def __str__(self) -> str:
-        """ "41 more sizes in 38 s: { M = 17, N = 16, K = 33 } fails"."""
-        more = f"{self.tried} more size{'s' if self.tried != 1 else ''} in {self.seconds:.0f} s"
+        """ "41 more sizes, 12 of other values in 38 s: the last fails; for the manifest: { M = 17 }"."""
+        more = f"{self.tried} more size{'s' if self.tried != 1 else ''}"
+        others = [f"{self.values} of other values"] if self.values else []
+        others += [f"{self.seeds} of other seeds"] if self.seeds else []
+        more += f"{''.join(f', {one}' for one in others)} in {self.seconds:.0f} s"
         if self.undecided:
             more += f", {self.undecided} undecided"
         if not self.sizes:
             return f"{more}: none fails, or reaches other code"
         last = "the last fails" if self.fails else "none fails"
-        return f"{more}: {last}; for the manifest: {self.proposal}"
+        return f"{more}: {last}; for the manifest: {self.lines}"
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,24 @@
-"""Outputs that are not what a Python reference gives of inputs that are not usual: see `manifest.unusual`.
+"""Outputs that are not what the contract says of inputs that are not usual: see `manifest.unusual`.
 
-It is no finding, and the headline says it. Only what is far off counts: rounding of large numbers is nobody's fault.
+It is no finding, and the headline says it, unless the manifest names these inputs among those that the kernel bears.
+Only what is far off counts: rounding of large numbers is nobody's fault.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.errors import ExecutionError
+from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.inputs import is_coded
+from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.unusual import kinds_for, unusual_of
 from layoutprobe.numbers import element_type
-from layoutprobe.trace.comparisons import Comparison, reference_of
-from layoutprobe.trace.subject import RunSpec, Subject, UndecidedError
+from layoutprobe.trace.comparisons import Comparison, product_beside, reference_of
+from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
 
 _LITTLE = 1 << 16
 """Bytes of a launch's buffers that cost nothing: a fault may need more of them than the smallest size has."""
@@ -32,46 +36,106 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
     little = not subject.sample and sum(b.nbytes for b in subject.binding.buffers.values()) <= _LITTLE
     if subject.reference is None or not (subject.small or little):
         return ()
-    inputs = [b for b in subject.binding.buffers.values() if b.argument.role != "out" and is_coded(b)]
-    usual = [one for one in compared if one.spec.inputs == "normal"]
+    usual = _usual(compared)
     found: dict[str, list[str]] = {}
-    for kind in kinds_for(inputs):
-        for name in _off(subject, kind, usual):
-            unusual, about = unusual_of(kind) or (None, "")
-            if unusual is not None:
-                far = "is another one" if unusual.whole else "is far off"
-                found.setdefault(f"{name} {far}", []).append(unusual.says.format(name=about))
+    for kind in kinds_for(free_inputs(subject.binding)):
+        recorded = None if kind in (subject.case.bears or ()) else _run(subject, kind)
+        for c in () if recorded is None else _beside(subject, recorded, usual):
+            if c.wrong.any():
+                far = "is another one" if _is_whole(kind) else "is far off"
+                found.setdefault(f"{c.name} {far}", []).append(told(kind))
     return tuple(f"{what} where {', or where '.join(where)}" for what, where in found.items())
 
 
-def _off(subject: Subject, kind: str, usual: Sequence[Comparison]) -> Iterator[str]:
-    """Names of the outputs that are far off."""
+def borne(
+    subject: Subject, compared: Iterable[Comparison]
+) -> Iterator[Comparison | tuple[str, ExecutionError]]:
+    """The outputs on the inputs that the kernel bears, as the manifest says; (kind, fault) where it stops.
+
+    Args:
+        subject: the kernel at one size.
+        compared: its outputs in runs on usual inputs.
+    """
+    usual = _usual(compared)
+    for kind in subject.case.bears or ():
+        recorded = subject.run(RunSpec(kind), partial=True)
+        for fault in (*recorded.astray, *([recorded.fault] if recorded.fault else [])):
+            yield kind, fault
+            break
+        else:
+            yield from _beside(subject, recorded, usual)
+
+
+def told(kind: str) -> str:
+    """A kind of inputs in words: "x is about 256"."""
+    unusual, about = unusual_of(kind) or (None, "")
+    return unusual.says.format(name=about) if unusual else kind
+
+
+def free_inputs(binding: Binding) -> list[BoundBuffer]:
+    """Inputs whose values may be any."""
+    return [b for b in binding.buffers.values() if b.argument.role != "out" and is_coded(b)]
+
+
+def _usual(compared: Iterable[Comparison]) -> list[Comparison]:
+    """One comparison an output: what there is to compare."""
+    spec = RunSpec("normal")
+    return [one for one in compared if one.spec == spec]
+
+
+def _is_whole(kind: str) -> bool:
     unusual = unusual_of(kind)
-    wanted_of = [
-        one for one in usual if unusual and not (unusual[0].whole and element_type(one.dtype).is_float)
-    ]
-    if not wanted_of or subject.reference is None:
-        return
+    return unusual is not None and unusual[0].whole
+
+
+def _run(subject: Subject, kind: str) -> Recorded | None:
+    """The run on inputs of a kind, if it comes to its end."""
     recorded = subject.run(RunSpec(kind), partial=True)
-    if recorded.fault is not None or recorded.astray:
-        return
+    return None if recorded.fault is not None or recorded.astray else recorded
+
+
+def _beside(subject: Subject, recorded: Recorded, usual: Sequence[Comparison]) -> Iterator[Comparison]:
+    """The outputs that tell something, with a bound that only what is far off is beyond."""
+    whole = _is_whole(recorded.spec.inputs)
     with np.errstate(all="ignore"):
         try:
-            expected = subject.reference(reference_of(recorded), dict(subject.sizes))
+            expected = _expected(subject, recorded)
         except UndecidedError:
             return
-        for one in wanted_of:
-            if one.name in recorded.outputs:
-                wanted = np.broadcast_to(np.asarray(expected[one.name], np.float64), one.expected.shape)
-                observed = np.asarray(recorded.outputs[one.name], np.float64)
-                exact = unusual is not None and unusual[0].whole
-                if (observed != wanted if exact else _far(observed, wanted, one.dtype)).any():
-                    yield one.name
+        for one in usual:
+            if one.output not in recorded.outputs or (whole and element_type(one.dtype).is_float):
+                continue
+            observed = np.asarray(recorded.outputs[one.output], np.float64)
+            wanted = np.asarray(expected[one.output], np.float64)
+            if isinstance(subject.contract, Gemm) and subject.contract.split_k:
+                observed = observed.sum(axis=0)
+            wanted = np.broadcast_to(wanted, one.expected.shape)
+            held, bound = _far(wanted, one.dtype)
+            yield Comparison(
+                one.name,
+                one.output,
+                recorded.spec,
+                one.dtype,
+                observed,
+                np.where(held, wanted, observed),
+                np.zeros(observed.shape, np.bool_),
+                0.0 if whole else bound,
+            )
 
 
-def _far(observed: NDArray[np.float64], wanted: NDArray[np.float64], dtype: str) -> NDArray[np.bool_]:
+def _expected(subject: Subject, recorded: Recorded) -> Mapping[str, object]:
+    """Output -> what the contract says of it."""
+    if isinstance(subject.contract, Gemm):
+        return {subject.contract.d: product_beside(subject, subject.contract, recorded).expected}
+    if subject.reference is None:
+        raise UndecidedError("the Python reference was not loaded")
+    found: Mapping[str, object] = subject.reference(reference_of(recorded), dict(subject.sizes))
+    return found
+
+
+def _far(wanted: NDArray[np.float64], dtype: str) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Elements that are judged, and how far off each may be."""
     kind = element_type(dtype)
     held = np.isfinite(wanted) & (np.abs(wanted) < kind.largest / 2) if kind.is_float else np.isfinite(wanted)
     usual = float(np.sqrt(np.mean(wanted[held] ** 2))) if held.any() else 0.0
-    off = ~(np.abs(observed - wanted) <= _FAR * (np.abs(wanted) + usual) + kind.smallest)
-    return np.asarray(held & off)
+    return held, _FAR * (np.abs(wanted) + usual) + kind.smallest

@@ -72,6 +72,10 @@ def _hunt(hunt: Hunt) -> dict[str, Any]:
         "seconds": round(hunt.seconds, 3),
         "sizes": [dict(size) for size in hunt.sizes],
         "fails": hunt.fails,
+        "values": hunt.values,
+        "seeds": hunt.seeds,
+        "bears": hunt.bears,
+        "seed": hunt.seed,
     }
 
 
