@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch.registry import TARGETS
+from layoutprobe.brief import brief
 from layoutprobe.manifest.model import size_title
-from layoutprobe.recording.model import SPACES, Recording
-from layoutprobe.recording.names import Names, joined
+from layoutprobe.recording.model import NOTHING, SPACES, Recording
+from layoutprobe.recording.names import Held, Names, joined
 from layoutprobe.report.inspection import Site, Sites
 from layoutprobe.report.kernel_view import COLUMNS, Event, KernelView, LdsAccesses, Moments, Timeline
 
@@ -75,24 +79,55 @@ def _lds(recording: Recording, banks: int) -> LdsAccesses | None:
         return None
     patterns, which = np.unique(a.address[here], axis=0, return_inverse=True)
     table = np.stack([a.row[here], a.store[here], a.size[here], which.ravel()])
+    what = _stored(recording, here)
     return LdsAccesses(
-        recording.lds_size, banks, table.astype(np.int32), patterns.astype(np.int32), *_names(recording, here)
-    )
+        recording.lds_size, banks, table.astype(np.int32), patterns.astype(np.int32),
+        what.names, what.tensors, what.lines, what.first, what.held,
+    )  # fmt: skip
 
 
-def _names(recording: Recording, here: NDArray[np.int64]) -> tuple[tuple[str, ...], Ints, Ints]:
-    """What these accesses stored: `names`, `first` and `held` of `LdsAccesses`."""
+@dataclass(frozen=True, eq=False)
+class _Stored:
+    """What accesses of LDS stored; see `LdsAccesses`."""
+
+    names: tuple[str, ...]
+    tensors: tuple[str, ...]
+    lines: Ints
+    first: Ints
+    held: Ints
+
+    __repr__ = brief
+
+
+def _stored(recording: Recording, here: NDArray[np.int64]) -> _Stored:
     stored, names = recording.stored, Names(recording)
     begins = np.searchsorted(stored.access, here)
     mine = np.flatnonzero(np.isin(stored.access, here))
     words = np.stack([stored.tag[mine], stored.undefined[mine].view(np.int32)], axis=-1)
     if words.size > 2 * MOST_NAMES or not words.size:
-        return (), np.full(here.size, -1, np.int32), np.zeros((0, recording.lanes), np.int32)
+        none = np.zeros((0, 2), np.int32), np.full(here.size, -1, np.int32)
+        return _Stored((), (), *none, np.zeros((0, recording.lanes), np.int32))
     unique, held = np.unique(words.reshape(-1, 2), axis=0, return_inverse=True)
     last = stored.access[np.minimum(begins, stored.access.size - 1)]
     first = np.where(last == here, np.searchsorted(mine, begins), -1)
-    return (
-        tuple(joined(names.word(tag, undefined & 0xFFFFFFFF)) for tag, undefined in unique.tolist()),
+    each = [names.word(tag, undefined & 0xFFFFFFFF) for tag, undefined in unique.tolist()]
+    lines = [_line(names, parts) for parts in each]
+    tensors = tuple(sorted({name for name, _ in lines if name}))
+    return _Stored(
+        tuple(map(joined, each)),
+        tensors,
+        np.array([(tensors.index(name), row) if name else (-1, -1) for name, row in lines], np.int32),
         first.astype(np.int32),
         held.reshape(words.shape[:2]).astype(np.int32),
     )
+
+
+def _line(names: Names, parts: Sequence[Held]) -> tuple[str, int]:
+    """Of what a register holds, the buffer and the row of the first element; "" and -1 where it comes from none."""
+    for part in parts:
+        if part.element is not None and part.element.index:
+            return part.element.matrix, part.element.index[-2:][0]
+        if part.tag < NOTHING:
+            for name, box in names.origin(part.tag).boxes.items():
+                return name, box[-2:][0][0]
+    return "", -1

@@ -106,6 +106,9 @@ class LdsAccesses:
         table: int32 [4, access]: row, 1 for a store, bytes of a lane, place in `patterns`.
         patterns: int32 [pattern, lane], byte of each lane, -1 where it does not access.
         names: what was stored, in words; none where there is too much of it.
+        tensors: names of the buffers whose elements were stored.
+        lines: int32 [name, 2]: place in `tensors` and row of the first element of what was stored (of a vector, its
+            only index); -1 both where it comes from no element.
         first: int32 [access], where the dwords of a store begin in `held`; -1 of loads, and where it is not known.
         held: int32 [dword, lane], places in `names`.
     """
@@ -115,6 +118,8 @@ class LdsAccesses:
     table: NDArray[np.int32]
     patterns: NDArray[np.int32]
     names: tuple[str, ...]
+    tensors: tuple[str, ...]
+    lines: NDArray[np.int32]
     first: NDArray[np.int32]
     held: NDArray[np.int32]
 

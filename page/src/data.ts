@@ -107,7 +107,8 @@ export interface Code {
 }
 
 /** Accesses of LDS: row, 1 for a store, bytes of a lane, and a pattern: the byte of each lane, -1 for none. Of a
- * store `first` is its first dword in `held` (-1: not known), which is base64 of places in `names`, axes [dword, lane]. */
+ * store `first` is its first dword in `held` (-1: not known), which is base64 of places in `names`, axes [dword, lane].
+ * Of each name `lines` has the place in `tensors` and the row of its first element; -1 both where there is none. */
 export interface LdsData {
   readonly size: number;
   readonly banks: number;
@@ -117,6 +118,8 @@ export interface LdsData {
   readonly pattern: readonly number[];
   readonly patterns: readonly (readonly number[])[];
   readonly names: readonly string[];
+  readonly tensors: readonly string[];
+  readonly lines: readonly (readonly [tensor: number, row: number])[];
   readonly first: readonly number[];
   readonly held: string;
 }

@@ -1,9 +1,20 @@
-// LDS at the moment: a row of banks for each stretch of bytes, in the colour of the instruction that stored there last.
+// LDS at the moment, a row of banks below each other: in the colour of the row of the matrix whose element lies there, or
+// of the instruction that stored it.
 
 import { ints, type LdsData } from "./data";
-import { coloursOf, el, entry, tableBehind } from "./dom";
+import { coloursOf, el, entry, tableBehind, toggle } from "./dom";
 import type { Store } from "./store";
-import { contentsOf, crowding, dwordsOf, lanesAt, NEVER, type Timeline, writersOf } from "./timeline";
+import {
+  contentsOf,
+  crowding,
+  dwordsOf,
+  type Image,
+  imageOf,
+  lanesAt,
+  NEVER,
+  rowsOf,
+  type Timeline,
+} from "./timeline";
 
 const MOST_ROWS = 400;
 /** Red is for what is wrong. */
@@ -15,10 +26,28 @@ interface Memory {
   readonly held: Int32Array;
 }
 
+/** A colour: hue in turns, and which of the two shades. */
+interface Tint {
+  readonly hue: number;
+  readonly odd: boolean;
+}
+
+/** What colours stand for. */
+interface Colouring {
+  readonly title: string;
+  readonly tint: (image: Image, dword: number) => Tint | null;
+  readonly legend: readonly HTMLElement[];
+}
+
 export function ldsView(store: Store): HTMLElement {
   const { timeline } = store;
   const lds = timeline?.data.lds ?? null;
-  const panel = el("section", { class: "lds panel", "aria-label": "LDS" }, el("h2", {}, "LDS"));
+  const choices = el("div", { class: "choices", role: "group", "aria-label": "colours" });
+  const panel = el(
+    "section",
+    { class: "lds panel", "aria-label": "LDS" },
+    el("header", {}, el("h2", {}, "LDS"), choices),
+  );
   if (timeline === null || lds === null) {
     panel.append(el("p", {}, "No access of LDS was recorded."));
     return panel;
@@ -36,9 +65,10 @@ export function ldsView(store: Store): HTMLElement {
   const says = el("p", { class: "says", "aria-live": "polite" });
   const access = el("p", { class: "says" });
   const legend = el("p", { class: "legend" });
-  const colours = storesOf(timeline, lds);
+  const colourings = [...byRow(lds), byStore(timeline, lds)];
+  let [colouring] = colourings;
   let chosen = 0;
-  let writers: Int32Array = new Int32Array();
+  let image: Image = { writer: new Int32Array(), name: new Int32Array() };
   const choose = (dword: number): void => {
     chosen = Math.max(0, Math.min(dword, lds.size / 4 - 1));
     draw();
@@ -46,13 +76,25 @@ export function ldsView(store: Store): HTMLElement {
   const draw = (): void => {
     const row = store.row;
     panel.hidden = row === null;
-    if (row === null) return;
-    writers = writersOf(lds, row);
+    if (row === null || colouring === undefined) return;
+    image = imageOf(lds, memory.held, row);
     const at = accessAt(timeline, lds, store.state.wave, row);
-    paint(canvas, { lds, writers, colours, timeline, wide, tall, chosen, access: at });
-    says.replaceChildren(...describe(timeline, memory, writers, chosen));
+    paint(canvas, { lds, image, tint: colouring.tint, wide, tall, chosen, access: at });
+    says.replaceChildren(...describe(timeline, memory, image.writer, chosen));
     access.replaceChildren(...describeAccess(timeline, lds, at));
+    choices.replaceChildren(...(colourings.length > 1 ? colourings.map(choice) : []));
+    legend.replaceChildren(
+      ...colouring.legend,
+      entry("swatch never", "nothing was stored"),
+      entry("swatch access", "the wave's latest access"),
+    );
   };
+  const choice = (one: Colouring): HTMLElement =>
+    toggle(one.title, one === colouring, () => {
+      colouring = one;
+      draw();
+      choices.querySelector<HTMLElement>("[aria-pressed='true']")?.focus();
+    });
   canvas.addEventListener("click", (event) => {
     const box = canvas.getBoundingClientRect();
     const bank = Math.floor(((event.clientX - box.left) / box.width) * lds.banks);
@@ -64,12 +106,6 @@ export function ldsView(store: Store): HTMLElement {
     event.preventDefault();
     choose(chosen + by);
   });
-  for (const [title, hue] of colours)
-    legend.append(entry("swatch tint", title, { style: `--hue: ${hue}turn` }));
-  legend.append(
-    entry("swatch never", "nothing was stored"),
-    entry("swatch access", "the wave's latest access"),
-  );
   store.watch(draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   panel.append(
@@ -78,18 +114,46 @@ export function ldsView(store: Store): HTMLElement {
     el("div", { class: "scroll" }, canvas),
     legend,
     tableBehind("what lies where, as a table", ["bytes", "wave", "stored by", "first dword"], () =>
-      ranges(timeline, memory, writers),
+      ranges(timeline, memory, image.writer),
     ),
   );
   return panel;
 }
 
-/** Instructions that store to LDS, each with its colour. */
-function storesOf(timeline: Timeline, lds: LdsData): Map<string, number> {
+/** Rows of a matrix, each with its colour; nothing where no element is known. */
+function byRow(lds: LdsData): Colouring[] {
+  const spans = rowsOf(lds);
+  const hue = (tensor: number, row: number): number => {
+    const [low, high] = spans[tensor] ?? [0, 0];
+    return (tensor + (row - low) / (high - low + 1)) / spans.length;
+  };
+  const tint = (image: Image, dword: number): Tint | null => {
+    const [tensor, row] = lds.lines[image.name[dword] ?? NEVER] ?? [NEVER, NEVER];
+    return tensor === NEVER ? null : { hue: hue(tensor, row), odd: row % 2 !== 0 };
+  };
+  const legend = spans.map(([low, high], tensor) => {
+    const stops = Array.from({ length: 5 }, (_, at) => hue(tensor, low + ((high - low) * at) / 4));
+    const colours = stops.map((turn) => `hsl(${turn * 360} var(--tint-strong) var(--tint-even))`);
+    const rows = high > low ? `rows ${low} to ${high}` : `row ${low}`;
+    const style = `background: linear-gradient(90deg, ${colours.join(", ")})`;
+    return entry("swatch rows", `${lds.tensors[tensor] ?? ""}, ${rows}`, { style });
+  });
+  return spans.length > 0 ? [{ title: "by matrix row", tint, legend }] : [];
+}
+
+/** Instructions that store to LDS, each with its colour; waves in two shades. */
+function byStore(timeline: Timeline, lds: LdsData): Colouring {
   const titles = new Set<string>();
   for (let at = 0; at < lds.row.length; at++)
     if (lds.store[at]) titles.add(timeline.at(lds.row[at] ?? -1)?.code.title ?? "");
-  return new Map([...titles].map((title, at) => [title, (FIRST_HUE + at / titles.size) % 1]));
+  const hues = new Map([...titles].map((title, at) => [title, (FIRST_HUE + at / titles.size) % 1]));
+  const tint = (image: Image, dword: number): Tint | null => {
+    const event = timeline.at(lds.row[image.writer[dword] ?? NEVER] ?? -1);
+    const hue = hues.get(event?.code.title ?? "");
+    return event === undefined || hue === undefined ? null : { hue, odd: event.wave % 2 !== 0 };
+  };
+  const legend = [...hues].map(([title, hue]) => entry("swatch tint", title, { style: `--hue: ${hue}turn` }));
+  return { title: "by store", tint, legend };
 }
 
 /** The wave's access of LDS at a row, or the last before it; -1: none. */
@@ -154,9 +218,8 @@ function* ranges(
 
 interface Drawn {
   readonly lds: LdsData;
-  readonly writers: Int32Array;
-  readonly colours: ReadonlyMap<string, number>;
-  readonly timeline: Timeline;
+  readonly image: Image;
+  readonly tint: Colouring["tint"];
   readonly wide: number;
   readonly tall: number;
   readonly chosen: number;
@@ -166,7 +229,7 @@ interface Drawn {
 function paint(canvas: HTMLCanvasElement, drawn: Drawn): void {
   const context = canvas.getContext("2d");
   if (context === null) return;
-  const { lds, writers, colours, timeline, wide, tall } = drawn;
+  const { lds, image, wide, tall } = drawn;
   const colour = coloursOf(canvas);
   const box = (dword: number): readonly [number, number, number, number] => [
     (dword % lds.banks) * wide,
@@ -175,12 +238,13 @@ function paint(canvas: HTMLCanvasElement, drawn: Drawn): void {
     tall - 1,
   ];
   context.clearRect(0, 0, canvas.width, canvas.height);
-  for (let dword = 0; dword < writers.length; dword++) {
-    const event = timeline.at(lds.row[writers[dword] ?? NEVER] ?? -1);
-    const hue = event === undefined ? undefined : colours.get(event.code.title);
-    const shade = colour(event && event.wave % 2 ? "tint-odd" : "tint-even");
+  for (let dword = 0; dword < image.writer.length; dword++) {
+    const tint = drawn.tint(image, dword);
+    const stored = (image.writer[dword] ?? NEVER) !== NEVER;
     context.fillStyle =
-      hue === undefined ? colour("off-bg") : `hsl(${hue * 360} ${colour("tint-strong")} ${shade})`;
+      tint === null
+        ? colour(stored ? "line" : "off-bg")
+        : `hsl(${tint.hue * 360} ${colour("tint-strong")} ${colour(tint.odd ? "tint-odd" : "tint-even")})`;
     context.fillRect(...box(dword));
   }
   context.fillStyle = colour("copy");

@@ -120,45 +120,73 @@ export class Timeline {
 
 export const NEVER = -1;
 
-/** For each dword of LDS, the access (by its place) that stored there last before a row; NEVER where none did. */
-export function writersOf(lds: LdsData, before: number): Int32Array {
-  const found = new Int32Array(lds.size / 4).fill(NEVER);
+/** What lies in LDS, dword by dword: the access (by its place) that stored last, and what (a place in `names`); else NEVER. */
+export interface Image {
+  readonly writer: Int32Array;
+  readonly name: Int32Array;
+}
+
+/** LDS before a row. `held`: see `LdsData`. */
+export function imageOf(lds: LdsData, held: Int32Array, before: number): Image {
+  const writer = new Int32Array(lds.size / 4).fill(NEVER);
+  const name = writer.slice();
   for (let at = 0; at < lds.row.length; at++) {
     if ((lds.row[at] ?? 0) >= before) break;
-    if (lds.store[at]) for (const dword of dwordsOf(lds, at)) found[dword] = at;
+    if (!lds.store[at]) continue;
+    for (const { dword, lane, part } of touchesOf(lds, at)) {
+      writer[dword] = at;
+      name[dword] = nameOf(lds, held, at, lane, part);
+    }
   }
-  return found;
+  return { writer, name };
+}
+
+/** Place in `names` of what a store's lane put into a dword of its own; NEVER where the page does not know. */
+function nameOf(lds: LdsData, held: Int32Array, at: number, lane: number, part: number): number {
+  const first = lds.first[at] ?? NEVER;
+  const lanes = lds.patterns[lds.pattern[at] ?? -1]?.length ?? 0;
+  return first === NEVER ? NEVER : (held[(first + part) * lanes + lane] ?? NEVER);
 }
 
 /** What a store put into a dword, lane by lane: element names; "" where the page does not know. `held`: see `LdsData`. */
 export function contentsOf(lds: LdsData, held: Int32Array, at: number, dword: number): string {
-  const first = lds.first[at] ?? NEVER;
-  if (first === NEVER) return "";
-  const pattern = lds.patterns[lds.pattern[at] ?? -1] ?? [];
-  const found = lanesAt(lds, at, dword).map((lane) => {
-    const part = dword - ((pattern[lane] ?? 0) >> 2);
-    return lds.names[held[(first + part) * pattern.length + lane] ?? -1] ?? "";
+  if ((lds.first[at] ?? NEVER) === NEVER) return "";
+  return touchesOf(lds, at)
+    .filter((touch) => touch.dword === dword)
+    .map(({ lane, part }) => lds.names[nameOf(lds, held, at, lane, part)] ?? "")
+    .join("; ");
+}
+
+/** First and last row of a tensor that was stored. */
+export function rowsOf(lds: LdsData): (readonly [number, number])[] {
+  return lds.tensors.map((_, tensor) => {
+    const rows = lds.lines.filter(([of]) => of === tensor).map(([, row]) => row);
+    return [
+      rows.reduce((x, y) => Math.min(x, y), Number.POSITIVE_INFINITY),
+      rows.reduce((x, y) => Math.max(x, y), 0),
+    ];
   });
-  return found.join("; ");
 }
 
 /** Lanes of an access that touch a dword. */
 export function lanesAt(lds: LdsData, at: number, dword: number): number[] {
-  const last = (first: number) => (first + (lds.bytes[at] ?? 4) - 1) >> 2;
-  return (lds.patterns[lds.pattern[at] ?? -1] ?? []).flatMap((first, lane) =>
-    first >= 0 && first >> 2 <= dword && dword <= last(first) ? [lane] : [],
-  );
+  return touchesOf(lds, at)
+    .filter((touch) => touch.dword === dword)
+    .map(({ lane }) => lane);
+}
+
+/** Dwords that an access touches, lane by lane; `part` counts those of a lane. */
+function touchesOf(lds: LdsData, at: number): { dword: number; lane: number; part: number }[] {
+  return (lds.patterns[lds.pattern[at] ?? -1] ?? []).flatMap((first, lane) => {
+    if (first < 0) return [];
+    const count = ((first + (lds.bytes[at] ?? 4) - 1) >> 2) - (first >> 2) + 1;
+    return Array.from({ length: count }, (_, part) => ({ dword: (first >> 2) + part, lane, part }));
+  });
 }
 
 /** Dwords that an access touches, lane by lane. */
 export function dwordsOf(lds: LdsData, at: number): number[] {
-  const found: number[] = [];
-  for (const first of lds.patterns[lds.pattern[at] ?? -1] ?? [])
-    if (first >= 0) {
-      const last = first + (lds.bytes[at] ?? 4) - 1;
-      for (let dword = first >> 2; dword <= last >> 2; dword++) found.push(dword);
-    }
-  return found;
+  return touchesOf(lds, at).map(({ dword }) => dword);
 }
 
 /** The most different dwords of one bank that an access touches, over all its lanes. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Finding, ints, type LdsData, type TimelineData } from "../src/data";
-import { contentsOf, crowding, dwordsOf, NEVER, Timeline, writersOf } from "../src/timeline";
+import { contentsOf, crowding, dwordsOf, imageOf, NEVER, rowsOf, Timeline } from "../src/timeline";
 
 const PC: Readonly<Record<string, number>> = { store: 16, barrier: 32, load: 48, matrix: 64 };
 
@@ -79,6 +79,12 @@ const LDS: LdsData = {
     [4, 20, 36],
   ],
   names: ["A[0][0]", "A[0][1]", "A[1][0]"],
+  tensors: ["A"],
+  lines: [
+    [0, 0],
+    [0, 0],
+    [0, 1],
+  ],
   first: [0, -1, 2],
   held: Buffer.from(Int32Array.from([0, 2, 0, 1, 0, 0, 2, 1, 0]).buffer).toString("base64"),
 };
@@ -91,13 +97,21 @@ test("a dword holds what the lanes of its store put there", () => {
   assert.deepEqual(contents(2), ["", "A[1][0]", "", "", "A[0][1]", "A[0][0]"]);
 });
 
-test("the last store before the moment is what lies in LDS", () => {
-  assert.deepEqual(
-    [...writersOf(LDS, 1)],
-    Array.from({ length: 16 }, () => NEVER),
-  );
-  assert.deepEqual([...writersOf(LDS, 5)].slice(0, 6), [0, 0, 0, 0, NEVER, NEVER]);
-  assert.deepEqual([...writersOf(LDS, 6)].slice(0, 6), [0, 2, 0, 0, NEVER, 2]);
+test("the last store before the moment is what lies in LDS, and each dword knows what", () => {
+  const held = ints(LDS.held);
+  const image = (before: number) => imageOf(LDS, held, before);
+  const none = Array.from({ length: 16 }, () => NEVER);
+  assert.deepEqual([[...image(1).writer], [...image(1).name]], [none, none]);
+  assert.deepEqual([...image(5).writer].slice(0, 6), [0, 0, 0, 0, NEVER, NEVER]);
+  assert.deepEqual([...image(5).name].slice(0, 6), [0, 1, 2, 0, NEVER, NEVER]);
+  assert.deepEqual([...image(6).writer].slice(0, 6), [0, 2, 0, 0, NEVER, 2]);
+  assert.deepEqual([...image(6).name].slice(0, 6), [0, 2, 2, 0, NEVER, 1]);
+  assert.deepEqual([...imageOf({ ...LDS, first: [-1, -1, -1] }, held, 6).name], none);
+});
+
+test("rows of what was stored", () => {
+  assert.deepEqual(rowsOf(LDS), [[0, 1]]);
+  assert.deepEqual(rowsOf({ ...LDS, tensors: [], lines: [] }), []);
 });
 
 test("an access touches the dwords of its bytes, and banks as often as dwords of them differ", () => {

@@ -3,9 +3,10 @@ nothing in the console, and nothing that leaves the page."""
 
 from __future__ import annotations
 
+import colorsys
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -248,6 +249,39 @@ def test_lds_tells_who_stored_what_lies_there(opened: Chrome, row: int, col: int
     )
     assert f"lane {thread % 32}, with ds_store_b128 at asmOpt.hip:48" in says
     assert "nothing was stored" in lds_says(opened, 2 * (24 * row + 16)), "padding"
+
+
+def lds_hues(chrome: Chrome, bytes_of: Iterable[int]) -> list[float]:
+    """Hues of what is drawn for bytes of LDS, in degrees; -1 of a grey."""
+    width, pixels = chrome.execute_script(
+        "const canvas = document.querySelector('.lds canvas'), {width, height} = canvas;"
+        "const copy = Object.assign(document.createElement('canvas'), {width, height});"
+        "const context = copy.getContext('2d', {willReadFrequently: true});"
+        "context.drawImage(canvas, 0, 0);"
+        "return [width, [...context.getImageData(0, 0, width, height).data]]"
+    )
+    image = np.array(pixels, np.uint8).reshape(-1, width, 4)
+    hues = []
+    for row, bank in (divmod(byte // 4, 32) for byte in bytes_of):
+        colour = image[(2 * row + 1) * len(image) // 288, (10 * bank + 4) * width // 320, :3] / 255
+        hue, _, _ = colorsys.rgb_to_hls(*colour)
+        hues.append(360 * hue if np.ptp(colour) > 0.1 else -1.0)
+    return hues
+
+
+def test_lds_has_a_colour_for_each_row_of_the_matrix(opened: Chrome) -> None:
+    """asmOpt.hip: A's 128 rows of 16 halves have the first half of the circle, and lie in rows of 24 halves."""
+    say = opened.find_element(By.CSS_SELECTOR, ".lds .legend").text
+    assert "A, rows 0 to 127" in say
+    assert "B, rows 0 to 31" in say
+    rows = (1, 30, 77, 126)
+    held = lds_hues(opened, (2 * (24 * row + col) for row in rows for col in range(0, 16, 2)))
+    assert held == pytest.approx(np.repeat(180 * np.array(rows) / 128, 8), abs=3)
+    assert lds_hues(opened, (2 * (24 * row + col) for row in rows for col in (16, 22))) == [-1] * 8, "padding"
+    click(opened, opened.find_elements(By.CSS_SELECTOR, ".lds .choices button")[1])
+    assert "asmOpt.hip:48" in opened.find_element(By.CSS_SELECTOR, ".lds .legend").text
+    by_store = lds_hues(opened, (2 * 24 * row for row in rows))
+    assert by_store == pytest.approx([by_store[0]] * 4, abs=3)
 
 
 def test_lds_is_empty_before_the_first_store(opened: Chrome) -> None:

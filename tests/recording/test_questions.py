@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.inspect import inspect
+from layoutprobe.gate.timeline import timeline_of
 from layoutprobe.place import Element
 from layoutprobe.recording.questions import Asked
 from layoutprobe.recording.slots import Slot, element_of, slots_of
@@ -68,6 +70,24 @@ def test_lds_shows_who_stored_what() -> None:
             assert "asmOpt.hip:48" in str(by_byte[byte][4])
         assert "never stored" in str(by_byte[48 * row + 32][3])
     assert "64 of 96 bytes" in answer.summary
+
+
+@pytest.mark.parametrize("name", ["column", "attention", "triton-attention"])
+def test_what_lds_holds_has_a_row_of_a_matrix(name: str) -> None:
+    """That of the first element in its name, moved or computed; a sum of products has no single one there."""
+    lds = timeline_of(opened(name).recording(), 32)
+    assert lds is not None
+    assert lds.lds is not None
+    seen = set()
+    for text, (tensor, row) in zip(lds.lds.names, lds.lds.lines.tolist(), strict=True):
+        first = re.search(r"(\w+)\[(\d+)[-\d]*\]((?:\[[-\d]+\])*)", text)
+        if first is None:
+            assert tensor == row == -1 or "sum over" in text, text
+            continue
+        index = [int(at) for at in re.findall(r"\[(\d+)", first[0])]
+        assert (lds.lds.tensors[tensor], row) == (first[1], index[-2:][0]), text
+        seen.add((first[1], row))
+    assert len(seen) >= 16
 
 
 def test_why_leads_back_to_the_load() -> None:

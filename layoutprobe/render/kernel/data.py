@@ -132,6 +132,8 @@ def _lds(lds: LdsAccesses) -> dict[str, Any]:
         "pattern": pattern,
         "patterns": lds.patterns.tolist(),
         "names": list(lds.names),
+        "tensors": list(lds.tensors),
+        "lines": lds.lines.tolist(),
         "first": lds.first.tolist(),
         "held": _packed(lds.held.astype("<i4")),
     }
