@@ -13,14 +13,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, count, islice
-from math import gcd, prod
+from math import prod
 from random import Random
 
 from layoutprobe.checks import numerics
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.tally import Outcome, Tally
 from layoutprobe.manifest.binding import bind
-from layoutprobe.manifest.model import KernelCase, Sizes, size_title
+from layoutprobe.manifest.model import KernelCase, Sizes
 from layoutprobe.manifest.unusual import kinds_for
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.gate import Hunt
@@ -31,10 +31,6 @@ _SIZES = 2
 _SHRINKS = 40
 """Smaller sizes that are tried for one that fails."""
 _PRIMES = (2, 3, 5, 7, 13, 31)
-_GLANCED = ("numerics", "memory")
-"""Checks of `glance`: what they need is little."""
-_GLANCE = 1 << 24
-"""Of extents multiplied: what it looks at is no larger."""
 _SHARE = 0.5
 """Of the time that is left, what a single size may be expected to take."""
 
@@ -55,47 +51,6 @@ def with_hunted(case: KernelCase, hunt: Hunt) -> KernelCase:
     """The kernel with what a hunt proposes."""
     sizes = (*case.sizes, *(size for size in hunt.sizes if dict(size) not in map(dict, case.sizes)))
     return Trial(case.sizes[0], hunt.bears, hunt.seed).of(replace(case, sizes=sizes))
-
-
-def glance(tally: Tally) -> tuple[str, ...]:
-    """What goes wrong at two sizes beside those of the manifest: the smallest, and a ragged one that is larger.
-
-    Nobody says that the kernel must bear them, so it is no finding; each in a few words.
-
-    Args:
-        tally: of the manifest's sizes.
-    """
-    checks = [check for check in tally.active if check.name in _GLANCED]
-    if len(checks) < len(_GLANCED) or _rules(tally.case, tally.outcomes):
-        return ()
-    found = []
-    for sizes in _beside(tally.case):
-        try:
-            outcome = tally.of(tally.case, checks).at(sizes)
-        except (ProbeError, MemoryError):
-            continue
-        if rules := sorted(_rules(tally.case, [outcome])):
-            found.append(f"{rules[0]} at {size_title(sizes)}, which is not listed (--hunt tells more)")
-    return tuple(found)
-
-
-def _beside(case: KernelCase) -> Iterator[Sizes]:
-    """The smallest size that is like those of the manifest, and one that is larger and ragged.
-
-    Extents keep the divisor that all of the manifest have in common, and those that never vary. Neither is
-    more than twice as large as those of the manifest together.
-    """
-    listed = {name: [sizes[name] for sizes in case.sizes] for name in case.sizes[0]}
-    steps = {name: max(gcd(*values), case.multiple.get(name, 1)) for name, values in listed.items()}
-    fixed = {name for name, values in listed.items() if len(set(values)) == 1}
-    known = sum(prod(sizes.values()) for sizes in case.sizes)
-    for factor in (0, 1):
-        sizes = {
-            name: values[0] if name in fixed else (factor * max(values) // steps[name] + 1) * steps[name]
-            for name, values in listed.items()
-        }
-        if sizes not in [dict(one) for one in case.sizes] and prod(sizes.values()) <= min(_GLANCE, 2 * known):
-            yield sizes
 
 
 @dataclass(frozen=True)

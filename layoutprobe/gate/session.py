@@ -13,9 +13,10 @@ from layoutprobe.checks.base import Check
 from layoutprobe.checks.registry import check_names
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import ProbeError
+from layoutprobe.gate.beside import Glance, glance
 from layoutprobe.gate.build import Built, build
 from layoutprobe.gate.excerpts import excerpts
-from layoutprobe.gate.hunt import glance, go_on, with_hunted
+from layoutprobe.gate.hunt import go_on, with_hunted
 from layoutprobe.gate.mending import Judge, mend
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.tally import Bring, Outcome, Step, Tally
@@ -54,7 +55,7 @@ def check_kernel(
     tally: Tally | None = None
     built: Built | None = None
     hunted: Hunt | None = None
-    beside: tuple[str, ...] = ()
+    beside = Glance(None)
     error = ""
     try:
         step("compiling" if case.source else "loading")
@@ -70,7 +71,7 @@ def check_kernel(
         error = str(problem)
     except MemoryError:
         error = "the memory of this machine does not suffice for this kernel: check a smaller size"
-    covered = tally.covered() if tally else None
+    covered = beside.covered or (tally.covered() if tally else None)
     results = tally.results() if tally else ()
     verdict = KernelVerdict(
         name=case.name,
@@ -84,12 +85,12 @@ def check_kernel(
         seconds=time.monotonic() - start,
         error=error,
         reservations=(
-            *reservations(case, check_names()),
+            *reservations(case, check_names(), uneven=beside.uneven),
             *(covered.reservations if covered else ()),
             *(tally.unproven() if tally else ()),
             *(tally.widened() if tally else ()),
             *(tally.sampled() if tally else ()),
-            *beside,
+            *beside.says,
             *(says for result in results for says in result.reserved),
         ),
         coverage=covered,

@@ -141,12 +141,12 @@ class Tally:
 
     def covered(self) -> CodeCoverage | None:
         """What of the code ran; None where nothing did."""
-        return self.covered_with(None)
+        return self.covered_with()
 
-    def covered_with(self, outcome: Outcome | None) -> CodeCoverage | None:
-        """What of the code ran, with another size that is not kept; None where nothing did."""
+    def covered_with(self, *others: Outcome) -> CodeCoverage | None:
+        """What of the code ran, with other sizes that are not kept; None where nothing did."""
         coverage, choices = self.coverage, self.choices
-        if outcome is not None:
+        for outcome in others:
             coverage, choices = _both(coverage, outcome.coverage), _both(choices, outcome.choices)
         if coverage is None:
             return None

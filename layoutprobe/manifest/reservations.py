@@ -21,12 +21,14 @@ _LOOSE_RELATIVE, _LOOSE_ABSOLUTE = 0.02, 0.1
 0.4 %."""
 
 
-def reservations(case: KernelCase, known: Collection[str]) -> tuple[str, ...]:
+def reservations(case: KernelCase, known: Collection[str], *, uneven: bool | None = None) -> tuple[str, ...]:
     """Each in a few words, for a headline.
 
     Args:
         case: the kernel.
         known: names of all checks.
+        uneven: what came of a size that is no multiple of what all those of the manifest are: whether all holds
+            there; None where none was tried.
     """
     found = (
         [f"guesses of `init` in the manifest, not filled in: {_lines(case.guessed)}"] if case.guessed else []
@@ -45,7 +47,7 @@ def reservations(case: KernelCase, known: Collection[str]) -> tuple[str, ...]:
     if len(case.sizes) == 1:
         found.append("a single size")
     else:
-        found.extend(_whole(case))
+        found.extend(_whole(case, uneven))
     return tuple(found)
 
 
@@ -54,8 +56,9 @@ def _lines(numbers: Sequence[int]) -> str:
     return f"line{'s' * (len(numbers) > 1)} {first}" + (f" and {more} more" if more > 0 else "")
 
 
-def _whole(case: KernelCase) -> Iterator[str]:
+def _whole(case: KernelCase, uneven: bool | None) -> Iterator[str]:
     """Sizes that no tile ever ends within, depths that never vary, and extents that one cannot tell apart."""
+    wrong = ": others go wrong" if uneven is False else ""
     extents = _extents(case)
     given = [tuple(sizes.values()) for sizes in case.sizes]
     if case.tile:
@@ -66,10 +69,12 @@ def _whole(case: KernelCase) -> Iterator[str]:
         ]
         if even:
             yield f"only whole tiles of {', '.join(even)}"
+    elif uneven:
+        pass
     elif all(value % TILE == 0 for values in extents or given for value in values):
-        yield f"only sizes that are multiples of {TILE}"
-    elif steps := _steps(case):
-        yield f"every {' and '.join(f'{name} is a multiple of {step}' for name, step in steps.items())}"
+        yield f"only sizes that are multiples of {TILE}{wrong}"
+    elif steps := steps_of(case):
+        yield f"every {' and '.join(f'{name} is a multiple of {step}' for name, step in steps.items())}{wrong}"
     if DEPTH in case.sizes[0] and len({sizes[DEPTH] for sizes in case.sizes}) == 1:
         yield f"{DEPTH} is {case.sizes[0][DEPTH]} in every size"
     pairs = [(i, j) for i, j in ((0, 1), (0, 2), (1, 2)) if all(values[i] == values[j] for values in extents)]
@@ -80,7 +85,7 @@ def _whole(case: KernelCase) -> Iterator[str]:
         yield "the batch is 1 in every size"
 
 
-def _steps(case: KernelCase) -> dict[str, int]:
+def steps_of(case: KernelCase) -> dict[str, int]:
     """Extents that vary, and have a power of two in common for which the manifest does not ask."""
     found = {}
     for name in case.sizes[0]:

@@ -9,6 +9,8 @@ from layoutprobe.place import Place
 
 _NAMED = 3
 """So many places a headline names; the others it counts."""
+CLASSES = ("1", "2", "3 or more")
+"""Numbers of passes that are told apart."""
 AGAIN = "more than 1"
 """What is wanted of a loop that never went round twice."""
 
@@ -22,7 +24,8 @@ class Stretch:
         last_line: of the same file; None where `place` has no line of its own.
         last_pc: address of the last instruction.
         does: what they do: "loads, matrix instructions"; "" where they only compute.
-        copied: other code of the same lines ran: a loop that the compiler unrolled, a function inlined twice.
+        copied: other code of the same lines ran: a loop that the compiler unrolled, a function inlined twice. No
+            headline tells of it: which size would reach it the compiler alone knows.
     """
 
     place: Place
@@ -52,7 +55,8 @@ class Loop:
         pcs: addresses of its first and its last instruction.
         passes: how often waves went through it once they entered it, each number once, ascending.
         skipped: a wave came to the branch that decides, and went past it; None where there is no such branch.
-        wanted: numbers of passes that were not seen and should be: "1", "2", "3 or more", or AGAIN.
+        wanted: numbers of passes that were not seen and should be: of CLASSES, or AGAIN.
+        shown_by: extents that should show them: "K = 32"; "" where that is not known.
     """
 
     place: Place
@@ -60,6 +64,7 @@ class Loop:
     passes: tuple[int, ...]
     skipped: bool | None
     wanted: tuple[str, ...] = ()
+    shown_by: str = ""
 
     @property
     def name(self) -> str:
@@ -106,14 +111,14 @@ class Untried:
 
     Attributes:
         place: the test.
-        says: "> 3 was never true".
+        says: what no size shows: "> 3" is true.
     """
 
     place: Place
     says: str
 
     def __str__(self) -> str:
-        """ "> 3 was never true near gemm.hip:51"."""
+        """'"> 3" is true near gemm.hip:51'."""
         source = self.place.source
         if source is None:
             return f"{self.says} at PC {self.place.pc:#x}"
@@ -149,17 +154,15 @@ class CodeCoverage:
 
     def _reservations(self) -> Iterator[str]:
         wholly = [str(one) for one in self.unreached if not one.copied]
-        copies = [str(one) for one in self.unreached if one.copied]
         if wholly:
             yield f"never ran: {_few(wholly)}"
-        if copies:
-            yield f"a copy that the compiler made never ran: {_few(copies)}"
         if self.untried:
-            yield f"never tried: {_few([str(one) for one in self.untried])}"
+            yield f"no size in which {_few([str(one) for one in self.untried])}"
         wanted: dict[str, list[str]] = {}
         for loop in self.loops:
             if loop.wanted:
-                wanted.setdefault(loop.lacks, []).append(f"the {loop.name}")
+                hint = f": try {loop.shown_by}" if loop.shown_by else ""
+                wanted.setdefault(loop.lacks, []).append(f"the {loop.name}{hint}")
         for lacks, loops in wanted.items():
             yield f"{lacks} of {_few(loops)}"
 

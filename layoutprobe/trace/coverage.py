@@ -14,7 +14,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.choices import Choices, number_of
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.place import Place, SourceLine
-from layoutprobe.report.coverage import AGAIN, Branch, CodeCoverage, Loop, Stretch, Untried
+from layoutprobe.report.coverage import AGAIN, CLASSES, Branch, CodeCoverage, Loop, Stretch, Untried
 
 _WORDS = (
     ("matrix instructions", Kind.MATRIX),
@@ -26,7 +26,6 @@ _WORDS = (
 _MEMORY = Kind.LDS | Kind.GLOBAL | Kind.BUFFER | Kind.FLAT | Kind.SMEM | Kind.SCRATCH
 _EFFECT = Kind.VALU | Kind.MATRIX | Kind.ARRIVE | _MEMORY
 _NO_WORK = ("v_cmp", "v_mov", "v_readfirstlane", "v_nop")
-_CLASSES = ("1", "2", "3 or more")
 
 
 def code_coverage(
@@ -36,12 +35,24 @@ def code_coverage(
     found = _Reading(code, kernel, coverage).result()
     if choices is None:
         return found
-    return replace(found, untried=tuple(_untried(code, kernel, coverage, choices)))
+    return replace(found, untried=tuple(_untried(code, kernel, coverage, choices, found.loops)))
 
 
-def _untried(code: CodeObject, kernel: Kernel, coverage: Coverage, choices: Choices) -> Iterator[Untried]:
-    """Tests that only ever came out one way; where the other one leads to code, that is what never ran."""
+def _line(place: Place) -> SourceLine | None:
+    source = place.source
+    return SourceLine(source.file, source.line) if source is not None else None
+
+
+def _untried(
+    code: CodeObject, kernel: Kernel, coverage: Coverage, choices: Choices, loops: Sequence[Loop]
+) -> Iterator[Untried]:
+    """Tests that only ever came out one way; where the other one leads to code, that is what never ran.
+
+    Without what is computed for the statement of a loop: how often to go round, what is left where the compiler
+    unrolls it. How often it went round is told; a number that the source asks for is the least of two, if any.
+    """
     said = set()
+    statements = {_line(found.place) for found in loops}
     for pc, inst in sorted(choices.tests.items()):
         if len(choices.came_out[pc]) != 1:
             continue
@@ -50,6 +61,8 @@ def _untried(code: CodeObject, kernel: Kernel, coverage: Coverage, choices: Choi
         if place.line or (user := _user(code, coverage, pc)) is None:
             user = inst
         one = Untried(place_of(code, kernel, user.pc, user.name), _outcome(inst, flag))
+        if _line(one.place) in statements and not inst.name.startswith("s_min"):
+            continue
         if str(one) not in said:
             said.add(str(one))
             yield one
@@ -80,15 +93,15 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def _outcome(inst: Inst, flag: bool) -> str:
-    """What a test always came to, in words. SCC of min and max says that the first operand was taken."""
+    """What a test never came to, in words. SCC of min and max says that the first operand was taken."""
     first = number_of(inst.src[0]) is not None
     number = number_of(inst.src[0 if first else 1])
     if not inst.name.startswith("s_cmp"):
         taken = flag == first
-        return f"the limit {number} ({inst.name}) {'always' if taken else 'never'} took effect"
+        return f"the limit {number} ({inst.name}) {'does not take' if taken else 'takes'} effect"
     sign = _SIGNS[inst.name.split("_")[2]]
     sign = _MIRRORED.get(sign, sign) if first else sign
-    return f'"{sign} {number}" was {"always" if flag else "never"} true'
+    return f'"{sign} {number}" is {"not true" if flag else "true"}'
 
 
 class _Reading:
@@ -271,8 +284,8 @@ def _wanted(passes: Sequence[int], insts: Sequence[Inst]) -> tuple[str, ...]:
         return ()
     if len(passes) == 1:
         return (AGAIN,)
-    seen = {_CLASSES[min(count, 3) - 1] for count in passes}
-    return tuple(name for name in _CLASSES if name not in seen)
+    seen = {CLASSES[min(count, 3) - 1] for count in passes}
+    return tuple(name for name in CLASSES if name not in seen)
 
 
 def _waits_only(insts: Sequence[Inst]) -> bool:

@@ -114,14 +114,44 @@ def test_what_is_not_borne_is_a_reservation(tmp_path: Path, name: str) -> None:
     assert told == ([says] if says else [])
 
 
-@pytest.mark.parametrize(("fault", "size"), [(0, ""), (7, "M=1 N=1 K=1"), (3, "M=41 N=65 K=26")])
-def test_two_sizes_beside_those_of_the_manifest(tmp_path: Path, fault: int, size: str) -> None:
-    """By the kernel's source: with one fault K = 1 goes wrong, with another N above 64."""
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        (0, ""),
+        (7, "goes wrong below K = 9: numerics/wrong-values at M=17 N=33 K=1, which is not listed"),
+        (3, "goes wrong above N = 64: numerics/wrong-values at M=17 N=65 K=9, which is not listed"),
+        (10, "goes wrong at M=100 N=81 K=26, which is not listed: epilogue/out-of-bounds"),
+    ],
+)
+def test_two_sizes_beside_those_of_the_manifest(tmp_path: Path, fault: int, says: str) -> None:
+    """By the kernel's source: with one fault K = 1 goes wrong, with another N above 64, with one M * N above 8000.
+    Where one extent alone is beyond what the kernel bears, it is named."""
+    rows = 99 if fault == 10 else 40
+    last = 80 if fault == 10 else 64
     path = tmp_path / "layoutprobe.toml"
-    path.write_text(EDGES % (fault, "sizes = [{ M = 40, N = 64, K = 25 }, { M = 17, N = 33, K = 9 }]"))
+    path.write_text(
+        EDGES % (fault, f"sizes = [{{ M = {rows}, N = {last}, K = 25 }}, {{ M = 17, N = 33, K = 9 }}]")
+    )
     (found,) = check(path, checks=["numerics", "memory"]).verdicts
     assert found.exit_code == 0
-    told = [one for one in found.reservations if "not listed" in one]
-    assert [one.split(" at ")[1] for one in told] == (
-        [f"{size}, which is not listed (--hunt tells more)"] if size else []
+    assert [one for one in found.reservations if "not listed" in one] == ([says] if says else [])
+
+
+@pytest.mark.parametrize(
+    ("fault", "depths", "told"),
+    [(0, (8, 24), ()), (11, (8, 24), ("others go wrong",)), (12, (9, 45), ("K=27",))],
+)
+def test_sizes_that_no_listed_one_is_like(
+    tmp_path: Path, fault: int, depths: tuple[int, int], told: tuple[str, ...]
+) -> None:
+    """By the kernel's source: K that is no multiple of 8 goes wrong with one fault, and two passes of the loop over
+    K with another: all listed sizes have 1 and 3 of them."""
+    sizes = ", ".join(
+        f"{{ M = {m}, N = {n}, K = {k} }}" for m, n, k in zip((40, 17), (64, 33), depths, strict=True)
     )
+    path = tmp_path / "layoutprobe.toml"
+    path.write_text(EDGES % (fault, f"sizes = [{sizes}]"))
+    (found,) = check(path, checks=["numerics", "memory"]).verdicts
+    assert found.exit_code == 0
+    assert len(found.reservations) == len(told), found.reservations
+    assert all(words in one for words, one in zip(told, found.reservations, strict=True)), found.reservations

@@ -1,0 +1,249 @@
+"""Sizes beside those of the manifest, at which a glance is taken: the smallest, a larger and ragged one, one that has
+not the divisor which all of the manifest have, and those at which loops go round as often as at no other.
+
+Nobody says that the kernel must bear them, so what goes wrong there is no finding; the headline tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import gcd, prod
+
+from layoutprobe.errors import ProbeError
+from layoutprobe.gate.tally import Outcome, Tally
+from layoutprobe.manifest.model import Sizes, size_title
+from layoutprobe.manifest.reservations import steps_of
+from layoutprobe.report.coverage import AGAIN, CLASSES, CodeCoverage, Loop
+
+_CHECKS = ("numerics", "memory")
+"""What they need is little."""
+_VOLUME = 1 << 24
+"""Of extents multiplied: what is looked at is no larger."""
+_MORE = 2
+"""Sizes that are tried for the sake of loops."""
+_ENDLESS = 1 << 62
+"""A step that no extent reaches twice."""
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What came of it.
+
+    Attributes:
+        covered: what of the code ran, where loops and values that are selected count at these sizes, too; code does
+            not, as checks of races and waits have not looked at it. None where nothing ran.
+        says: what goes wrong, each in a few words.
+        uneven: whether all holds at a size that has not the divisor which all of the manifest have in common; None
+            where none was tried.
+    """
+
+    covered: CodeCoverage | None
+    says: tuple[str, ...] = ()
+    uneven: bool | None = None
+
+
+def glance(tally: Tally) -> Glance:
+    """Try some sizes that the manifest does not have.
+
+    Args:
+        tally: of the manifest's sizes. It is left as it is.
+    """
+    return _Glance(tally).result()
+
+
+class _Glance:
+    """The sizes that were tried."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally, self.case = tally, tally.case
+        self.listed = {name: [sizes[name] for sizes in tally.case.sizes] for name in tally.case.sizes[0]}
+        self.known = sum(prod(sizes.values()) for sizes in tally.case.sizes)
+        self.outcomes = [one for one in tally.outcomes if one.coverage is not None]
+        self.tried = [dict(sizes) for sizes in tally.case.sizes]
+        self.wrong: list[Outcome] = []
+        self.says: list[str] = []
+        self.bounds: dict[str, range] = {}
+        checks = [check for check in tally.active if check.name in _CHECKS]
+        self.possible = len(checks) == len(_CHECKS) and not any(map(self._rules, tally.outcomes))
+        self.quick = tally.of(tally.case, checks)
+
+    def result(self) -> Glance:
+        covered = self.tally.covered()
+        if covered is None:
+            return Glance(None)
+        uneven = None
+        if self.possible:
+            for sizes in self._edges():
+                self._try(sizes)
+            uneven = self._bears(self._uneven())
+            for _ in range(_MORE):
+                if (wanted := next(self._wanted(), None)) is None:
+                    break
+                self._try(wanted)
+        seen = self._seen()
+        return Glance(replace(covered, loops=seen.loops, untried=seen.untried), tuple(self.says), uneven)
+
+    def _edges(self) -> Iterator[Sizes]:
+        """The smallest size that is like those of the manifest, and one that is larger and ragged.
+
+        Extents keep the divisor that all of the manifest have in common, and those that never vary.
+        """
+        for factor in (0, 1):
+            yield {
+                name: values[0]
+                if len(set(values)) == 1
+                else (factor * max(values) // self._step(name) + 1) * self._step(name)
+                for name, values in self.listed.items()
+            }
+
+    def _uneven(self) -> Sizes:
+        """A small size of which no extent has the divisor that it has at all others, and for which nobody asks."""
+        steps = steps_of(self.case)
+        return {
+            name: steps[name] + 1
+            if name in steps
+            else values[0]
+            if len(set(values)) == 1
+            else self._step(name)
+            for name, values in self.listed.items()
+        }
+
+    def _bears(self, sizes: Sizes) -> bool | None:
+        """Whether all holds at a size; None where that is not known. It may need the divisor."""
+        outcome = self._at(sizes)
+        if outcome is not None and self._rules(outcome):
+            return False
+        if outcome is None or any(result.status != "holds" for result in outcome.results.values()):
+            return None
+        self.outcomes.append(outcome)
+        return True
+
+    def _step(self, name: str) -> int:
+        return max(gcd(*self.listed[name]), self.case.multiple.get(name, 1))
+
+    def _try(self, sizes: Sizes) -> None:
+        """Let a size count, unless it is known or costs too much."""
+        outcome = self._at(sizes)
+        if outcome is None:
+            return
+        if rules := sorted(self._rules(outcome)):
+            self.wrong.append(outcome)
+            self.says.append(self._in_words(sizes, rules[0]))
+        else:
+            self.outcomes.append(outcome)
+
+    def _at(self, sizes: Sizes) -> Outcome | None:
+        if dict(sizes) in self.tried or prod(sizes.values()) > min(_VOLUME, 2 * self.known):
+            return None
+        self.tried.append(dict(sizes))
+        try:
+            outcome = self.quick.at(sizes)
+        except (ProbeError, MemoryError):
+            return None
+        return outcome if outcome.coverage is not None else None
+
+    def _rules(self, outcome: Outcome) -> set[str]:
+        """Rules that are broken, and that the manifest does not let pass."""
+        results = (result.without(self.case.skip) for result in outcome.results.values())
+        return {found.rule.id for result in results for found in result.findings}
+
+    def _in_words(self, sizes: Sizes, rule: str) -> str:
+        """What goes wrong at a size; which extent is beyond what the kernel bears, where one alone does it."""
+        small = min(self.case.sizes, key=lambda listed: prod(listed.values()))
+        for name, values in self.listed.items():
+            least, most = min(values), max(values)
+            if least <= sizes[name] <= most:
+                continue
+            alone = {**small, name: sizes[name]}
+            outcome = None if alone == dict(sizes) else self._at(alone)
+            if alone == dict(sizes) or (outcome is not None and rule in self._rules(outcome)):
+                self.bounds[name] = range(least, most + 1)
+                end = f"above {name} = {most}" if sizes[name] > most else f"below {name} = {least}"
+                return f"goes wrong {end}: {rule} at {size_title(alone)}, which is not listed"
+        return f"goes wrong at {size_title(sizes)}, which is not listed: {rule}"
+
+    # What loops lack
+
+    def _seen(self) -> CodeCoverage:
+        """What all sizes together show; of loops also which size would show what they lack."""
+        covered = self.tally.covered_with(*self.outcomes, *self.wrong)
+        assert covered is not None
+        return replace(covered, loops=tuple(self._judged(loop) for loop in covered.loops))
+
+    def _judged(self, loop: Loop) -> Loop:
+        """Without what no size changes, or only one that the kernel does not bear."""
+        if not loop.wanted or loop.wanted == (AGAIN,):
+            return loop
+        if self._is_constant(loop):
+            return replace(loop, wanted=())
+        hints = {wanted: list(self._leading(loop, wanted)) for wanted in loop.wanted}
+        left = tuple(w for w in loop.wanted if not hints[w] or any(map(self._borne, hints[w])))
+        first = [next(filter(self._borne, hints[w]), None) for w in left]
+        shown = [f"{name} = {value}" for name, value in filter(None, first)]
+        return replace(loop, wanted=left, shown_by=" or ".join(shown) if len(shown) == len(left) else "")
+
+    def _is_constant(self, loop: Loop) -> bool:
+        """It goes round equally often at all sizes, though every extent varies that ever does."""
+        seen = [one.coverage.passes.get(loop.pcs[0]) for one in self.outcomes if one.coverage is not None]
+        passes = [one for one in seen if one]
+        return len(passes) > 1 and len(set(passes)) == 1
+
+    def _borne(self, extent: tuple[str, int]) -> bool:
+        name, value = extent
+        return name not in self.bounds or value in self.bounds[name]
+
+    def _wanted(self) -> Iterator[Sizes]:
+        """Sizes at which a loop goes round as often as at none before."""
+        for loop in self._seen().loops:
+            bases = [one for one in self.outcomes if one.coverage and loop.pcs[0] in one.coverage.passes]
+            small = min(bases, key=lambda one: prod(one.sizes.values()), default=None)
+            for wanted in loop.wanted if small is not None else ():
+                for name, value in filter(self._borne, self._leading(loop, wanted)):
+                    sizes = {**small.sizes, name: value} if small is not None else {}
+                    if dict(sizes) not in self.tried:
+                        yield sizes
+
+    def _leading(self, loop: Loop, wanted: str) -> Iterator[tuple[str, int]]:
+        """Extents with which a loop should go round so often, as far as the sizes that ran tell what governs it."""
+        if wanted not in CLASSES:
+            return
+        points = [
+            (one.sizes, max(passes))
+            for one in self.outcomes
+            if one.coverage is not None and (passes := one.coverage.passes.get(loop.pcs[0]))
+        ]
+        if len({passes for _, passes in points}) < 2:
+            return
+        for less in (0, 1, -1):
+            for name in self.listed:
+                found = _extent([(sizes[name], passes + less) for sizes, passes in points], self._step(name),
+                                CLASSES.index(wanted) + 1 + less)  # fmt: skip
+                if found is not None:
+                    yield name, found
+
+
+def _extent(points: list[tuple[int, int]], divisor: int, passes: int) -> int | None:
+    """An extent with which a loop over it goes round so often; None where it is not over this extent.
+
+    Args:
+        points: extents, and how often it went round with each: the extent divided by some step, rounded up or down.
+        divisor: of what is found.
+        passes: that are wanted.
+    """
+    if passes < 1 or any(times < 1 for _, times in points):
+        return None
+    up = (
+        max(-(-extent // times) for extent, times in points),
+        min(-(-extent // (times - 1)) - 1 if times > 1 else _ENDLESS for extent, times in points),
+    )
+    down = (
+        max(extent // (times + 1) + 1 for extent, times in points),
+        min(extent // times for extent, times in points),
+    )
+    powers = [(1 << max(least - 1, 0).bit_length(), most) for least, most in (up, down)]
+    for step, most in (*powers, up, down):
+        extent = step * passes // divisor * divisor
+        if step <= most and extent and -(-extent // step) == passes:
+            return extent
+    return None
