@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from typing import TypeVar
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.gate.held import CHECKS, held_report
+from layoutprobe.gate.lds_pictures import lds_picture_of
 from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.model import size_title
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import Pictures
+from layoutprobe.report.gate import Pictures, lds_key
 from layoutprobe.report.kernel_view import OutputView
 from layoutprobe.report.layout import LayoutReport
 from layoutprobe.trace.moment import first_wrong, fragment_of, sites_of
@@ -19,7 +20,9 @@ from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.subject import RunStoppedError, Subject, UndecidedError
 
 MOST = 4
-"""Operands that are drawn of a kernel: each is a picture of all lanes of a wave."""
+"""Operands that are drawn of a kernel, each a picture of all lanes of a wave, and pictures of LDS."""
+Key = TypeVar("Key")
+Drawn = TypeVar("Drawn")
 _OPERANDS = tuple(check.name for check in CHECKS)
 
 
@@ -46,17 +49,26 @@ def pictures_of(
         if key not in operands and len(operands) < MOST:
             report = _operand(subject, *key, finding, evidence, toolchain)
             operands |= {key: report} if report is not None else {}
+    lds = dict(known.lds)
+    for found in findings:
+        if lds_key(found) not in lds and len(lds) < MOST:
+            picture = lds_picture_of(subject, found)
+            lds |= {lds_key(found): picture} if picture is not None else {}
     output = known.output or _output(subject)
     title = known.size if known.output else size_title(subject.sizes)
-    return replace(known, operands=operands, output=output, size=title)
+    return Pictures(operands, output, title, lds)
 
 
 def more_pictures(known: Pictures, more: Pictures) -> Pictures:
     """The pictures so far, and those of another size, as far as there is room."""
-    fresh = [(key, report) for key, report in more.operands.items() if key not in known.operands]
-    operands = {**known.operands, **dict(fresh[: MOST - len(known.operands)])}
     first = known if known.output or not more.size else more
-    return Pictures(operands, first.output, first.size)
+    operands, lds = _joined(known.operands, more.operands), _joined(known.lds, more.lds)
+    return Pictures(operands, first.output, first.size, lds)
+
+
+def _joined(known: Mapping[Key, Drawn], more: Mapping[Key, Drawn]) -> dict[Key, Drawn]:
+    fresh = [(key, one) for key, one in more.items() if key not in known]
+    return {**known, **dict(fresh[: MOST - len(known)])}
 
 
 def _places(subject: Subject, findings: tuple[Finding, ...]) -> Iterator[tuple[tuple[int, str], Finding]]:

@@ -35,7 +35,7 @@ def record(
             x, y, z = subject.binding.grid
             raise UsageError(f"the launch has no workgroup {group}", expected=f"below {x}, {y}, {z}")
     watched = Record(tuple(groups), tuple(_buffers(subject.binding)), limit)
-    spec = RunSpec("integers", (watched,), alone=_alone(subject, groups))
+    spec = RunSpec("integers", (watched,), alone=alone(subject, groups))
     run = subject.run(spec, partial=True)
     if run.fault is not None and run.fault.__cause__ is not None:
         raise run.fault  # ours, and none of the kernel's
@@ -51,7 +51,7 @@ def record(
     )
 
 
-def _alone(subject: Subject, groups: Sequence[Group]) -> frozenset[int]:
+def alone(subject: Subject, groups: Sequence[Group]) -> frozenset[int]:
     """Numbers of the workgroups that need to run; empty for all, as where these tell each other something."""
     x, y, z = subject.binding.grid
     if len(set(groups)) == x * y * z or any(map(signals, subject.insts.values())):

@@ -37,44 +37,51 @@ class MatrixMap:
         kinds: what there is; each is in the legend.
         colours: how many colours there are in all.
         notes: sentences below.
+        labels: of rows: the first one's, and how far apart they are.
+        square: elements are; else they fill the picture's width.
     """
 
     kind: NDArray[np.integer]
     kinds: Sequence[Kind]
     colours: int
     notes: Sequence[str] = ()
+    labels: tuple[int, int] = (0, 1)
+    square: bool = True
 
     __repr__ = brief
 
     @property
-    def _cell(self) -> float:
-        return min(_LARGEST, _SIDE / max(self.kind.shape))
+    def _cell(self) -> tuple[float, float]:
+        """Width and height."""
+        tall, wide = (min(_LARGEST, _SIDE / extent) for extent in self.kind.shape)
+        return (min(tall, wide), min(tall, wide)) if self.square else (wide, tall)
 
     @property
     def width(self) -> int:
         """Pixels."""
-        return round(_LABELS + self._cell * self.kind.shape[1])
+        return round(_LABELS + self._cell[0] * self.kind.shape[1])
 
     def draw(self, sheet: Sheet) -> None:
         """Rows down, columns across, the legend and the notes below."""
         rows, cols = self.kind.shape
-        left, top, cell = EDGE + _LABELS, sheet.y + 18, self._cell
+        left, top, (wide, tall) = EDGE + _LABELS, sheet.y + 18, self._cell
+        begin, apart = self.labels
         for at in _ticks(cols):
-            sheet.text(left + cell * (at + 0.5), top - 6, str(at), "head soft")
+            sheet.text(left + wide * (at + 0.5), top - 6, str(at), "head soft")
         for at in _ticks(rows):
-            sheet.text(left - 8, top + cell * (at + 0.5) + 4, str(at), "lane soft")
+            sheet.text(left - 8, top + tall * (at + 0.5) + 4, str(begin + at * apart), "lane soft")
         drawn = 0
         for row, col, height, width in rectangles(self.kind):
             kind = self.kinds[int(self.kind[row, col])]
-            box = (left + cell * col, top + cell * row, cell * width, cell * height)
-            span = f"{_span(row, height)}, {_span(col, width)}"
+            box = (left + wide * col, top + tall * row, wide * width, tall * height)
+            span = f"{_span(row, height, *self.labels)}, {_span(col, width)}"
             sheet.box(*box, self._css(sheet, kind), f"[{span}]: {kind.name}")
             if kind.hatched:
                 sheet.hatch(*box)
             drawn += 1
             if drawn >= _MOST:
                 break
-        sheet.y = top + cell * rows + 12
+        sheet.y = top + tall * rows + 12
         self._legend(sheet)
         notes = list(self.notes)
         if drawn >= _MOST:
@@ -127,8 +134,9 @@ def _closed(stretch: tuple[int, int, int], first: int, row: int) -> tuple[int, i
     return first, stretch[0], row - first, stretch[1]
 
 
-def _span(first: int, count: int) -> str:
-    return f"{first}" if count == 1 else f"{first}-{first + count - 1}"
+def _span(first: int, count: int, begin: int = 0, apart: int = 1) -> str:
+    low, high = begin + apart * first, begin + apart * (first + count) - 1
+    return f"{low}" if low == high else f"{low}-{high}"
 
 
 def _ticks(extent: int) -> range:

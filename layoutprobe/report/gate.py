@@ -13,6 +13,7 @@ from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.kernel_view import OutputView
 from layoutprobe.report.layout import LayoutReport
+from layoutprobe.report.lds_picture import LdsPicture
 
 Status = Literal["holds", "finding", "undecided", "skipped"]
 """What a check came to: its law holds; it is broken; it could not be decided; or the check does
@@ -83,12 +84,21 @@ class CheckResult:
         )
 
 
+LdsKey = tuple[str, int | None, str]
+
+
+def lds_key(found: Finding) -> LdsKey:
+    """Under which `Pictures.lds` has it."""
+    return found.rule.id, found.place.pc, found.place.matrix
+
+
 @dataclass(frozen=True, eq=False)
 class Pictures:
     """What is drawn beside findings.
 
     Attributes:
         operands: (PC of a matrix instruction, matrix) -> what the operand held where it was wrong first.
+        lds: (rule, PC, matrix) of a finding -> the bytes of LDS that it is about.
         output: of the run on small integers; None where nothing in it is wrong, or it is too large.
         size: at which `output` is.
     """
@@ -96,6 +106,7 @@ class Pictures:
     operands: Mapping[tuple[int, str], LayoutReport] = field(default_factory=dict)
     output: OutputView | None = None
     size: str = ""
+    lds: Mapping[LdsKey, LdsPicture] = field(default_factory=dict)
 
     __repr__ = brief
 

@@ -361,6 +361,52 @@ def _looked_at(subject: Subject, culprit: Culprit, tile: TileMap) -> Iterator[tu
         yield needed[0][known], needed[1][known], cells[known]
 
 
+@dataclass(frozen=True, eq=False)
+class PlacesInLds:
+    """Where a wave looked for the elements of an operand, and where they lie: bytes of LDS.
+
+    Attributes:
+        wave: in its workgroup.
+        read, lies: int64 [slot], of live slots of which both are known.
+        tile: int64 [cell], where elements of the tile lie.
+    """
+
+    wave: int
+    read: Ints
+    lies: Ints
+    tile: Ints
+
+    __repr__ = brief
+
+
+def places_in_lds(subject: Subject, letter: str, byte: int | None) -> PlacesInLds | None:
+    """Of the first wave whose operand A or B came from a wrong place in LDS; None where that is not known.
+
+    Args:
+        subject: the kernel.
+        letter: the matrix, as the contract names it.
+        byte: that was read; of several operands the one that this is the first wrong byte of is taken.
+
+    Raises:
+        NoProductError, UndecidedError, RunStoppedError: as `blames`.
+    """
+    for culprit, found in blames(subject):
+        if culprit.slot.executions.letter(culprit.slot.matrix) != letter or found.read != byte:
+            continue
+        first = replace(culprit.suspect, **{
+            name: getattr(culprit.suspect, name)[:1] for name in ("row", "col", "need_row", "need_col", "live")
+        })  # fmt: skip
+        held, needed = _coordinates(replace(culprit, suspect=first))
+        for tile in _of_matrix(subject, culprit):
+            cells = np.stack([_cells(tile, *held), _cells(tile, *needed)])
+            read, lies = tile.first + tile.itemsize * cells[:, (cells >= 0).all(axis=0)]
+            if (read != lies).any():
+                there = tile.first + tile.itemsize * np.flatnonzero(tile.row != HOLE)
+                wave = int(first.wave[0]) if first.wave.size else 0
+                return PlacesInLds(wave, read, lies, there)
+    return None
+
+
 def _coordinates(culprit: Culprit) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
     """Rows and columns, by the names of the contract, that live slots held and needed."""
     s = culprit.suspect

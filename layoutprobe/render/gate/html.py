@@ -20,7 +20,8 @@ from layoutprobe.render.matrix_svg import Kind, MatrixMap
 from layoutprobe.render.svg import picture
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table
+from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict, Table, lds_key
+from layoutprobe.report.lds_picture import ROLES, Role
 
 _STYLE = """
 .layoutprobe .scroll { border: 1px solid var(--line); border-radius: 8px; }
@@ -35,6 +36,11 @@ _STYLE = """
 .layoutprobe .figures span span { border: 0; padding: 0; color: var(--soft); }
 .layoutprobe .built { margin-top: 1rem; font-size: .85rem; color: var(--soft); }
 """
+
+_LDS_LOOK: dict[Role, tuple[int | None, bool]] = {
+    "nothing": (None, False), "stored": (1, False), "one": (2, False), "other": (3, False), "both": (0, True),
+}  # fmt: skip
+"""Number of the colour of a dword (None: a frame alone), and whether it is hatched."""
 
 
 def write(report: GateReport, stream: TextIO) -> None:
@@ -153,7 +159,7 @@ def _finding(verdict: KernelVerdict, found: Finding, heading: str) -> str:
     return (
         f'<div class="card finding"><span class="place">{place}</span><h3>{safe(heading)}</h3>\n'
         f"<p>{safe(found.what)}</p>\n{_code(verdict, found.place)}{details}{_fix(verdict, found)}"
-        f"{''.join(_way(verdict, found))}{''.join(_operand(verdict, found))}</div>\n"
+        f"{''.join(_way(verdict, found))}{''.join(_lds(verdict, found))}{''.join(_operand(verdict, found))}</div>\n"
     )
 
 
@@ -182,6 +188,26 @@ def _way(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
     if parts:
         yield f'<details><summary>The code of {plural(len(parts), "related place")}</summary>\n<div class="body">'
         yield "".join(parts) + "</div></details>\n"
+
+
+def _lds(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
+    """The bytes of LDS that the finding is about, by banks."""
+    drawn = verdict.pictures.lds.get(lds_key(found))
+    if drawn is None:
+        return
+    there = [at for at in range(len(ROLES)) if (drawn.role == at).any()]
+    kinds = [Kind(drawn.says[ROLES[at]], *_LDS_LOOK[ROLES[at]]) for at in there]
+    notes = [drawn.note, f"a row is {drawn.banks} banks, a dword each; on the left, its first byte"]
+    shown = MatrixMap(
+        np.searchsorted(there, drawn.role),
+        kinds,
+        4,
+        notes,
+        labels=(drawn.first, 4 * drawn.banks),
+        square=False,
+    )
+    yield f'<details open><summary>{safe(drawn.title)}</summary>\n<div class="body">'
+    yield f'<div class="scroll">{picture(drawn.title, [shown])}</div>\n</div></details>\n'
 
 
 def _operand(verdict: KernelVerdict, found: Finding) -> Iterator[str]:
