@@ -24,11 +24,14 @@ class Buffer:
         undefined: the kernel gets memory whose contents nobody has set (`data` gives only the
             size and dtype), as from hipMalloc.
         name: what faults and observers call it; "": the argument's name in the code object.
+        pointers: the kernel gets, instead of the buffer's address, that of an array which it may only read:
+            of pointers to these bytes of the buffer. Empty for the buffer itself.
     """
 
     data: NDArray[Any]
     undefined: bool = False
     name: str = ""
+    pointers: tuple[int, ...] = ()
 
     __repr__ = brief
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from layoutprobe.backends.base import Buffer, Launch, RunResult
 from layoutprobe.capture.capture import Evidence, raw_bits
 from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.errors import UsageError
 
 _FILLS = (0xA5, 0x5A)
 
@@ -87,6 +88,11 @@ def _placed(card: Card, argument: Buffer | np.generic, fill: int) -> Iterator[An
     if not isinstance(argument, Buffer):
         yield argument
         return
+    if argument.pointers:
+        raise UsageError(
+            "arrays of pointers in device memory are filled in by the emulator alone",
+            where={"argument": argument.name},
+        )
     data = np.ascontiguousarray(argument.data)
     pointer = card.allocate(max(data.nbytes, 1))
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -118,14 +118,32 @@ def _memory(launch: Launch, kernel: Kernel, buffers: list[Buffer]) -> GlobalMemo
         )
         for name, b in zip(named, buffers, strict=True)
     ]
+    tables = [
+        GlobalBuffer(f"the pointers of {plan.name}", 8 * len(b.pointers), b"", False, writable=False)
+        for plan, b in zip(plans, buffers, strict=True)
+        if b.pointers
+    ]
     size = max((a.offset + a.size for a in kernel.args), default=0)
-    memory = place_memory(launch.code, plans, max(size, kernel.descriptor.kernarg_size))
-    regions = iter(memory.buffers)
-    explicit = [address(next(regions)) if isinstance(a, Buffer) else a.tobytes() for a in launch.args]
+    memory = place_memory(launch.code, [*plans, *tables], max(size, kernel.descriptor.kernarg_size))
+    given = iter(_addresses(memory, buffers))
+    explicit = [next(given) if isinstance(a, Buffer) else a.tobytes() for a in launch.args]
     memory.arena.fill(
         memory.kernarg, pack_kernarg(kernel, explicit, launch.grid, launch.block, launch.dynamic_lds)
     )
     return memory
+
+
+def _addresses(memory: GlobalMemory, buffers: list[Buffer]) -> Iterator[int]:
+    """What the kernel gets for each buffer: its address, or that of the pointers into it, which are filled in."""
+    tables = iter(memory.buffers[len(buffers) :])
+    for buffer, region in zip(buffers, memory.buffers, strict=False):
+        if not buffer.pointers:
+            yield address(region)
+            continue
+        table = next(tables)
+        pointers = np.array([address(region) + offset for offset in buffer.pointers], np.uint64)
+        memory.arena.fill(table, pointers.view(np.uint8))
+        yield address(table)
 
 
 def _read(raw: NDArray[np.uint8], region: Region, like: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:

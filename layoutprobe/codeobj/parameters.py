@@ -65,6 +65,7 @@ class Parameter:
         members: of a structure by value, with their offsets in bytes; members of structures and elements of arrays
             inside stand for these. Empty where one of them is neither pointer nor number.
         keys: of a member, how host code may name it behind the structure: "problem[0].a", or "0.0.2" by its places.
+        pointers: what it points to are pointers again; `dtype` is that of what those point to.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Parameter:
     dtype: str
     members: tuple[tuple[int, Parameter], ...] = ()
     keys: tuple[str, ...] = ()
+    pointers: bool = False
 
     @property
     def bytes(self) -> int:
@@ -156,7 +158,10 @@ class _Types:
         type = self._behind(typed)
         pointer = type is not None and type.tag == _POINTER
         element = self._behind(self._to(type, TYPE)) if type is not None and pointer else type
-        return Parameter(name, pointer, self._dtype(element) if element else "")
+        again = pointer and element is not None and element.tag == _POINTER
+        if again:
+            element = self._behind(self._to(element, TYPE))
+        return Parameter(name, pointer, self._dtype(element) if element else "", pointers=again)
 
     def _members(self, type: Entry, depth: int) -> tuple[tuple[int, Parameter], ...] | None:
         """Those of a structure; None where one is of another kind."""

@@ -246,7 +246,10 @@ def _factors(arguments: Sequence[_Guess]) -> dict[str, float]:
 class _Guess:
     """One argument: what metadata says, and what its name suggests."""
 
-    def __init__(self, argument: Argument, name: str, dtype: str, *, null: bool) -> None:
+    def __init__(
+        self, argument: Argument, name: str, dtype: str, *, null: bool, pointers: bool = False
+    ) -> None:
+        self.pointers = pointers
         self.argument = argument
         self.dtype = dtype
         self.name = name
@@ -304,7 +307,11 @@ class _Guess:
         why = f"  # {self.dtype} that the matrix instructions take for it" if self.taken_for else ""
         yield f'dtype = "{dtype}"' + (why if self.dtype else "  # FILL IN")
         shape = ", ".join(quoted(extent) for extent in self.shape) or '"M * N"'
-        yield f"shape = [{shape}]" + ("" if self.shape else "  # FILL IN")
+        if self.pointers:
+            yield f"shape = [1, {shape}]  # FILL IN: how many pointers there are, and what each leads to"
+            yield "pointers = true"
+        else:
+            yield f"shape = [{shape}]" + ("" if self.shape else "  # FILL IN")
         if self.matrix:
             yield f'matrix = "{self.matrix}"'
         if self.turned:
@@ -335,7 +342,8 @@ def _guess(argument: Argument, index: int, kernel: Kernel, signature: Signature 
     declared = (
         signature.parameters if signature and len(signature.parameters) == len(kernel.explicit_args) else ()
     )
-    return _Guess(argument, name, declared[index].dtype if declared else "", null=null)
+    pointers = bool(declared) and declared[index].pointers
+    return _Guess(argument, name, declared[index].dtype if declared else "", null=null, pointers=pointers)
 
 
 def is_source(path: Path) -> bool:

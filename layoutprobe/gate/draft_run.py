@@ -303,6 +303,11 @@ class SeenDraft:
         return repr(self._float(i))
 
     def _buffer(self, i: int) -> Iterator[str]:
+        yield from self._plain_buffer(i)
+        if self.launches[0].buffers[i].groups:
+            yield "pointers = true"
+
+    def _plain_buffer(self, i: int) -> Iterator[str]:
         found, buffers = self.product, [launch.buffers[i] for launch in self.launches]
         matrices = {"A": found.a, "B": found.b, "D": found.d} if found else {}
         letter = next((name for name, operand in matrices.items() if operand.argument == i), "")
@@ -337,12 +342,12 @@ class SeenDraft:
             return
         if self.trial and i in self.trial.indices:
             yield f'values = "(i0 + {INDICES - 1}) % {INDICES}"  # indices: other extents are those of these'
-        text = fit([buffer.size // _width(dtype) for buffer in buffers], self._stated())
-        yield (
-            f"shape = [{_expression(text)}]"
-            if text
-            else f"shape = [{buffers[0].size // _width(dtype)}]  # FILL IN: it varies"
-        )
+        seen = [[buffer.size // _width(dtype) // max(1, buffer.groups) for buffer in buffers]]
+        if buffers[0].groups:
+            seen.insert(0, [buffer.groups for buffer in buffers])
+        texts = [fit(one, self._stated()) for one in seen]
+        shown = (_expression(text) if text else str(one[0]) for text, one in zip(texts, seen, strict=True))
+        yield f"shape = [{', '.join(shown)}]" + ("" if all(texts) else "  # FILL IN: it varies")
 
     def _matrix(self, letter: str, operand: Operand, buffers: Sequence[SeenBuffer]) -> Iterator[str]:
         rows, columns = EXTENTS.get(letter, ("M", "N"))

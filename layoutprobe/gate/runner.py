@@ -285,7 +285,12 @@ class KernelRunner:
         beta: float,
     ) -> Buffer | np.generic:
         if argument.is_buffer:
-            return Buffer(before[argument.name], given[argument.name] is None, argument.name)
+            return Buffer(
+                before[argument.name],
+                given[argument.name] is None,
+                argument.name,
+                self.binding.buffers[argument.name].pointers,
+            )
         if argument.role == "null":
             return np.uint64(0)
         if argument.role == "bytes":

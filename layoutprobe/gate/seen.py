@@ -22,6 +22,8 @@ class SeenBuffer:
         loaded, stored: what the kernel did there; an atomic does both.
         before, after: its bytes around the launch; None where they are too many to keep.
         defined: every byte had been written before the launch.
+        groups: the pointer leads to so many pointers, and each of those to an equal part of this; 0 for memory
+            itself.
     """
 
     size: int
@@ -30,6 +32,7 @@ class SeenBuffer:
     before: NDArray[np.uint8] | None
     after: NDArray[np.uint8] | None
     defined: bool
+    groups: int = 0
 
     __repr__ = brief
 

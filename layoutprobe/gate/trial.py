@@ -32,6 +32,8 @@ from layoutprobe.patterns.expression import evaluate, parse
 
 _BYTES = 1 << 20
 """Of each buffer: what the kernel touches of it is what it has."""
+_PARTS = tuple(range(0, _BYTES, _BYTES // 16))
+"""To which pointers lead that lie in memory themselves."""
 _BUDGET = 200_000
 _SECONDS, _PATIENCE = 10.0, 30.0
 """That a launch may take, and all launches of a kernel together."""
@@ -121,6 +123,7 @@ class _Attempt:
         self.code, self.kernel, self.parameters = code, kernel, parameters
         self.site = site = _with_strides(site, parameters)
         self.pointers = [i for i, one in enumerate(given) if one.kind == "global_buffer"]
+        self.tables = [i for i in self.pointers if parameters[i].pointers]
         self.integers = [
             i for i, one in enumerate(parameters) if i not in self.pointers and one.dtype[:1] in ("i", "u")
         ]
@@ -213,7 +216,7 @@ class _Attempt:
         before = {i: _elements(kind, random) for i, kind in kinds.items()}
         if zeros is not None:
             before[zeros][:] = 0
-        touched = Touched()
+        touched = Touched({self.pointers.index(i): _PARTS for i in self.tables})
         try:
             grid, block = (
                 tuple(int(n) for n in self._numbers(t, size)) for t in (self.site.grid, self.site.block)
@@ -224,7 +227,7 @@ class _Attempt:
             values = [b"" if i in before else self._value(i, size) for i in range(len(self.parameters))]
             launch = Launch(
                 self.code, self.kernel.name, grid, block,  # type: ignore[arg-type]  # three of each
-                [Buffer(before[i]) if i in before else np.void(v) for i, v in enumerate(values)], lds,
+                [self._given(before[i], i) if i in before else np.void(v) for i, v in enumerate(values)], lds,
             )  # fmt: skip
             result = self.backend.run(launch, (touched, Deadline(_SECONDS)))
         except ProbeError:
@@ -241,15 +244,32 @@ class _Attempt:
         starts = dict(zip(self.pointers, touched.order(len(self.pointers)), strict=True))
         buffers = {}
         for i, start in starts.items():
-            size, kept, given = touched.ends.get(start, start) - start, after[i], launch.args[i]
+            kept, given = after[i], launch.args[i]
             assert isinstance(given, Buffer)
             assert kept is not None
+            parts = [at for at in given.pointers or (0,) if start + at in touched.ends]
+            size = max((touched.ends[start + at] - start - at for at in parts), default=0)
+            places = {start + at for at in parts}
+            before, then = (
+                np.concatenate([data[at : at + size] for at in parts or (0,)]) for data in (given.data, kept)
+            )
+            groups = len(parts) if given.pointers else 0
             buffers[i] = SeenBuffer(
-                size, start in touched.loaded, start in touched.stored, given.data[:size], kept[:size], True
+                before.size,
+                bool(places & touched.loaded),
+                bool(places & touched.stored),
+                before,
+                then,
+                True,
+                groups,
             )
         return SeenLaunch(
             self.code, self.kernel, launch.grid, launch.block, launch.dynamic_lds, values, buffers
         )
+
+    def _given(self, data: NDArray[np.uint8], i: int) -> Buffer:
+        """A buffer, or pointers into it."""
+        return Buffer(data, pointers=_PARTS if i in self.tables else ())
 
     def _value(self, i: int, size: Sizes) -> bytes:
         """The bytes of an argument that is no pointer.

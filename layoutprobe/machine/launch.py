@@ -49,6 +49,7 @@ class GlobalBuffer:
     size: int
     data: bytes | NDArray[np.uint8]
     undefined: bool
+    writable: bool = True
 
     __repr__ = brief
 
@@ -83,7 +84,7 @@ def place_memory(code: CodeObject, buffers: list[GlobalBuffer], kernarg_size: in
     if span > MAX_IMAGE:
         raise UsageError(f"the code object's image spans {span} bytes", expected=f"at most {MAX_IMAGE}")
     plan = ArenaPlan()
-    regions = tuple(plan.add(b.name, b.size, writable=True) for b in buffers)
+    regions = tuple(plan.add(b.name, b.size, writable=b.writable) for b in buffers)
     kernarg = plan.add("the kernel arguments", segment_bytes(kernarg_size), writable=False)
     parts = [(f"the code object at {s.address:#x}", s.address, s.size, s.writable) for s in code.segments]
     placed = plan.add_image(parts)

@@ -93,6 +93,9 @@ def _value(table: Section, dtype: str, sizes: tuple[str, ...]) -> Expression | f
 def _buffer(table: Section, name: str, role: Role, sizes: tuple[str, ...]) -> Argument:
     shape = table.expressions("shape", sizes, 1, _MAX_RANK)
     strides: tuple[Expression, ...] = ()
+    pointers = table.boolean("pointers", False)
+    if pointers and len(shape) < 2:
+        table.fail("pointers", "a shape of two axes or more, the first of which is that of the pointers")
     if table.has("strides"):
         strides = table.expressions("strides", sizes, len(shape), len(shape))
         for key in ("order", "ld"):
@@ -100,8 +103,11 @@ def _buffer(table: Section, name: str, role: Role, sizes: tuple[str, ...]) -> Ar
                 table.fail(key, "no such key beside `strides`, which say it all")
     order = table.choice("order", ORDERS, "row")
     ld = table.expression("ld", sizes)
-    if len(shape) == 1 and (order == "col" or ld is not None):
-        table.fail("ld" if ld is not None else "order", "two axes or more")
+    if len(shape) - pointers == 1 and (order == "col" or ld is not None):
+        table.fail(
+            "ld" if ld is not None else "order",
+            "two axes or more" + (" behind that of the pointers" if pointers else ""),
+        )
     initial = "auto"
     if table.has("initial"):
         if role == "in":
@@ -121,6 +127,7 @@ def _buffer(table: Section, name: str, role: Role, sizes: tuple[str, ...]) -> Ar
         matrix=table.choice("matrix", MATRICES, ""),
         initial=cast(Initial, initial),
         values=values,
+        pointers=pointers,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -18,6 +18,8 @@ from layoutprobe.patterns.expression import evaluate
 MAX_BYTES = 128 << 20
 """Bytes that the buffers of one launch may take together."""
 MAX_EXTENT = 1 << 31
+_APART = 256
+"""Bytes to which what a pointer leads to is aligned, as from hipMalloc, and the least between two."""
 
 DTYPES = (
     "f16",
@@ -85,6 +87,13 @@ class BoundBuffer:
     def nbytes(self) -> int:
         """Bytes of the allocation."""
         return self.size * self.itemsize
+
+    @property
+    def pointers(self) -> tuple[int, ...]:
+        """Bytes from the beginning of the allocation to what each pointer of an array of them leads to."""
+        return tuple(
+            i * self.strides[0] * self.itemsize for i in range(self.shape[0] * self.argument.pointers)
+        )
 
     @property
     def padded(self) -> bool:
@@ -228,12 +237,19 @@ def _buffer(argument: Argument, value: _Evaluator) -> BoundBuffer:
     else:
         strides = _ordered_strides(argument, shape, value)
     _check_overlap(key, shape, strides, value)
-    size = max(extent * stride for extent, stride in zip(shape, strides, strict=True))
+    reach = [extent * stride for extent, stride in zip(shape, strides, strict=True)]
+    size = max(reach[1:]) + reach[0] - strides[0] if argument.pointers else max(reach)
     return BoundBuffer(argument, shape, strides, size)
 
 
 def _ordered_strides(argument: Argument, shape: tuple[int, ...], value: _Evaluator) -> tuple[int, ...]:
-    """Strides of the last two axes by order and leading dimension; the others are packed."""
+    """Strides of the last two axes by order and leading dimension; the others are packed, but what pointers lead to
+    lies apart: no kernel may rely on how."""
+    if argument.pointers:
+        behind = _ordered_strides(replace(argument, pointers=False), shape[1:], value)
+        reach = max(extent * stride for extent, stride in zip(shape[1:], behind, strict=True))
+        unit = max(1, _APART // element_type(argument.dtype).storage.itemsize)
+        return ((-(-reach // unit) + 1) * unit, *behind)
     rank = len(shape)
     inner, outer = (rank - 1, rank - 2) if argument.order == "row" else (rank - 2, rank - 1)
     if rank == 1:

@@ -56,6 +56,7 @@ class Argument:
         value: of a scalar: an expression of the sizes, a float, or "alpha" or "beta".
         raw: of role "bytes".
         at: of a member of a structure that is passed by value: bytes from its beginning; None for a whole argument.
+        pointers: the kernel gets an array in device memory, of a pointer for each index of the first axis.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Argument:
     value: Expression | float | str = 0.0
     raw: bytes = b""
     at: int | None = None
+    pointers: bool = False
 
     __repr__ = brief
 

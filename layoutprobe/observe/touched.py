@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from layoutprobe.isa.inst import Inst
@@ -21,7 +23,9 @@ class Touched(Observer):
         ends: where the last byte behind those that it touched is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parts: Mapping[int, Sequence[int]] | None = None) -> None:
+        """Args: parts: number of an allocation -> offsets in it; what begins there counts as one of its own."""
+        self._parts = parts or {}
         self.loaded: set[int] = set()
         self.stored: set[int] = set()
         self.ends: dict[int, int] = {}
@@ -33,11 +37,13 @@ class Touched(Observer):
 
     def order(self, count: int) -> list[int]:
         """Where the first allocations start, in their order."""
-        return self._starts[:count].tolist()
+        return self._allocations[:count].tolist()
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        self._starts = np.array([region.start for region in machine.arena.regions])
+        self._allocations = np.array([region.start for region in machine.arena.regions])
+        more = [self._allocations[i] + offset for i, offsets in self._parts.items() for offset in offsets]
+        self._starts = np.union1d(self._allocations, np.array(more, self._allocations.dtype))
 
     def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
@@ -47,11 +53,10 @@ class Touched(Observer):
         if not offsets.size:
             return
         index = np.searchsorted(self._starts, offsets, side="right") - 1
-        starts = (
-            {place.region.start} if place.region else set(self._starts[np.unique(index[index >= 0])].tolist())
-        )
+        whole = place.region if place.region and not self._parts else None
+        starts = {whole.start} if whole else set(self._starts[np.unique(index[index >= 0])].tolist())
         for start in starts:
-            inside = offsets if place.region else offsets[(index >= 0) & (self._starts[index] == start)]
+            inside = offsets if whole else offsets[(index >= 0) & (self._starts[index] == start)]
             self.ends[start] = max(self.ends.get(start, start), int(inside.max()) + size)
         if store:
             self.stored |= starts

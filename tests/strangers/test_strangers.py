@@ -53,6 +53,15 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "contract": {"kind": "gemm", "alpha": 2.0},
         "matrices": {"A": ("A", "row"), "B": ("B", "row"), "C": ("D", "row")},
     },
+    "pointer_batched.hip": {
+        "name": "hgemm_batched",
+        "grid": ["(N + 15) / 16", "(M + 15) / 16", "batch"],
+        "block": [32, 1, 1],
+        "tile": {"batch": 2, "M": 16, "N": 16, "K": 16},
+        "contract": {"kind": "gemm", "alpha": 2.0},
+        "matrices": {"Aarray": ("A", "row"), "Barray": ("B", "col"), "Carray": ("D", "row")},
+        "pointers": ["Aarray", "Barray", "Carray"],
+    },
     "module.cpp": {
         "name": "hgemm_double_buffer",
         "grid": ["N / 64", "M / 64", 1],
@@ -129,6 +138,7 @@ def test_the_draft_is_what_the_kernel_does(tmp_path: Path, name: str) -> None:
     _, kernel = _drafted(tmp_path, HERE / name)
     matrices = {a["name"]: (a["matrix"], a.get("order", "row")) for a in kernel["argument"] if "matrix" in a}
     assert matrices == expected.pop("matrices")
+    assert [a["name"] for a in kernel["argument"] if a.get("pointers")] == expected.pop("pointers", [])
     keys = ("name", "grid", "block", "dynamic_lds", "tile", "multiple", "contract")
     assert {key: kernel[key] for key in keys if key in kernel} == expected
 

@@ -57,6 +57,22 @@ def test_a_binding_is_read_for_the_instances_that_it_launches(tmp_path: Path) ->
     assert STAND_INS / "torch" / "extension.h" in [path.resolve() for path in read]
 
 
+@pytest.mark.parametrize("flags", [(), WITHOUT_SYSTEM])
+@pytest.mark.parametrize("first", ["", "#include <cstdlib>\n#include <stdlib.h>\n"])
+@pytest.mark.parametrize("then", ["", "#include <stdlib.h>\n#include <vector>\n"])
+def test_launchers_exit_without_an_include_of_their_own(
+    flags: tuple[str, ...], first: str, then: str, tmp_path: Path
+) -> None:
+    """ROCm's header brings <stdlib.h>; one that a source includes itself, before or behind, declares the same."""
+    source = tmp_path / "kernel.hip"
+    source.write_text(
+        f"{first}#include <hip/hip_runtime.h>\n{then}__global__ void one(float* x) {{ *x = 1; }}\n"
+        "int main(int argc, char** argv) {\n  srand(atoi(argv[1]));\n"
+        "  if (!std::getenv(argv[2])) std::exit(rand());\n  std::abort();\n}\n"
+    )
+    assert list(load(compile_hip(source, target=DEFAULT, flags=flags).data).kernels)
+
+
 def test_a_header_that_nobody_has_is_named(tmp_path: Path) -> None:
     source = tmp_path / "k.hip"
     source.write_text("#include <vector>\n#include <nobodys.h>\n")

@@ -22,6 +22,26 @@
 #include <new>
 #include <math.h>
 #include <stdio.h>
+#elif defined(__cplusplus) && !defined(__HIPCC_RTC__)
+// ROCm's header includes <stdlib.h>, and launchers rely on it; these are declared as there, which costs a compilation nothing.
+extern "C" {
+void exit(int) noexcept __attribute__((noreturn));
+void abort() noexcept __attribute__((noreturn));
+int atoi(const char*) noexcept;
+double atof(const char*) noexcept;
+char* getenv(const char*) noexcept;
+int rand() noexcept;
+void srand(unsigned) noexcept;
+}
+namespace std {
+using ::abort;
+using ::atof;
+using ::atoi;
+using ::exit;
+using ::getenv;
+using ::rand;
+using ::srand;
+}  // namespace std
 #endif
 
 #include <hip/hip_vector_types.h>
