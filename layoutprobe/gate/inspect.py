@@ -280,8 +280,8 @@ class Inspection:
         Raises:
             UsageError: as `operand`.
         """
-        if self.unjudged:
-            return self._unjudged_view(workgroup or (0, 0, 0))
+        if why := self.unjudged:
+            return self._unjudged_view(workgroup or (0, 0, 0), why)
         sites = self.overview
         if any(wanted is not None for wanted in (matrix, at, workgroup, iteration)):
             self.operand(
@@ -308,8 +308,8 @@ class Inspection:
             self._toolchain,
         )
 
-    def _unjudged_view(self, group: Group) -> KernelView:
-        page = page_of(self.recording(group))
+    def _unjudged_view(self, group: Group, why: str) -> KernelView:
+        page = page_of(self.recording(group), why)
         findings = None if self.guesses else self._every_finding()
         return replace(page, sites=replace(page.sites, findings=findings), toolchain=self._toolchain)
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from layoutprobe.arch.registry import TARGETS
-from layoutprobe.brief import brief
+from layoutprobe.gate.contents import MOST_NAMES, contents_of, held_operands
 from layoutprobe.manifest.model import size_title
-from layoutprobe.recording.model import NOTHING, SPACES, Recording
-from layoutprobe.recording.names import Held, Names, joined
+from layoutprobe.recording.model import SPACES, Recording
+from layoutprobe.recording.names import Names
 from layoutprobe.report.inspection import Site, Sites
 from layoutprobe.report.kernel_view import COLUMNS, Event, KernelView, LdsAccesses, Moments, Timeline
 
@@ -20,10 +16,8 @@ KINDS = ("matrix", "load", "store", "atomic", "barrier", "wait", "end")
 """Instructions that are events."""
 MOST_EVENTS = 60_000
 """Above which a page leaves them out."""
-MOST_NAMES = 1 << 17
-"""Dwords of lanes that were stored, above which a page does not say what they hold."""
 
-Ints = NDArray[np.int32]
+NO_CONTRACT = "a recording has no contract that would say what operands need; inspect of the manifest has"
 
 
 def timeline_of(recording: Recording, banks: int) -> Timeline | None:
@@ -50,8 +44,13 @@ def timeline_of(recording: Recording, banks: int) -> Timeline | None:
     )
 
 
-def page_of(recording: Recording) -> KernelView:
-    """What a page shows of a recording alone: who did what when, the source, and LDS; nothing is judged."""
+def page_of(recording: Recording, why: str = NO_CONTRACT) -> KernelView:
+    """What a page shows of a recording alone: who did what when, the source, LDS, and what operands hold.
+
+    Args:
+        recording: of one workgroup.
+        why: operands are held beside nothing.
+    """
     every = [at for at, one in enumerate(recording.code) if one.kind == "matrix"]
     steps = recording.steps
     times = [np.bincount(steps.wave[steps.inst == at], minlength=len(recording.waves)) for at in every]
@@ -68,6 +67,7 @@ def page_of(recording: Recording) -> KernelView:
         "a recording has no outputs",
         recording.sources,
         timeline_of(recording, arch.lds.banks if arch else 0),
+        held=held_operands(recording, why),
     )
 
 
@@ -79,55 +79,17 @@ def _lds(recording: Recording, banks: int) -> LdsAccesses | None:
         return None
     patterns, which = np.unique(a.address[here], axis=0, return_inverse=True)
     table = np.stack([a.row[here], a.store[here], a.size[here], which.ravel()])
-    what = _stored(recording, here)
-    return LdsAccesses(
-        recording.lds_size, banks, table.astype(np.int32), patterns.astype(np.int32),
-        what.names, what.tensors, what.lines, what.first, what.held,
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class _Stored:
-    """What accesses of LDS stored; see `LdsAccesses`."""
-
-    names: tuple[str, ...]
-    tensors: tuple[str, ...]
-    lines: Ints
-    first: Ints
-    held: Ints
-
-    __repr__ = brief
-
-
-def _stored(recording: Recording, here: NDArray[np.int64]) -> _Stored:
-    stored, names = recording.stored, Names(recording)
+    stored = recording.stored
     begins = np.searchsorted(stored.access, here)
     mine = np.flatnonzero(np.isin(stored.access, here))
-    words = np.stack([stored.tag[mine], stored.undefined[mine].view(np.int32)], axis=-1)
-    if words.size > 2 * MOST_NAMES or not words.size:
-        none = np.zeros((0, 2), np.int32), np.full(here.size, -1, np.int32)
-        return _Stored((), (), *none, np.zeros((0, recording.lanes), np.int32))
-    unique, held = np.unique(words.reshape(-1, 2), axis=0, return_inverse=True)
-    last = stored.access[np.minimum(begins, stored.access.size - 1)]
-    first = np.where(last == here, np.searchsorted(mine, begins), -1)
-    each = [names.word(tag, undefined & 0xFFFFFFFF) for tag, undefined in unique.tolist()]
-    lines = [_line(names, parts) for parts in each]
-    tensors = tuple(sorted({name for name, _ in lines if name}))
-    return _Stored(
-        tuple(map(joined, each)),
-        tensors,
-        np.array([(tensors.index(name), row) if name else (-1, -1) for name, row in lines], np.int32),
-        first.astype(np.int32),
-        held.reshape(words.shape[:2]).astype(np.int32),
-    )
-
-
-def _line(names: Names, parts: Sequence[Held]) -> tuple[str, int]:
-    """Of what a register holds, the buffer and the row of the first element; "" and -1 where it comes from none."""
-    for part in parts:
-        if part.element is not None and part.element.index:
-            return part.element.matrix, part.element.index[-2:][0]
-        if part.tag < NOTHING:
-            for name, box in names.origin(part.tag).boxes.items():
-                return name, box[-2:][0][0]
-    return "", -1
+    first = np.full(here.size, -1, np.int64)
+    if mine.size * recording.lanes > MOST_NAMES:
+        mine = mine[:0]
+    if mine.size:
+        last = stored.access[np.minimum(begins, stored.access.size - 1)]
+        first = np.where(last == here, np.searchsorted(mine, begins), -1)
+    contents, held = contents_of(Names(recording), stored.tag[mine], stored.undefined[mine])
+    return LdsAccesses(
+        recording.lds_size, banks, table.astype(np.int32), patterns.astype(np.int32),
+        contents, first.astype(np.int32), held,
+    )  # fmt: skip

@@ -97,6 +97,49 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False)
+class Contents:
+    """What registers and dwords may hold, once each.
+
+    Attributes:
+        names: in words.
+        tensors: names of the buffers whose elements they are.
+        lines: int32 [name, 2]: place in `tensors` and row of the first element of it (of a vector, its only index);
+            -1 both where it comes from no element.
+    """
+
+    names: tuple[str, ...]
+    tensors: tuple[str, ...]
+    lines: NDArray[np.int32]
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOperands:
+    """What operands of matrix instructions held by name, where nothing says what they should.
+
+    Attributes:
+        why: nothing does.
+        contents: what they held.
+        letters: names of operands.
+        table: int32 [4, operand]: row of the matrix instruction, place in `letters`, first register, how many.
+        first_acc: register in which AccVGPRs begin; -1 where there are none.
+        held: int32 [register, lane], places in `contents`; operand by operand.
+        left_out: executions that would have been too much.
+    """
+
+    why: str
+    contents: Contents
+    letters: tuple[str, ...]
+    table: NDArray[np.int32]
+    first_acc: int
+    held: NDArray[np.int32]
+    left_out: int
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
 class LdsAccesses:
     """Loads and stores of LDS by a workgroup.
 
@@ -105,21 +148,16 @@ class LdsAccesses:
         banks: each a dword wide.
         table: int32 [4, access]: row, 1 for a store, bytes of a lane, place in `patterns`.
         patterns: int32 [pattern, lane], byte of each lane, -1 where it does not access.
-        names: what was stored, in words; none where there is too much of it.
-        tensors: names of the buffers whose elements were stored.
-        lines: int32 [name, 2]: place in `tensors` and row of the first element of what was stored (of a vector, its
-            only index); -1 both where it comes from no element.
+        contents: what was stored; nothing where there is too much of it.
         first: int32 [access], where the dwords of a store begin in `held`; -1 of loads, and where it is not known.
-        held: int32 [dword, lane], places in `names`.
+        held: int32 [dword, lane], places in `contents`.
     """
 
     size: int
     banks: int
     table: NDArray[np.int32]
     patterns: NDArray[np.int32]
-    names: tuple[str, ...]
-    tensors: tuple[str, ...]
-    lines: NDArray[np.int32]
+    contents: Contents
     first: NDArray[np.int32]
     held: NDArray[np.int32]
 
@@ -173,6 +211,7 @@ class KernelView:
         sources: file as places name it -> line, counted from 1 -> its text.
         opened: what is shown first.
         toolchain: compiler version, flags, code-object digest.
+        held: of what is not judged, what operands hold.
     """
 
     sites: Sites
@@ -183,6 +222,7 @@ class KernelView:
     timeline: Timeline | None = None
     opened: Opened = field(default_factory=Opened)
     toolchain: Mapping[str, str] = field(default_factory=dict)
+    held: HeldOperands | None = None
 
     __repr__ = brief
 

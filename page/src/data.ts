@@ -106,10 +106,33 @@ export interface Code {
   readonly place: Place;
 }
 
+/** What registers and dwords may hold, once each. Of each name `lines` has the place in `tensors` and the row of its
+ * first element; -1 both where there is none. */
+export interface Contents {
+  readonly names: readonly string[];
+  readonly tensors: readonly string[];
+  readonly lines: readonly (readonly [tensor: number, row: number])[];
+}
+
+/** What operands of matrix instructions held, where nothing (`why`) says what they should: the instruction's row, place
+ * in `letters`, first register and how many; `held` is base64 of places in `names`, axes [register, lane], operand by
+ * operand. */
+export interface HeldData extends Contents {
+  readonly why: string;
+  readonly letters: readonly string[];
+  readonly row: readonly number[];
+  readonly letter: readonly number[];
+  readonly register: readonly number[];
+  readonly count: readonly number[];
+  readonly firstAcc: number;
+  readonly lanes: number;
+  readonly held: string;
+  readonly leftOut: number;
+}
+
 /** Accesses of LDS: row, 1 for a store, bytes of a lane, and a pattern: the byte of each lane, -1 for none. Of a
- * store `first` is its first dword in `held` (-1: not known), which is base64 of places in `names`, axes [dword, lane].
- * Of each name `lines` has the place in `tensors` and the row of its first element; -1 both where there is none. */
-export interface LdsData {
+ * store `first` is its first dword in `held` (-1: not known), which is base64 of places in `names`, axes [dword, lane]. */
+export interface LdsData extends Contents {
   readonly size: number;
   readonly banks: number;
   readonly row: readonly number[];
@@ -117,9 +140,6 @@ export interface LdsData {
   readonly bytes: readonly number[];
   readonly pattern: readonly number[];
   readonly patterns: readonly (readonly number[])[];
-  readonly names: readonly string[];
-  readonly tensors: readonly string[];
-  readonly lines: readonly (readonly [tensor: number, row: number])[];
   readonly first: readonly number[];
   readonly held: string;
 }
@@ -159,6 +179,8 @@ export interface KernelData {
   readonly findings: readonly Finding[];
   readonly sources: readonly SourceFile[];
   readonly timeline: TimelineData | null;
+  /** Of what is not judged. */
+  readonly held: HeldData | null;
   readonly opened: Opened;
 }
 

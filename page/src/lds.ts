@@ -12,9 +12,9 @@ import {
   imageOf,
   lanesAt,
   NEVER,
-  rowsOf,
   type Timeline,
 } from "./timeline";
+import { RowTints, rowLegend, type Tint } from "./tints";
 
 const MOST_ROWS = 400;
 /** Red is for what is wrong. */
@@ -24,12 +24,6 @@ const FIRST_HUE = 0.55;
 interface Memory {
   readonly lds: LdsData;
   readonly held: Int32Array;
-}
-
-/** A colour: hue in turns, and which of the two shades. */
-interface Tint {
-  readonly hue: number;
-  readonly odd: boolean;
 }
 
 /** What colours stand for. */
@@ -122,23 +116,9 @@ export function ldsView(store: Store): HTMLElement {
 
 /** Rows of a matrix, each with its colour; nothing where no element is known. */
 function byRow(lds: LdsData): Colouring[] {
-  const spans = rowsOf(lds);
-  const hue = (tensor: number, row: number): number => {
-    const [low, high] = spans[tensor] ?? [0, 0];
-    return (tensor + (row - low) / (high - low + 1)) / spans.length;
-  };
-  const tint = (image: Image, dword: number): Tint | null => {
-    const [tensor, row] = lds.lines[image.name[dword] ?? NEVER] ?? [NEVER, NEVER];
-    return tensor === NEVER ? null : { hue: hue(tensor, row), odd: row % 2 !== 0 };
-  };
-  const legend = spans.map(([low, high], tensor) => {
-    const stops = Array.from({ length: 5 }, (_, at) => hue(tensor, low + ((high - low) * at) / 4));
-    const colours = stops.map((turn) => `hsl(${turn * 360} var(--tint-strong) var(--tint-even))`);
-    const rows = high > low ? `rows ${low} to ${high}` : `row ${low}`;
-    const style = `background: linear-gradient(90deg, ${colours.join(", ")})`;
-    return entry("swatch rows", `${lds.tensors[tensor] ?? ""}, ${rows}`, { style });
-  });
-  return spans.length > 0 ? [{ title: "by matrix row", tint, legend }] : [];
+  const tints = new RowTints(lds);
+  const tint = (image: Image, dword: number): Tint | null => tints.of(image.name[dword] ?? NEVER);
+  return lds.tensors.length > 0 ? [{ title: "by matrix row", tint, legend: rowLegend(lds, tints) }] : [];
 }
 
 /** Instructions that store to LDS, each with its colour; waves in two shades. */

@@ -4,6 +4,7 @@ import { KERNEL, type KernelData } from "./data";
 import { el } from "./dom";
 import { findingsView } from "./findings";
 import { operandView } from "./fragment";
+import { heldView } from "./held";
 import { keyboard, keysHelp } from "./keys";
 import { ldsView } from "./lds";
 import { Model } from "./model";
@@ -35,7 +36,12 @@ function main(): void {
         ldsView(store),
         keysHelp(),
       ]
-    : [timelineView(store), sourceView(store), ldsView(store)];
+    : [
+        findingsView(store),
+        timelineView(store),
+        el("div", { class: "columns" }, heldView(store), sourceView(store)),
+        ldsView(store),
+      ];
   place.append(el("style", {}, css), ...views);
   store.start();
   keyboard(store);

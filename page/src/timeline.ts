@@ -157,17 +157,6 @@ export function contentsOf(lds: LdsData, held: Int32Array, at: number, dword: nu
     .join("; ");
 }
 
-/** First and last row of a tensor that was stored. */
-export function rowsOf(lds: LdsData): (readonly [number, number])[] {
-  return lds.tensors.map((_, tensor) => {
-    const rows = lds.lines.filter(([of]) => of === tensor).map(([, row]) => row);
-    return [
-      rows.reduce((x, y) => Math.min(x, y), Number.POSITIVE_INFINITY),
-      rows.reduce((x, y) => Math.max(x, y), 0),
-    ];
-  });
-}
-
 /** Lanes of an access that touch a dword. */
 export function lanesAt(lds: LdsData, at: number, dword: number): number[] {
   return touchesOf(lds, at)

@@ -66,6 +66,7 @@ function small(): KernelData {
     findings: [],
     sources: [],
     timeline: null,
+    held: null,
     opened: { matrix: null, site: null, iteration: null, group: null, wave: null },
   };
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Finding, ints, type LdsData, type TimelineData } from "../src/data";
-import { contentsOf, crowding, dwordsOf, imageOf, NEVER, rowsOf, Timeline } from "../src/timeline";
+import { shortened } from "../src/held";
+import { contentsOf, crowding, dwordsOf, imageOf, NEVER, Timeline } from "../src/timeline";
+import { RowTints, rowsOf } from "../src/tints";
 
 const PC: Readonly<Record<string, number>> = { store: 16, barrier: 32, load: 48, matrix: 64 };
 
@@ -109,9 +111,38 @@ test("the last store before the moment is what lies in LDS, and each dword knows
   assert.deepEqual([...imageOf({ ...LDS, first: [-1, -1, -1] }, held, 6).name], none);
 });
 
+test("elements of one row or column are shown as one", () => {
+  const shown = {
+    "A[0][3], A[1][3]": "A[0/1][3]",
+    "q[0][2][4], q[0][2][5], q[0][2][6], q[0][2][7]": "q[0][2][4/5/6/7]",
+    "A[0][3], A[1][4]": "A[0][3], A[1][4]",
+    "A[0][3], B[0][4]": "A[0][3], B[0][4]",
+    "from w[0][0], scale[0][0]": "from w[0][0], scale[0][0]",
+    "bits 0-15: A[1][2]; bits 16-31: undefined": "bits 0-15: A[1][2]; bits 16-31: undefined",
+    "sum over k 0-31 of row 3, column 5": "sum over k 0-31 of row 3, column 5",
+    "no element": "no element",
+    "A[5]": "A[5]",
+  };
+  for (const [name, short] of Object.entries(shown)) assert.equal(shortened(name), short);
+});
+
 test("rows of what was stored", () => {
   assert.deepEqual(rowsOf(LDS), [[0, 1]]);
   assert.deepEqual(rowsOf({ ...LDS, tensors: [], lines: [] }), []);
+  const tints = new RowTints({
+    names: ["", "A", "B", "B"],
+    tensors: ["A", "B"],
+    lines: [
+      [-1, -1],
+      [0, 7],
+      [1, 0],
+      [1, 3],
+    ],
+  });
+  assert.deepEqual(
+    [0, 1, 2, 3].map((name) => tints.of(name)),
+    [null, { hue: 0, odd: true }, { hue: 0.5, odd: false }, { hue: 0.875, odd: true }],
+  );
 });
 
 test("an access touches the dwords of its bytes, and banks as often as dwords of them differ", () => {

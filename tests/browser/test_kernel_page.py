@@ -295,7 +295,7 @@ def test_lds_is_empty_before_the_first_store(opened: Chrome) -> None:
 
 
 def test_a_recording_has_a_page_of_its_own(chrome: Chrome, kernel: Inspection, tmp_path: Path) -> None:
-    """LDS and source are those of the run; nothing is judged, and nothing looks as if it were."""
+    """LDS, source and what operands hold are those of the run; nothing is judged, and nothing looks as if it were."""
     made = kernel.recording()
     write_recording(tmp_path / "run.cap", made)
     resize(chrome, 1500, 1000)
@@ -308,6 +308,20 @@ def test_a_recording_has_a_page_of_its_own(chrome: Chrome, kernel: Inspection, t
     assert "replayed" in said
     assert not chrome.find_elements(By.CSS_SELECTOR, ".operand, .moment, .output, .swatch.wrong")
     assert "A[37][6], A[37][7], stored by wave 2, lane 10" in lds_says(chrome, 2 * (24 * 37 + 6))
+    assert (
+        "held beside nothing: a recording has no contract"
+        in chrome.find_element(By.CSS_SELECTOR, ".held .says").text
+    )
+    cells = [cell.text for cell in chrome.find_elements(By.CSS_SELECTOR, ".held tbody td")]
+    assert cells == [
+        f"A[{2 * vgpr}/{2 * vgpr + 1}][{lane % 16}]" for lane in range(32) for vgpr in range(8)
+    ], "columns of A, where rows belong"
+    click(chrome, chrome.find_elements(By.CSS_SELECTOR, ".held tbody td")[8 * 3 + 1])
+    chrome.switch_to.active_element.send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    settled(chrome)
+    assert chrome.find_element(By.CSS_SELECTOR, ".held .says").text == "lane 4, v74 holds A[4][4], A[5][4]"
+    click(chrome, chrome.find_elements(By.CSS_SELECTOR, ".held .choices button")[1])
+    assert chrome.find_element(By.CSS_SELECTOR, ".held tbody td").text == "B[0/1][0]"
     assert chrome.find_elements(By.CSS_SELECTOR, ".source .line")
     click(chrome, chrome.find_element(By.CSS_SELECTOR, ".timeline summary"))
     events = chrome.find_elements(By.CSS_SELECTOR, ".timeline tbody tr")

@@ -11,6 +11,7 @@ import pytest
 
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
+from layoutprobe.gate.contents import held_operands
 from layoutprobe.gate.inspect import inspect
 from layoutprobe.gate.timeline import timeline_of
 from layoutprobe.place import Element
@@ -78,14 +79,14 @@ def test_what_lds_holds_has_a_row_of_a_matrix(name: str) -> None:
     lds = timeline_of(opened(name).recording(), 32)
     assert lds is not None
     assert lds.lds is not None
-    seen = set()
-    for text, (tensor, row) in zip(lds.lds.names, lds.lds.lines.tolist(), strict=True):
+    held, seen = lds.lds.contents, set()
+    for text, (tensor, row) in zip(held.names, held.lines.tolist(), strict=True):
         first = re.search(r"(\w+)\[(\d+)[-\d]*\]((?:\[[-\d]+\])*)", text)
         if first is None:
             assert tensor == row == -1 or "sum over" in text, text
             continue
         index = [int(at) for at in re.findall(r"\[(\d+)", first[0])]
-        assert (lds.lds.tensors[tensor], row) == (first[1], index[-2:][0]), text
+        assert (held.tensors[tensor], row) == (first[1], index[-2:][0]), text
         seen.add((first[1], row))
     assert len(seen) >= 16
 
@@ -284,3 +285,27 @@ def test_what_a_moment_can_be_is_said(at: str, says: str) -> None:
         asked(at=at)
     assert says in str(caught.value)
     assert "--timeline" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["column", "attention", "triton-mfma", "int4"])
+def test_a_page_holds_what_the_question_about_the_operand_is_answered(name: str) -> None:
+    recording = opened(name).recording()
+    held = held_operands(recording, "why")
+    assert held is not None
+    begins = np.cumsum([0, *held.table[3]])
+    every = held.table.T.tolist()
+    asked_for = 0
+    for at, (row, letter, first, count) in list(enumerate(every))[:: max(1, len(every) // 12)]:
+        wave = int(recording.steps.wave[row])
+        inst = recording.steps.inst[row]
+        before = int((recording.steps.inst[:row][recording.steps.wave[:row] == wave] == inst).sum())
+        pc = recording.code[inst].place.pc
+        answer = Asked(recording, wave, f"{pc:#x}", before).operand(held.letters[letter])
+        words = held.held[begins[at] : begins[at] + count]
+        assert [str(said[3]) for said in answer.rows] == [
+            held.contents.names[word] for word in words.ravel().tolist()
+        ]
+        kind, number = ("a", first - held.first_acc) if 0 <= held.first_acc <= first else ("v", first)
+        assert answer.rows[0][0] == f"{kind}{number}"
+        asked_for += 1
+    assert asked_for >= 3

@@ -12,7 +12,16 @@ from layoutprobe.render import data
 from layoutprobe.render.layout import words
 from layoutprobe.render.sites import verdict
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.kernel_view import COLUMNS, KernelView, LdsAccesses, Moments, OutputView, Timeline
+from layoutprobe.report.kernel_view import (
+    COLUMNS,
+    Contents,
+    HeldOperands,
+    KernelView,
+    LdsAccesses,
+    Moments,
+    OutputView,
+    Timeline,
+)
 from layoutprobe.text import printable
 
 SCHEMA = "layoutprobe.kernel/1"
@@ -48,6 +57,7 @@ def document(view: KernelView) -> dict[str, Any]:
             for file, lines in view.sources.items()
         ],
         "timeline": view.timeline and _timeline(view.timeline),
+        "held": view.held and _held(view.held),
         "opened": {
             "matrix": opened.matrix,
             "site": opened.site,
@@ -131,11 +141,34 @@ def _lds(lds: LdsAccesses) -> dict[str, Any]:
         "bytes": size,
         "pattern": pattern,
         "patterns": lds.patterns.tolist(),
-        "names": list(lds.names),
-        "tensors": list(lds.tensors),
-        "lines": lds.lines.tolist(),
+        **_contents(lds.contents),
         "first": lds.first.tolist(),
         "held": _packed(lds.held.astype("<i4")),
+    }
+
+
+def _contents(contents: Contents) -> dict[str, Any]:
+    return {
+        "names": list(contents.names),
+        "tensors": list(contents.tensors),
+        "lines": contents.lines.tolist(),
+    }
+
+
+def _held(held: HeldOperands) -> dict[str, Any]:
+    row, letter, register, count = (column.tolist() for column in held.table)
+    return {
+        "why": held.why,
+        **_contents(held.contents),
+        "letters": list(held.letters),
+        "row": row,
+        "letter": letter,
+        "register": register,
+        "count": count,
+        "firstAcc": held.first_acc,
+        "lanes": held.held.shape[1],
+        "held": _packed(held.held.astype("<i4")),
+        "leftOut": held.left_out,
     }
 
 
