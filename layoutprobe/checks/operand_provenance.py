@@ -42,11 +42,12 @@ from layoutprobe.trace.by_values import used_elements
 from layoutprobe.trace.comparisons import require_doubt, right_to_the_unit, wrong_on_integers
 from layoutprobe.trace.copies import differing_copies, own_orders
 from layoutprobe.trace.findings import copy_finding, operand_finding
+from layoutprobe.trace.load_path import related
 from layoutprobe.trace.places import loop_around, where, who_was
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import Subject
-from layoutprobe.trace.unread import left_in_lds
+from layoutprobe.trace.unread import left_in_lds, zeros_taken
 
 NAME = "operand-provenance"
 LAW = (
@@ -227,6 +228,14 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
         hint = "is a buffer read again before the new tile is in it, or the wrong one of two?"
     else:
         hint = "check the bounds of the K loop, its tail, and what happens before the first step"
+    matrix = "A and B"
+    way: tuple[Related, ...] = () if loop is None else (Related("used by", used),)
+    if missing.size and not doubled.size and (zero := zeros_taken(subject, analysis, link, chain)):
+        matrix, steps = zero
+        place = where(subject, steps[-1].inst, steps[-1].who) if steps else used
+        parts = [f"{matrix} is zero wherever {parts[0].removesuffix(' never added')} should be taken from it"]
+        hint = f"compare the bound of the load of {matrix} with the extents of {matrix}"
+        way = (*related(subject, steps), Related("used by", used)) if steps else ()
     if (analysis.times != 1).any():
         return [_of_parts(subject, analysis, chain, parts)], doubts
     unread = left_in_lds(subject, analysis.problem, link, chain, missing) if doubled.size else None
@@ -237,12 +246,12 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
     finding = Finding(
         INCOMPLETE if unread is None else RULES[OTHER_BUFFER],
         "the sum over k is not complete: " + ", ".join(parts),
-        replace(place, matrix="A and B"),
+        replace(place, matrix=matrix),
         expected=f"every k from 0 to {analysis.problem.k - 1} once",
         observed=", ".join(parts),
         hint=hint,
         count=np.unique(chains[sure]).size,
-        related=() if loop is None and unread is None else (Related("used by", used),),
+        related=way if unread is None else (Related("used by", used),),
     )
     return [finding], doubts
 

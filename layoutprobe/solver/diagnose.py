@@ -32,6 +32,8 @@ OTHER_STEP = "other-step"
 STALE = "stale-tile"
 """Name of the diagnosis that an operand was read from its place in LDS at a wrong time."""
 OTHER_BUFFER = "other-buffer"
+ZEROS = "zeros"
+"""What slots hold that hold no element."""
 """Name of the diagnosis that an operand was read from another buffer of LDS than its tile lies in."""
 OVERLAP = "lds-overlap"
 """Name of the diagnosis that two matrices were given the same bytes of LDS."""
@@ -100,6 +102,9 @@ def _with_others(suspect: Suspect, found: Diagnosis, without: Collection[str]) -
 def unexplained(suspect: Suspect) -> Diagnosis:
     """What can be said without a cause."""
     wrong = ((suspect.row != suspect.need_row) | (suspect.col != suspect.need_col)) & suspect.live
+    if (suspect.row[wrong] == HOLE).all() and suspect.nothing == ZEROS:
+        what = f"slots of {suspect.matrix} hold zeros where elements of the matrix belong"
+        return Diagnosis(UNEXPLAINED, what, "which bound makes the load or the store of these lanes a zero?")
     if (suspect.row[wrong] == HOLE).all():
         what = f"slots of {suspect.matrix} hold no element of the matrix (undefined bits or unknown values)"
         return Diagnosis(UNEXPLAINED, what, "look for a load that does not cover these lanes")

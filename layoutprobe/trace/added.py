@@ -56,6 +56,8 @@ def misplaced(subject: Subject, output: str) -> AddedElement | None:
         need = None if expected is None else _elements(np.asarray(expected, np.float64), buffer)
         if held is None or need is None or held.shape != need.shape or (held == need).all():
             continue
+        if not _is_placed(subject, buffer, output, reference_of(run), need):
+            continue
         sites = run.record(LoadSites).loads.get(f"buffer {name}", ())
         says = _apart(subject, buffer, held, need) or _says(name, buffer, output, held, need)
         return AddedElement(says, where(subject, sites[0]) if sites else None)
@@ -84,6 +86,20 @@ def _expected(
     except UndecidedError:  # it need not know of zeros
         return None
     return np.asarray(values[output], np.float64) if output in values else None
+
+
+def _is_placed(
+    subject: Subject, buffer: BoundBuffer, output: str, inputs: Mapping[str, NDArray[Any]], need: Ints
+) -> bool:
+    """Which element belongs where hangs on no value: other numbers are needed in the same places. It is not so where
+    the largest is looked for, or all are sorted."""
+    if subject.reference is None:
+        return True
+    other = prod(buffer.shape) + 1 - np.asarray(inputs[buffer.name])
+    expected = _expected(subject, buffer.name, output, dict(inputs) | {buffer.name: other})
+    turned = None if expected is None else _elements(np.asarray(expected, np.float64), buffer)
+    last = prod(buffer.shape) - 1
+    return turned is not None and bool(np.array_equal(last - turned, need))
 
 
 def _elements(values: NDArray[np.float64], buffer: BoundBuffer, *, padding: bool = False) -> Ints | None:

@@ -18,18 +18,20 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.lanes import passes_between_lanes
 from layoutprobe.layouts.layout import HOLE
+from layoutprobe.manifest.inputs import MOVED
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.selection import Pick, numbers_of
 from layoutprobe.numbers import NO_NUMBER, DigitCode
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Place
 from layoutprobe.report.words import spans
-from layoutprobe.solver.diagnose import LINE_ORDER, UNEXPLAINED, Diagnosis, diagnose
+from layoutprobe.solver.diagnose import LINE_ORDER, OTHER_BUFFER, UNEXPLAINED, Diagnosis, diagnose
 from layoutprobe.solver.hypotheses import HYPOTHESES
 from layoutprobe.solver.suspect import Suspect
 from layoutprobe.trace.comparisons import executed
 from layoutprobe.trace.places import loop_around, where
-from layoutprobe.trace.stores import writer_of
+from layoutprobe.trace.routes import taken_from_lds
+from layoutprobe.trace.stores import owners_of, writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
 
 Ints = NDArray[np.int64]
@@ -237,19 +239,46 @@ def _lines(subject: Subject, contract: Gemm, seen: list[_Seen]) -> UsedElements 
         found = _named(suspect, _LAST)
     at = tuple(int(x) for x in np.argwhere(one.wrong)[0])
     letter = one.matrix
+    needed = f"{letter}[{one.row[at]}][{one.col[at]}]"
+    held = "{}[{}][{}]".format(letter, *divmod(int(one.number[at]), one.shape[1]))
+    place = _taken(subject, contract, one, at) if found.name == UNEXPLAINED else None
     return UsedElements(
-        _as_used(found, letter),
+        _as_used(found, letter, f"{held} where {needed} belongs" if place else ""),
         letter,
-        replace(_load(subject, contract, one), matrix=letter),
-        f"{letter}[{one.row[at]}][{one.col[at]}]",
-        "{}[{}][{}]".format(letter, *divmod(int(one.number[at]), one.shape[1])),
+        replace(place or _load(subject, contract, one), matrix=letter),
+        needed,
+        held,
         int(one.wrong.sum()),
     )
 
 
-def _as_used(found: Diagnosis, letter: str) -> Diagnosis:
+_FEW = 1 << 22
+"""Bytes of all buffers: what is larger takes too long to follow step by step."""
+
+
+def _taken(subject: Subject, contract: Gemm, one: _Seen, at: tuple[int, ...]) -> Place | None:
+    """The load that takes an element of another k from LDS, where the one that is needed was stored, too."""
+    taken = sum(buffer.nbytes for buffer in subject.binding.buffers.values())
+    if one.wrong_line[at] or subject.sample or taken > _FEW:
+        return None
+    name = contract.a if one.matrix == "A" else contract.b
+    owners = owners_of(subject, contract.d)
+    x, y, z = (int(i) for i in owners.workgroup[at[1:]])
+    lane = ((x, y, z), int(owners.wave[at[1:]]), int(owners.lane[at[1:]]))
+    needed = int(one.row[at]) * one.shape[1] + int(one.col[at])
+    held, wanted = (RunSpec(f"{MOVED}{name} {number} 1") for number in (int(one.number[at]), needed))
+    return taken_from_lds(subject, RunSpec("normal"), (x, y, z), frozenset([lane]), held, wanted)
+
+
+def _as_used(found: Diagnosis, letter: str, taken: str) -> Diagnosis:
     if found.name != UNEXPLAINED:
         return found
+    if taken:
+        return Diagnosis(
+            OTHER_BUFFER,
+            f"{taken} is taken from LDS: both were stored there",
+            "which of the buffers is filled, and which is read, in this step?",
+        )
     what = f"other elements of {letter} are multiplied than the sum needs"
     return Diagnosis(UNEXPLAINED, what, "compare row and column of the load with those of the sum")
 

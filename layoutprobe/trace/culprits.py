@@ -18,6 +18,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.solver.diagnose import (
     OTHER_MATRIX,
+    ZEROS,
     Diagnosis,
     beyond_slots,
     diagnose_executions,
@@ -317,7 +318,7 @@ def _nothing(matrix: str, views: list[_View]) -> str:
     held = np.zeros(0) if lines is None else np.unique(lines[[view.at for view in views]])
     special = [int(code) for code in held if code < 0]
     if special == [ZERO]:
-        return "zeros"
+        return ZEROS
     return "bits that were never defined" if special == [UNDEFINED] else "no element (undefined or unknown)"
 
 

@@ -242,7 +242,7 @@ def _route(subject: Subject, c: Comparison, part: _Part) -> Route | None:
     lanes = _lanes(owners, wanted) - rightly
     runs = (_NORMAL, part.run)
     if not part.foreign.any():
-        return route_lost(subject, runs, (x, y, z), lanes, part.name)
+        return route_lost(subject, runs, (x, y, z), lanes, _lanes(owners, wanted), part.name)
     sharing = Sharing(
         any(group == (x, y, z) for group, _, _ in rightly),
         _lanes(owners, part.spared) - _lanes(owners, part.changed),

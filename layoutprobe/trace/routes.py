@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.lanes import passes_between_lanes
-from layoutprobe.observe.footprints import Footprints, Group, WatchFootprints
+from layoutprobe.observe.footprints import Footprints, Group, Trail, WatchFootprints
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.observe.who import Who
 from layoutprobe.place import Place
@@ -111,37 +112,99 @@ def _entrance(touches: list[_Touch], mine: list[_Touch], loads: list[_Touch], sh
     return (lent or mine)[0]
 
 
+def taken_from_lds(
+    subject: Subject, usual: RunSpec, group: Group, lanes: Lanes, held: RunSpec, needed: RunSpec
+) -> Place | None:
+    """The load by which an element comes from LDS into lanes that need another one; that was stored to LDS, too.
+
+    Args:
+        subject: the kernel.
+        usual: a run.
+        group: workgroup of the lanes.
+        lanes: that take the wrong element.
+        held, needed: runs beside it, in which one of the two is another value.
+    """
+    stored = any(_is_stored(one) for one in _touches(subject, (usual, needed), group))
+    loads = (
+        one
+        for one in _touches(subject, (usual, held), group)
+        if one.brings and Kind.LDS in one.inst.kind and Kind.LOAD in one.inst.kind and _in(one, lanes)
+    )
+    first = next(loads, None) if stored else None
+    return None if first is None else where(subject, first.inst, first.who)
+
+
 def route_lost(
-    subject: Subject, runs: tuple[RunSpec, RunSpec], group: Group, lanes: Lanes, name: str
+    subject: Subject, runs: tuple[RunSpec, RunSpec], group: Group, lanes: Lanes, also: Lanes, name: str
 ) -> Route | None:
-    """Where an element is lost on its way to lanes that should have it; arguments as of `route_in`."""
+    """Where an element is lost on its way to lanes that should have it; None where it reaches others, and is lost
+    nowhere.
+
+    Args:
+        subject, runs, group, lanes, name: as of `route_in`.
+        also: lanes that should have it for these outputs, and have it for others.
+    """
     touches = _touches(subject, runs, group)
     if not touches:
         return _unloaded(subject, name, set())
     last = _last(touches, lanes)
-    if last is None:
-        return _unloaded(subject, name, {one.inst.pc for one in touches}) or _to(
-            subject, name, touches, touches[-1]
-        )
-    return _to(subject, name, touches, last)
+    if last is not None and not _comes_back(touches, last):
+        return _to(subject, name, touches, last, _how(last))
+    ended = _ended(subject, runs[0], touches, also)
+    if ended is not None:
+        return _to(subject, name, touches, ended, "and this is the last that holds it")
+    if last is not None:
+        return None
+    return _unloaded(subject, name, {one.inst.pc for one in touches})
 
 
-def _to(subject: Subject, name: str, touches: list[_Touch], last: _Touch) -> Route:
+def _to(subject: Subject, name: str, touches: list[_Touch], last: _Touch, how: str) -> Route:
     load = next((one for one in touches if one.brings and Kind.LOAD in one.inst.kind), None)
     way = () if load is None or load.inst is last.inst else (
         Related("loaded by", where(subject, load.inst, load.who)),
     )  # fmt: skip
-    return Route(replace(where(subject, last.inst, last.who), buffer=name), _how(last), last.clock, way)
+    return Route(replace(where(subject, last.inst, last.who), buffer=name), how, last.clock, way)
 
 
 def _last(touches: list[_Touch], lanes: Lanes) -> _Touch | None:
-    """The last one in lanes that should have the element; else the last by which lanes hand it on."""
-    mine = [one for one in touches if _in(one, lanes)] or [one for one in touches if _hands_over(one.inst)]
-    return mine[-1] if mine else None
+    """The last one in lanes that should have the element; where they store it to LDS, or have not got it, the last by
+    which lanes hand it on."""
+    mine = [one for one in touches if _in(one, lanes)]
+    handed = [one for one in touches if _hands_over(one.inst)]
+    way = handed if handed and (not mine or _is_stored(mine[-1])) else mine
+    return way[-1] if way else None
+
+
+def _is_stored(one: _Touch) -> bool:
+    return Kind.LDS in one.inst.kind and Kind.STORE in one.inst.kind
+
+
+def _comes_back(touches: list[_Touch], last: _Touch) -> bool:
+    """It is stored to LDS, and somebody loads it from there."""
+    return _is_stored(last) and any(
+        one.brings and Kind.LDS in one.inst.kind and Kind.LOAD in one.inst.kind
+        for one in touches
+        if one.clock > last.clock
+    )
+
+
+def _ended(subject: Subject, run: RunSpec, touches: list[_Touch], lanes: Lanes) -> _Touch | None:
+    """The last one that holds the element of all, where it is in lanes that store something else later."""
+    held = [one for one in touches if Kind.STORE not in one.inst.kind]
+    if not held or not _in(held[-1], lanes):
+        return None
+    last, stored = held[-1], {one.clock for one in touches}
+    trail = _trails(subject, run, last.group)[last.group, last.wave]
+    later = (
+        Kind.STORE in inst.kind and Kind.LDS not in inst.kind and int(clock) not in stored
+        for inst, clock in zip(trail.insts, trail.clock, strict=True)
+        if clock > last.clock
+    )  # fmt: skip
+    return last if any(later) else None
 
 
 def _how(last: _Touch) -> str:
-    if Kind.LDS in last.inst.kind and Kind.STORE in last.inst.kind:
+    if _is_stored(last):
         return "and is stored to LDS, from where it does not come back"
     if passes_between_lanes(last.inst):
         return "and goes no further than by this exchange between lanes"
@@ -170,12 +233,14 @@ def _in(one: _Touch, lanes: Lanes) -> bool:
     return any((one.group, one.wave, lane) in lanes for lane in one.lanes)
 
 
+def _trails(subject: Subject, run: RunSpec, group: Group) -> Mapping[tuple[Group, int], Trail]:
+    watch = (WatchFootprints((group,)),)
+    return subject.run(RunSpec(run.inputs, watch), partial=True).record(Footprints).trails
+
+
 def _touches(subject: Subject, runs: tuple[RunSpec, RunSpec], group: Group) -> list[_Touch]:
     """In the order of execution; a wave that takes another way is followed up to there."""
-    watch = (WatchFootprints((group,)),)
-    one, other = (
-        subject.run(RunSpec(run.inputs, watch), partial=True).record(Footprints).trails for run in runs
-    )
+    one, other = (_trails(subject, run, group) for run in runs)
     found: list[_Touch] = []
     for who, mine in one.items():
         theirs = other.get(who)

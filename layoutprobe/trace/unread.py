@@ -1,4 +1,4 @@
-"""Steps along k that are multiplied again in place of others: what was loaded twice, and what lay unread in LDS."""
+"""Steps along k that are missing from a sum: what lay unread in LDS, and zeros that were taken for an operand."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from layoutprobe.observe.accumulators import Link
 from layoutprobe.observe.load_path import FollowBack, LoadPaths, Step, Target
 from layoutprobe.place import Place
 from layoutprobe.report.words import spans
+from layoutprobe.solver.product import ZERO
+from layoutprobe.trace.analysis import Analysis
 from layoutprobe.trace.blame import tiles_of
 from layoutprobe.trace.places import where
 from layoutprobe.trace.problem import Problem
@@ -44,11 +46,31 @@ def left_in_lds(
     lying = missing[np.isin(missing, held)]
     if not lying.size:
         return None
-    load = next((step for step in _path(subject, link, chain) if Kind.LOAD in step.inst.kind), None)
+    load = next((step for step in _path(subject, link, chain, 0) if Kind.LOAD in step.inst.kind), None)
     if load is None or Kind.LDS not in load.inst.kind:
         return None
     what = f"k {spans(lying)} are stored to LDS, and not where the load looks for them"
     return where(subject, load.inst, load.who), what
+
+
+def zeros_taken(
+    subject: Subject, analysis: Analysis, link: Link, chain: int
+) -> tuple[str, tuple[Step, ...]] | None:
+    """The operand, as the contract names it, that is zero in every step of a sum of which its partner holds elements,
+    and the way of its first slot back to where it began. None where there is none.
+
+    Args:
+        subject, analysis: the kernel.
+        link: the last instruction that adds to the accumulator.
+        chain: the accumulator.
+    """
+    for judged in analysis.judged:
+        mine = judged.factors.chain == chain
+        numbers = (judged.executions.a[mine], judged.executions.b[mine])
+        for at, (zero, partner) in enumerate((numbers, numbers[::-1])):
+            if mine.any() and (zero == ZERO).all() and (partner >= 0).any():
+                return judged.executions.letter("AB"[at]), _path(subject, link, chain, at)
+    return None
 
 
 def _in_lds(subject: Subject, name: str) -> Iterator[int]:
@@ -60,8 +82,8 @@ def _in_lds(subject: Subject, name: str) -> Iterator[int]:
             yield from np.unique(along[tile.row != HOLE]).tolist()
 
 
-def _path(subject: Subject, link: Link, chain: int) -> tuple[Step, ...]:
+def _path(subject: Subject, link: Link, chain: int, operand: int) -> tuple[Step, ...]:
     at = int(np.flatnonzero(link.chain == chain)[0])
-    target = Target(int(link.wave[at]), int(link.turn[at]), link.inst.src[0].index, 0, 0)
+    target = Target(int(link.wave[at]), int(link.turn[at]), link.inst.src[operand].index, 0, 0)
     run = subject.run(RunSpec("integers", (FollowBack((target,)),)), partial=True)
     return run.record(LoadPaths).paths.get(target, ())

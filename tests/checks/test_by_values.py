@@ -103,3 +103,53 @@ def test_right_kernels_make_no_run_more(tmp_path: Path, defines: str) -> None:
     assert (found.error, found.findings, found.exit_code) == ("", (), 0)
     status = {result.check: result.status for result in found.results}
     assert status["operand-provenance"] == "skipped"
+
+
+RING = """\
+#include <hip/hip_runtime.h>
+// Three tiles of LDS by turns: a step is multiplied while the one after the next is filled.
+extern "C" __global__ void gemm(const _Float16* A, const _Float16* B, float* C, int M, int N, int K, float alpha,
+                                float beta) {
+  __shared__ float a[RING][16][16], b[RING][16][16];
+  const int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, col = blockIdx.x * 16 + x;
+  const int steps = (K + 15) / 16;
+  auto fill = [&](int s) {
+    a[s % RING][y][x] = row < M && s * 16 + x < K ? (float)A[row * K + s * 16 + x] : 0.f;
+    b[s % RING][y][x] = s * 16 + y < K && col < N ? (float)B[(s * 16 + y) * N + col] : 0.f;
+  };
+  fill(0);
+  if (steps > 1) fill(1);
+  float sum = 0;
+  for (int s = 0; s < steps; ++s) {
+    __syncthreads();
+    if (s + 2 < steps) fill(s + 2);
+    for (int i = 0; i < 16; ++i)
+      sum += a[s % 3][y][i] *
+             b[s % 3][i][x];
+  }
+  if (row < M && col < N) C[row * N + col] = alpha * sum + beta * C[row * N + col];
+}
+"""
+
+
+@pytest.mark.parametrize("matrix", "ab")
+def test_the_read_of_another_buffer_is_named_and_not_the_load_that_fills_it(
+    tmp_path: Path, matrix: str
+) -> None:
+    """Every element is loaded and stored to LDS as it should be."""
+    size = "M = 32, N = 48, K = 64"
+    assert verdict(tmp_path, RING, "RING = 3", size).exit_code == 0
+    source = edited(
+        RING,
+        [
+            (
+                f"{matrix}[s % 3][{'y' if matrix == 'a' else 'i'}]",
+                f"{matrix}[s % 2][{'y' if matrix == 'a' else 'i'}]",
+            )
+        ],
+    )
+    cause = verdict(tmp_path, source, "RING = 3", size).findings[0]
+    assert cause.rule.id == "operand-provenance/other-buffer", cause
+    assert cause.place.matrix == matrix.upper()
+    assert cause.place.source is not None
+    assert "s % 2" in source.split("\n")[cause.place.source.line - 1], cause.place

@@ -79,6 +79,13 @@ NAMED = {
         "rows of C are taken 48 elements apart, and lie 64 (N) apart",
         "] = alpha",
     ),
+    "a bound of another extent": Named(
+        ("b[e] = B[(k + e) * N + j0 + l]", "b[e] = j0 + l < 32 ? B[(k + e) * N + j0 + l] : (_Float16)0"),
+        "operand-provenance/incomplete-sum",
+        "B is zero wherever k",
+        MULTIPLY,
+        never="k never added",
+    ),
     "wrong buffer": Named(
         ("= B[(k + e)", "= A[(k + e)"),
         "operand-provenance/other-matrix",

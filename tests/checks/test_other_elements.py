@@ -213,3 +213,112 @@ def test_one_element_is_moved_and_nothing_else(tmp_path: Path) -> None:
     assert np.argwhere(usual["x"] != moved["x"]).tolist() == [[2, 7]]
     assert moved["x"][2][7] == usual["x"][2][7] - 8
     assert np.array_equal(usual["g"], moved["g"])  # type: ignore[arg-type]
+
+
+ROWS = """argument = [
+  { name = "x", role = "in", dtype = "%s", shape = ["M", "N"] },
+  { name = "y", role = "out", dtype = "%s", shape = ["M", "%s"] },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+]"""
+SCAN = Style(
+    HEAD
+    + """// Prefix sums, 128 elements a step; a step begins with the sum of those before it.
+extern "C" __global__ void layer(const int* x, int* y, int N) {
+  __shared__ int part[4];
+  const int lane = threadIdx.x % 32, wave = threadIdx.x / 32, row = blockIdx.x * N;
+  int carry = 0;
+  for (int i = threadIdx.x; i < (N + 127) / 128 * 128; i += 128) {
+    int v = i < N ? x[row + i] : 0;
+    for (int o = 1; o < 32; o <<= 1) {
+      const int u = __shfl_up(v, o);
+      if (lane >= o) v += u;
+    }
+    if (lane == 31) part[wave] = v;
+    __syncthreads();
+    int before = carry, total = carry;
+    for (int w = 0; w < 4; ++w) {
+      if (w < wave) before += part[w];
+      total += part[w];
+    }
+    if (i < N) y[row + i] = v + before;
+    carry = total;
+    __syncthreads();
+  }
+}
+""",
+    'block = [128]\ngrid = ["M"]\nsizes = [{ M = 2, N = 100 }, { M = 3, N = 300 }]' + REFERENCE
+    + ROWS % ("i32", "i32", "N"),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    return {"y": np.cumsum(inputs["x"].astype(np.int64), 1)}
+""",
+)  # fmt: skip
+SORT = Style(
+    HEAD
+    + """// Sorts rows of at most 128.
+extern "C" __global__ void layer(const float* x, float* y, int N) {
+  __shared__ float s[128];
+  const int row = blockIdx.x * N;
+  for (int i = threadIdx.x; i < 128; i += 64) s[i] = i < N ? x[row + i] : INFINITY;
+  __syncthreads();
+  for (int k = 2; k <= 128; k <<= 1)
+    for (int j = k >> 1; j > 0; j >>= 1) {
+      const int t = threadIdx.x, a = 2 * t - (t & (j - 1)), b = a + j;
+      const float u = s[a], v = s[b];
+      if ((u > v) == ((a & k) == 0)) {
+        s[a] = v;
+        s[b] = u;
+      }
+      __syncthreads();
+    }
+  for (int i = threadIdx.x; i < N; i += 64) y[row + i] = s[i];
+}
+""",
+    'block = [64]\ngrid = ["M"]\nsizes = [{ M = 2, N = 128 }, { M = 3, N = 77 }]' + REFERENCE
+    + ROWS % ("f32", "f32", "N"),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    return {"y": np.sort(inputs["x"], 1)}
+""",
+)  # fmt: skip
+LARGEST = Style(
+    HEAD
+    + """// The largest of a row, and it alone, found by one wave.
+extern "C" __global__ void layer(const float* x, float* y, int N) {
+  float most = -INFINITY;
+  for (int i = threadIdx.x; i < N; i += 32) most = fmaxf(most, x[blockIdx.x * N + i]);
+  for (int o = 16; o > 0; o >>= 1) most = fmaxf(most, __shfl_xor(most, o));
+  if (threadIdx.x == 0) y[blockIdx.x] = most;
+}
+""",
+    'block = [32]\ngrid = ["M"]\nsizes = [{ M = 5, N = 20 }, { M = 6, N = 100 }]' + REFERENCE
+    + ROWS % ("f32", "f32", "1"),
+    """
+def layer(inputs, sizes):
+    return {"y": inputs["x"].max(1, keepdims=True)}
+""",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("style", "edit"),
+    [
+        (SCAN, ("carry = total", "carry = total - carry")),
+        (SORT, ("N ? x[row + i] : INFINITY", "N ? x[row + i] : 0")),
+        (LARGEST, ("o > 0", "o > 1")),
+    ],
+    ids=["a sum that is not carried on", "padding that is sorted, too", "a step of a tree for the largest"],
+)
+def test_nothing_is_said_of_an_element_that_is_not_so(
+    tmp_path: Path, style: Style, edit: tuple[str, str]
+) -> None:
+    """What is stored to LDS there is loaded again, and no element of x is added to anything: the largest of others is
+    another one. Both were said, at the line of a store or load that is right."""
+    assert verdict(tmp_path, style).exit_code == 0
+    found = verdict(tmp_path, style, (edit,))
+    assert found.exit_code == 1
+    for cause in found.findings:
+        assert cause.rule.id != "numerics/misplaced-addend", cause
+        assert "does not come back" not in cause.what, cause
