@@ -17,6 +17,10 @@ from layoutprobe.manifest.binding import BoundBuffer
 
 Values = NDArray[Any]
 _SHIFT, _SPREAD = 256, 16
+_MEAN = 8192
+"""A mean beside which a spread of 1 is lost where squares are summed in f32, and not where it is taken away first."""
+_NEAR_EPSILON = 2.0**-10
+"""Squares of such numbers are smaller than the constants that are added to a variance."""
 _HALVES, _CODES = 8, 7
 _WIDE = 16
 """Bits of floats that hold such numbers without much rounding."""
@@ -47,13 +51,13 @@ class Unusual:
     hunted: bool = False
 
 
-def _shifted(by: int) -> Callable[[Values, BoundBuffer, bool], Values]:
+def _shifted(by: int, spread: int = _SPREAD) -> Callable[[Values, BoundBuffer, bool], Values]:
     """Large numbers of one sign, where all others are positive: so are, or are not, the sums of their products."""
 
     def fill(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
         if not buffer.element.is_float:
             return usual
-        return np.asarray(_SPREAD * usual + by if mine else np.abs(usual))
+        return np.asarray(spread * usual + by if mine else np.abs(usual))
 
     return fill
 
@@ -111,6 +115,10 @@ def _is_wide(buffer: BoundBuffer) -> bool:
     return buffer.element.is_float and buffer.element.bits >= _WIDE and len(buffer.shape) > 1
 
 
+def _is_precise(buffer: BoundBuffer) -> bool:
+    return _is_wide(buffer) and buffer.element.bits > _WIDE
+
+
 def _saturates(buffer: BoundBuffer) -> bool:
     kind = buffer.element
     return kind.largest < _REACH if kind.is_float else kind.bits <= _SMALL
@@ -124,6 +132,8 @@ def _is_small(buffer: BoundBuffer) -> bool:
 UNUSUAL = {
     "low": Unusual(f"{{name}} is about -{_SHIFT}", _shifted(-_SHIFT), _is_wide),
     "high": Unusual(f"{{name}} is about {_SHIFT}", _shifted(_SHIFT), _is_wide),
+    "offset": Unusual(f"{{name}} is about {_MEAN}, give or take 1", _shifted(_MEAN, 1), _is_precise),
+    "small": Unusual("{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide),
     "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
     "blank": Unusual("rows of the inputs are zero", _blank),
     "halves": Unusual("values tie, or lie half-way between two integers", _halves, whole=True),

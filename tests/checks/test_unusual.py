@@ -79,8 +79,44 @@ extern "C" __global__ void layer(const float* x, float* y, unsigned* count, int 
     ),
     'def layer(inputs, sizes):\n    return {"y": 2 * inputs["x"]}\n',
 )
+LAYER_NORM = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const float* x, float* y, int N) {
+  const float* row = x + blockIdx.x * N;
+  float sum = 0, square = 0;
+  for (int i = threadIdx.x; i < N; i += 32) sum += row[i];
+  for (int o = 16; o > 0; o >>= 1) sum += __shfl_xor(sum, o);
+  const float mean = sum / N;
+  for (int i = threadIdx.x; i < N; i += 32) square += (row[i] - mean) * (row[i] - mean);
+  for (int o = 16; o > 0; o >>= 1) square += __shfl_xor(square, o);
+  const float scale = rsqrtf(square / N + 1e-5f);
+  for (int i = threadIdx.x; i < N; i += 32) y[blockIdx.x * N + i] = (row[i] - mean) * scale;
+}
+""",
+    _ROWS.format(x="f32", y="f32", more=""),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    x = inputs["x"]
+    return {"y": (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)}
+""",
+)
 CASES = {
     "normed": (NORMED, (), None),
+    "a norm": (LAYER_NORM, (), None),
+    "a mean that hides the variance": (
+        LAYER_NORM,
+        (
+            ("(row[i] - mean) * (row[i] - mean)", "row[i] * row[i]"),
+            ("square / N +", "square / N - mean * mean +"),
+        ),
+        "y is far off where x is about 8192, give or take 1",
+    ),
+    "an epsilon outside of the root": (
+        LAYER_NORM,
+        (("rsqrtf(square / N + 1e-5f)", "1 / (sqrtf(square / N) + 1e-5f)"),),
+        "y is far off where x is about 0.001",
+    ),
     "ties away from zero": (
         NORMED,
         (("(int)rintf(", "(int)roundf("),),
