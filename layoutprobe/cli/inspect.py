@@ -197,7 +197,10 @@ def _refuse_for_list(arguments: argparse.Namespace) -> None:
         "--lane": arguments.lanes,
         "--vgpr": arguments.vgprs,
     }
-    refuse_idle("on the list of matrix instructions", options, "give --matrix or --at, to see an operand")
+    hint = "give --matrix or --at, to see an operand"
+    if arguments.vgprs is not None:
+        hint += "; --registers v40-55 tells what registers hold at any moment"
+    refuse_idle("on the list of matrix instructions", options, hint)
 
 
 def _refuse_for_page(arguments: argparse.Namespace) -> None:

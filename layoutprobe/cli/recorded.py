@@ -28,7 +28,7 @@ def meant(arguments: argparse.Namespace) -> bool:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Answer a question about a recording; without one, tell which moments it has.
+    """Answer a question about a recording, or show an operand; without either, tell which moments it has.
 
     Returns:
         0; a recording is no verdict.
@@ -43,12 +43,12 @@ def run(arguments: argparse.Namespace) -> int:
     moments = ("at", "iteration", "wave")
     if question:
         refuse(arguments, question)
-    else:
+    elif arguments.matrix is None:
         idle = {f"--{name}": getattr(arguments, name) for name in moments} | {"--lane": arguments.lanes}
         which = ", ".join(f"--{name}" for name in QUESTIONS)
-        refuse_idle("without a question", idle, f"ask one: {which}")
+        refuse_idle("without a question", idle, f"ask one: {which}, or what an operand holds: --matrix")
     format = chosen(arguments, subject(question))
-    if not question and format.name == "html":
+    if not question and arguments.matrix is None and format.name == "html":
         return _page(arguments)
 
     from layoutprobe.recording import questions
@@ -60,7 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
             read_recording(Path(arguments.manifest)), arguments.at, wave=arguments.wave or 0,
             iteration=arguments.iteration or 0, group=arguments.workgroup,
         )  # fmt: skip
-        found = answer(arguments, question, moment) if question else moment.events()
+        if question:
+            found = answer(arguments, question, moment)
+        elif arguments.matrix is not None:
+            found = moment.operand(arguments.matrix, arguments.lanes)
+        else:
+            found = moment.events()
     emit(format, found, arguments.output, outcome=lambda: found.summary)
     return 0
 
@@ -86,7 +91,7 @@ def refuse_building(arguments: argparse.Namespace) -> None:
     Raises:
         UsageError: something was given.
     """
-    built = ("kernel", "size", "arch", "engine", "save", "matrix", "view", "vgprs")
+    built = ("kernel", "size", "arch", "engine", "save", "view", "vgprs")
     names = {"vgprs": "--vgpr"}
     given = {names.get(name, f"--{name}"): getattr(arguments, name) for name in built}
     refuse_idle("on a recording: nothing is built or run", given)

@@ -153,7 +153,7 @@ class Asked:
             "registers",
             ("register", "lane", "value", "holds", "written by"),
             rows,
-            f"{len(rows)} registers of lanes",
+            f"{len(rows)} registers of lanes" if len(rows) != 1 else "1 register of a lane",
         )
 
     def events(self) -> Answer:
@@ -291,9 +291,11 @@ class Asked:
             rows.append((depth, self.replay.step(row)[1], one.text, f"{line_of(one)}{calls}", where, text))
         what = f"{self._name(slot)} of lane {slot.lane}"
         steps = "1 instruction" if len(rows) == 1 else f"{len(rows)} instructions"
+        begun = int(self.state.writer[slot.register]) == -1
+        unwritten = f"{what} holds what the launch put there" if begun else f"nobody has written {what}"
         return self._answer(
             "why", ("depth", "step", "instruction", "line", "register", "holds"), rows,
-            f"{what} was followed over {steps}" if rows else f"nobody has written {what}",
+            f"{what} was followed over {steps}" if rows else unwritten,
         )  # fmt: skip
 
     def where(self, element: str | Element) -> Answer:

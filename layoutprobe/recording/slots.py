@@ -55,10 +55,16 @@ def slots_of(text: str, recording: Recording, lanes: Sequence[int] | None = None
         first = max(recording.first_acc, 0) if letter == "a" else 0
         limit = 106 if letter == "s" else recording.vgprs - first
         here = [int(lane)] if lane else list(lanes if lanes is not None else range(recording.lanes))
+        if letter == "a" and recording.first_acc < 0:
+            raise UsageError(
+                f"no register {part.strip()[:40]!r}: the kernel has no AccVGPRs",
+                expected=f"v0 to v{limit - 1}",
+                hint=_HINT,
+            )
         if not low <= high < limit or max(here, default=0) >= recording.lanes:
             raise UsageError(
                 f"{part.strip()[:40]!r} is beyond the wave's registers or lanes",
-                expected=f"below {letter}{limit}, lanes below {recording.lanes}",
+                expected=f"{letter}0 to {letter}{limit - 1}, lanes 0 to {recording.lanes - 1}",
                 hint=_HINT,
             )
         kind = "s" if letter == "s" else "v"

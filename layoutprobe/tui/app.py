@@ -221,7 +221,8 @@ class Inspector(App[None]):
     def action_again(self, back: bool) -> None:
         """What was searched for, once more."""
         if self._wanted:
-            self._show(self.session.search(self._wanted, back), f"no {self._wanted} {_way(back)}")
+            other = "n looks behind it" if back else "N looks before it"
+            self._show(self.session.search(self._wanted, back), f"no {self._wanted} {_way(back)}; {other}")
 
     def action_alone(self) -> None:
         """One pane alone, or all again."""

@@ -99,6 +99,11 @@ def test_the_command_needs_neither_source_nor_compiler(
     assert capsys.readouterr().out == live
     assert main(["inspect", moved.name, "--where", "A[3][5]"]) == 0
     assert "seen       (replayed) A[3][5] is in 5 places" in capsys.readouterr().out
+    assert (
+        main(["inspect", moved.name, "--matrix", "A", "--wave", "3", "--lane", "3", "--format", "csv"]) == 0
+    )
+    held = capsys.readouterr().out
+    assert all(f"A[{48 + 2 * n}][3], A[{49 + 2 * n}][3]" in held for n in range(8)), "wave 3 takes a column"
     assert main(["inspect", moved.name, "--output", "run.html"]) == 0
     assert "UNDECIDED (replayed): a recorded run" in capsys.readouterr().err
     assert '"judged":false' in Path("run.html").read_text("utf-8")
@@ -111,7 +116,9 @@ def test_the_command_needs_neither_source_nor_compiler(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--matrix", "A"], "--matrix has no effect on a recording"),
+        (["--matrix", "A", "--at", "barrier:0"], "no matrix instruction at s_barrier"),
+        (["--matrix", "A", "--lds"], "--matrix has no effect with --lds"),
+        (["--vgpr", "1"], "--vgpr has no effect on a recording"),
         (["--kernel", "x"], "--kernel has no effect on a recording"),
         (["--size", "M=1"], "--size has no effect on a recording"),
         (["--save", "y.cap"], "--save has no effect on a recording"),

@@ -107,6 +107,13 @@ def test_why_leads_back_to_the_load() -> None:
     }
 
 
+def test_what_the_launch_put_into_a_register_has_no_way() -> None:
+    first = asked(at="load:0")
+    assert "v0 of lane 3 holds what the launch put there" in first.why("v0:3").summary
+    assert "nobody has written v80 of lane 3" in first.why("v80:3").summary
+    assert "1 register of a lane" in first.registers("v0:3").summary
+
+
 def test_names_and_slots_ask_the_same() -> None:
     moment = asked(wave=3)
     slots = slots_of("v80-81", moment.recording, [3])
@@ -164,6 +171,7 @@ def test_moments_are_named_by_kind_line_and_pc(at: str, kind: str) -> None:
         (lambda: asked(iteration=9), "does not execute it 10 times"),
         (lambda: asked(wave=99), "no wave 99"),
         (lambda: slots_of("v999", opened("column").recording()), "beyond the wave's registers"),
+        (lambda: slots_of("a0-3", opened("column").recording()), "the kernel has no AccVGPRs"),
         (lambda: slots_of("v1:40", opened("column").recording()), "beyond the wave's registers or lanes"),
         (lambda: slots_of("v80-s81", opened("column").recording()), "no register named 'v80-s81'"),
         (lambda: slots_of("q3", opened("column").recording()), "no register named 'q3'"),
