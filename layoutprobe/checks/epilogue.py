@@ -189,8 +189,7 @@ def _store_findings(subject: Subject, stores: Stores, output: str) -> Iterator[F
 
 def _per_element(stores: Stores, allocation: Allocation, buffer: BoundBuffer, *, atomic: bool) -> Counts:
     """How often each element of the allocation was stored to (its most stored byte): [element]."""
-    count = touched(stores, allocation, atomic=atomic)[: buffer.nbytes]
-    return np.asarray(count.reshape(-1, buffer.itemsize).max(axis=1))
+    return touched(stores, allocation, buffer.itemsize, atomic=atomic)[: buffer.size]
 
 
 def _never(

@@ -129,18 +129,22 @@ class EveryStoreRecorder(StoreRecorder):
     everywhere = True
 
 
-def touched(stores: Stores, allocation: Allocation, *, atomic: bool) -> NDArray[np.int64]:
-    """How often each byte of an allocation was stored to, by atomics or by all others: [byte]."""
-    size = allocation.end - allocation.start
-    count = np.zeros(size, np.int64)
-    of_kind = [s for s in stores.stores if s.atomic == atomic]
-    for width in {s.size for s in of_kind}:
-        at = np.concatenate([s.offset for s in of_kind if s.size == width]) - allocation.start
-        at = at[(at >= 0) & (at < size)]
-        hits = np.bincount(at, minlength=size + width)
-        for byte in range(min(width, size)):
-            count[byte:] += hits[: size - byte]
-    return count
+def touched(stores: Stores, allocation: Allocation, unit: int, *, atomic: bool) -> NDArray[np.int64]:
+    """How often each element of so many bytes was stored to, by atomics or by all others: its most stored byte.
+
+    A tail of the allocation that is no whole element is left out.
+    """
+    of_kind = [(s.offset - allocation.start, s.size) for s in stores.stores if s.atomic == atomic]
+    whole = all(size % unit == 0 and not (at % unit).any() for at, size in of_kind)
+    step = unit if whole else 1  # most stores are of whole elements: then no bytes need be counted
+    elements = (allocation.end - allocation.start) // unit
+    count = np.zeros(elements * unit // step, np.int64)
+    for width in {size for _, size in of_kind}:
+        at = np.concatenate([at for at, size in of_kind if size == width]) // step
+        hits = np.bincount(at[(at >= 0) & (at < count.size)], minlength=count.size)
+        for n in range(min(width // step, count.size)):
+            count[n:] += hits[: count.size - n]
+    return count if whole else np.asarray(count.reshape(elements, unit).max(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

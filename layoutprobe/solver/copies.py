@@ -42,9 +42,14 @@ def differing(held: NDArray[np.integer], live: Mask, period: int, reached: Mask 
         reached: bool [n, lane], lanes whose elements enter a result that is stored; None: all.
     """
     differs = np.zeros(held.shape, np.bool_)
+    slots, each = np.arange(live.size).reshape(live.shape), held.reshape(len(held), -1)
     for other in partners(held.shape[1], period):
-        apart = (held != held[:, other]) & ~live & live[other]
-        differs |= apart if reached is None else apart & reached[:, other][:, :, None, None]
+        asked = ~live & live[other]
+        mine, theirs = slots[asked], slots[other][asked]
+        apart = each.take(mine, axis=1) != each.take(theirs, axis=1)
+        if apart.any():
+            apart &= True if reached is None else reached[:, other[np.nonzero(asked)[0]]]
+            differs.reshape(each.shape)[:, mine] |= apart
     return differs
 
 

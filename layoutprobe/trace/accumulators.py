@@ -143,9 +143,8 @@ def _written(subject: Subject, stores: Stores, name: str) -> NDArray[np.bool_]:
     buffer, allocation = subject.binding.buffers[name], stores.allocation(f"buffer {name}")
     if allocation is None or not stores.complete:
         return np.ones(buffer.shape, np.bool_)
-    plain, atomic = (touched(stores, allocation, atomic=kind)[: buffer.nbytes] for kind in (False, True))
-    hit: NDArray[np.bool_] = (plain + atomic).reshape(-1, buffer.itemsize) > 0
-    return np.asarray(buffer.view(np.any(hit, axis=1, keepdims=True)[:, 0]))
+    plain, atomic = (touched(stores, allocation, buffer.itemsize, atomic=kind) for kind in (False, True))
+    return np.asarray(buffer.view((plain + atomic)[: buffer.size] > 0))
 
 
 def _same_links(runs: Sequence[Recorded]) -> None:

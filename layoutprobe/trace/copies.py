@@ -41,36 +41,35 @@ def differing_copies(subject: Subject) -> tuple[DifferingCopy, ...]:
     Raises:
         NoProductError, UndecidedError, RunStoppedError: as `analysis_of`.
     """
-    return subject.once(_differing_copies)
-
-
-def _differing_copies(subject: Subject) -> tuple[DifferingCopy, ...]:
-    period = subject.copies_every
-    found: dict[str, DifferingCopy] = {}
-    for judged in analysis_of(subject).judged if period else ():
-        for matrix in "AB":
-            if matrix not in found and (copy := _differing_copy(judged, matrix, period, subject)):
-                found[matrix] = copy
-    return tuple(found.values())
+    return subject.once(_looked_at)[0]
 
 
 def own_orders(subject: Subject) -> bool:
     """Some copies differ only because each half-wave takes k in an order of its own."""
+    return subject.once(_looked_at)[1]
+
+
+def _looked_at(subject: Subject) -> tuple[tuple[DifferingCopy, ...], bool]:
+    """Both answers."""
     period = subject.copies_every
-    judged = analysis_of(subject).judged if period else ()
-    return any(
-        bool((differs & own).any())
-        for one in judged
-        for matrix in "AB"
-        for _, differs, own in [_copies(one, matrix, period, subject)]
-    )
+    found: dict[str, DifferingCopy] = {}
+    own_order = False
+    for judged in analysis_of(subject).judged if period else ():
+        for matrix in "AB":
+            held, differs, own = _copies(judged, matrix, period, subject)
+            own_order |= bool(own.any())
+            if matrix not in found and (copy := _differing_copy(judged, matrix, period, held, differs & ~own)):
+                found[matrix] = copy
+    return tuple(found.values()), own_order
 
 
 def _differing_copy(
-    judged: JudgedExecutions, matrix: str, period: int, subject: Subject
+    judged: JudgedExecutions,
+    matrix: str,
+    period: int,
+    held: NDArray[np.int32],
+    differs: NDArray[np.bool_],
 ) -> DifferingCopy | None:
-    held, differs, own = _copies(judged, matrix, period, subject)
-    differs &= ~own
     if not differs.any():
         return None
     done = judged.executions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -26,6 +26,8 @@ Ints = NDArray[np.int64]
 
 MOSTLY = 0.5
 """Share of an operand's slots with values that are no codes, above which it was computed."""
+_TOGETHER = 64
+"""Executions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,19 +229,29 @@ def numbers_of(
         orders: of each run, the executions in the order of the result; as they come where None.
     """
     orders = orders or [np.arange(sum(raw.shape[1] for raw, _ in run)) for run in runs]
-    digits, undefined = [], None
-    for run, order in zip(runs, orders, strict=True):
-        words = np.concatenate([raw for raw, _ in run], axis=1)
-        digits.append(_digits(_fields(words[:, order], bits), dtype, coding.code.base))
-        if any(bad is not None for _, bad in run):
-            masks = [np.zeros_like(raw) if bad is None else bad for raw, bad in run]
-            mask = _fields(np.concatenate(masks, axis=1)[:, order], bits) != 0
-            undefined = mask if undefined is None else undefined | mask
-    number = _joined(digits, coding)
-    if undefined is not None:
-        number[undefined] = UNDEFINED
-    # [vgpr, execution, lane, field] -> [execution, lane, vgpr, field]
-    return np.ascontiguousarray(number.transpose(1, 2, 0, 3)).reshape(number.shape[1], -1)
+    digits = _digits_as(dtype, coding.code.base)
+    held = [_joint(run) for run in runs]
+    registers, executions, lanes, fields = _fields(held[0][0], bits).shape
+    number = np.empty((executions, registers * lanes * fields), np.int32)
+    # A few executions at a time, of which all that is made of them stays in the processor's cache.
+    for start in range(0, executions, _TOGETHER):
+        some = slice(start, start + _TOGETHER)
+        found = [digits(_fields(words[:, order[some]], bits)) for (words, _), order in zip(held, orders, strict=True)]
+        part = _joined(found, coding)
+        for (_, mask), order in zip(held, orders, strict=True):
+            if mask is not None:
+                part[_fields(mask[:, order[some]], bits) != 0] = UNDEFINED
+        # [vgpr, execution, lane, field] -> [execution, lane, vgpr, field]
+        number[some] = part.transpose(1, 2, 0, 3).reshape(part.shape[1], -1)
+    return number
+
+
+def _joint(run: list[Raw]) -> Raw:
+    """Registers of all executions of a run, and their undefined bits."""
+    words = np.concatenate([raw for raw, _ in run], axis=1)
+    if all(bad is None for _, bad in run):
+        return words, None
+    return words, np.concatenate([np.zeros_like(raw) if bad is None else bad for raw, bad in run], axis=1)
 
 
 def _joined(digits: list[Numbers], coding: Coding) -> Numbers:
@@ -269,16 +281,17 @@ def _fields(words: NDArray[np.uint32], bits: int) -> NDArray[Any]:
     )
 
 
-def _digits(raw: NDArray[Any], dtype: str, base: int) -> NDArray[np.int32]:
-    """Digits less one of raw elements; ZERO, or UNKNOWN for no digit.
+def _digits_as(dtype: str, base: int) -> Callable[[NDArray[Any]], NDArray[np.int32]]:
+    """Gives digits less one of raw elements; ZERO, or UNKNOWN for no digit.
 
     8-bit floats travel as bytes, which no kernel changes on their way.
     """
     kind = element_type(dtype)
     kind = element_type("u8") if kind.bits == 8 else kind
     if kind.bits > 16:
-        return _digits_of(kind.decode(raw), base)
-    return _digits_of(kind.values(), base)[raw]
+        return lambda raw: _digits_of(kind.decode(raw), base)
+    known = _digits_of(kind.values(), base)
+    return lambda raw: known[raw]
 
 
 def _digits_of(value: NDArray[np.float64], base: int) -> NDArray[np.int32]:

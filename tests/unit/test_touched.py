@@ -1,4 +1,4 @@
-"""How often stores touch the bytes of an allocation, counted byte by byte."""
+"""How often stores touch the elements of an allocation, held against a count byte by byte."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ from layoutprobe.observe.matrix import WaveTable
 from layoutprobe.observe.outputs import Allocation, Store, Stores, contested, touched
 
 
+@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("unit", [1, 2, 4])
 @pytest.mark.parametrize("size", [1, 2, 4, 15, 16, 64])
-def test_bytes_are_counted_one_by_one(size: int) -> None:
+def test_elements_are_counted_by_their_bytes(size: int, unit: int, aligned: bool) -> None:
     """Wide stores beside, across and inside of allocations smaller than they are."""
     random = np.random.default_rng(size)
     allocation = Allocation("C", 100, 100 + size)
     stores, expected = [], np.zeros(size, np.int64)
     for width in (1, 2, 4, 8, 16):
         inside = random.integers(0, size, 20)
-        offset = 100 + np.concatenate([inside[inside + width <= size], random.integers(size, size + 40, 5)])
+        offset = np.concatenate([inside[inside + width <= size], random.integers(size, size + 40, 5)])
+        if aligned:
+            offset = offset[(offset % unit == 0) & (width % unit == 0)]
         zeros = np.zeros(offset.size, np.int64)
         inst, data = Inst(0, 8, "global_store_b32", "GLOBAL"), np.zeros((offset.size, width), np.uint8)
-        stores.append(Store(inst, zeros, zeros, offset, width, data))
-        for at in offset - 100:
+        if offset.size:
+            stores.append(Store(inst, zeros, zeros, 100 + offset, width, data))
+        for at in offset:
             expected[at : at + width] += 1
     waves = WaveTable(np.zeros((1, 3), np.int64), np.zeros(1, np.int64))
-    counted = touched(Stores(waves, (allocation,), tuple(stores), True), allocation, atomic=False)
-    assert np.array_equal(counted, expected)
+    counted = touched(Stores(waves, (allocation,), tuple(stores), True), allocation, unit, atomic=False)
+    whole = expected[: size // unit * unit].reshape(-1, unit).max(axis=1)
+    assert np.array_equal(counted, whole)
 
 
 def store(wave: list[int], offset: list[int], values: list[int]) -> Store:
