@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 import numpy as np
 
 from layoutprobe.arch.fragments import Fragment
+from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.numbers import element_type
 from layoutprobe.numbers.sums import Sum, SumRule

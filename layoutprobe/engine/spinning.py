@@ -5,8 +5,7 @@ And kernels in which waves wait for each other through memory, as locks, flags a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort

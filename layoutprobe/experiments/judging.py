@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find
 from layoutprobe.brief import brief
+from layoutprobe.dataclass import dataclass
 from layoutprobe.experiments.runs import Operands
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.probing.bench import Bench

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
+from layoutprobe.dataclass import dataclass
 from layoutprobe.experiments.judging import Judged
 from layoutprobe.experiments.runs import Accumulators, Operands
 from layoutprobe.layouts.explain import explain

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from layoutprobe.arch import find
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
+from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import ProbeError
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.instructions.solving import interaction_by

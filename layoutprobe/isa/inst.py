@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.kind import Kind, kind_of
 
 OperandKind = Literal["v", "a", "s", "const", "literal", "none"]

@@ -7,7 +7,8 @@ asked for costs an empty loop where it happens, and nothing per instruction.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from layoutprobe.dataclass import dataclass
 
 Told = tuple[Callable[..., None], ...]
 """Methods of observers, in the order in which the observers were given."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from layoutprobe.brief import brief
+from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine

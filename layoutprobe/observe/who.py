@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from layoutprobe.dataclass import dataclass
 from layoutprobe.machine.machine import Machine
 
 

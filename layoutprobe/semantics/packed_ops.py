@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array

@@ -7,11 +7,10 @@ is right where it holds the k that its own half-wave has in that place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.dataclass import dataclass
 from layoutprobe.solver.copies import differing, partner_of, partners
 from layoutprobe.solver.product import NOWHERE, ZERO
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
@@ -58,7 +57,9 @@ def _looked_at(subject: Subject) -> tuple[tuple[DifferingCopy, ...], bool]:
         for matrix in "AB":
             held, differs, own = _copies(judged, matrix, period, subject)
             own_order |= bool(own.any())
-            if matrix not in found and (copy := _differing_copy(judged, matrix, period, held, differs & ~own)):
+            if matrix not in found and (
+                copy := _differing_copy(judged, matrix, period, held, differs & ~own)
+            ):
                 found[matrix] = copy
     return tuple(found.values()), own_order
 

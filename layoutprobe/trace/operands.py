@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
+from layoutprobe.dataclass import dataclass
 from layoutprobe.instructions.meetings import element_types, interaction_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.manifest.coding import Coding
@@ -236,7 +237,10 @@ def numbers_of(
     # A few executions at a time, of which all that is made of them stays in the processor's cache.
     for start in range(0, executions, _TOGETHER):
         some = slice(start, start + _TOGETHER)
-        found = [digits(_fields(words[:, order[some]], bits)) for (words, _), order in zip(held, orders, strict=True)]
+        found = [
+            digits(_fields(words[:, order[some]], bits))
+            for (words, _), order in zip(held, orders, strict=True)
+        ]
         part = _joined(found, coding)
         for (_, mask), order in zip(held, orders, strict=True):
             if mask is not None:

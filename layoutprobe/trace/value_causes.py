@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from layoutprobe.brief import brief
+from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.load_path import Step
 from layoutprobe.place import Place

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 
+from layoutprobe.dataclass import dataclass
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.words import Verdict, plural
