@@ -103,7 +103,7 @@ def test_the_command_needs_neither_source_nor_compiler(
         main(["inspect", moved.name, "--matrix", "A", "--wave", "3", "--lane", "3", "--format", "csv"]) == 0
     )
     held = capsys.readouterr().out
-    assert all(f"A[{48 + 2 * n}][3], A[{49 + 2 * n}][3]" in held for n in range(8)), "wave 3 takes a column"
+    assert all(f"A[{32 + 2 * n}][3], A[{33 + 2 * n}][3]" in held for n in range(8)), "wave 3 takes a column"
     assert main(["inspect", moved.name, "--output", "run.html"]) == 0
     assert "UNDECIDED (replayed): a recorded run" in capsys.readouterr().err
     assert '"judged":false' in Path("run.html").read_text("utf-8")
