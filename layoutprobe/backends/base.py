@@ -26,12 +26,14 @@ class Buffer:
         name: what faults and observers call it; "": the argument's name in the code object.
         pointers: the kernel gets, instead of the buffer's address, that of an array which it may only read:
             of pointers to these bytes of the buffer. Empty for the buffer itself.
+        bits: those of `data` that are undefined, where some are: set ones, unsigned, shaped like it.
     """
 
     data: NDArray[Any]
     undefined: bool = False
     name: str = ""
     pointers: tuple[int, ...] = ()
+    bits: NDArray[Any] | None = None
 
     __repr__ = brief
 

@@ -125,6 +125,9 @@ def _memory(launch: Launch, kernel: Kernel, buffers: list[Buffer]) -> GlobalMemo
     ]
     size = max((a.offset + a.size for a in kernel.args), default=0)
     memory = place_memory(launch.code, [*plans, *tables], max(size, kernel.descriptor.kernarg_size))
+    for region, buffer in zip(memory.buffers, buffers, strict=False):
+        if buffer.bits is not None:
+            memory.arena.blur(region, np.ascontiguousarray(buffer.bits).view(np.uint8).ravel())
     given = iter(_addresses(memory, buffers))
     explicit = [next(given) if isinstance(a, Buffer) else a.tobytes() for a in launch.args]
     memory.arena.fill(

@@ -13,7 +13,7 @@ from layoutprobe.checks.selecting import SELECTION_RULES, asked, with_selection
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.coding import is_small_float
-from layoutprobe.manifest.model import Gemm, Reference
+from layoutprobe.manifest.model import Gemm, KernelCase, Reference
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
@@ -272,7 +272,8 @@ def _with(spec: RunSpec) -> str:
 
 def _outputs(subject: Subject) -> list[str]:
     """Buffers that are results, and nothing but results."""
-    return [name for name, buffer in subject.binding.buffers.items() if buffer.argument.role == "out"]
+    buffers = subject.binding.buffers.items()
+    return [name for name, b in buffers if b.argument.role == "out" and not b.argument.elsewhere]
 
 
 # What is wrong
@@ -435,12 +436,21 @@ def _load_of(subject: Subject, name: str) -> Place | None:
 def _unread(subject: Subject) -> str:
     """An input of which no byte is loaded; "" where there is none."""
     loads = subject.run(RunSpec("integers", (LoadSiteRecorder,))).record(LoadSites).loads
-    inputs = (b.name for b in subject.binding.buffers.values() if b.argument.role == "in")
+    buffers = subject.binding.buffers.values()
+    inputs = (b.name for b in buffers if b.argument.role == "in" and not b.argument.elsewhere)
     return next((name for name in inputs if not loads.get(f"buffer {name}")), "")
 
 
 def _undefined(subject: Subject, c: Comparison) -> _Cause:
     contract = subject.contract
+    for name, missing in subject.run(replace(c.spec, observers=()), partial=True).unmade.items():
+        if (read := _load_of(subject, name)) is not None:
+            element = Element(name, tuple(int(i) for i in np.argwhere(missing)[0]))
+            before = " and ".join(one.name for one in subject.case.before if _stores(one, name))
+            says = (
+                f"{element} is read, which {before}, launched before, has not stored; {where_wrong(c.wrong)}"
+            )
+            return _Cause(NEVER_DEFINED, says, None, read)
     if not c.undefined.all():
         return _Cause(
             NEVER_DEFINED, f"the wrong elements were never given a defined value: {where_wrong(c.wrong)}"
@@ -454,6 +464,10 @@ def _undefined(subject: Subject, c: Comparison) -> _Cause:
         says = f"{contract.d} is read, and what it holds before the launch is undefined: is the result added to it?"
         return _Cause(NEVER_DEFINED, says, None, read)
     return _Cause(NEVER_DEFINED, "no element is ever given a defined value")
+
+
+def _stores(case: KernelCase, name: str) -> bool:
+    return any(a.name == name and a.role in ("out", "inout") for a in case.arguments)
 
 
 def _of_nonfinite(subject: Subject, c: Comparison) -> _Cause:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,12 +31,14 @@ class Built:
         code, kernel: the code object.
         arch: facts of its target; None where it cannot be emulated.
         toolchain: compiler, flags, digests.
+        before: kernels that are launched before it, in order.
     """
 
     code: CodeObject
     kernel: Kernel
     arch: Arch | None
     toolchain: Mapping[str, str]
+    before: tuple[Built, ...] = ()
 
 
 def build(case: KernelCase, target: str) -> Built:
@@ -53,7 +55,7 @@ def build(case: KernelCase, target: str) -> Built:
     """
     built = compiled(case, target)
     match_arguments(case, built.kernel)
-    return built
+    return replace(built, before=tuple(build(replace(one, before=()), target) for one in case.before))
 
 
 def compiled(case: KernelCase, target: str) -> Built:
@@ -127,9 +129,13 @@ def files_of(case: KernelCase) -> list[Path]:
 
     own = [case.file, *([case.contract.path] if isinstance(case.contract, Reference) else ())]
     if case.source is None or case.file.suffix.lower() in ASSEMBLY:
-        return own
+        return [*own, *(file for one in case.before for file in files_of(one))]
     read = (files_read(case.file, **_options(case, target)) for target in case.arches)
-    return [*own, *(file for files in read for file in files)]
+    return [
+        *own,
+        *(file for files in read for file in files),
+        *(f for one in case.before for f in files_of(one)),
+    ]
 
 
 def match_arguments(case: KernelCase, kernel: Kernel) -> None:

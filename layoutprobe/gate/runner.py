@@ -15,6 +15,7 @@ from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.engine import base
 from layoutprobe.errors import ExecutionError
 from layoutprobe.gate.build import Built
+from layoutprobe.gate.sequence import Held, argument_of, contents, run_before, undefined_bits
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
@@ -22,8 +23,8 @@ from layoutprobe.machine.observer import Observer
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding
-from layoutprobe.manifest.inputs import make_inputs
-from layoutprobe.manifest.model import Argument, Gemm
+from layoutprobe.manifest.inputs import is_direct, make_inputs
+from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage, CoverageRecorder
 from layoutprobe.observe.undefined import UndefinedObserver, UndefinedRecord
@@ -140,6 +141,7 @@ class KernelRunner:
         self.faults: list[ExecutionError] = []
         self.coverage: Coverage | None = None
         self._known: dict[RunSpec, Recorded] = {}
+        self._last: tuple[RunSpec, Held] | None = None
         self.endless = endless
         self.sample = sample
 
@@ -195,18 +197,25 @@ class KernelRunner:
 
     def _once(self, spec: RunSpec, besides: Observer | None = None) -> Recorded:
         """One launch; `besides`: an observer for one that has ended early before."""
-        alpha, beta = self._factors(spec)
-        given = make_inputs(self.binding, spec.inputs, beta=beta, coding=self.coding)
+        factors = self._factors(spec)
+        chained = bool(self.built.before) and not is_direct(spec.inputs)
+        filled = replace(self.binding, buffers=self.binding.first) if chained else self.binding
+        given = make_inputs(filled, spec.inputs, beta=factors[1], coding=self.coding)
         if spec.again:
             first = self(replace(spec, again=()))
             given = {**given, **{name: first.outputs[name] for name in spec.again}}
-        before = {
-            b.name: np.full(b.nbytes, 0xA5, np.uint8).view(b.element.storage)
-            if values is None
-            else b.store(values)
-            for b, values in zip(self.binding.buffers.values(), given.values(), strict=True)
+        start: Held = {
+            b.name: Buffer(
+                np.full(b.nbytes, 0xA5, np.uint8).view(b.element.storage)
+                if values is None
+                else b.store(values),
+                values is None,
+                b.name,
+            )
+            for b, values in zip(filled.buffers.values(), given.values(), strict=True)
         }
-        arguments = [self._argument(a, before, given, alpha, beta) for a in self.binding.case.arguments]
+        deadline = self._deadline(spec, besides)
+        held, failed = self._before(start, factors, spec, deadline) if chained else (start, None)
         coverage = CoverageRecorder()
         recorders = [coverage, *(factory() for factory in spec.observers)]
         launch = Launch(
@@ -214,7 +223,7 @@ class KernelRunner:
             self.built.kernel.name,
             self.binding.grid,
             self.binding.block,
-            arguments,
+            [argument_of(self.binding, a, held, factors) for a in self.binding.case.arguments],
             self.binding.dynamic_lds,
             spec.alone or self.sample,
             _ORDERS[spec.order],
@@ -222,11 +231,8 @@ class KernelRunner:
         )
         fault, result, astray = None, None, Astray()
         try:
-            if self.endless is not None:
-                raise self.endless
-            seconds = self.binding.case.limits.seconds
-            short = bool(spec.order) or bool(spec.again) or besides is not None
-            deadline = Deadline(min(seconds, _ORDERED) if short else seconds)
+            if (stopped := self.endless or failed) is not None:
+                raise stopped
             late = [deadline, *([Clock(deadline)] if self.sample else [])]
             result = self.backend.run(
                 launch, [*late, *([besides] if besides is not None else []), astray, *recorders]
@@ -237,21 +243,58 @@ class KernelRunner:
                 self.endless = error
         if not spec.asks_only or (bool(spec.order) and fault is None):
             self._cover(coverage.record())
-        outputs, undefined, stray = self._after(result, before, given)
+        outputs, undefined, stray = self._after(result, held)
         return Recorded(
             spec=spec,
-            inputs={
-                n: _frozen(self.binding.buffers[n].load(before[n])) for n, v in given.items() if v is not None
-            },
+            inputs=self._inputs(start, held),
             outputs=outputs,
             undefined=undefined,
             stray=stray,
-            alpha=alpha,
-            beta=beta,
+            alpha=factors[0],
+            beta=factors[1],
             records=tuple(recorder.record() for recorder in recorders),
             fault=fault,
             astray=tuple(astray.errors.values()),
+            unmade=self._unmade(held) if chained and failed is None else {},
         )
+
+    def _deadline(self, spec: RunSpec, besides: Observer | None) -> Deadline:
+        seconds = self.binding.case.limits.seconds
+        short = bool(spec.order) or bool(spec.again) or besides is not None
+        return Deadline(min(seconds, _ORDERED) if short else seconds)
+
+    def _before(
+        self, start: Held, factors: tuple[float, float], spec: RunSpec, deadline: Deadline
+    ) -> tuple[Held, ExecutionError | None]:
+        """What the launches before leave, and the fault that ended one; the last is remembered, as checks ask for one
+        run with different observers."""
+        key = replace(spec, observers=(), order="", alone=frozenset())
+        if self._last is None or self._last[0] != key:
+            try:
+                left = run_before(self.built.before, self.binding, start, factors, self.backend, (deadline,))
+            except ExecutionError as error:
+                return start, error
+            self._last = key, left
+        return self._last[1], None
+
+    def _inputs(self, start: Held, held: Held) -> dict[str, NDArray[Any]]:
+        """What the buffers held before the first launch, or, where that was undefined, before the last."""
+        found = {}
+        for name, buffer in self.binding.buffers.items():
+            known = start if not start[name].undefined else held
+            if not known[name].undefined:
+                found[name] = _frozen(buffer.load(contents(known[name], buffer.element.storage)))
+        return found
+
+    def _unmade(self, held: Held) -> dict[str, NDArray[np.bool_]]:
+        """Elements of what launches before were to store that they have not."""
+        found = {}
+        for name, buffer in self.binding.buffers.items():
+            if buffer.argument.made:
+                unset = np.asarray(undefined_bits(held[name]).reshape(-1, buffer.itemsize).any(axis=1))
+                if (mask := buffer.view(unset)).any():
+                    found[name] = _frozen(mask.copy())
+        return found
 
     def _cover(self, seen: Coverage | None) -> None:
         if seen is not None:
@@ -270,40 +313,15 @@ class KernelRunner:
         return self._taken("alpha", alpha, spec.alpha), self._taken("beta", beta, spec.beta)
 
     def _taken(self, factor: str, given: float, wanted: float | None) -> float:
-        for name, value in self.binding.scalars.items():
-            if value == factor:
-                kind = element_type(self.binding.case.argument(name).dtype)
+        taken = (a for case in (self.binding.case, *self.binding.case.before) for a in case.arguments)
+        for argument in taken:
+            if argument.role == "scalar" and argument.value == factor:
+                kind = element_type(argument.dtype)
                 return float(kind.decode(kind.encode(given if wanted is None else wanted)).item())
         return given
 
-    def _argument(
-        self,
-        argument: Argument,
-        before: Mapping[str, NDArray[Any]],
-        given: Logical,
-        alpha: float,
-        beta: float,
-    ) -> Buffer | np.generic:
-        if argument.is_buffer:
-            return Buffer(
-                before[argument.name],
-                given[argument.name] is None,
-                argument.name,
-                self.binding.buffers[argument.name].pointers,
-            )
-        if argument.role == "null":
-            return np.uint64(0)
-        if argument.role == "bytes":
-            return np.void(argument.raw)
-        value = {"alpha": alpha, "beta": beta}.get(
-            str(self.binding.scalars[argument.name]), self.binding.scalars[argument.name]
-        )
-        kind = element_type(argument.dtype)
-        packed = kind.store(np.asarray(value, np.float64 if kind.is_float else kind.storage))
-        return packed.dtype.type(packed)
-
     def _after(
-        self, result: RunResult | None, before: Mapping[str, NDArray[Any]], given: Logical
+        self, result: RunResult | None, held: Held
     ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]], dict[str, int]]:
         """Outputs, their undefined bits, and bytes that were changed where nothing may be."""
         outputs: dict[str, NDArray[Any]] = {}
@@ -311,41 +329,34 @@ class KernelRunner:
         stray: dict[str, int] = {}
         if result is None:
             return outputs, undefined, stray
+        after = dict(held)
         for argument, raw, bits in zip(
             self.binding.case.arguments, result.buffers, result.undefined, strict=True
         ):
             if raw is None:
                 continue
-            buffer = self.binding.buffers[argument.name]
-            if changed := _stray(buffer, before[argument.name], raw, bits, given[argument.name] is None):
+            after[argument.name] = left = Buffer(raw, name=argument.name, bits=bits)
+            if changed := _stray(self.binding.buffers[argument.name], held[argument.name], left):
                 stray[argument.name] = changed
-            if argument.role == "in":
+        for name, buffer in self.binding.buffers.items():
+            if buffer.argument.role == "in":
                 continue
-            outputs[argument.name] = _frozen(buffer.load(raw))
-            if bits is not None and (mask := buffer.view(bits)).any():
-                undefined[argument.name] = _frozen(mask.copy())
+            outputs[name] = _frozen(buffer.load(contents(after[name], buffer.element.storage)))
+            unset = undefined_bits(after[name]).view(np.dtype(f"u{buffer.itemsize}"))
+            if (mask := buffer.view(unset)).any():
+                undefined[name] = _frozen(mask.copy())
         return outputs, undefined, stray
 
 
-def _stray(
-    buffer: BoundBuffer,
-    before: NDArray[Any],
-    after: NDArray[Any],
-    undefined: NDArray[Any] | None,
-    started_undefined: bool,
-) -> int:
+def _stray(buffer: BoundBuffer, before: Buffer, after: Buffer) -> int:
     """Bytes that the kernel changed in an input, or in the padding of any buffer.
 
     A store of the value that was there already leaves no trace.
     """
     if buffer.argument.role != "in" and not buffer.padded:
         return 0
-    changed = before.view(np.uint8) != after.view(np.uint8)
-    if started_undefined:
-        still = np.zeros_like(changed) if undefined is None else undefined.view(np.uint8) == 0xFF
-        changed |= ~still
-    elif undefined is not None:
-        changed |= undefined.view(np.uint8) != 0
+    changed = contents(before, np.dtype(np.uint8)) != contents(after, np.dtype(np.uint8))
+    changed |= undefined_bits(before) != undefined_bits(after)
     if buffer.argument.role != "in":
         items = changed.reshape(-1, buffer.itemsize)
         inside = np.zeros(buffer.size, np.bool_)

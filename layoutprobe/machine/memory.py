@@ -229,6 +229,11 @@ class Arena(Memory):
             raw = np.frombuffer(data, np.uint8)
             self.data.bytes[region.start : region.start + raw.size] = raw
 
+    def blur(self, region: Region, bits: NDArray[np.uint8]) -> None:
+        """Say which bits of a region are undefined."""
+        self.shadow.bytes[region.start : region.end] = bits
+        self.tracked |= bool(bits.any())
+
 
 @dataclass(frozen=True, eq=False)
 class Addresses:

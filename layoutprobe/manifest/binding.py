@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -146,6 +146,7 @@ class Binding:
         dynamic_lds: bytes.
         buffers: by argument name, in order.
         scalars: values by argument name; "alpha" and "beta" stand for the factors of the run.
+        first: all buffers as the first launch that takes them declares them, where others come before this one.
     """
 
     case: KernelCase
@@ -155,6 +156,7 @@ class Binding:
     dynamic_lds: int
     buffers: Mapping[str, BoundBuffer]
     scalars: Mapping[str, float | int | str]
+    first: Mapping[str, BoundBuffer] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -173,7 +175,8 @@ def bind(case: KernelCase, sizes: Sizes) -> Binding:
     value = _Evaluator(case, sizes)
     x, y, z = (value(e, "grid", 1, (1 << 32) - 1) for e in case.grid)
     u, v, w = (value(e, "block", 1, 1024) for e in case.block)
-    buffers = {a.name: _buffer(a, value) for a in case.arguments if a.is_buffer}
+    buffers = {a.name: _buffer(a, value) for a in (*case.arguments, *case.shared) if a.is_buffer}
+    first = _first(case, buffers, value) if case.before else {}
     total = sum(b.nbytes for b in buffers.values())
     if total > MAX_BYTES:
         raise OversizedError(
@@ -187,7 +190,30 @@ def bind(case: KernelCase, sizes: Sizes) -> Binding:
         _check_product(case.contract, buffers, value)
     lds = value(case.dynamic_lds, "dynamic_lds", 0, 1 << 20)
     scalars = {a.name: _scalar(a, value) for a in case.arguments if a.role == "scalar"}
-    return Binding(case, sizes, (x, y, z), (u, v, w), lds, buffers, scalars)
+    return Binding(case, sizes, (x, y, z), (u, v, w), lds, buffers, scalars, first)
+
+
+def _first(
+    case: KernelCase, buffers: Mapping[str, BoundBuffer], value: _Evaluator
+) -> Mapping[str, BoundBuffer]:
+    """Each buffer as the first launch declares it.
+
+    Raises:
+        UsageError: two launches give it other sizes.
+    """
+    found: dict[str, BoundBuffer] = {}
+    for one in (*case.before, case):
+        for argument in (a for a in one.arguments if a.is_buffer):
+            bound = _buffer(argument, value)
+            known = found.setdefault(argument.name, bound)
+            if known.nbytes != bound.nbytes:
+                raise UsageError(
+                    f"{argument.name} has another size in another launch",
+                    where=value.where(f"argument {argument.name}"),
+                    expected=f"{known.nbytes} bytes, as in {case.before[0].name}",
+                    observed=f"{bound.nbytes} bytes in {one.name}",
+                )
+    return {name: found.get(name, buffer) for name, buffer in buffers.items()}
 
 
 def _scalar(argument: Argument, value: _Evaluator) -> float | int | str:

@@ -151,7 +151,7 @@ def coding_of(binding: Binding) -> Coding:
 
 def packed_buffers(binding: Binding) -> list[BoundBuffer]:
     """Inputs whose contents the gate chooses, of integers that may hold several codes each."""
-    return [b for b in binding.buffers.values() if is_coded(b) and _may_hold_codes(b)]
+    return [b for b in binding.buffers.values() if is_coded(b) and _may_hold_codes(b) and not b.argument.made]
 
 
 def _may_hold_codes(buffer: BoundBuffer) -> bool:
@@ -261,6 +261,12 @@ def _moved(name: str, at: int, way: int, buffer: BoundBuffer, random: np.random.
         one = values.reshape(-1)[at : at + 1]
         one[...] = one + way * _FAR if buffer.element.is_float else one ^ 1
     return values
+
+
+def is_direct(kind: str) -> bool:
+    """Inputs of the kernel itself, whatever launches before it would make of them: codes and levels, which tell where
+    an operand or an accumulator is."""
+    return kind.startswith("code") or kind in ("zeros", "ones")
 
 
 def asks_only(kind: str) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -57,6 +57,8 @@ class Argument:
         raw: of role "bytes".
         at: of a member of a structure that is passed by value: bytes from its beginning; None for a whole argument.
         pointers: the kernel gets an array in device memory, of a pointer for each index of the first axis.
+        made: a launch before this one stores it.
+        elsewhere: launches before this one take it, and this one does not.
     """
 
     name: str
@@ -74,6 +76,8 @@ class Argument:
     raw: bytes = b""
     at: int | None = None
     pointers: bool = False
+    made: bool = False
+    elsewhere: bool = False
 
     __repr__ = brief
 
@@ -237,6 +241,9 @@ class KernelCase:
         bears: kinds of unusual inputs that it bears, see `manifest.unusual`; None where the manifest does not say.
         accept: findings that are let pass.
         guessed: lines of the manifest that still say FILL IN.
+        after: names of the kernels that are launched before it, on buffers of the same names.
+        before: these, and those that are launched before them, in order.
+        followed: another kernel that is launched after it.
     """
 
     name: str
@@ -263,6 +270,9 @@ class KernelCase:
     bears: tuple[str, ...] | None = None
     accept: tuple[Acceptance, ...] = ()
     guessed: tuple[int, ...] = ()
+    after: tuple[str, ...] = ()
+    before: tuple[KernelCase, ...] = ()
+    followed: bool = False
 
     __repr__ = brief
 
@@ -273,12 +283,27 @@ class KernelCase:
         assert found is not None
         return found
 
+    @property
+    def shared(self) -> tuple[Argument, ...]:
+        """Buffers of the launches before it that it does not take: of several declarations one that stores."""
+        return shared_buffers(self.before, self.arguments)
+
     def argument(self, name: str) -> Argument:
         """The argument of that name; LookupError where there is none."""
-        for argument in self.arguments:
+        for argument in (*self.arguments, *self.shared):
             if argument.name == name:
                 return argument
         raise LookupError(name)
+
+
+def shared_buffers(before: Sequence[KernelCase], own: Sequence[Argument]) -> tuple[Argument, ...]:
+    """Buffers of launches that another one, with arguments of its own, does not take."""
+    found: dict[str, Argument] = {}
+    for argument in (a for case in before for a in case.arguments if a.is_buffer):
+        known = found.get(argument.name)
+        if known is None or (known.role == "in" and argument.role != "in"):
+            found[argument.name] = replace(argument, made=False, elsewhere=True)
+    return tuple(one for name, one in found.items() if name not in {a.name for a in own})
 
 
 @dataclass(frozen=True)

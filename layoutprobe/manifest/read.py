@@ -12,7 +12,16 @@ from layoutprobe.manifest.acceptances import read_acceptances
 from layoutprobe.manifest.arguments import read_arguments, read_contract
 from layoutprobe.manifest.binding import OversizedError, bind
 from layoutprobe.manifest.flags import refused_flag
-from layoutprobe.manifest.model import Argument, Expression, KernelCase, Limits, Manifest, Sizes, Tolerance
+from layoutprobe.manifest.model import (
+    Argument,
+    Expression,
+    KernelCase,
+    Limits,
+    Manifest,
+    Sizes,
+    Tolerance,
+    shared_buffers,
+)
 from layoutprobe.manifest.section import Section, guessed_lines, load_bytes, load_toml
 from layoutprobe.manifest.sizes import read_sizes
 from layoutprobe.manifest.unusual import UNUSUAL, unusual_of
@@ -57,7 +66,7 @@ def read_manifest(
     work = 0
     for table in tables:
         section = Section({k: table.get(k) for k in table}, path, table.name, defaults)
-        case = _kernel(section, path.parent, checks, rules)
+        case = _kernel(section, path.parent, checks, rules, kernels)
         if any(case.name == known.name for known in kernels):
             section.fail("name", "a name that no other kernel of the manifest has")
         work += len(case.sizes) * (len(case.arguments) + 1)
@@ -68,6 +77,8 @@ def read_manifest(
         kernels.append(case)
     if len(guessed) == len(kernels):  # they may be written in other ways
         kernels = [replace(case, guessed=lines) for case, lines in zip(kernels, guessed, strict=True)]
+    followed = {name for case in kernels for name in case.after}
+    kernels = [replace(case, followed=case.name in followed) for case in kernels]
     return Manifest(path, tuple(kernels))
 
 
@@ -82,13 +93,18 @@ def _bound(case: KernelCase, sizes: Sizes, path: Path) -> None:
 
 
 def _kernel(
-    table: Section, folder: Path, checks: Collection[str] | None, rules: Collection[str]
+    table: Section,
+    folder: Path,
+    checks: Collection[str] | None,
+    rules: Collection[str],
+    known: Sequence[KernelCase],
 ) -> KernelCase:
     name = table.text("name", "a name of up to 64 letters, digits and . _ + / -", _NAME)
     source, code_object = _file(table, folder)
     sizes, tile, multiple = read_sizes(table)
     names = tuple(sizes[0])
-    arguments = read_arguments(table, names)
+    after, before = _before(table, names, known)
+    arguments = _made(read_arguments(table, names), before)
     case = KernelCase(
         name=name,
         source=source,
@@ -102,7 +118,7 @@ def _kernel(
         block=_extents(table, "block", names),
         dynamic_lds=table.expression("dynamic_lds", names) or _NONE,
         arguments=arguments,
-        contract=read_contract(table, arguments, folder),
+        contract=read_contract(table, (*arguments, *shared_buffers(before, arguments)), folder),
         sizes=sizes,
         tile=tile,
         multiple=multiple,
@@ -113,9 +129,35 @@ def _kernel(
         skip=_skip(table.table("skip"), checks, rules),
         seed=table.maybe_integer("seed", 0, (1 << 63) - 1) or 0,
         bears=_bears(table, arguments),
+        after=after,
+        before=before,
     )
     table.finish()
     return case
+
+
+def _before(
+    table: Section, sizes: tuple[str, ...], known: Sequence[KernelCase]
+) -> tuple[tuple[str, ...], tuple[KernelCase, ...]]:
+    """The kernels that are launched before one, as named, and with those that are launched before them."""
+    names = table.strings("after", "names of kernels")
+    cases = {case.name: case for case in known}
+    found: dict[str, KernelCase] = {}
+    for name in names:
+        if name not in cases:
+            listed = ", ".join(cases) or "there is none"
+            table.fail("after", f"kernels that stand above in the manifest: {listed}")
+        for case in (*cases[name].before, cases[name]):
+            if set(case.sizes[0]) != set(sizes):
+                table.fail("after", f"kernels whose sizes have the same names: {', '.join(sizes) or 'none'}")
+            found[case.name] = case
+    return names, tuple(found.values())
+
+
+def _made(arguments: tuple[Argument, ...], before: Sequence[KernelCase]) -> tuple[Argument, ...]:
+    """Arguments, of which it is known whether a launch before stores them."""
+    stored = {a.name for case in before for a in case.arguments if a.role in ("out", "inout")}
+    return tuple(replace(a, made=a.is_buffer and a.role != "out" and a.name in stored) for a in arguments)
 
 
 def _file(table: Section, folder: Path) -> tuple[Path | None, Path | None]:

@@ -15,7 +15,7 @@ _MOST = ("vgprs", "sgprs", "lds", "scratch", "spills", "bank_conflicts")
 """Limits from above; occupancy is one from below."""
 _SAME = (
     "code_object", "source", "symbol", "flags", "defines", "include", "grid", "block", "dynamic_lds", "contract",
-    "seed", "tile",
+    "seed", "tile", "after",
 )  # fmt: skip
 """What is to be the same: another one may be right, and somebody has to look."""
 

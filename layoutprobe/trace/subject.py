@@ -86,6 +86,7 @@ class Recorded:
         fault: why the run stopped early, None where it came to its end. The records then hold
             what was seen until there.
         astray: accesses outside of every buffer, one of each instruction, behind which the run went on.
+        unmade: argument -> elements that launches before were to store, and have not; only those that have any.
     """
 
     spec: RunSpec
@@ -98,6 +99,7 @@ class Recorded:
     records: tuple[object, ...]
     fault: ExecutionError | None = None
     astray: tuple[ExecutionError, ...] = ()
+    unmade: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     __repr__ = brief
 

@@ -74,7 +74,11 @@ def told(kind: str) -> str:
 
 def free_inputs(binding: Binding) -> list[BoundBuffer]:
     """Inputs whose values may be any."""
-    return [b for b in binding.buffers.values() if b.argument.role != "out" and is_coded(b)]
+    return [
+        b
+        for b in binding.buffers.values()
+        if b.argument.role != "out" and is_coded(b) and not b.argument.made
+    ]
 
 
 def _usual(compared: Iterable[Comparison]) -> list[Comparison]:
