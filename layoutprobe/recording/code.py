@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 from layoutprobe.arch.isa import Counting
@@ -74,12 +75,16 @@ def _spans(operands: tuple[Operand, ...]) -> Iterator[Span]:
 
 def _text(inst: Inst, first_acc: int, counting: Counting) -> str:
     scalar = Kind.SMEM in inst.kind
+    signed = "_iu" in inst.name  # there it is no negation, but says which factors are signed
     named = [
-        _operand(operand, first_acc)
+        _operand(replace(operand, neg=False) if signed else operand, first_acc)
         for operand in (*inst.dst, *inst.src)
         if operand.kind != "none" and not (scalar and operand.kind == "s" and operand.index == NULL)
     ]
-    return " ".join((inst.name, ", ".join(named), *_modifiers(inst, counting))).replace("  ", " ").rstrip()
+    more = [*_modifiers(inst, counting)]
+    if signed and any(operand.neg for operand in inst.src):
+        more.append(f"neg_lo:[{','.join(str(int(operand.neg)) for operand in inst.src)}]")
+    return " ".join((inst.name, ", ".join(named), *more)).replace("  ", " ").rstrip()
 
 
 def _modifiers(inst: Inst, counting: Counting) -> Iterator[str]:

@@ -226,3 +226,11 @@ def test_waits_and_branches_say_for_what_and_where_to() -> None:
     branches = [one.text.split()[-1] for one in code if one.kind == "branch"]
     assert branches
     assert set(branches) <= pcs
+
+
+def test_factors_of_integers_are_signed_and_not_negated() -> None:
+    """As LLVM's assembler writes it: v_wmma_i32_16x16x16_iu8 v[0:7], v[8:11], v[12:15], v[0:7] neg_lo:[1,1,0]."""
+    products = [one.text for one in opened("int8").recording().code if one.kind == "matrix"]
+    assert products
+    for text in products:
+        assert re.fullmatch(r"v_wmma_i32_16x16x16_iu8( v\[\d+:\d+\],?){4} neg_lo:\[1,1,0\]", text), text
