@@ -31,6 +31,7 @@ from layoutprobe.manifest.model import Gemm, KernelCase, Reference, Sizes, Toler
 from layoutprobe.manifest.sampling import sample_of
 from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
 from layoutprobe.observe.coverage import Coverage
+from layoutprobe.observe.cuts import cuts_of
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Pictures, Status
@@ -293,12 +294,12 @@ class Tally:
 
 
 def _choices(runner: KernelRunner) -> Choices | None:
-    """How tests against numbers came out, where the kernel has any; one run more."""
+    """How tests against numbers came out, and what was cut to 16 bits, where the kernel has any; one run more."""
     if (
         runner.sample
         or runner.coverage is None
         or runner.endless is not None
-        or not tests_of(runner.coverage.ran)
+        or not (tests_of(runner.coverage.ran) or cuts_of(runner.coverage.ran))
     ):
         return None
     found = runner(RunSpec("integers", (ChoiceRecorder,))).record(Choices)

@@ -2,21 +2,24 @@
 
 Where the two ways of a test do not lead to different blocks, compilers select a value instead of branching. What
 blocks ran does not tell that one of the values was never taken: what SCC held behind the test does. Tests by which
-a branch goes are none of these.
+a branch goes are none of these. The same run tells how large numbers were that are cut to 16 bits (`cuts`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import TypeVar
 
 from layoutprobe.brief import brief
 from layoutprobe.dataclass import dataclass
-from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
+from layoutprobe.observe.cuts import Cut, cuts_of
 
 _TESTS = re.compile(r"s_(?:cmp_(?:lt|le|gt|ge|eq|lg)|min|max)_[iu]32")
 _SMALLEST = 2
@@ -30,21 +33,32 @@ class Choices:
     Attributes:
         tests: those that were executed, by PC.
         came_out: PC -> what SCC held behind the test in some wave.
+        cut: PC of a cut to 16 bits -> the largest number before it, of each launch.
     """
 
     tests: Mapping[int, Inst]
     came_out: Mapping[int, frozenset[bool]]
+    cut: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
     __repr__ = brief
 
     def __or__(self, other: Choices) -> Choices:
         """Both together; they are of one kernel."""
-        none: frozenset[bool] = frozenset()
-        both = {
-            pc: self.came_out.get(pc, none) | other.came_out.get(pc, none)
-            for pc in self.came_out.keys() | other.came_out.keys()
-        }
-        return Choices({**self.tests, **other.tests}, both)
+        return Choices(
+            {**self.tests, **other.tests},
+            _joined(self.came_out, other.came_out),
+            _joined(self.cut, other.cut),
+        )
+
+
+_Seen = TypeVar("_Seen")
+
+
+def _joined(
+    one: Mapping[int, frozenset[_Seen]], other: Mapping[int, frozenset[_Seen]]
+) -> dict[int, frozenset[_Seen]]:
+    none: frozenset[_Seen] = frozenset()
+    return {pc: one.get(pc, none) | other.get(pc, none) for pc in one.keys() | other.keys()}
 
 
 def number_of(operand: Operand) -> int | None:
@@ -75,10 +89,14 @@ class ChoiceRecorder(Recorder):
         self._tests: dict[int, Inst] = {}
         self._seen: dict[int, set[bool]] = {}
         self._before: int | None = None
+        self._cuts: dict[int, Cut] = {}
+        self._largest: dict[int, int] = {}
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        self._tests = self._tests or tests_of(block.listing for block in program.blocks.values())
+        blocks = [block.listing for _, block in sorted(program.blocks.items())]
+        self._tests = self._tests or tests_of(blocks)
+        self._cuts = self._cuts or cuts_of(blocks)
 
     def block(self, c: Band, block: Block) -> None:
         """See Observer."""
@@ -91,10 +109,15 @@ class ChoiceRecorder(Recorder):
                 bool(flag) for flag in {*c.scc().ravel().tolist()}
             )
         self._before = inst.pc if inst.pc in self._tests else None
+        cut = self._cuts.get(inst.pc)
+        if cut is not None and (lanes := c.exec).any():
+            largest = int(c.regs.vgprs[cut.source - VGPR0][lanes].max())
+            self._largest[inst.pc] = max(largest, self._largest.get(inst.pc, 0))
 
     def record(self) -> Choices:
         """See Recorder."""
         return Choices(
             {pc: self._tests[pc] for pc in self._seen},
             {pc: frozenset(seen) for pc, seen in self._seen.items()},
+            {pc: frozenset([largest]) for pc, largest in self._largest.items()},
         )

@@ -13,6 +13,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.choices import Choices, number_of
 from layoutprobe.observe.coverage import Coverage
+from layoutprobe.observe.cuts import MOST, cuts_of
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.coverage import AGAIN, CLASSES, Branch, CodeCoverage, Loop, Stretch, Untried
 
@@ -35,7 +36,30 @@ def code_coverage(
     found = _Reading(code, kernel, coverage).result()
     if choices is None:
         return found
-    return replace(found, untried=tuple(_untried(code, kernel, coverage, choices, found.loops)))
+    untried = (
+        *_untried(code, kernel, coverage, choices, found.loops),
+        *_cut(code, kernel, coverage, choices),
+    )
+    return replace(found, untried=untried)
+
+
+def _cut(code: CodeObject, kernel: Kernel, coverage: Coverage, choices: Choices) -> Iterator[Untried]:
+    """Numbers that are cut to 16 bits where they are used, that grow with the size, and never came beyond."""
+    said = set()
+    for pc, cut in cuts_of(coverage.ran).items():
+        largest = choices.cut.get(pc, frozenset([0]))
+        if max(largest) <= MOST and max(largest) >= _GROWN * max(min(largest), 1):
+            one = Untried(
+                place_of(code, kernel, cut.user.pc, cut.user.name),
+                f"an index or a count is above {MOST}, of which 16 bits are taken,",
+            )
+            if str(one) not in said:
+                said.add(str(one))
+                yield one
+
+
+_GROWN = 2
+"""What grows by such a factor from one size to another goes with the size."""
 
 
 def _line(place: Place) -> SourceLine | None:

@@ -101,7 +101,25 @@ def layer(inputs, sizes):
     return {"y": (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)}
 """,
 )
+DOUBLED = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const float* x, float* y, int N) {
+  for (int i = threadIdx.x; i < N; i += 32) {
+    const int at = blockIdx.x * N + i;
+    y[at] = 2 * x[at];
+  }
+}
+""",
+    _ROWS.format(x="f32", y="f32", more=""),
+    'def layer(inputs, sizes):\n    return {"y": 2 * inputs["x"]}\n',
+)
 CASES = {
+    "doubled": (DOUBLED, (), None),
+    "an index of 16 bits": (
+        DOUBLED,
+        (("y[at]", "y[(unsigned short)at]"),),
+        "no size in which an index or a count is above 65535, of which 16 bits are taken, at kernel.hip:5",
+    ),
     "normed": (NORMED, (), None),
     "a norm": (LAYER_NORM, (), None),
     "a mean that hides the variance": (
@@ -145,7 +163,9 @@ def test_what_is_not_borne_is_a_reservation(tmp_path: Path, name: str) -> None:
     found = verdict(tmp_path, Style(edited(style.source, edits), style.keys, style.python))
     assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
     told = [
-        one for one in found.reservations if "off where" in one or "another one" in one or "second" in one
+        one
+        for one in found.reservations
+        if "off where" in one or "another one" in one or "second" in one or "16 bits" in one
     ]
     assert told == ([says] if says else [])
 
