@@ -23,6 +23,7 @@ FAULTS = ["inspect", str(ROOT / "docs/gemm64.toml"), "--kernel"]
 PICTURES = {
     "page.webp": (BUGGY, 1320, 1000, False, ""),
     "faults-swizzle.webp": ([*FAULTS, "swizzle"], 1320, 1300, False, ""),
+    "lds.webp": ([*FAULTS, "swizzle"], 1320, 800, False, ".lds"),
     "faults-barrier.webp": ([*FAULTS, "barrier"], 1320, 1300, True, ""),
     "faults-columns.webp": ([*FAULTS, "columns"], 1320, 1300, False, ""),
     "faults-epilogue.webp": ([*FAULTS, "epilogue"], 1320, 1450, False, ""),
