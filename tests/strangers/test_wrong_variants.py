@@ -77,6 +77,15 @@ FAULTS = (
         "= w[wave * 16 + lane % 16]",
     ),
     Fault(
+        "both halves of a group take the first numbers of x",
+        "gptq.hip",
+        "x[r * K + k0 + ks + i]",
+        "x[r * K + k0 + i]",
+        "numerics/other-elements",
+        r"x\[\d+\] has a part in y\[\d+\]",
+        "a, b, acc",
+    ),
+    Fault(
         "rows of A as far apart as those of B",
         "grouped.hip",
         "A[(row0 + r) * K",
