@@ -14,7 +14,8 @@ from layoutprobe.backends.base import Launch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.engine import automatic
 from layoutprobe.engine.automatic import AutomaticEngine
-from layoutprobe.engine.native import bound, library
+from layoutprobe.engine.base import Engine
+from layoutprobe.engine.native import bound, hosts, library
 from layoutprobe.engine.native.interpreter import Interpreter
 from layoutprobe.toolchain import cache
 
@@ -61,7 +62,7 @@ def launch(size: tuple[int, int, int]) -> tuple[Launch, np.ndarray[tuple[int, ..
     return make_launch(kernel, kernel.build(), a, b, c, 1.0, 2.0), right
 
 
-def holds(engine: AutomaticEngine, size: tuple[int, int, int]) -> bool:
+def holds(engine: Engine, size: tuple[int, int, int]) -> bool:
     given, right = launch(size)
     found = [buffer for buffer in EmulatorBackend(engine=engine).run(given).buffers if buffer is not None]
     return any(buffer.shape == right.shape and bool((buffer == right).all()) for buffer in found)
@@ -119,7 +120,7 @@ def test_without_a_compiler_numpy_goes_on(
     cold: None, in_c: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails() -> Path:
-        raise library.UnavailableError("no compiler")
+        raise hosts.UnavailableError("no compiler")
 
     monkeypatch.setattr(library, "_compiler", fails)
     engine = AutomaticEngine()
@@ -135,7 +136,7 @@ def test_a_compiler_that_fails_is_asked_once(
 
     def fails(*words: object) -> bytes:
         asked.append(words)
-        raise library.UnavailableError("it cannot be compiled")
+        raise hosts.UnavailableError("it cannot be compiled")
 
     monkeypatch.setattr(library, "_compile", fails)
     engine = AutomaticEngine()

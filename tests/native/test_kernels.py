@@ -15,7 +15,7 @@ from emulator_gemm.kernels import KERNELS, make_launch
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.model import CodeObject
-from layoutprobe.engine.native import engine, library
+from layoutprobe.engine.native import engine, hosts, library
 from layoutprobe.engine.native.engine import NativeEngine
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import ExecutionError
@@ -130,4 +130,4 @@ def test_without_a_compiler_numpy_runs_everything(monkeypatch: pytest.MonkeyPatc
 
 
 def _unavailable(*_: object, **__: object) -> None:
-    raise library.UnavailableError("none here")
+    raise hosts.UnavailableError("none here")

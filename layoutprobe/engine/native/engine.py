@@ -19,8 +19,9 @@ from layoutprobe import semantics
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.engine.base import IN_TURN, LAST_FIRST, Dispatch, Finished, Grain
 from layoutprobe.engine.native.bound import Bound, bind_native, steps_of
+from layoutprobe.engine.native.hosts import UnavailableError
 from layoutprobe.engine.native.interpreter import Interpreter, regions_of
-from layoutprobe.engine.native.library import NotYetError, UnavailableError
+from layoutprobe.engine.native.library import NotYetError
 from layoutprobe.engine.native.sieve import Sieve, SuspectError
 from layoutprobe.engine.native.state import CRegion, WaveMemory
 from layoutprobe.engine.native.steps import Steps

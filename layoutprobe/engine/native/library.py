@@ -1,15 +1,17 @@
-"""Compiles forms and the runtime for this machine, once, and loads them.
+"""Loads forms and the runtime for this machine; what no wheel has brought is compiled, once.
 
 Shared libraries lie in the cache by a digest of all that they are made of. They need no libc and no linker
-scripts: clang and ld.lld of the ziglang package make them in a fraction of a second.
+scripts: clang and ld.lld of the ziglang package make them in a fraction of a second. Wheels for a machine have
+libraries of their own (see `shipped`), whose names hold a digest of what they were made from: where the sources here
+are others, they count for nothing.
 """
 
 from __future__ import annotations
 
 import ctypes
 import fcntl
+import hashlib
 import os
-import platform
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -20,7 +22,8 @@ from pathlib import Path
 from threading import Thread
 
 from layoutprobe.engine.native.forms import Form
-from layoutprobe.errors import ProbeError, ToolchainError
+from layoutprobe.engine.native.hosts import Level, UnavailableError, host
+from layoutprobe.errors import ToolchainError
 from layoutprobe.toolchain import cache, find, process
 
 _FORMAT = "native 1"
@@ -29,56 +32,31 @@ _MOST_FORMS = 40
 """Of one file, so that the compiler ends in time on a busy machine. A kernel has 70 to 100."""
 FORMS_BEGIN = '#include "numbers.h"\n#include "buffer.h"\n'
 """What a file of forms begins with."""
+PREBUILT = Path(__file__).parent / "prebuilt"
+"""Where wheels have their libraries; a checkout has none."""
 _SOURCES = Path(__file__).parent / "c"
 _UNITS = ("control.c", "scalar.c", "matrix.c", "lanes.c")
 _FLAGS = ("-O2", "-fPIC", "-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-strict-aliasing",
-          "-ffreestanding", "-g0", "-Wno-everything")  # fmt: skip
-_LEVELS: Mapping[str, tuple[frozenset[str], tuple[str, ...]]] = {
-    "x86-64-v4": (
-        frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "f16c"}),
-        ("-march=x86-64-v4", "-mprefer-vector-width=512", "-mno-vzeroupper"),
-    ),
-    "x86-64-v3": (
-        frozenset({"avx2", "fma", "f16c", "bmi2", "movbe"}),
-        ("-march=x86-64-v3", "-mno-vzeroupper"),
-    ),
-}
-"""Instruction sets of the host, best first: what the processor must have, and flags."""
-
-
-class UnavailableError(ProbeError):
-    """The native engine cannot be had here; the text says why."""
+          "-ffreestanding", "-g0", "-Wno-everything", "-Werror=implicit-function-declaration")  # fmt: skip
 
 
 class NotYetError(UnavailableError):
     """What is needed is being compiled in the background."""
 
 
-@remembered
-def host() -> tuple[str, tuple[str, ...]]:
-    """The best instruction set of this machine, and the flags for it.
-
-    Raises:
-        UnavailableError: the engine has not been brought to this machine.
-    """
-    machine, system = platform.machine().lower(), platform.system()
-    if system != "Linux" or machine not in ("x86_64", "amd64"):
-        raise UnavailableError(f"the native engine does not run on {system} {machine} yet")
-    present = _processor_flags()
-    for name, (needed, flags) in _LEVELS.items():
-        if needed <= present:
-            return name, flags
-    raise UnavailableError("the native engine needs a processor with AVX2")
-
-
 def examine() -> tuple[bool, str]:
-    """Whether the native engine can be had here, and for which instruction set, or why not."""
+    """Whether the native engine can be had here, for which instruction set and from where, or why not."""
     try:
-        level, _ = host()
-        zig = _compiler()
+        level = host()
     except UnavailableError as reason:
         return False, reason.what
-    return True, f"{level}, compiled by {zig}"
+    zig = find.ziglang()
+    compiled = f"compiled by {zig}" if zig else "which only ziglang could compile"
+    if prebuilt(32) and prebuilt(64):
+        return True, f"{level.name}, from the wheel; but for seldom instructions, {compiled}"
+    if others := sorted(path.name for path in PREBUILT.glob(f"{level.name}-*.so")):
+        compiled += f"; {others[0]}, which came with the wheel, is not made of the sources here"
+    return zig is not None, f"{level.name}, {compiled}"
 
 
 def _compiler() -> Path:
@@ -90,19 +68,43 @@ def _compiler() -> Path:
     return zig
 
 
-def _processor_flags() -> frozenset[str]:
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return frozenset()
-    line = next((line for line in text.splitlines() if line.startswith("flags")), "")
-    return frozenset(line.partition(":")[2].split())
-
-
 @remembered
 def _header() -> str:
     """What every library depends on: the sources of the runtime."""
     return "".join(p.read_text() for p in sorted(_SOURCES.iterdir()) if p.suffix in (".c", ".h"))
+
+
+def flags_of(level: Level, lanes: int) -> tuple[str, ...]:
+    """What the compiler is told for waves of that many lanes."""
+    return (*_FLAGS, *level.flags, f"-DLANES={lanes}")
+
+
+def name_of(level: Level, lanes: int) -> str:
+    """The file of a wheel's library, by what it is made from: forms have their text in their names."""
+    parts = (_FORMAT, FORMS_BEGIN, _header(), *flags_of(level, lanes))
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return f"{level.name}-{lanes}-{digest[:16]}.so"
+
+
+@remembered
+def prebuilt(lanes: int) -> ctypes.CDLL | None:
+    """The runtime and forms that a wheel has brought for this machine; None where they are of other sources."""
+    path = PREBUILT / name_of(host(), lanes)
+    with suppress(OSError):  # not there, or damaged
+        return ctypes.CDLL(str(path))
+    return None
+
+
+def runtime_units() -> tuple[str, ...]:
+    """The runtime's files."""
+    return tuple((_SOURCES / unit).read_text() for unit in _UNITS)
+
+
+def form_units(forms: Sequence[Form]) -> tuple[str, ...]:
+    """Files of forms."""
+    texts = [form.function for form in forms]
+    parts = (texts[n : n + _MOST_FORMS] for n in range(0, len(texts), _MOST_FORMS))
+    return tuple(FORMS_BEGIN + "\n".join(part) for part in parts)
 
 
 def runtime(lanes: int, *, wait: bool = True) -> ctypes.CDLL:
@@ -115,23 +117,25 @@ def runtime(lanes: int, *, wait: bool = True) -> ctypes.CDLL:
     Raises:
         UnavailableError: there is no compiler, or it fails.
     """
-    return _library(tuple((_SOURCES / unit).read_text() for unit in _UNITS), lanes, wait)
+    return prebuilt(lanes) or _library(runtime_units(), lanes, wait)
 
 
 def compiled_forms(forms: Iterable[Form], lanes: int, *, wait: bool = True) -> Mapping[str, int]:
     """Addresses of forms, by symbol. Arguments and errors are those of `runtime`.
 
-    What a kernel needs is one library, whatever other kernels have brought: so that the cache has it again when
-    they come in another order.
+    What a kernel needs, and no wheel has brought, is one library, whatever other kernels have brought: so that the
+    cache has it again when they come in another order.
     """
     wanted = {form.symbol: form for form in forms}
     if any((symbol, lanes) not in _addresses for symbol in wanted):
-        needed = [wanted[symbol] for symbol in sorted(wanted)]
-        texts = [form.function for form in needed]
-        parts = (texts[n : n + _MOST_FORMS] for n in range(0, len(texts), _MOST_FORMS))
-        library = _library(tuple(FORMS_BEGIN + "\n".join(part) for part in parts), lanes, wait)
-        for form in needed:
-            _addresses.setdefault((form.symbol, lanes), address_of(library, form.symbol))
+        brought = prebuilt(lanes)
+        has = {symbol for symbol in wanted if brought is not None and hasattr(brought, symbol)}
+        needed = [wanted[symbol] for symbol in sorted(wanted) if symbol not in has]
+        library = _library(form_units(needed), lanes, wait) if needed else None
+        for symbol in wanted:
+            source = brought if symbol in has else library
+            assert source is not None
+            _addresses.setdefault((symbol, lanes), address_of(source, symbol))
     return {symbol: _addresses[symbol, lanes] for symbol in wanted}
 
 
@@ -186,8 +190,8 @@ def _begun(units: _Units, lanes: int) -> Future[bytes]:
 
 
 def _key(units: _Units, lanes: int) -> str:
-    level, _ = host()
-    return cache.key(_FORMAT, level, str(lanes), find.identity(_compiler()), _header(), *_FLAGS, *units)
+    flags = flags_of(host(), lanes)
+    return cache.key(_FORMAT, find.identity(_compiler()), _header(), *flags, *units)
 
 
 def _kept(units: _Units, lanes: int) -> bytes | None:
@@ -198,7 +202,7 @@ def _made(units: _Units, lanes: int) -> bytes:
     with _one_at_a_time():
         raw = _kept(units, lanes)  # another process may have made it meanwhile
         if raw is None:
-            raw = _compile(units, (*_FLAGS, *host()[1], f"-DLANES={lanes}"), str(_compiler()))
+            raw = compiled(units, host(), lanes)
             cache.store(_key(units, lanes), raw)
     return raw
 
@@ -218,6 +222,15 @@ def _one_at_a_time() -> Iterator[None]:
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)  # closing the file lets go
         yield
+
+
+def compiled(units: Sequence[str], level: Level, lanes: int) -> bytes:
+    """A library for some processor.
+
+    Raises:
+        UnavailableError: there is no compiler, or it fails.
+    """
+    return _compile(units, flags_of(level, lanes), str(_compiler()))
 
 
 def _compile(units: Sequence[str], flags: Sequence[str], zig: str) -> bytes:

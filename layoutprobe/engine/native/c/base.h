@@ -11,6 +11,11 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define memcpy __builtin_memcpy
+#ifdef __x86_64__
+#define RELAX __builtin_ia32_pause()
+#else
+#define RELAX __asm__ volatile("yield")
+#endif
 #define CV(x, t) __builtin_convertvector(x, t)
 #define AS(t, x) __builtin_bit_cast(t, x)
 
@@ -23,6 +28,7 @@ VECTOR(u8); VECTOR(i8); VECTOR(u16); VECTOR(i16); VECTOR(u32); VECTOR(i32); VECT
 VECTOR(f32); VECTOR(f64); VECTOR(b1);
 typedef v_u16 v_f16;
 typedef _Float16 v_half __attribute__((ext_vector_type(LANES)));
+#include "soft.h"
 #if LANES == 32
 typedef u32 mask;
 #else

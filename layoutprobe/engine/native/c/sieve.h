@@ -25,7 +25,7 @@ AI void keep(Sieve *s, const Ctx *c, u64 line) {
     __atomic_store_n(state, done, __ATOMIC_RELEASE);
     return;
   }
-  while (__atomic_load_n(state, __ATOMIC_ACQUIRE) != done) __builtin_ia32_pause();
+  while (__atomic_load_n(state, __ATOMIC_ACQUIRE) != done) RELAX;
 }
 
 AI int stop(Sieve *s) {
