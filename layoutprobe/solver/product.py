@@ -11,6 +11,8 @@ A chain is an accumulator: the executions that add to one D, one after the other
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +28,8 @@ Mask = NDArray[np.bool_]
 ZERO, UNKNOWN, UNDEFINED, FOREIGN = -1, -2, -3, -4
 """Coordinates of a slot that holds no element of its matrix: a zero; a value that is no code; bits
 that nobody has set; an element of another matrix."""
+_TOGETHER = 128
+"""Executions that are looked at together."""
 NOWHERE = -1
 """Coordinate of a slot of D that is stored nowhere."""
 
@@ -170,11 +174,16 @@ class Factors:
 
     __repr__ = brief
 
-    def select(self, which: Mask | Ints) -> Factors:
+    def select(self, which: Mask | Ints | slice) -> Factors:
         """Some of the executions."""
         return Factors(
             self.chain[which], self.a_row[which], self.a_k[which], self.b_col[which], self.b_k[which]
         )
+
+
+def parts(executions: int) -> Iterator[slice]:
+    """A few executions at a time: what is made of them stays in the processor's cache. Of none there is one part."""
+    return (slice(start, start + _TOGETHER) for start in range(0, max(executions, 1), _TOGETHER))
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,8 +267,20 @@ def judge(factors: Factors, targets: Targets, geometry: Geometry, depth: int) ->
         geometry: which of them meet.
         depth: K of the product.
     """
+    rows, cols = targets.row(), targets.col()
+    found = [_judged(factors.select(some), rows, cols, geometry, depth) for some in parts(factors.chain.size)]
+    a_bad, b_bad, k_bad, terms = (np.concatenate(each) for each in zip(*found, strict=True))
+    blocks = factors.a_row.shape[1]
+    counted = np.bincount(terms, minlength=len(rows) * blocks * depth).reshape(-1, blocks, depth)
+    return Judgement(a_bad, b_bad, k_bad, counted.astype(np.int32))
+
+
+def _judged(
+    factors: Factors, rows: Coordinates, cols: Coordinates, geometry: Geometry, depth: int
+) -> tuple[Mask, Mask, Mask, Ints]:
+    """Where some executions break the law, as in `Judgement`; and a number for each k that they add to a chain."""
     chain = factors.chain
-    row, col = targets.row()[chain], targets.col()[chain]
+    row, col = rows[chain], cols[chain]
     a_live, b_live = (row != NOWHERE)[..., None], (col != NOWHERE)[..., None]
     a_zero, b_zero = factors.a_row == ZERO, factors.b_col == ZERO
     a_there, b_there = a_live & ~a_zero, b_live & ~b_zero
@@ -282,9 +303,7 @@ def judge(factors: Factors, targets: Targets, geometry: Geometry, depth: int) ->
     good = full & (a_low >= 0) & (a_low < depth) & ~k_bad.any(axis=(1, 2), keepdims=True)
     blocks = full.shape[1]
     term = (chain[:, None, None] * blocks + np.arange(blocks)[:, None]) * depth + a_low
-    counted = np.bincount(term[good], minlength=len(targets.m) * blocks * depth)
-    counts = counted.reshape(-1, blocks, depth).astype(np.int32)
-    return Judgement(a_bad, b_bad, np.asarray(k_bad.any(axis=1)), counts)
+    return a_bad, b_bad, np.asarray(k_bad.any(axis=1)), term[good]
 
 
 def _missed(halves: Mask, full: Mask, k: Coordinates) -> Mask:

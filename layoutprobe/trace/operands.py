@@ -19,7 +19,7 @@ from layoutprobe.numbers import element_type
 from layoutprobe.observe.load_path import Target
 from layoutprobe.observe.matrix import Execution, Operands
 from layoutprobe.solver.interaction import Interaction
-from layoutprobe.solver.product import UNDEFINED, UNKNOWN, ZERO, Factors, Geometry, geometry_of
+from layoutprobe.solver.product import UNDEFINED, UNKNOWN, ZERO, Factors, Geometry, geometry_of, parts
 from layoutprobe.trace.problem import Numbers, Problem
 from layoutprobe.trace.subject import Recorded, UndecidedError
 
@@ -27,8 +27,6 @@ Ints = NDArray[np.int64]
 
 MOSTLY = 0.5
 """Share of an operand's slots with values that are no codes, above which it was computed."""
-_TOGETHER = 64
-"""Executions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +85,16 @@ class Executions:
         first, second = problem.lines("A"), problem.lines("B")
         if self.swapped:
             first, second = second, first
-        a, b = np.take(self.a, self.geometry.a, axis=1), np.take(self.b, self.geometry.b, axis=1)
-        return Factors(
-            chain, *(np.take(table, a) for table in first), *(np.take(table, b) for table in second)
-        )
+        read = ((self.a, self.geometry.a, first), (self.b, self.geometry.b, second))
+        made = []
+        for held, slots, tables in read:
+            lines = [np.empty((len(held), *slots.shape), np.int32) for _ in tables]
+            for some in parts(len(held)):
+                numbers = np.take(held[some], slots, axis=1)
+                for line, table in zip(lines, tables, strict=True):
+                    line[some] = np.take(table, numbers)
+            made += lines
+        return Factors(chain, *made)
 
 
 @dataclass(frozen=True)
@@ -234,9 +238,7 @@ def numbers_of(
     held = [_joint(run) for run in runs]
     registers, executions, lanes, fields = _fields(held[0][0], bits).shape
     number = np.empty((executions, registers * lanes * fields), np.int32)
-    # A few executions at a time, of which all that is made of them stays in the processor's cache.
-    for start in range(0, executions, _TOGETHER):
-        some = slice(start, start + _TOGETHER)
+    for some in parts(executions):
         found = [
             digits(_fields(words[:, order[some]], bits))
             for (words, _), order in zip(held, orders, strict=True)
