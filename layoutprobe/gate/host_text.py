@@ -40,6 +40,7 @@ _BYTES = {
     "int32_t": 4, "uint32_t": 4, "double": 8, "int64_t": 8, "uint64_t": 8, "float2": 8, "float4": 16,
 }  # fmt: skip
 """What sizeof says of a type."""
+_STRUCT = re.compile(r"\b(?:struct|class)\s+(\w+)[^;{}()<>]*\{")
 _DEEPEST = 12
 _LONGEST = 1000
 _NESTED = 3
@@ -120,7 +121,7 @@ class Scope:
         result, at = "", 0
         while at < len(tokens):
             token = tokens[at]
-            plain = token.rpartition("::")[2]
+            plain = self._constant(token) or token.rpartition("::")[2]
             called = at + 1 < len(tokens) and tokens[at + 1] == "("
             if called and plain == "sizeof":
                 end = _closed(tokens, at + 1)
@@ -143,6 +144,12 @@ class Scope:
                 raise TooLongError
             at += 1
         return re.sub(r"\s+", " ", result).strip()
+
+    def _constant(self, token: str) -> str:
+        """The name of a constant of a structure, which a parameter of a template may stand for; "" for another."""
+        owner, _, name = token.rpartition("::")
+        named = f"{self.values.get(owner, owner).rpartition('::')[2]}::{name}"
+        return named if owner and named in self.values else ""
 
     def _called(self, name: str, given: Sequence[str], depth: int) -> str:
         if name in self.functions:
@@ -207,9 +214,20 @@ def scope_at(text: str, at: int) -> Scope:
         listed = text[found.end() - 1 : closing(text, found.end() - 1) + 1]
         for key, value in _places(found[1], listed):
             values.setdefault(key, value)
+    values.update(_constants(text))
     values.update(_instance(text, at))
     head = text[: max(text.find("__global__"), 0)]
     return Scope(values, functions, fixed=frozenset(_LENGTH.findall(head)))
+
+
+def _constants(text: str) -> Iterator[tuple[str, str]]:
+    """Those of structures: "Policy::TileN", with others of the same structure named so, too."""
+    for found in _STRUCT.finditer(text):
+        body = text[found.end() - 1 : closing(text, found.end() - 1)]
+        own = dict(one for at in _DECLARED.finditer(body) for one in _declared(body, at.end()))
+        siblings = re.compile(rf"(?<![\w:])({'|'.join(own)})\b")
+        for name, given in own.items():
+            yield f"{found[1]}::{name}", siblings.sub(rf"{found[1]}::\1", given)
 
 
 def _places(name: str, given: str, depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -251,5 +269,5 @@ def _instance(text: str, at: int) -> Iterator[tuple[str, str]]:
         return
     for parameter, given in zip(split(header[1]), split(call[1]), strict=False):
         words = parameter.partition("=")[0].split()
-        if words and words[0] not in ("typename", "class"):
+        if words:
             yield words[-1], given

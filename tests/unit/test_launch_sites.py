@@ -26,6 +26,13 @@ WRITTEN = {
           auto grid = dim3((N + BN - 1) / BN, M / BM);
           ns::k<T, BM><<<grid, dim3(2 * BM)>>>(M, N); }
         void g(int a, int b) { f<64, float, 16>(a, b); }""",
+    "members of a policy": """
+        struct Large { static constexpr int N = 512, M = 512, T = 1024; };
+        struct Small { static constexpr int N = 16, M = 4 * N; static constexpr unsigned T = 128; };
+        template <typename Policy> void f(int M, int N) {
+          const dim3 grid((N + Policy::N - 1) / Policy::N, M / Policy::M);
+          k<Policy><<<grid, dim3(Policy::T)>>>(M, N); }
+        void g(int a, int b) { f<Small>(a, b); }""",
     "a module": """
         void f(hipFunction_t fn, int M, int N) { void* args[] = {&M, &N};
           hipModuleLaunchKernel(fn, (N + 15) / 16, M / 64, 1, 128, 1, 1, 0, stream, args, nullptr); }""",
