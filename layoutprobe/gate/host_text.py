@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 _NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")|(\'(?:\\.|[^\'\\\n])+\')', re.DOTALL)
@@ -41,6 +42,7 @@ _BYTES = {
 }  # fmt: skip
 """What sizeof says of a type."""
 _STRUCT = re.compile(r"\b(?:struct|class)\s+(\w+)[^;{}()<>]*\{")
+_MOST_STRUCTURES, _LONGEST_STRUCTURE = 64, 1 << 13
 _DEEPEST = 12
 _LONGEST = 1000
 _NESTED = 3
@@ -222,8 +224,9 @@ def scope_at(text: str, at: int) -> Scope:
 
 def _constants(text: str) -> Iterator[tuple[str, str]]:
     """Those of structures: "Policy::TileN", with others of the same structure named so, too."""
-    for found in _STRUCT.finditer(text):
-        body = text[found.end() - 1 : closing(text, found.end() - 1)]
+    for found in islice(_STRUCT.finditer(text), _MOST_STRUCTURES):
+        body = text[found.end() - 1 : found.end() + _LONGEST_STRUCTURE]
+        body = body[: closing(body, 0)]
         own = dict(one for at in _DECLARED.finditer(body) for one in _declared(body, at.end()))
         siblings = re.compile(rf"(?<![\w:])({'|'.join(own)})\b")
         for name, given in own.items():

@@ -89,7 +89,7 @@ def test_files_in_quotes_are_read_once_and_others_not_at_all(tmp_path: Path) -> 
     ["k<<<", "k<<<1,", "k<<<1, 2>>>", "k<<<(((, 2>>>((", "#define A B\n#define B A\nvoid f() { k<<<A, B>>>(A); }",
      "int a(int b) { return a(b); } void f() { k<<<a(1), 1>>>(); }", "k<<<" + "(" * 5000 + ", 1>>>()", "dim3 g" * 500,
      "".join(f"#define A{i} A{i + 1} + A{i + 1}\n" for i in range(60)) + "void f() { k<<<A0, 1>>>(); }",
-     "void f() { int a = 1; } " * 500 + "k<<<a, b>>>(c);" * 50],
+     "void f() { int a = 1; } " * 500 + "k<<<a, b>>>(c);" * 50, "struct A {" * 40_000 + "k<<<A::b, 1>>>(c);"],
 )  # fmt: skip
 def test_text_that_means_harm_ends(tmp_path: Path, text: str) -> None:
     source = tmp_path / "k.hip"
