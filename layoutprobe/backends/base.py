@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.codeobj.model import CodeObject
+from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.observer import Observer
 
 
@@ -52,6 +53,8 @@ class Launch:
         watched: workgroups that observers are told of, see `engine.Dispatch`.
         order, others: in which workgroups come, and whether only watched ones do, see there; a card decides the
             one itself, and runs all.
+        changes: instructions that are executed in place of others, see there; the emulator alone can do that.
+        budget: instructions that it may issue; 0 for the backend's own.
     """
 
     code: CodeObject
@@ -63,6 +66,8 @@ class Launch:
     watched: frozenset[int] = frozenset()
     order: str = ""
     others: bool = True
+    changes: Mapping[int, tuple[Inst, ...]] = field(default_factory=dict)
+    budget: int = 0
 
     __repr__ = brief
 

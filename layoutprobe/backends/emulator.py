@@ -82,7 +82,8 @@ class EmulatorBackend:
         finished = self.engine.run(
             Dispatch(
                 launch.code, kernel, memory, launch.grid, launch.block, lds_size,
-                observers, self.budget, self.arithmetic, launch.watched, launch.order, launch.others,
+                observers, launch.budget or self.budget, self.arithmetic, launch.watched, launch.order, launch.others,
+                launch.changes,
             )
         )  # fmt: skip
         result = self._result(launch, memory)

@@ -19,10 +19,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
+from layoutprobe.errors import DEBUG, ProbeError, debugging
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult, Status
-from layoutprobe.trace.subject import RecorderFactory, Subject
+from layoutprobe.trace.subject import RecorderFactory, RunStoppedError, Subject, UndecidedError
+
+Made = TypeVar("Made")
+
+
+def diagnosed(make: Callable[[], Made], otherwise: Callable[[str], Made]) -> Made:
+    """What is made of something that is known to be wrong. Where that fails, what is wrong stays so.
+
+    Args:
+        make: finds out why it is wrong.
+        otherwise: what is known without, told why that failed.
+    """
+    try:
+        return make()
+    except MemoryError:
+        raise
+    except (ProbeError, RunStoppedError, UndecidedError) as stopped:
+        return otherwise(f"why could not be found out: {stopped}")
+    except Exception as bug:
+        if debugging():
+            raise
+        problem = f"{type(bug).__name__}: {bug}"
+        return otherwise(
+            f"why could not be found out, for a bug in layoutprobe ({problem}; {DEBUG}=1 shows more)"
+        )
 
 
 @dataclass(frozen=True)

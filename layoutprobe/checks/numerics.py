@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.checks.base import Check
+from layoutprobe.checks.base import Check, diagnosed
 from layoutprobe.checks.selecting import SELECTION_RULES, asked, with_selection
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
@@ -21,7 +21,7 @@ from layoutprobe.report.gate import CheckResult
 from layoutprobe.text import either
 from layoutprobe.trace.again import in_need_of_zeros
 from layoutprobe.trace.altered import TakenOtherwise, shown, taken_otherwise
-from layoutprobe.trace.comparisons import Comparison, executed, products, references, small_floats
+from layoutprobe.trace.comparisons import Comparison, compared_in, executed, small_floats
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
 from layoutprobe.trace.influence import other_elements
 from layoutprobe.trace.odd_reads import odd_read
@@ -196,11 +196,11 @@ def run(subject: Subject) -> CheckResult:
             return CHECK.undecided(
                 f"the kernel multiplies {types}, which the manifest calls otherwise: give A and B that dtype"
             )
-        compared = list(products(subject, contract))
+        compared = compared_in(subject)
     elif isinstance(contract, Reference):
         if subject.reference is None:
             return CHECK.undecided("the Python reference was not loaded: --allow-reference lets it run")
-        compared = list(references(subject))
+        compared = compared_in(subject)
     else:
         return CHECK.skipped("the contract says nothing about values")
     metrics = _metrics(compared)
@@ -289,7 +289,10 @@ def _findings(subject: Subject, compared: list[Comparison]) -> list[Finding]:
 
 
 def _finding(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> Finding:
-    cause = _diagnosis(subject, c, runs)
+    cause = diagnosed(
+        lambda: _diagnosis(subject, c, runs),
+        lambda why: _Cause(WRONG_VALUES, where_wrong(c.wrong), hint=f"{WRONG_VALUES.mend}; {why}"),
+    )
     explained = tuple((says, _made(subject, c, each)) for says, each in cause.explained)
     return replace(_made(subject, c, cause), explained=explained)
 
@@ -311,7 +314,7 @@ def _made(subject: Subject, c: Comparison, cause: _Cause) -> Finding:
         replace(in_caller(subject, cause.place or stored), element=Element(c.name, index)),
         expected=f"{c.expected[index]:.{_SHORT}g}",
         observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong{size if np.isfinite(absolute) else ''}",
-        hint=rule.mend,
+        hint=cause.hint or rule.mend,
         count=int(wrong.sum()),
         related=related,
     )
@@ -361,7 +364,7 @@ def _only_where(spec: RunSpec) -> str:
 @dataclass(frozen=True)
 class _Cause:
     """The rule that is broken, and in words what is wrong with which elements (all wrong ones where None); with a
-    place where that is not the store; `explained` as of findings."""
+    place where that is not the store; `explained` as of findings; the next step where it is not the rule's."""
 
     rule: Rule
     says: str
@@ -369,6 +372,7 @@ class _Cause:
     place: Place | None = None
     related: tuple[Related, ...] = ()
     explained: tuple[tuple[str, _Cause], ...] = ()
+    hint: str = ""
 
 
 def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _Cause:

@@ -7,12 +7,13 @@ memory, and tells the observers of the events that they ask for. It knows neithe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from layoutprobe.codeobj.kernarg import Extent
 from layoutprobe.codeobj.model import CodeObject, Kernel
+from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.launch import GlobalMemory
 from layoutprobe.machine.observer import Observer
 
@@ -44,6 +45,7 @@ class Dispatch:
         order: in which workgroups come: "" (side by side, as many as fit), IN_TURN (one after the other), or
             LAST_FIRST (see `turns.LastFirst`).
         others: workgroups that are not watched run, too.
+        changes: what is executed in place of the instruction at an address: see `machine.program.changed`.
     """
 
     code: CodeObject
@@ -58,6 +60,7 @@ class Dispatch:
     watched: frozenset[int] = frozenset()
     order: str = ""
     others: bool = True
+    changes: Mapping[int, tuple[Inst, ...]] = field(default_factory=dict)
 
     def watching(self, chosen: bool) -> Sequence[Observer]:
         """Who is told of workgroups that are among those to watch, or are not."""

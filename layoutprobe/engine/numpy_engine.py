@@ -26,7 +26,7 @@ from layoutprobe.machine.launch import (
 )
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import events_of
-from layoutprobe.machine.program import Program, build_program
+from layoutprobe.machine.program import Changed, Program, build_program, changed
 
 
 class NumpyEngine:
@@ -40,7 +40,7 @@ class NumpyEngine:
     def run(self, dispatch: Dispatch) -> Finished:
         """See Engine."""
         code, kernel, memory = dispatch.code, dispatch.kernel, dispatch.memory
-        program = self.program(code, kernel)
+        program = self.changed(dispatch)[0] if dispatch.changes else self.program(code, kernel)
         waves_per_group = -(-prod(dispatch.block) // kernel.wavefront_size)
         write_packet(memory, kernel, dispatch.grid, dispatch.block, dispatch.lds_size)
         facts = facts_of(kernel, memory, dispatch.arithmetic)
@@ -81,3 +81,14 @@ class NumpyEngine:
             insts, bind = load_instructions(code, kernel), guarded(semantics.bind, kernel)
             self._programs[key] = build_program(code, kernel, insts, bind, vgpr_count(code, kernel))
         return self._programs[key]
+
+    def changed(self, dispatch: Dispatch) -> tuple[Program, Changed]:
+        """A dispatch's kernel with its changes, and these alone.
+
+        Raises:
+            UnboundError: a changed instruction cannot be executed.
+            CodeObjectError, ExecutionError: as of `program`.
+        """
+        code, kernel = dispatch.code, dispatch.kernel
+        bind, vgprs = guarded(semantics.bind, kernel), vgpr_count(code, kernel)
+        return changed(self.program(code, kernel), dispatch.changes, bind, semantics.builds_on_block, vgprs)

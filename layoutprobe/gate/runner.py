@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Buffer, Launch, RunResult, WatchedBackend
+from layoutprobe.brief import brief
 from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.engine import base
-from layoutprobe.errors import ExecutionError
+from layoutprobe.errors import CodeObjectError, ExecutionError
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.sequence import Held, argument_of, contents, run_before, undefined_bits
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.observer import Observer
-from layoutprobe.machine.program import Block, Program
+from layoutprobe.machine.program import Block, Program, UnboundError
 from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.inputs import is_direct, make_inputs
@@ -33,6 +34,7 @@ from layoutprobe.trace.orders import LAST_FIRST, ONE_BY_ONE
 from layoutprobe.trace.subject import Recorded, RunSpec
 
 Logical = Mapping[str, NDArray[Any] | None]
+Changes = Mapping[int, tuple[Inst, ...]]
 _ORDERS = {"": "", ONE_BY_ONE: base.IN_TURN, LAST_FIRST: base.LAST_FIRST}
 _UNDEFINED = ("undefined-control", "undefined-address")
 """Kinds of faults that what LDS holds may bring about."""
@@ -113,6 +115,30 @@ class Zeros(Observer):
         """See Observer."""
         machine.lds.data.bytes[...] = 0
         machine.lds.shadow.bytes[...] = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A launch that can be made any number of times.
+
+    Attributes:
+        spec: which run it is.
+        launch: what is launched.
+        start, held: buffers before the first launch, and before this one.
+        factors: alpha and beta of the run.
+        chained: others are launched before it.
+        failed: what ended one of these.
+    """
+
+    spec: RunSpec
+    launch: Launch
+    start: Held
+    held: Held
+    factors: tuple[float, float]
+    chained: bool
+    failed: ExecutionError | None
+
+    __repr__ = brief
 
 
 class KernelRunner:
@@ -197,6 +223,49 @@ class KernelRunner:
 
     def _once(self, spec: RunSpec, besides: Observer | None = None) -> Recorded:
         """One launch; `besides`: an observer for one that has ended early before."""
+        deadline = self._deadline(spec, besides)
+        ready = self.prepared(spec, deadline)
+        coverage = CoverageRecorder()
+        recorders = [coverage, *(factory() for factory in spec.observers)]
+        fault, result, astray = None, None, Astray()
+        try:
+            if (stopped := self.endless or ready.failed) is not None:
+                raise stopped
+            late = [deadline, *([Clock(deadline)] if self.sample else [])]
+            result = self.backend.run(
+                ready.launch, [*late, *([besides] if besides is not None else []), astray, *recorders]
+            )
+        except ExecutionError as error:
+            fault = error
+            if error.kind in ("budget", "time") and not spec.asks_only and besides is None:
+                self.endless = error
+        if not spec.asks_only or (bool(spec.order) and fault is None):
+            self._cover(coverage.record())
+        records = tuple(recorder.record() for recorder in recorders)
+        return self._recorded(ready, result, fault, astray, records)
+
+    def with_changes(self, ready: Prepared, changes: Changes, budget: int) -> Recorded:
+        """A run of the kernel in which other instructions are executed at some addresses. Nobody watches it, nothing
+        of it is remembered, and its faults are an answer.
+
+        Args:
+            ready: what is launched.
+            changes: see `engine.Dispatch`.
+            budget: instructions that it may issue.
+        """
+        fault, result = ready.failed, None
+        try:
+            if fault is None:
+                result = self.backend.run(replace(ready.launch, changes=changes, budget=budget))
+        except ExecutionError as error:
+            fault = error
+        except (UnboundError, CodeObjectError) as error:
+            fault = ExecutionError(str(error), kind="unknown")
+        return self._recorded(ready, result, fault, Astray(), ())
+
+    def prepared(self, spec: RunSpec, deadline: Deadline | None = None) -> Prepared:
+        """A launch with its inputs; `deadline`: of those before it."""
+        deadline = deadline or self._deadline(spec, None)
         factors = self._factors(spec)
         chained = bool(self.built.before) and not is_direct(spec.inputs)
         filled = replace(self.binding, buffers=self.binding.first) if chained else self.binding
@@ -214,10 +283,7 @@ class KernelRunner:
             )
             for b, values in zip(filled.buffers.values(), given.values(), strict=True)
         }
-        deadline = self._deadline(spec, besides)
         held, failed = self._before(start, factors, spec, deadline) if chained else (start, None)
-        coverage = CoverageRecorder()
-        recorders = [coverage, *(factory() for factory in spec.observers)]
         launch = Launch(
             self.built.code,
             self.built.kernel.name,
@@ -229,33 +295,29 @@ class KernelRunner:
             _ORDERS[spec.order],
             not spec.alone,
         )
-        fault, result, astray = None, None, Astray()
-        try:
-            if (stopped := self.endless or failed) is not None:
-                raise stopped
-            late = [deadline, *([Clock(deadline)] if self.sample else [])]
-            result = self.backend.run(
-                launch, [*late, *([besides] if besides is not None else []), astray, *recorders]
-            )
-        except ExecutionError as error:
-            fault = error
-            if error.kind in ("budget", "time") and not spec.asks_only and besides is None:
-                self.endless = error
-        if not spec.asks_only or (bool(spec.order) and fault is None):
-            self._cover(coverage.record())
-        outputs, undefined, stray = self._after(result, held)
+        return Prepared(spec, launch, start, held, factors, chained, failed)
+
+    def _recorded(
+        self,
+        ready: Prepared,
+        result: RunResult | None,
+        fault: ExecutionError | None,
+        astray: Astray,
+        records: tuple[object, ...],
+    ) -> Recorded:
+        outputs, undefined, stray = self._after(result, ready.held)
         return Recorded(
-            spec=spec,
-            inputs=self._inputs(start, held),
+            spec=ready.spec,
+            inputs=self._inputs(ready.start, ready.held),
             outputs=outputs,
             undefined=undefined,
             stray=stray,
-            alpha=factors[0],
-            beta=factors[1],
-            records=tuple(recorder.record() for recorder in recorders),
+            alpha=ready.factors[0],
+            beta=ready.factors[1],
+            records=records,
             fault=fault,
             astray=tuple(astray.errors.values()),
-            unmade=self._unmade(held) if chained and failed is None else {},
+            unmade=self._unmade(ready.held) if ready.chained and ready.failed is None else {},
         )
 
     def _deadline(self, spec: RunSpec, besides: Observer | None) -> Deadline:

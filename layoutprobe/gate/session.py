@@ -15,6 +15,7 @@ from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.beside import Glance, glance
 from layoutprobe.gate.build import Built, build
+from layoutprobe.gate.counterfactual import explained
 from layoutprobe.gate.excerpts import excerpts
 from layoutprobe.gate.hunt import go_on, with_hunted
 from layoutprobe.gate.mending import Judge, mend
@@ -72,7 +73,7 @@ def check_kernel(
     except MemoryError:
         error = "the memory of this machine does not suffice for this kernel: check a smaller size"
     covered = beside.covered or (tally.covered() if tally else None)
-    results = tally.results() if tally else ()
+    results = explained(tally, tally.results()) if tally else ()
     verdict = KernelVerdict(
         name=case.name,
         symbol=built.kernel.name if built else case.symbol,

@@ -157,6 +157,71 @@ def build_program(
     return Program(code, kernel, blocks, left_out)
 
 
+Changed = Mapping[int, tuple[Inst, Executor]]
+"""Address -> what stands for the instruction there, and what executes it."""
+
+
+def changed(
+    program: Program,
+    changes: Mapping[int, tuple[Inst, ...]],
+    bind: Bind,
+    builds: Callable[[Inst], bool],
+    vgprs: int,
+) -> tuple[Program, Changed]:
+    """A program in which other instructions are executed at some addresses.
+
+    Nothing else moves: branches, lines and what observers are told are those of the program.
+
+    Args:
+        program: the one that is changed.
+        changes: address -> instructions that are executed there one after the other; none: nothing is done. They
+            write what the one that they stand for writes, and are no branches.
+        bind: gives executors.
+        builds: whether what executes an instruction may build on what its block did before: it is bound again, alone.
+        vgprs: see `build_program`.
+
+    Raises:
+        UnboundError, CodeObjectError: one of them cannot be executed.
+    """
+    code, kernel = program.code, program.kernel
+    first_acc = code.first_accvgpr(kernel)
+    made: dict[int, tuple[Inst, Executor]] = {}
+    blocks = dict(program.blocks)
+    for start, block in program.blocks.items():
+        if not any(inst.pc in changes for inst in block.insts):
+            continue
+        body = []
+        for inst, execute in zip(block.insts, block.body, strict=True):
+            if inst.pc in changes:
+                for one in changes[inst.pc]:
+                    _check_registers(kernel, one, vgprs, first_acc)
+                parts = [in_rows(one, first_acc or 0) for one in changes[inst.pc]]
+                execute = _one_after_the_other([bind(one, ()) for one in parts])
+                made[inst.pc] = (_together(inst, parts), execute)
+            elif builds(inst):
+                execute = bind(inst, ()) or execute
+            body.append(execute)
+        blocks[start] = replace(block, body=tuple(body))
+    return replace(program, blocks=blocks), made
+
+
+def _one_after_the_other(parts: Sequence[Executor | None]) -> Executor:
+    executors = [part for part in parts if part is not None]
+
+    def execute(c: Cohort) -> None:
+        for one in executors:
+            one(c)
+
+    return executors[0] if len(executors) == 1 else execute
+
+
+def _together(inst: Inst, parts: Sequence[Inst]) -> Inst:
+    """The instruction at an address with all operands that what stands for it has."""
+    every = [half for part in parts for half in (part, *part.pair)]
+    more = tuple(operand for half in every for operand in (*half.dst, *half.src))
+    return replace(inst, src=(*inst.src, *more))
+
+
 def _callable(
     code: CodeObject, kernel: Kernel, insts: Mapping[int, Inst], unfit: Callable[[Inst], str]
 ) -> tuple[Mapping[int, Inst], dict[int, str]]:

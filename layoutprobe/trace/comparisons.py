@@ -119,6 +119,28 @@ def holds_f32(c: Comparison) -> bool:
     return bool(known.any() and np.unique(wanted[known]).size > 1 and found[known].mean() > _MOSTLY)
 
 
+def compared_in(subject: Subject) -> list[Comparison]:
+    """All outputs of all runs of which the contract says what they should be; none where it says nothing.
+
+    Raises:
+        RunStoppedError, UndecidedError: a run stopped, or a reference does not fit.
+    """
+    if isinstance(subject.contract, Gemm):
+        return list(products(subject, subject.contract))
+    if isinstance(subject.contract, Reference) and subject.reference is not None:
+        return list(references(subject))
+    return []
+
+
+def with_outputs(subject: Subject, c: Comparison, recorded: Recorded) -> Comparison:
+    """A comparison with the outputs of another launch on the same inputs."""
+    contract = subject.contract
+    if isinstance(contract, Gemm) and (contract.split_k or c.spec.inputs == "scaled"):
+        return _product(subject, contract, recorded)
+    observed = np.asarray(recorded.outputs[c.output], np.float64)
+    return replace(c, observed=observed, undefined=_undefined(recorded, c.output))
+
+
 def wrong_on_integers(subject: Subject) -> bool:
     """Whether the output of the product is wrong in the run on small integers."""
     contract = require_product(subject)

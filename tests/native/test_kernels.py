@@ -5,6 +5,7 @@ Matrices hold values whose sums are rounded, so that the order of sums is the sa
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from layoutprobe.engine.native import engine, hosts, library
 from layoutprobe.engine.native.engine import NativeEngine
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.edit import Known
+from layoutprobe.isa.edits import edits
+from layoutprobe.isa.store import load_instructions
 from layoutprobe.toolchain import find
 
 ENGINES = (NativeEngine(), NumpyEngine())
@@ -131,3 +135,29 @@ def test_without_a_compiler_numpy_runs_everything(monkeypatch: pytest.MonkeyPatc
 
 def _unavailable(*_: object, **__: object) -> None:
     raise hosts.UnavailableError("none here")
+
+
+def test_other_instructions_at_some_addresses() -> None:
+    """Both engines execute the same in place of an instruction: another one, two, or none."""
+    kernel = next(iter(KERNELS.values()))
+    code = kernel.build()
+    rng = np.random.default_rng(3)
+    a, b = (rng.normal(size=s).astype(np.float16) for s in ((72, 24), (24, 40)))
+    launch = make_launch(kernel, code, a, b, rng.normal(size=(72, 40)).astype(np.float32), 0.5, 1.5)
+    right = _outcome(launch, ENGINES[1])
+    insts = load_instructions(code, code.kernel(launch.kernel))
+    asked = Known()
+    seen = set[str]()
+    for inst in insts.values():
+        # Other addresses of 64 bits: waves store to one element, and the last one wins.
+        if inst.pair or inst.name in seen or not inst.name.startswith("v_") or "64" in inst.name:
+            continue
+        seen.add(inst.name)
+        for edit in list(edits(inst, asked))[:3]:
+            changed = replace(launch, changes={inst.pc: edit.make({})})
+            compare(changed)
+    assert len(seen) > 10
+    first = next(inst for inst in insts.values() if inst.name.startswith("v_wmma"))
+    dropped = _outcome(replace(launch, changes={first.pc: ()}), ENGINES[0])
+    assert not np.array_equal(dropped.buffers[2], right.buffers[2])
+    assert np.array_equal(_outcome(launch, ENGINES[0]).buffers[2], right.buffers[2])  # nothing of it stays

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from layoutprobe.engine.native.template import Layout
 from layoutprobe.engine.native.templates import EXPANDING
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.observer import moves_of
-from layoutprobe.machine.program import Program
+from layoutprobe.machine.program import Changed, Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,24 +87,51 @@ class Bound:
 
     def program_records(self, watched: Watched) -> ctypes.Array[Ins]:
         """The records in C's form, for those who watch."""
+        if not (watched.block or watched.access or watched.matrix):
+            return self._plain_records
         if watched not in self._watched_records:
             self._watched_records[watched] = self._changed(watched)
         return self._watched_records[watched]
 
-    def _changed(self, watched: Watched) -> ctypes.Array[Ins]:
+    def changed(self, changes: Changed) -> Bound:
+        """The kernel in which numpy executes something else at some addresses."""
+        made = list(self.records)
+        left = np.array(
+            [n for n, record in enumerate(made) if record.executor and record.pc in changes], np.int64
+        )
+        for n in left.tolist():
+            inst, execute = changes[made[n].pc]
+            made[n] = replace(made[n], symbol="F_slow", inst=inst, executor=execute, line=None)
+        records, functions = self._copy()
+        self._leave(functions, left)
+        lowered = replace(self.lowered, records=tuple(made))
+        return replace(
+            self, lowered=lowered, _plain_records=records, _watched_records={}, _alone={}, _named={}
+        )
+
+    def _copy(self) -> tuple[ctypes.Array[Ins], NDArray[np.uint64]]:
+        """The records in C's form once more, and of these the functions."""
         records = type(self._plain_records).from_buffer_copy(self._plain_records)
         functions = np.frombuffer(memoryview(records).cast("B"), np.uint64)[:: ctypes.sizeof(Ins) // 8]
-        told, slow, next_ = (address_of(self.runtime, n) for n in ("F_block_told", "F_slow", "F_slow_next"))
+        return records, functions
+
+    def _leave(self, functions: NDArray[np.uint64], places: NDArray[np.int64]) -> None:
+        """Leave records to numpy."""
+        functions[places] = address_of(self.runtime, "F_slow")
+        # A guard before it must not say of what is written that it is defined.
+        guards = np.intersect1d(places, self._where["F_guard"] + 1) - 1
+        functions[guards] = address_of(self.runtime, "F_slow_next")
+
+    def _changed(self, watched: Watched) -> ctypes.Array[Ins]:
+        records, functions = self._copy()
         if watched.block:
-            functions[self._where["F_block"]] = told
+            functions[self._where["F_block"]] = address_of(self.runtime, "F_block_told")
         asked = np.flatnonzero(self._moves & watched.access.value)
         for n in asked.tolist():
             records[n].told = 1
         left = [np.intersect1d(self._where["accesses"], asked)] + [self._where["matrices"]] * watched.matrix
         for places in left:
-            functions[places] = slow
-            # A guard before it must not say of what is written that it is defined.
-            functions[np.intersect1d(places, self._where["F_guard"] + 1) - 1] = next_
+            self._leave(functions, places)
         return records
 
     @cached_property

@@ -90,6 +90,8 @@ class NativeEngine:
         # Observers are told in the order of the numpy engine, which waves that wait for each other had not in C.
         if bound is None or (bound.lowered.waits and events != _NONE):
             return self._numpy.run(dispatch)
+        if dispatch.changes:
+            bound = bound.changed(self._numpy.changed(dispatch)[1])
         return self._result(self._run(dispatch, bound, events))
 
     def clears(self, dispatch: Dispatch, grain: Grain) -> bool:

@@ -1,0 +1,346 @@
+"""What a kernel would have to do otherwise: small changes of its instructions, each executed until one mends it.
+
+Where outputs are wrong, the place where they are stored says little about why. So single instructions are executed
+otherwise (`isa.edits`), on the smallest size that shows it; a change with which every element of every run at every
+size is right names the line. No compiler is needed, and no source. What is tried is bounded by instructions that are
+executed, and not by a clock: the answer is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.checks import numerics
+from layoutprobe.checks.base import diagnosed
+from layoutprobe.engine.choice import NUMPY
+from layoutprobe.engine.registry import make_engine
+from layoutprobe.gate.candidates import Candidate, Candidates
+from layoutprobe.gate.causes import linked
+from layoutprobe.gate.runner import KernelRunner, Prepared
+from layoutprobe.gate.tally import Tally
+from layoutprobe.isa.edit import Values
+from layoutprobe.manifest.model import Sizes
+from layoutprobe.observe.work import Work, WorkRecorder
+from layoutprobe.place import Place
+from layoutprobe.report.finding import Finding, Related, Role
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.comparisons import Comparison, compared_in, with_outputs
+from layoutprobe.trace.subject import RunSpec, Subject
+
+COST = 3_000_000
+"""What all tries together may cost, about a microsecond of a processor each."""
+AFTER = 600_000
+"""The same for other changes that mend it, too, once one is found."""
+_LAUNCH, _LEFT, _EACH = 4_000, 150, 0.05
+"""What a launch costs, an instruction that is changed, each time that a wave executes it, and any other one."""
+_BYTES = 1 << 22
+"""Of all buffers of a size at which changes are tried."""
+_LINES = 3
+"""Lines that are named."""
+_IDLE = 2
+"""Changes of an instruction that move nothing which is wrong, before others of it come last."""
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A change with which all that is compared is right.
+
+    Attributes:
+        says: what is otherwise with it.
+        place: where.
+    """
+
+    says: str
+    place: Place
+
+
+def mended_by(tally: Tally, findings: Sequence[Finding]) -> tuple[Mended, ...]:
+    """Changes of one line each with which everything that is compared is right, the likeliest first.
+
+    Args:
+        tally: the kernel, whose outputs are wrong.
+        findings: which say so.
+    """
+    if not isinstance(tally.backend, EmulatorBackend) or tally.endless:
+        return ()
+    red = [dict(size) for found in findings for size in (found.sizes or (found.place.size,))]
+    return _Search(tally, red or list(tally.case.sizes)).run()
+
+
+def explained(tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    """The results of all checks, whose findings about values lead with what mends them, where anything does."""
+    wrong = [found for result in results if result.check == numerics.NAME for found in result.findings]
+    still = [found for found in wrong if found.follows is None and _is_open(found)]
+    if not still:
+        return tuple(results)
+    told = diagnosed(lambda: _all_told(tally, wrong, still), lambda why: _noted(still, why))
+    if not told:
+        return tuple(results)
+    return linked(
+        [
+            replace(result, findings=tuple(told.get(id(found), found) for found in result.findings))
+            for result in results
+        ]
+    )
+
+
+def _all_told(tally: Tally, wrong: Sequence[Finding], still: Sequence[Finding]) -> dict[int, Finding]:
+    """Finding (by identity) -> the same with what mends it."""
+    mended = mended_by(tally, wrong)
+    return {id(root): _told(root, mended, len(tally.case.sizes)) for root in still} if mended else {}
+
+
+def _noted(still: Sequence[Finding], why: str) -> dict[int, Finding]:
+    return {id(root): replace(root, hint=f"{root.hint}; {why}") for root in still}
+
+
+_EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "wrong-factor", "unread-input")
+"""The same with which the cause is known, or cannot be one instruction."""
+_WHOLE = ("input-taken-otherwise", "wrong-epilogue")
+"""Names of rules with which the sentence names the cause, and the place may be far from it."""
+
+
+def _is_open(found: Finding) -> bool:
+    return found.check == numerics.NAME and found.name not in _EXACT
+
+
+def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
+    """A finding that says what mends it; one about values is at that place, too."""
+    first, *others = mended
+    more = [f"with {other.says} at {other.place.line or other.place.site}" for other in others]
+    right = "everything that is compared is right" + (f" (or: {'; or: '.join(more)})" if more else "")
+    hint = (
+        f"emulated with this change alone, every output of every run at {'all sizes' if sizes > 1 else 'this size'} "
+        "is right: is that what was meant? The change is one of the compiled instruction"
+    )
+    about, _, rest = found.what.partition(": ")
+    says = f"with {first.says} {right}"
+    says = f"{rest}; {says}" if found.name in _WHOLE else f"{says}; {rest}"
+    old = found.place
+    place = replace(first.place, element=old.element, size=old.size)
+    return replace(
+        found, what=f"{about}: {says}", place=place, hint=hint, related=(*found.related, *_before(old, first))
+    )
+
+
+def _before(old: Place, first: Mended) -> Iterator[Related]:
+    """The load or store at which a finding was told before."""
+    roles: Mapping[str, Role] = {"_store_": "stored by", "_load_": "loaded by"}
+    for part, role in roles.items():
+        if part in old.instruction and old.pc != first.place.pc:
+            yield Related(role, replace(old, element=None, size=()))
+
+
+class _AtSize:
+    """The kernel at one size, with what its outputs should be."""
+
+    def __init__(self, subject: Subject, runner: KernelRunner) -> None:
+        self.subject, self.runner = subject, runner
+        self._ready: dict[RunSpec, Prepared] = {}
+
+    @cached_property
+    def compared(self) -> list[Comparison]:
+        """Every output of every run; the runs that are wrong come first."""
+        return sorted(compared_in(self.subject), key=lambda c: not c.wrong.any())
+
+    @cached_property
+    def work(self) -> Work:
+        """Of one run."""
+        return self.subject.run(RunSpec(self.compared[0].spec.inputs, (WorkRecorder,))).record(Work)
+
+    def take_the_faster(self) -> None:
+        """Have the engine run what is tried that takes less time; both give the same."""
+        if not self.subject.small:
+            return
+        spec, nothing = self.specs[0], Candidate({}, Place(), 0, 0)
+        mine, other = self.runner.backend, EmulatorBackend(engine=make_engine(NUMPY))
+        taken = []
+        for backend in (mine, other):
+            self.runner.backend = backend
+            self.changed(nothing, spec)
+            start = time.process_time()
+            self.changed(nothing, spec)
+            taken.append(time.process_time() - start)
+        self.runner.backend = mine if taken[0] <= taken[1] else other
+
+    @property
+    def budget(self) -> int:
+        """Instructions that a changed run may issue."""
+        return 20_000 + 4 * self.work.longest
+
+    def holds(self, candidate: Candidate, spec: RunSpec) -> bool:
+        """Whether all outputs of a run are right with a change."""
+        found = self.changed(candidate, spec)
+        return found is not None and not any(c.wrong.any() for c in found)
+
+    def moves(self, found: Sequence[Comparison], spec: RunSpec) -> bool:
+        """Whether anything that is wrong is another value in a changed run."""
+        with np.errstate(invalid="ignore"):
+            return any(
+                bool(
+                    (old.observed != new.observed)[old.wrong].any() or (old.undefined != new.undefined).any()
+                )
+                for old, new in zip(self._of(spec), found, strict=True)
+            )
+
+    def error(self, candidate: Candidate, spec: RunSpec) -> float:
+        """How far off the outputs of a run are with a change that mends it."""
+        found = self.changed(candidate, spec) or ()
+        with np.errstate(all="ignore"):
+            return float(sum(np.nansum(np.abs(c.observed - c.expected)) for c in found))
+
+    def _of(self, spec: RunSpec) -> list[Comparison]:
+        return [c for c in self.compared if replace(c.spec, observers=()) == spec]
+
+    def changed(self, candidate: Candidate, spec: RunSpec) -> list[Comparison] | None:
+        """The outputs of a run with a change; None where it fails."""
+        if spec not in self._ready:
+            self._ready[spec] = self.runner.prepared(spec)
+        ready = self._ready[spec]
+        values = self._values(ready)
+        changes = {pc: edit.make(values) for pc, edit in candidate.edits.items()}
+        found = self.runner.with_changes(ready, changes, self.budget)
+        if found.fault is not None or found.stray:
+            return None
+        return [with_outputs(self.subject, c, found) for c in self._of(spec)]
+
+    def _values(self, ready: Prepared) -> Values:
+        """Scalar arguments of 32 bits."""
+        case = self.subject.case
+        pairs = zip(case.arguments, ready.launch.args, strict=True)
+        return {
+            argument.name: int(np.atleast_1d(value).view(np.uint32)[0])
+            for argument, value in pairs
+            if isinstance(value, np.generic) and value.nbytes == 4
+        }
+
+    @property
+    def specs(self) -> list[RunSpec]:
+        return list(dict.fromkeys(replace(c.spec, observers=()) for c in self.compared))
+
+
+class _Search:
+    """One kernel's."""
+
+    def __init__(self, tally: Tally, red: Sequence[Sizes]) -> None:
+        self.tally = tally
+        every = [dict(size) for size in (*red, *tally.case.sizes)]
+        keyed = {tuple(sorted(size.items())): size for size in every}
+        shown = {tuple(sorted(size.items())) for size in red}
+        order = sorted(keyed, key=lambda key: (key not in shown, self._bytes(keyed[key])))
+        self.sizes = [keyed[key] for key in order]
+        self._at: dict[int, _AtSize] = {}
+        self._moving: set[int] = set()
+
+    def _bytes(self, sizes: Sizes) -> int:
+        subject, _ = self.tally.subject(sizes)
+        return sum(buffer.nbytes for buffer in subject.binding.buffers.values())
+
+    def at(self, n: int) -> _AtSize:
+        """The kernel at a size."""
+        if n not in self._at:
+            subject, runner = self.tally.subject(self.sizes[n])
+            self._at[n] = _AtSize(replace(subject, observers=()), runner)
+        return self._at[n]
+
+    def run(self) -> tuple[Mended, ...]:
+        first = self.at(0)
+        if first.subject.sample or self._bytes(self.sizes[0]) > _BYTES or not first.compared[0].wrong.any():
+            return ()
+        first.take_the_faster()
+        found: dict[object, tuple[Candidate, float]] = {}
+        left = float(COST)
+        for candidate in self._in_turn():
+            line = (candidate.place.line, candidate.place.near)
+            known = found.get(line)
+            if known is not None and not self._alike(candidate, known[0]):
+                continue
+            if (left := left - self._cost(candidate)) < 0:
+                break
+            if not self._mends(candidate):
+                continue
+            left = min(left, AFTER) if not found else left
+            error = first.error(candidate, first.specs[0])
+            if known is None or error < known[1]:
+                found[line] = candidate, error
+        return tuple(Mended(self._says(one), one.place) for one, _ in list(found.values())[:_LINES])
+
+    @cached_property
+    def _offered(self) -> Candidates:
+        first = self.at(0)
+        return Candidates(first.subject, first.work)
+
+    def _cost(self, candidate: Candidate) -> float:
+        """About what a try takes; of what is counted, so that it is the same on every machine."""
+        times = sum(self._times.get(pc, 0) for pc in candidate.edits)
+        return _LAUNCH + _LEFT * times + _EACH * self.at(0).work.all
+
+    @cached_property
+    def _times(self) -> Mapping[int, int]:
+        """How often waves execute each instruction."""
+        work = self.at(0).work
+        blocks = self._offered.blocks
+        return {inst.pc: times for start, times in work.blocks.items() for inst in blocks[start]}
+
+    def _mends(self, candidate: Candidate) -> bool:
+        first = self.at(0)
+        runs = first.changed(candidate, first.specs[0])
+        if runs is None:
+            return False
+        if first.moves(runs, first.specs[0]):
+            self._moving.add(candidate.group)
+        if any(c.wrong.any() for c in runs):
+            return False
+        return all(self.at(n).holds(candidate, spec) for n, spec in self._others())
+
+    @staticmethod
+    def _alike(one: Candidate, other: Candidate) -> bool:
+        """The same constant, another value."""
+        return (one.group, one.edit.key[:-1]) == (other.group, other.edit.key[:-1]) and len(one.edits) == len(
+            other.edits
+        )
+
+    def _in_turn(self) -> Iterator[Candidate]:
+        """By rank; those of an instruction last of which some changes moved nothing that is wrong."""
+        tried: dict[int, int] = {}
+        late = []
+        for candidate in self._offered:
+            tried[candidate.group] = tried.get(candidate.group, 0) + 1
+            if tried[candidate.group] > _IDLE and candidate.group not in self._moving:
+                late.append(candidate)
+            else:
+                yield candidate
+        yield from late
+
+    def _others(self) -> Iterator[tuple[int, RunSpec]]:
+        for n in range(len(self.sizes)):
+            yield from ((n, spec) for spec in self.at(n).specs[n == 0 :])
+
+    def _says(self, candidate: Candidate) -> str:
+        says = candidate.edit.says
+        if candidate.edit.key[-2:-1] == ("compare",):
+            return _as_written(says, self._offered.text(candidate.place))
+        return says
+
+
+_TESTS = re.compile(r"(?<![<>=!-])(<=|>=|==|!=|<|>)(?![<>=])")
+_STRICT = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+
+
+def _as_written(says: str, line: str) -> str:
+    """A change of a comparison in the words of the source, where that has only one: compilers turn them round."""
+    written = _TESTS.findall(line.partition("//")[0])
+    told = re.findall(r"`([^`]*)`", says)
+    if len(written) != 1 or len(told) != 2:
+        return says
+    pair = [sign.removeprefix("not ") for sign in told]
+    if _STRICT.get(pair[0]) == pair[1] and written[0] in _STRICT:
+        return f"`{_STRICT[written[0]]}` in place of `{written[0]}`"
+    return says

@@ -1,0 +1,55 @@
+"""What a small change of an instruction is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from layoutprobe.isa.inst import Inst, Operand
+
+Values = Mapping[str, int]
+"""Argument of the kernel -> the 32 bits that a launch passes."""
+Made = tuple[Inst, ...]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change.
+
+    Attributes:
+        key: equal for the same change of copies of one instruction.
+        says: what is so with it, behind "with ".
+        rank: how late it is tried: what is often meant otherwise comes first.
+        make: the instructions, for a launch that passes those values.
+    """
+
+    key: tuple[object, ...]
+    says: str
+    rank: float
+    make: Callable[[Values], Made]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What an instruction may use in place of what it has.
+
+    Attributes:
+        integers, floats: scalar arguments of the kernel of 32 bits.
+        held: scalar register -> the argument that it holds there, as far as that is known.
+        registers: vector registers that neighbours of the instruction read.
+    """
+
+    integers: Sequence[str] = ()
+    floats: Sequence[str] = ()
+    held: Mapping[int, str] = field(default_factory=dict)
+    registers: Sequence[int] = ()
+
+
+def edit(key: tuple[object, ...], says: str, rank: float, *made: Inst) -> Edit:
+    """A change that is the same in every launch."""
+    return Edit(key, says, rank, lambda _: made)
+
+
+def with_source(inst: Inst, at: int, operand: Operand) -> Inst:
+    """An instruction with another source."""
+    return replace(inst, src=(*inst.src[:at], operand, *inst.src[at + 1 :]))
