@@ -55,10 +55,12 @@ class Mended:
     Attributes:
         says: what is otherwise with it.
         place: where.
+        at_loop: that is the head of a loop.
     """
 
     says: str
     place: Place
+    at_loop: bool = False
 
 
 def mended_by(tally: Tally, findings: Sequence[Finding]) -> tuple[Mended, ...]:
@@ -76,24 +78,25 @@ def mended_by(tally: Tally, findings: Sequence[Finding]) -> tuple[Mended, ...]:
 
 def explained(tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
     """The results of all checks, whose findings about values lead with what mends them, where anything does."""
-    wrong = [found for result in results if result.check == numerics.NAME for found in result.findings]
-    still = [found for found in wrong if found.follows is None and _is_open(found)]
+    pairs = [
+        pair
+        for result, known in zip(results, linked(results), strict=True)
+        for pair in zip(result.findings, known.findings, strict=True)
+        if result.check == numerics.NAME
+    ]
+    still = [found for found, known in pairs if known.follows is None and found.name not in _EXACT]
     if not still:
         return tuple(results)
-    told = diagnosed(lambda: _all_told(tally, wrong, still), lambda why: _noted(still, why))
-    if not told:
-        return tuple(results)
-    return linked(
-        [
-            replace(result, findings=tuple(told.get(id(found), found) for found in result.findings))
-            for result in results
-        ]
+    told = diagnosed(lambda: _all_told(tally, still), lambda why: _noted(still, why))
+    return tuple(
+        replace(result, findings=tuple(told.get(id(found), found) for found in result.findings))
+        for result in results
     )
 
 
-def _all_told(tally: Tally, wrong: Sequence[Finding], still: Sequence[Finding]) -> dict[int, Finding]:
+def _all_told(tally: Tally, still: Sequence[Finding]) -> dict[int, Finding]:
     """Finding (by identity) -> the same with what mends it."""
-    mended = mended_by(tally, wrong)
+    mended = mended_by(tally, still)
     return {id(root): _told(root, mended, len(tally.case.sizes)) for root in still} if mended else {}
 
 
@@ -104,11 +107,9 @@ def _noted(still: Sequence[Finding], why: str) -> dict[int, Finding]:
 _EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "wrong-factor", "unread-input")
 """The same with which the cause is known, or cannot be one instruction."""
 _WHOLE = ("input-taken-otherwise", "wrong-epilogue")
-"""Names of rules with which the sentence names the cause, and the place may be far from it."""
-
-
-def _is_open(found: Finding) -> bool:
-    return found.check == numerics.NAME and found.name not in _EXACT
+"""Names of rules whose sentence names the cause at the load of an input: the line stands in the words."""
+_ROUTED = "other-elements"
+"""The name of one whose place is where an element goes: what is moved out of a loop has the line of its head."""
 
 
 def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
@@ -121,13 +122,13 @@ def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
         "is right: is that what was meant? The change is one of the compiled instruction"
     )
     about, _, rest = found.what.partition(": ")
-    says = f"with {first.says} {right}"
-    says = f"{rest}; {says}" if found.name in _WHOLE else f"{says}; {rest}"
-    old = found.place
+    if found.name in _WHOLE or (found.name == _ROUTED and first.at_loop):
+        says = f"{rest}; with {first.says} at {first.place.line or first.place.site} {right}"
+        return replace(found, what=f"{about}: {says}", hint=hint)
+    old, says = found.place, f"with {first.says} {right}; {rest}"
     place = replace(first.place, element=old.element, size=old.size)
-    return replace(
-        found, what=f"{about}: {says}", place=place, hint=hint, related=(*found.related, *_before(old, first))
-    )
+    related = (*found.related, *_before(old, first))
+    return replace(found, what=f"{about}: {says}", place=place, hint=hint, related=related)
 
 
 def _before(old: Place, first: Mended) -> Iterator[Related]:
@@ -270,7 +271,9 @@ class _Search:
             error = first.error(candidate, first.specs[0])
             if known is None or error < known[1]:
                 found[line] = candidate, error
-        return tuple(Mended(self._says(one), one.place) for one, _ in list(found.values())[:_LINES])
+        return tuple(
+            Mended(self._says(one), one.place, self._at_loop(one)) for one, _ in list(found.values())[:_LINES]
+        )
 
     @cached_property
     def _offered(self) -> Candidates:
@@ -322,6 +325,9 @@ class _Search:
     def _others(self) -> Iterator[tuple[int, RunSpec]]:
         for n in range(len(self.sizes)):
             yield from ((n, spec) for spec in self.at(n).specs[n == 0 :])
+
+    def _at_loop(self, candidate: Candidate) -> bool:
+        return self._offered.text(candidate.place).lstrip().startswith(("for", "while"))
 
     def _says(self, candidate: Candidate) -> str:
         says = candidate.edit.says

@@ -73,7 +73,7 @@ def check_kernel(
     except MemoryError:
         error = "the memory of this machine does not suffice for this kernel: check a smaller size"
     covered = beside.covered or (tally.covered() if tally else None)
-    results = explained(tally, tally.results()) if tally else ()
+    results = tally.results(explained) if tally else ()
     verdict = KernelVerdict(
         name=case.name,
         symbol=built.kernel.name if built else case.symbol,

@@ -104,6 +104,8 @@ class Outcome:
     __repr__ = brief
 
 
+Explained = Callable[["Tally", Sequence[CheckResult]], Sequence[CheckResult]]
+"""The results of a kernel's checks, with more of what is behind their findings."""
 Bring = Callable[[Sizes], Outcome]
 """Brings what the checks say of one size, or raises what stopped them there."""
 
@@ -187,8 +189,12 @@ class Tally:
         says = widened(arithmetic(self.coverage), contract.d, dtype)
         return (says,) if says else ()
 
-    def results(self) -> tuple[CheckResult, ...]:
-        """One per check, in order, and one on what is accepted. A check that was never reached is undecided."""
+    def results(self, explained: Explained | None = None) -> tuple[CheckResult, ...]:
+        """One per check, in order, and one on what is accepted. A check that was never reached is undecided.
+
+        Args:
+            explained: gives results whose findings say more of their causes.
+        """
         merged = []
         for check in self.checks:
             sized = self.collected[check.name]
@@ -198,6 +204,8 @@ class Tally:
             else:
                 result = merge(sized) if sized else check.undecided("it was not reached")
                 merged.append(result.without(self.case.skip))
+        if explained is not None:
+            merged = list(explained(self, merged))
         accepted = accept(merged, self.case.accept, self.built.code.target, date.today())
         return linked(accepted)
 

@@ -136,7 +136,7 @@ def with_outputs(subject: Subject, c: Comparison, recorded: Recorded) -> Compari
     """A comparison with the outputs of another launch on the same inputs."""
     contract = subject.contract
     if isinstance(contract, Gemm) and (contract.split_k or c.spec.inputs == "scaled"):
-        return _product(subject, contract, recorded)
+        return product_beside(subject, contract, recorded)
     observed = np.asarray(recorded.outputs[c.output], np.float64)
     return replace(c, observed=observed, undefined=_undefined(recorded, c.output))
 
