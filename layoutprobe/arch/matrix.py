@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 
 from layoutprobe.arch.fragments import Fragment
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.numbers import element_type
 from layoutprobe.numbers.sums import Sum, SumRule

@@ -13,10 +13,10 @@ whole workgroups make is ever resident: LLVM prints the resources' minimum, a ca
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from layoutprobe.arch.registers import MAX_WORKGROUP, Resources, VgprFile
 from layoutprobe.arch.registry import TARGETS, resources
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 
 WHOLE = "whole workgroups"

@@ -6,13 +6,13 @@ Conflicts are a cost, not an error: without a limit the law holds, and the figur
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from layoutprobe.arch import lds_model
 from layoutprobe.arch.lds import LdsModel
 from layoutprobe.checks.base import Check
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.observe.banks import BankObserver, BankRecord, BankSite
 from layoutprobe.observe.cycles import alternatives, as_rows, cycles

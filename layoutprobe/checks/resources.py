@@ -7,13 +7,12 @@ is executed, so every target with known registers is covered.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from layoutprobe.arch import MAX_WORKGROUP, TARGETS, Occupancy, occupancy, register_budget, resources
 from layoutprobe.checks.base import Check
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.dataclass import dataclass
 from layoutprobe.manifest.binding import bind
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding, Rule

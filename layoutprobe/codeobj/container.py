@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 from layoutprobe.codeobj.cursor import Cursor
 from layoutprobe.codeobj.model import Relocation, Segment
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import CodeObjectError
 
 MAX_FILE = MAX_IMAGE = 256 << 20

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from layoutprobe.codeobj.container import PT_NOTE, Container
 from layoutprobe.codeobj.cursor import Cursor
 from layoutprobe.codeobj.model import Argument, KernelMetadata
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import CodeObjectError
 
 _NOTE_NAME, _NT_AMDGPU_METADATA = b"AMDGPU\0", 32

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from layoutprobe.codeobj.container import read_container
 from layoutprobe.codeobj.debug_info import (
@@ -29,7 +29,6 @@ from layoutprobe.codeobj.debug_info import (
     reference,
 )
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import CodeObjectError
 
 _PARAMETER, _POINTER, _BASE, _MEMBER, _ARRAY, _SUBRANGE = 0x05, 0x0F, 0x24, 0x0D, 0x01, 0x21

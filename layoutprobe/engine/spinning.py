@@ -5,7 +5,8 @@ And kernels in which waves wait for each other through memory, as locks, flags a
 
 from __future__ import annotations
 
-from layoutprobe.dataclass import dataclass
+from dataclasses import dataclass
+
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch import find
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.experiments.runs import Operands
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.probing.bench import Bench

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
-from layoutprobe.dataclass import dataclass
 from layoutprobe.experiments.judging import Judged
 from layoutprobe.experiments.runs import Accumulators, Operands
 from layoutprobe.layouts.explain import explain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from layoutprobe.arch import find
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import ProbeError
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.instructions.solving import interaction_by

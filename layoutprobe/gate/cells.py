@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.registry import CHECKS
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import ProbeError, debugging
 from layoutprobe.gate.session import check_kernel, check_size
 from layoutprobe.gate.tally import LostCellError, Outcome

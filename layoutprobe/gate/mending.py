@@ -11,7 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,6 @@ from layoutprobe.checks.base import Check
 from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
 from layoutprobe.codegen.rewrites import KINDS, rewrites
 from layoutprobe.codegen.statements import Source
-from layoutprobe.dataclass import dataclass
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.engine.choice import NUMPY
 from layoutprobe.engine.registry import make_engine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from math import prod
@@ -15,7 +15,6 @@ from layoutprobe.checks import memory
 from layoutprobe.checks.acceptance import accept
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import FAULT_RULES, fault_finding
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import DEBUG, CodeObjectError, ExecutionError, ProbeError, UsageError, debugging
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.causes import linked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import CodeObjectError, ProbeError, UsageError
 from layoutprobe.toolchain.compile import compile_hip
 

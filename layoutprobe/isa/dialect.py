@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from layoutprobe import arch
 from layoutprobe.arch import Isa
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import CodeObjectError
 
 

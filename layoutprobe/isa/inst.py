@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.kind import Kind, kind_of
 
 OperandKind = Literal["v", "a", "s", "const", "literal", "none"]

@@ -7,14 +7,13 @@ product. How far a layout is known is therefore part of the result, as its `Gaug
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.dataclass import dataclass
 from layoutprobe.layouts.layout import Layout
 
 AXES = ("M", "N", "K")

@@ -6,13 +6,13 @@ reverse is then no function. The dense table is the truth; closed forms only exp
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import lcm
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.place import FIELD_NAMES, Place, Register
 
 HOLE = -1

@@ -9,13 +9,12 @@ group: what a lane has in its registers then is *received*. Moves, permutes and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.place import Place
 

@@ -7,8 +7,7 @@ asked for costs an empty loop where it happens, and nothing per instruction.
 from __future__ import annotations
 
 from collections.abc import Callable
-
-from layoutprobe.dataclass import dataclass
+from dataclasses import dataclass
 
 Told = tuple[Callable[..., None], ...]
 """Methods of observers, in the order in which the observers were given."""

@@ -6,6 +6,7 @@ The initial state is as the target's `LaunchAbi` says (LLVM AMDGPUUsage, "Initia
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from layoutprobe.arch.isa import LaunchAbi
 from layoutprobe.brief import brief
 from layoutprobe.codeobj.kernarg import PACKET_BYTES, Extent, dispatch_packet, segment_bytes
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, VGPR0

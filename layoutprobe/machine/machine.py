@@ -7,13 +7,12 @@ fault reads is in `machine.faults`; which program runs, semantics never ask.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, Memory
 from layoutprobe.machine.registers import Array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from enum import Flag, auto
 from functools import reduce
 from operator import or_
@@ -11,7 +11,6 @@ from operator import or_
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind

@@ -7,13 +7,13 @@ buffers, and so survive loads, LDS, packing and conversions between them. One ru
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.numbers import NO_NUMBER, DigitCode, ElementType, digit_base, element_type
 

@@ -10,13 +10,13 @@ what a kernel multiplies at all: either factor is numbered, and what is added tw
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import LARGEST_BYTE, is_small_float
 from layoutprobe.manifest.model import Gemm

@@ -7,12 +7,12 @@ what cleared registers and memory hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.numbers.types import element_type
 
 Ints = NDArray[np.int64]

@@ -6,13 +6,13 @@ f32 of which only the upper 19 bits count.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 
 Raw = NDArray[np.unsignedinteger]

@@ -5,12 +5,12 @@ Each step rounds once, to nearest even. The order is fixed, so that a result doe
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.numbers.types import element_type
 
 Floats = NDArray[Any]

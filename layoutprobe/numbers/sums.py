@@ -8,12 +8,12 @@ bits are kept, how the rest is cut off, and how many products one step takes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.numbers.types import element_type
 
 Doubles = NDArray[np.float64]

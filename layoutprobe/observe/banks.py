@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort

@@ -19,10 +19,9 @@ of its kind were issued after it; a scalar load is done only when N is 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from layoutprobe.arch.isa import Counting
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 

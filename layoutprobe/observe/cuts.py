@@ -7,8 +7,8 @@ large the numbers were tells whether anybody tried (`choices`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 

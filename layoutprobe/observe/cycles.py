@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import LdsModel
-from layoutprobe.dataclass import dataclass
 from layoutprobe.observe.banks import INACTIVE
 
 Patterns = NDArray[np.int32]

@@ -8,12 +8,12 @@ is multiplied by zero, goes no further.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine

@@ -14,12 +14,11 @@ load: exact for moves and packing, a guess where lanes diverge or values are com
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.lanes import passed_between_lanes, passes_between_lanes
 from layoutprobe.isa.transposing import exchange_of

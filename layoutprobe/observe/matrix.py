@@ -9,11 +9,12 @@ which it executes them, so that two runs of a kernel can be laid side by side.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine

@@ -7,12 +7,12 @@ a block does to a state is worked out once and remembered, and what remains per 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block

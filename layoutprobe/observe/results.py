@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.numbers import ElementType, element_type

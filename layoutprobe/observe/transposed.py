@@ -7,12 +7,12 @@ them, so that packing and swaps between lanes do not lose the way; a store to LD
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort

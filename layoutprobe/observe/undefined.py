@@ -7,12 +7,11 @@ output. Values that reach an address or a branch stop the emulator by themselves
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort

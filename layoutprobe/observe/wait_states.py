@@ -11,9 +11,10 @@ one violation.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutprobe.arch import Isa
 from layoutprobe.arch.hazards import Hazard, Hazards
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind

@@ -26,14 +26,13 @@ one hazard.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch import DEFAULT
 from layoutprobe.arch.isa import Counting
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.dialect import isa_of, known
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.machine.cohort import Band, Cohort

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from layoutprobe.dataclass import dataclass
+from dataclasses import dataclass
+
 from layoutprobe.machine.machine import Machine
 
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 
 MAX_LENGTH = 400

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import lcm
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from layoutprobe.arch import MatrixForm, find
 from layoutprobe.backends.base import Backend
 from layoutprobe.backends.source import Source
 from layoutprobe.capture.capture import Capture
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.patterns.expression import evaluate, parse

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import lcm
 from pathlib import Path
 
 from layoutprobe.arch import MatrixForm
 from layoutprobe.assets import asset_dir
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.swizzle import per_chunk
 from layoutprobe.probing._toml import Table

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.place import Place
 
 _NAMED = 3

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.place import Place, Size
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.place import Place
 from layoutprobe.report import notebook

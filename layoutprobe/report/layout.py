@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.dataclass import dataclass
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.swizzle import bit_of, per_chunk
 from layoutprobe.report import notebook

@@ -7,12 +7,11 @@ then gathered or scattered together. Data and undefined bits travel the same way
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind

@@ -4,11 +4,11 @@ order of wave and lane; the order on a card is unspecified."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort

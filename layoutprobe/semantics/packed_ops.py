@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array

@@ -10,9 +10,10 @@ Integer forms are exact in both modes. For RDNA4 no such study is known: there i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
 

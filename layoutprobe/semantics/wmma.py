@@ -15,12 +15,12 @@ order on a card is not specified; here it is the same on every machine and for e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from layoutprobe.arch import MatrixForm, is_matrix
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import VGPR0, Inst, Operand
 from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.machine.cohort import Cohort

@@ -10,7 +10,7 @@ this emulator, an output reads the copies in the lanes where it lies itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -18,7 +18,6 @@ import numpy as np
 from layoutprobe.arch.fragments import DWORD, Fragment, Ints
 from layoutprobe.arch.matrix import SCALED, Fragments, MatrixForm
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array

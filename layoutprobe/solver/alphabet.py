@@ -8,12 +8,12 @@ rocm-systems issue 12056).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.numbers import NO_NUMBER, DigitCode, ElementType, element_type
 
 Words = NDArray[np.unsignedinteger]

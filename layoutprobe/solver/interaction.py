@@ -8,14 +8,13 @@ the element that each slot must hold, who reads it, and how far all that is know
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.layouts.instruction import Gauge
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.solver.bench import Bench, Execute, Extents

@@ -14,12 +14,12 @@ that the instruction computes several independent products, each block is one of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import ProbeError
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.solver.bench import PLACES, Extents

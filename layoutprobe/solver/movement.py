@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
 from layoutprobe.layouts.swizzle import per_chunk
 from layoutprobe.patterns.pattern import first_collision

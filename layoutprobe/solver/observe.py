@@ -7,13 +7,13 @@ A dump has axes [wave, vgpr, lane] and 32-bit words, as the probes write it; slo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.patterns.carriers import carrier_of

@@ -12,12 +12,12 @@ A chain is an accumulator: the executions that add to one D, one after the other
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.solver.interaction import Interaction
 

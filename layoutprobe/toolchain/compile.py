@@ -11,11 +11,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Required, TypedDict, Unpack
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.toolchain import cache, headers
 from layoutprobe.toolchain.find import INSTALL, Compiler, find_compiler, identity, ziglang

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import ToolchainError
 from layoutprobe.toolchain import cache
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from layoutprobe import plugins
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.toolchain.compile import compile_hip
 

@@ -7,13 +7,13 @@ asked what it computes of other inputs: one that gives what the kernel did, on a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.manifest.model import Reference
 from layoutprobe.text import either
 from layoutprobe.trace.alterations import (

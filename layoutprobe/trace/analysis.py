@@ -7,13 +7,12 @@ blamed can only be said with all three in view.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.accumulators import FROM_OTHER
 from layoutprobe.observe.matrix import Operands

@@ -7,7 +7,7 @@ multiplied, and of one activation, that gives what the reference does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
 from itertools import product as product_of
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.numbers import rounded
 from layoutprobe.numbers.activations import ACTIVATIONS, sigmoid
 

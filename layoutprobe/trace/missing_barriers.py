@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Generic, TypeVar
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.clashes import Clash
 from layoutprobe.observe.waits import Hazard

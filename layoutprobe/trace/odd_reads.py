@@ -9,6 +9,7 @@ of powers of two do. One load that breaks what all others keep is told, and noth
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import xor
@@ -17,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.coding import Element

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.solver.product import FOREIGN, UNDEFINED, UNKNOWN, ZERO

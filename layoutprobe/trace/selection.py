@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.manifest.coding import is_small_float
 from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.manifest.selection import ZERO, Select, code_of

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores

@@ -6,10 +6,11 @@ an element that is multiplied by zero.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.load_path import FollowBack, LoadPaths, Step
 from layoutprobe.observe.matrix import OperandRecorder

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.instructions.meetings import element_types
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind

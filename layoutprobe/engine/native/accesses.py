@@ -7,13 +7,12 @@ LDS and global memory change with the stores that they are told of.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.dataclass import dataclass
 from layoutprobe.engine.native.bound import Bound
 from layoutprobe.engine.native.template import Line
 from layoutprobe.isa.inst import VGPR0, Inst, Operand

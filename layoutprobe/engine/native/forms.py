@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.engine.native.emit import Emitter, c_type
 from layoutprobe.engine.native.rows import FLAG, Row
 from layoutprobe.engine.native.tracing import Node, UntraceableError, cast, const, source, trace

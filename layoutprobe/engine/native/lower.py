@@ -9,10 +9,9 @@ back from numpy in the middle of a block goes on in the tracking copy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.steps import MOVES, Step, Steps
 from layoutprobe.engine.native.template import Line, Template

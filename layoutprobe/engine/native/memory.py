@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.template import HIGH_HALF, LOW_HALF, WHOLE, Layout, Line, Template, scalar_of
 from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, Inst, Operand

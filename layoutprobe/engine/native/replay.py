@@ -8,12 +8,11 @@ instruction that numpy executes, that is done when its turn comes.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.engine.native.accesses import ACCESS_LINE, Rows, Stage, Told
 from layoutprobe.engine.native.bound import Bound
 from layoutprobe.engine.native.state import ENDED, ENDLESS, FULL, MET, READY, SLOW, WAITS, WaveMemory

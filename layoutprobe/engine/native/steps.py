@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.engine.native.forms import Form, form_of, shape_of
 from layoutprobe.engine.native.rows import Row, rows_of
 from layoutprobe.engine.native.template import (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from layoutprobe.dataclass import dataclass
+from dataclasses import dataclass
+
 from layoutprobe.engine.native.forms import Form, offset_of
 from layoutprobe.isa.inst import NULL, SCC, VGPR0, Operand
 from layoutprobe.semantics.operands import constant_bits

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.words import Verdict, plural

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from layoutprobe.dataclass import dataclass
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.render.layout.cells import number_list
 from layoutprobe.render.layout.groups import empty_lanes, replicas
