@@ -32,7 +32,9 @@ from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Role
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.comparisons import Comparison, compared_in, with_outputs
+from layoutprobe.trace.places import in_caller
 from layoutprobe.trace.subject import RunSpec, Subject
+from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED
 
 COST = 3_000_000
 """What all tries together may cost, about a microsecond of a processor each."""
@@ -106,8 +108,8 @@ def _noted(still: Sequence[Finding], why: str) -> dict[int, Finding]:
 
 _EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "wrong-factor", "unread-input")
 """The same with which the cause is known, or cannot be one instruction."""
-_WHOLE = ("input-taken-otherwise", "wrong-epilogue")
-"""Names of rules whose sentence names the cause at the load of an input: the line stands in the words."""
+_WHOLE = ("input-taken-otherwise", "wrong-epilogue", CHANGED, MISPLACED, ROUNDED)
+"""Names of rules whose sentence names the cause at a place of its own: the line of the change stands in the words."""
 _ROUTED = "other-elements"
 """The name of one whose place is where an element goes: what is moved out of a loop has the line of its head."""
 
@@ -272,7 +274,8 @@ class _Search:
             if known is None or error < known[1]:
                 found[line] = candidate, error
         return tuple(
-            Mended(self._says(one), one.place, self._at_loop(one)) for one, _ in list(found.values())[:_LINES]
+            Mended(self._says(one), in_caller(first.subject, one.place), self._at_loop(one))
+            for one, _ in list(found.values())[:_LINES]
         )
 
     @cached_property
