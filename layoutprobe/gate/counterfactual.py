@@ -36,12 +36,14 @@ from layoutprobe.trace.places import in_caller
 from layoutprobe.trace.subject import RunSpec, Subject
 from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED
 
-COST = 3_000_000
+COST = 5_000_000
 """What all tries together may cost, about a microsecond of a processor each."""
 AFTER = 600_000
 """The same for other changes that mend it, too, once one is found."""
 _LAUNCH, _LEFT, _EACH = 4_000, 150, 0.05
 """What a launch costs, an instruction that is changed, each time that a wave executes it, and any other one."""
+_TOGETHER = 45
+"""What an instruction costs that all waves execute together, where numpy is the faster engine."""
 _BYTES = 1 << 22
 """Of all buffers of a size at which changes are tried."""
 _LINES = 3
@@ -286,7 +288,8 @@ class _Search:
     def _cost(self, candidate: Candidate) -> float:
         """About what a try takes; of what is counted, so that it is the same on every machine."""
         times = sum(self._times.get(pc, 0) for pc in candidate.edits)
-        return _LAUNCH + _LEFT * times + _EACH * self.at(0).work.all
+        work = self.at(0).work
+        return max(_LAUNCH + _LEFT * times + _EACH * work.all, _TOGETHER * work.longest)
 
     @cached_property
     def _times(self) -> Mapping[int, int]:
