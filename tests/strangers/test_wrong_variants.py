@@ -47,7 +47,7 @@ FAULTS = (
         "(4 * (n % 7))",
         "numerics/other-elements",
         r"qzeros\[\d+\] has a part in y\[\d+\]",
-        "zw = qzeros[",
+        "zero = ((zw >> (4 * (n % 7)))",
     ),
     Fault(
         "nibbles from the upper end",
