@@ -140,7 +140,7 @@ class SeenDraft:
         """The grid as expressions, and whether they hold for all launches; else the smallest launch's alone."""
         told = tuple(map(self._known, self.trial.site.grid)) if self.trial else ("",)
         if all(told):
-            return (told[0], told[1], told[2]), True
+            return (told[0], told[1], self._batches(told[2])), True
         liked = (("N", "M"), ("M", "N"), ("batch",))
         found = tuple(
             fit_extent([launch.grid[axis] for launch in self.launches], self.sizes, liked[axis])
@@ -151,6 +151,11 @@ class SeenDraft:
         self.launches, self.sizes = [self.launches[0]], [self.sizes[0]]
         x, y, z = self.launches[0].grid
         return (str(x), str(y), str(z)), False
+
+    def _batches(self, layers: str) -> str:
+        """The grid's third extent; a number in the host's code that is the number of batches stands for these."""
+        counts = {str(size.get("batch", "")) for size in self.sizes}
+        return "batch" if counts == {layers} and layers != "1" else layers
 
     # Text
 

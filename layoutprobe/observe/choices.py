@@ -20,7 +20,7 @@ from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.cuts import Cut, cuts_of
 
-_TESTS = re.compile(r"s_(?:cmp_(?:lt|le|gt|ge|eq|lg)|min|max)_[iu]32")
+_TESTS = re.compile(r"s_(?:cmpk?_(?:lt|le|gt|ge|eq|lg)|min|max)_[iu]32")
 _SMALLEST = 2
 """Tests against 0 and 1 are about nothing at all or about loops; others are about some size."""
 
@@ -69,6 +69,15 @@ def number_of(operand: Operand) -> int | None:
     return operand.index - 128 if operand.index <= 192 else 192 - operand.index
 
 
+def tested(inst: Inst) -> tuple[int, bool] | None:
+    """The number that a test compares with, and whether it stands first; None where it compares registers."""
+    if inst.name.startswith("s_cmpk"):
+        bits = inst.mods["simm16"] & 0xFFFF
+        return bits - ((bits & 0x8000) << 1) if inst.name.endswith("i32") else bits, False
+    numbers = [number_of(operand) for operand in inst.src]
+    return next(((number, not at) for at, number in enumerate(numbers) if number is not None), None)
+
+
 def tests_of(blocks: Iterable[Sequence[Inst]]) -> dict[int, Inst]:
     """Tests against a number of some size, by PC: those of blocks, but where the block ends by branching on them."""
     return {
@@ -76,7 +85,7 @@ def tests_of(blocks: Iterable[Sequence[Inst]]) -> dict[int, Inst]:
         for block in blocks
         for inst in (block[:-2] if block and block[-1].name.startswith("s_cbranch_scc") else block)
         if _TESTS.fullmatch(inst.name)
-        and any((number_of(operand) or 0) >= _SMALLEST for operand in inst.src)
+        and (tested(inst) or (0, False))[0] >= _SMALLEST
         and any(operand.kind == "s" for operand in inst.src)
     }
 

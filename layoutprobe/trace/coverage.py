@@ -11,7 +11,7 @@ from layoutprobe.codeobj.inlining import Inlined, inlined_calls, place_of
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.observe.choices import Choices, number_of
+from layoutprobe.observe.choices import Choices, tested
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.observe.cuts import MOST, cuts_of
 from layoutprobe.place import Place, SourceLine
@@ -118,8 +118,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 def _outcome(inst: Inst, flag: bool) -> str:
     """What a test never came to, in words. SCC of min and max says that the first operand was taken."""
-    first = number_of(inst.src[0]) is not None
-    number = number_of(inst.src[0 if first else 1])
+    number, first = tested(inst) or (0, False)
     if not inst.name.startswith("s_cmp"):
         taken = flag == first
         return f"the limit {number} ({inst.name}) {'does not take' if taken else 'takes'} effect"

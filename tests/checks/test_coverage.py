@@ -218,6 +218,12 @@ def test_loops_that_the_size_governs(tmp_path: Path, depths: tuple[int, int], la
             64,
             ('"> 3" is true at k.hip:18',),
         ),
+        (
+            ("  y[at] = sum;", "  y[at] = GROUP > 200 ? sum * 5 : sum;"),  # s_cmpk: the number is no operand
+            1,
+            256,
+            ('"> 200" is true at k.hip:18',),
+        ),
         (("  y[at] = sum;", "  y[at] = GROUP > 3 ? sum * 5 : sum;"), 1, 256, ()),
         (
             ("= k / 8", "= (k < 100 ? k : 100) / 8"),

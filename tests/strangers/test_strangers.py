@@ -143,6 +143,15 @@ def test_the_draft_is_what_the_kernel_does(tmp_path: Path, name: str) -> None:
     assert {key: kernel[key] for key in keys if key in kernel} == expected
 
 
+def test_a_number_of_batches_in_the_host_code_stands_for_all_of_them(tmp_path: Path) -> None:
+    """Where it stayed a number, a hunt that tried another one found batches that nobody writes."""
+    text = (HERE / "pointer_batched.hip").read_text()
+    source = tmp_path / "gemm.hip"
+    source.write_text(text.replace("(int)a.size()", "3"))
+    _, kernel = _drafted(tmp_path, source)
+    assert kernel["grid"][2] == "batch"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in EXPECTED if name != "splitk.hip"])
 def test_a_draft_without_a_correction_is_green(tmp_path: Path, name: str) -> None:
