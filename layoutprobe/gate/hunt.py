@@ -10,7 +10,7 @@ sizes that held. Of a size that fails the smallest that fails in the same way, o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, islice
 from math import prod
@@ -30,6 +30,8 @@ _SIZES = 2
 """Sizes that are tried before one kind of values and one seed."""
 _SHRINKS = 40
 """Smaller sizes that are tried for one that fails."""
+_FEW, _FAR, _TOLD = 8, 4096, 6
+"""Numbers in the code that are extents to go beyond lie between the first two, and are so many at most."""
 _PRIMES = (2, 3, 5, 7, 13, 31)
 _SHARE = 0.5
 """Of the time that is left, what a single size may be expected to take."""
@@ -100,7 +102,9 @@ class _Hunt:
     def run(self) -> Hunt:
         failed: tuple[Outcome, Trial] | None = None
         for trial in (
-            () if _rules(self.tally.case, self.tally.outcomes) else trials(self.tally.case, self.kept)
+            ()
+            if _rules(self.tally.case, self.tally.outcomes)
+            else trials(self.tally.case, self.kept, _numbers(self.tally.covered()))
         ):
             if self.left <= 0:
                 break
@@ -185,14 +189,20 @@ def _reached(covered: CodeCoverage | None) -> tuple[int, int, int]:
     return (covered.blocks_run, covered.ways_gone, -lacking)
 
 
-def trials(case: KernelCase, kept: list[Sizes]) -> Iterator[Trial]:
+def _numbers(covered: CodeCoverage | None) -> tuple[int, ...]:
+    """Numbers in the code that no listed size is beyond; those of a few elements are edges anyway."""
+    return () if covered is None else tuple(n for n in covered.numbers if _FEW < n <= _FAR)[:_TOLD]
+
+
+def trials(case: KernelCase, kept: list[Sizes], numbers: Sequence[int] = ()) -> Iterator[Trial]:
     """What to try: sizes, if there are any, and between them values, without end.
 
     Args:
         case: the kernel.
         kept: sizes that have reached other code; values are tried there, too. It may grow meanwhile.
+        numbers: extents are compared with them.
     """
-    sizes = map(Trial, candidates(case, kept)) if case.sizes[0] else iter(())
+    sizes = map(Trial, candidates(case, kept, numbers)) if case.sizes[0] else iter(())
     values, seeds = _values(case), _seeds(case, kept)
     while True:
         yield from chain(islice(sizes, _SIZES), islice(values, 1), islice(seeds, 1))
@@ -219,12 +229,14 @@ def _seeds(case: KernelCase, kept: list[Sizes]) -> Iterator[Trial]:
 # Sizes
 
 
-def candidates(case: KernelCase, kept: list[Sizes]) -> Iterator[Sizes]:
-    """Sizes to try, without end: edges of one extent at a time, then of all, then mixtures that grow.
+def candidates(case: KernelCase, kept: list[Sizes], numbers: Sequence[int] = ()) -> Iterator[Sizes]:
+    """Sizes to try, without end: beyond numbers in the code, edges of one extent at a time, then of all, then
+    mixtures that grow.
 
     Args:
         case: the kernel.
         kept: sizes that have reached other code; mixtures begin there, as well. It may grow meanwhile.
+        numbers: extents are compared with them.
     """
     steps = _steps(case)
     listed = {name: list(_extents(name, step, case)) for name, step in steps.items()}
@@ -236,7 +248,17 @@ def candidates(case: KernelCase, kept: list[Sizes]) -> Iterator[Sizes]:
         if at < len(extents)
     )
     together = ({name: e[at % len(e)] for name, e in listed.items()} for at in range(8))
-    return chain(islice(first, 12), together, first, _mixtures(listed, small, steps, kept, case))
+    beyond = (
+        {**small, name: _whole(name, number + 1, case)} for number in numbers for name in list(steps)[::-1]
+    )
+    return chain(
+        islice(first, 3),
+        beyond,
+        islice(first, 9),
+        together,
+        first,
+        _mixtures(listed, small, steps, kept, case),
+    )
 
 
 def _mixtures(

@@ -99,10 +99,12 @@ class Branch:
     Attributes:
         place: the branch.
         jumped: the way that it went.
+        number: what the test before it compares with; None where that is no number.
     """
 
     place: Place
     jumped: bool
+    number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,12 @@ class Untried:
     Attributes:
         place: the test.
         says: what no size shows: "> 3" is true.
+        number: what it compares with; None where it is no test.
     """
 
     place: Place
     says: str
+    number: int | None = None
 
     def __str__(self) -> str:
         """'"> 3" is true near gemm.hip:51'."""
@@ -151,6 +155,12 @@ class CodeCoverage:
     def reservations(self) -> tuple[str, ...]:
         """What a headline must not hide, each in a few words."""
         return tuple(self._reservations())
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What tests compare with that always came out the same, ascending: beyond them is another way."""
+        found = {one.number for one in self.untried} | {one.number for one in self.branches}
+        return tuple(sorted(number for number in found if number is not None))
 
     def _reservations(self) -> Iterator[str]:
         wholly = [str(one) for one in self.unreached if not one.copied]

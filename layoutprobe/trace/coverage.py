@@ -84,7 +84,8 @@ def _untried(
         place = place_of(code, kernel, pc, inst.name)
         if place.line or (user := _user(code, coverage, pc)) is None:
             user = inst
-        one = Untried(place_of(code, kernel, user.pc, user.name), _outcome(inst, flag))
+        number, _ = tested(inst) or (None, False)
+        one = Untried(place_of(code, kernel, user.pc, user.name), _outcome(inst, flag), number)
         if _line(one.place) in statements and not inst.name.startswith("s_min"):
             continue
         if str(one) not in said:
@@ -127,6 +128,14 @@ def _outcome(inst: Inst, flag: bool) -> str:
     return f'"{sign} {number}" is {"not true" if flag else "true"}'
 
 
+def _number(block: Sequence[Inst]) -> int | None:
+    """What the scalar test compares with by which a block branches."""
+    if not block[-1].name.startswith("s_cbranch_scc"):
+        return None
+    tests = [tested(inst) for inst in block if inst.name.startswith("s_cmp")]
+    return tests[-1][0] if tests and tests[-1] else None
+
+
 class _Reading:
     """One coverage, read against the code."""
 
@@ -145,16 +154,18 @@ class _Reading:
             ways_gone=sum(len(gone) for _, gone in branches),
             unreached=tuple(self._unreached()),
             branches=tuple(
-                Branch(self._place(inst), gone == [True]) for inst, gone in branches if len(gone) == 1
+                Branch(self._place(block[-1]), gone == [True], _number(block))
+                for block, gone in branches
+                if len(gone) == 1
             ),
             loops=tuple(self._loop(header, body) for header, body in self.flow.loops.items()),
         )
 
-    def _branches(self) -> Iterator[tuple[Inst, list[bool]]]:
-        """Every conditional branch, and whether it jumped each time that a wave came by."""
+    def _branches(self) -> Iterator[tuple[Sequence[Inst], list[bool]]]:
+        """Every block that ends in a conditional branch, and whether it jumped each time that a wave came by."""
         for pc, (stays, *jumps) in ((pc, n) for pc, n in self.flow.nexts.items() if len(n) == 2):
             ways = {False: (pc, stays), True: (pc, jumps[0])}
-            yield self.flow.blocks[pc][-1], [jumped for jumped, way in ways.items() if way in self.seen.edges]
+            yield self.flow.blocks[pc], [jumped for jumped, way in ways.items() if way in self.seen.edges]
 
     def _unreached(self) -> Iterator[Stretch]:
         """Code that never ran, by line where one of its lines never ran, else by the block's innermost lines."""

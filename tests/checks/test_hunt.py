@@ -73,6 +73,15 @@ def test_faults_that_the_sizes_of_the_tile_miss(fault: int, tmp_path: Path) -> N
     assert max(size.values()) <= least * 1.25
 
 
+@pytest.mark.parametrize(("fault", "extent", "least"), [(13, "K", 701), (14, "N", 501)])
+def test_numbers_in_the_code_are_gone_beyond(fault: int, extent: str, least: int, tmp_path: Path) -> None:
+    """No edge of a tile is as far; the code says where another way begins."""
+    verdict = hunted(tmp_path, fault)
+    assert verdict.hunt is not None
+    assert verdict.hunt.fails
+    assert verdict.hunt.sizes[-1][extent] == least
+
+
 def test_what_the_proposal_says_is_what_the_manifest_takes(tmp_path: Path) -> None:
     verdict = hunted(tmp_path, 5)
     assert verdict.hunt is not None

@@ -26,6 +26,8 @@ extern "C" __global__ void gemm(const float *A, const float *B, float *C, int M,
   if (FAULT == 9 && N < 4) sum = 0;
   if (FAULT == 11 && K % 8) sum = 0;
   if (FAULT == 12 && K > 16 && K <= 32) sum = 0;
+  if (FAULT == 13 && K > 700) sum += 1;
+  if (FAULT == 14 && col == 0) sum += N > 500 ? 2 : 0;
   const int ld = FAULT == 10 && M * N > 8000 ? N + 1 : N;
   if (row < M && col < N) C[row * ld + col] = sum;
 }
