@@ -53,7 +53,8 @@ def examine() -> tuple[bool, str]:
     zig = find.ziglang()
     compiled = f"compiled by {zig}" if zig else "which only ziglang could compile"
     if prebuilt(32) and prebuilt(64):
-        return True, f"{level.name}, from the wheel; rare instructions are {compiled}"
+        rare = compiled if zig else "left to numpy, as ziglang is missing"
+        return True, f"{level.name}, from the wheel; rare instructions are {rare}"
     if others := sorted(path.name for path in PREBUILT.glob(f"{level.name}-*.so")):
         compiled += f"; {others[0]}, which came with the wheel, is not made of the sources here"
     return zig is not None, f"{level.name}, {compiled}"
