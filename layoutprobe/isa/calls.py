@@ -73,9 +73,9 @@ def _made(inst: Inst, insts: Mapping[int, Inst]) -> Iterator[int]:
             break
         for half, names in ((low, _LOW), (high, _HIGH)):
             if following.name in names and half not in distance and _is(following.src[0], half):
-                number = following.src[1]
-                if number.kind in ("const", "literal"):
-                    distance[half] = _number(number)
+                number = following.src[1].number
+                if number is not None:
+                    distance[half] = number & 0xFFFFFFFF
         following = insts.get(following.next_pc)
     if len(distance) == 2:
         yield inst.next_pc + distance[low] + (distance[high] << 32) & _ADDRESSES
@@ -83,10 +83,3 @@ def _made(inst: Inst, insts: Mapping[int, Inst]) -> Iterator[int]:
 
 def _is(operand: Operand, register: int) -> bool:
     return operand.kind == "s" and operand.index == register
-
-
-def _number(operand: Operand) -> int:
-    """The bits of a literal or an inline integer."""
-    if operand.kind == "literal":
-        return operand.value & 0xFFFFFFFF
-    return (operand.index - 128 if operand.index <= 192 else 192 - operand.index) & 0xFFFFFFFF

@@ -8,29 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutprobe.isa.edit import Edit, Known, edit, with_source
-from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.isa.inst import FLOAT_CONSTANTS, Inst, Operand
 
-
-def _integer(operand: Operand) -> int | None:
-    """The integer that a constant operand is; None where it is none."""
-    if operand.kind == "literal":
-        value = operand.value & 0xFFFFFFFF
-        return value - (1 << 32) if value >> 31 else value
-    if operand.kind == "const" and 128 <= operand.index <= 192:
-        return operand.index - 128
-    if operand.kind == "const" and 193 <= operand.index <= 208:
-        return 192 - operand.index
-    return None
-
-
-_FLOATS = {240: 0.5, 241: -0.5, 242: 1.0, 243: -1.0, 244: 2.0, 245: -2.0, 246: 4.0, 247: -4.0}
 _FORMATS = {"F32": "<f", "F16": "<e", "B32": "<f"}
 
 
 def _float(operand: Operand) -> float | None:
     if operand.kind == "const":
-        if operand.index in _FLOATS:
-            return _FLOATS[operand.index]
+        if operand.index in FLOAT_CONSTANTS:
+            return FLOAT_CONSTANTS[operand.index]
         return 0.0 if operand.index == 128 and operand.fmt.startswith("F") else None
     if operand.kind != "literal" or operand.fmt not in _FORMATS:
         return None
@@ -67,7 +53,7 @@ def constants(inst: Inst, _: Known) -> Iterator[Edit]:
     for at, operand in enumerate(inst.src):
         if operand.kind not in ("const", "literal") or operand.fmt.startswith(("F", "PK", "M")):
             continue
-        value = _integer(operand)
+        value = operand.number
         if value is None or (operand.fmt == "B32" and _float(operand)):
             continue
         near = _integers_near(

@@ -22,6 +22,11 @@ ACC0 = 512
 behind the VGPRs at the kernel's accum_offset (CDNA3 ISA guide, 3.6.4): row `accum_offset + n` holds a`n`."""
 
 
+FLOAT_CONSTANTS = {240: 0.5, 241: -0.5, 242: 1.0, 243: -1.0, 244: 2.0, 245: -2.0, 246: 4.0, 247: -4.0,
+                   248: 0.15915494309189532}  # fmt: skip
+"""Inline constants that are no integers, by their encoding."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operand:
     """One operand.
@@ -54,6 +59,16 @@ class Operand:
     neg_hi: bool = False
     sel: bool = False
     sel_hi: bool = True
+
+    @property
+    def number(self) -> int | None:
+        """The signed integer that it stands for; None for a register and for a constant that is none."""
+        if self.kind == "literal":
+            value = self.value & 0xFFFFFFFF
+            return value - (value >> 31 << 32)
+        if self.kind != "const" or not 128 <= self.index <= 208:
+            return None
+        return self.index - 128 if self.index <= 192 else 192 - self.index
 
     def registers(self) -> range:
         """The 32-bit registers of this operand: SGPRs as encoded, VGPRs from VGPR0, AccVGPRs from ACC0."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from layoutprobe.brief import brief
-from layoutprobe.isa.inst import VGPR0, Inst, Operand
+from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
@@ -60,21 +60,12 @@ def _joined(
     return {pc: one.get(pc, none) | other.get(pc, none) for pc in one.keys() | other.keys()}
 
 
-def number_of(operand: Operand) -> int | None:
-    """The integer that an operand stands for; None where it is a register, or another constant."""
-    if operand.kind == "literal":
-        return operand.value if operand.value < 1 << 31 else operand.value - (1 << 32)
-    if operand.kind != "const" or not 128 <= operand.index <= 208:
-        return None
-    return operand.index - 128 if operand.index <= 192 else 192 - operand.index
-
-
 def tested(inst: Inst) -> tuple[int, bool] | None:
     """The number that a test compares with, and whether it stands first; None where it compares registers."""
     if inst.name.startswith("s_cmpk"):
         bits = inst.mods["simm16"] & 0xFFFF
         return bits - ((bits & 0x8000) << 1) if inst.name.endswith("i32") else bits, False
-    numbers = [number_of(operand) for operand in inst.src]
+    numbers = [operand.number for operand in inst.src]
     return next(((number, not at) for at, number in enumerate(numbers) if number is not None), None)
 
 

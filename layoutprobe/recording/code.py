@@ -10,7 +10,7 @@ from layoutprobe.arch.isa import Counting
 from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.isa.dialect import isa_of
-from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, VCC_LO, Inst, Operand
+from layoutprobe.isa.inst import EXEC_LO, FLOAT_CONSTANTS, NULL, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.counters import waits
 from layoutprobe.observe.uses import ACCUMULATING
@@ -28,8 +28,6 @@ _SHOWN = frozenset({"simm16", "offset0", "offset1", "opsel_hi", "saddr_null", "w
 _BITS = frozenset(
     {"glc", "slc", "dlc", "sc0", "sc1", "nt", "lds", "gds", "clamp", "offen", "idxen", "bound_ctrl", "fi"}
 )
-_FLOATS = {240: "0.5", 241: "-0.5", 242: "1.0", 243: "-1.0", 244: "2.0", 245: "-2.0", 246: "4.0", 247: "-4.0",
-           248: "0.15915494"}  # fmt: skip
 
 
 def instruction(code: CodeObject, kernel: Kernel, inst: Inst, first_acc: int) -> Instruction:
@@ -113,7 +111,7 @@ def _operand(operand: Operand, first_acc: int) -> str:
     if operand.kind == "literal":
         return f"{operand.value:#x}"
     if operand.kind == "const":
-        return _constant(operand.index)
+        return _constant(operand)
     if operand.kind == "s" and operand.index == NULL:
         return "null"
     kind = "v" if operand.kind == "a" else operand.kind
@@ -127,9 +125,9 @@ def _operand(operand: Operand, first_acc: int) -> str:
     return f"-{text}" if operand.neg else text
 
 
-def _constant(code: int) -> str:
-    if 128 <= code <= 192:
-        return str(code - 128)
-    if 193 <= code <= 208:
-        return str(192 - code)
-    return _FLOATS.get(code) or ("scc" if code == 253 else f"const{code}")
+def _constant(operand: Operand) -> str:
+    if operand.number is not None:
+        return str(operand.number)
+    if operand.index in FLOAT_CONSTANTS:
+        return f"{FLOAT_CONSTANTS[operand.index]:.8}"
+    return "scc" if operand.index == 253 else f"const{operand.index}"

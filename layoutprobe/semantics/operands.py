@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, NULL, SCC, VGPR0, Inst, Operand
+from layoutprobe.isa.inst import EXEC_HI, EXEC_LO, FLOAT_CONSTANTS, NULL, SCC, VGPR0, Inst, Operand
 from layoutprobe.machine.cohort import Cohort, mask_words, pack_mask, unpack_mask
 from layoutprobe.machine.registers import Array, RegisterFile
 from layoutprobe.numbers import element_type
@@ -44,8 +44,6 @@ PRIVATE_APERTURE = 0x0002_0000
 """Upper dword of flat addresses that mean LDS and scratch."""
 _APERTURES = {235: SHARED_APERTURE << 32, 236: (SHARED_APERTURE << 32) | 0xFFFFFFFF,
               237: PRIVATE_APERTURE << 32, 238: (PRIVATE_APERTURE << 32) | 0xFFFFFFFF}  # fmt: skip
-_FLOAT_CONSTANTS = {240: 0.5, 241: -0.5, 242: 1.0, 243: -1.0, 244: 2.0, 245: -2.0, 246: 4.0, 247: -4.0,
-                    248: 0.15915494309189532}  # fmt: skip
 
 
 def constant_bits(operand: Operand, width: int) -> int:
@@ -61,15 +59,13 @@ def constant_bits(operand: Operand, width: int) -> int:
             return (operand.value ^ 0x80000000) - 0x80000000 & mask
         return operand.value << 32 if operand.fmt == "F64" else operand.value & mask
     code = operand.index
-    if 128 <= code <= 192:
-        return code - 128
-    if 193 <= code <= 208:
-        return (192 - code) & mask
-    if code in _FLOAT_CONSTANTS:
+    if operand.number is not None:
+        return operand.number & mask
+    if code in FLOAT_CONSTANTS:
         # A packed operand takes the constant in its low part.
         width = {"PK2_F16": 16, "F16": 16, "PK2_F32": 32, "PK2_B32": 32}.get(operand.fmt, width)
         fmt = {16: "<e", 32: "<f", 64: "<d"}[width]
-        return int.from_bytes(struct.pack(fmt, _FLOAT_CONSTANTS[code]), "little")
+        return int.from_bytes(struct.pack(fmt, FLOAT_CONSTANTS[code]), "little")
     if code in _APERTURES:
         return _APERTURES[code] & mask
     raise ExecutionError(f"operand encoding {code} is not supported")
