@@ -65,7 +65,9 @@ class _Glance:
         self.says: list[str] = []
         self.bounds: dict[str, range] = {}
         checks = [check for check in tally.active if check.name in _CHECKS]
-        self.possible = len(checks) == len(_CHECKS) and not any(map(self._rules, tally.outcomes))
+        self.possible = len(checks) == len(_CHECKS) and not any(
+            one.broken(self.case) for one in tally.outcomes
+        )
         self.quick = tally.of(tally.case, checks)
 
     def result(self) -> Glance:
@@ -112,7 +114,7 @@ class _Glance:
     def _bears(self, sizes: Sizes) -> bool | None:
         """Whether all holds at a size; None where that is not known. It may need the divisor."""
         outcome = self._at(sizes)
-        if outcome is not None and self._rules(outcome):
+        if outcome is not None and outcome.broken(self.case):
             return False
         if outcome is None or any(result.status != "holds" for result in outcome.results.values()):
             return None
@@ -127,7 +129,7 @@ class _Glance:
         outcome = self._at(sizes)
         if outcome is None:
             return
-        if rules := sorted(self._rules(outcome)):
+        if rules := sorted(outcome.broken(self.case)):
             self.wrong.append(outcome)
             self.says.append(self._in_words(sizes, rules[0]))
         else:
@@ -143,11 +145,6 @@ class _Glance:
             return None
         return outcome if outcome.coverage is not None else None
 
-    def _rules(self, outcome: Outcome) -> set[str]:
-        """Rules that are broken, and that the manifest does not let pass."""
-        results = (result.without(self.case.skip) for result in outcome.results.values())
-        return {found.rule.id for result in results for found in result.findings}
-
     def _in_words(self, sizes: Sizes, rule: str) -> str:
         """What goes wrong at a size; which extent is beyond what the kernel bears, where one alone does it."""
         small = min(self.case.sizes, key=lambda listed: prod(listed.values()))
@@ -157,7 +154,7 @@ class _Glance:
                 continue
             alone = {**small, name: sizes[name]}
             outcome = None if alone == dict(sizes) else self._at(alone)
-            if alone == dict(sizes) or (outcome is not None and rule in self._rules(outcome)):
+            if alone == dict(sizes) or (outcome is not None and rule in outcome.broken(self.case)):
                 self.bounds[name] = range(least, most + 1)
                 end = f"above {name} = {most}" if sizes[name] > most else f"below {name} = {least}"
                 return f"goes wrong {end}: {rule} at {size_title(alone)}, which is not listed"
@@ -196,12 +193,16 @@ class _Glance:
     def _wanted(self) -> Iterator[Sizes]:
         """Sizes at which a loop goes round as often as at none before."""
         for loop in self._seen().loops:
-            bases = [one for one in self.outcomes if one.coverage and loop.pcs[0] in one.coverage.passes]
-            small = min(bases, key=lambda one: prod(one.sizes.values()), default=None)
-            for wanted in loop.wanted if small is not None else ():
+            bases = [
+                one.sizes for one in self.outcomes if one.coverage and loop.pcs[0] in one.coverage.passes
+            ]
+            if not bases:
+                continue
+            small = min(bases, key=lambda sizes: prod(sizes.values()))
+            for wanted in loop.wanted:
                 for name, value in filter(self._borne, self._leading(loop, wanted)):
-                    sizes = {**small.sizes, name: value} if small is not None else {}
-                    if dict(sizes) not in self.tried:
+                    sizes = {**small, name: value}
+                    if sizes not in self.tried:
                         yield sizes
 
     def _leading(self, loop: Loop, wanted: str) -> Iterator[tuple[str, int]]:

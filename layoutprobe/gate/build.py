@@ -127,15 +127,15 @@ def files_of(case: KernelCase) -> list[Path]:
     """
     from layoutprobe.toolchain.compile import files_read
 
-    own = [case.file, *([case.contract.path] if isinstance(case.contract, Reference) else ())]
-    if case.source is None or case.file.suffix.lower() in ASSEMBLY:
-        return [*own, *(file for one in case.before for file in files_of(one))]
-    read = (files_read(case.file, **_options(case, target)) for target in case.arches)
-    return [
-        *own,
-        *(file for files in read for file in files),
-        *(f for one in case.before for f in files_of(one)),
-    ]
+    found = []
+    for one in (case, *case.before):
+        found.append(one.file)
+        if isinstance(one.contract, Reference):
+            found.append(one.contract.path)
+        if one.source is not None and one.file.suffix.lower() not in ASSEMBLY:
+            for target in one.arches:
+                found += files_read(one.file, **_options(one, target))
+    return found
 
 
 def match_arguments(case: KernelCase, kernel: Kernel) -> None:

@@ -53,11 +53,8 @@ def held_operands(recording: Recording, why: str) -> HeldOperands | None:
     rows = np.flatnonzero(np.isin(recording.steps.inst, list(operands)))
     if not rows.size:
         return None
-    replay, letters, shown = (
-        Replay(recording),
-        tuple(dict.fromkeys(n for o in operands.values() for n in o)),
-        0,
-    )
+    replay, shown = Replay(recording), 0
+    letters = tuple(dict.fromkeys(letter for spans in operands.values() for letter in spans))
     table: list[tuple[int, int, int, int]] = []
     tags: list[Ints] = [np.zeros((0, recording.lanes), np.int32)]
     undefined = [np.zeros((0, recording.lanes), np.uint32)]

@@ -100,16 +100,17 @@ class _Hunt:
         return self.seconds - (time.monotonic() - self.start)
 
     def run(self) -> Hunt:
+        case = self.tally.case
         failed: tuple[Outcome, Trial] | None = None
         for trial in (
             ()
-            if _rules(self.tally.case, self.tally.outcomes)
-            else trials(self.tally.case, self.kept, _numbers(self.tally.covered()))
+            if any(one.broken(case) for one in self.tally.outcomes)
+            else trials(case, self.kept, _numbers(self.tally.covered()))
         ):
             if self.left <= 0:
                 break
             outcome = self._try(trial)
-            if outcome is not None and _rules(self.tally.case, [outcome]):
+            if outcome is not None and outcome.broken(case):
                 failed = self._smallest(outcome, trial), trial
                 break
             if outcome is not None and trial == Trial(trial.sizes) and self._is_new(outcome):
@@ -154,31 +155,22 @@ class _Hunt:
 
     def _smallest(self, outcome: Outcome, trial: Trial) -> Outcome:
         """Of the sizes that break the same rules, one of which no extent can be made smaller."""
-        rules, best, tries = _rules(self.tally.case, [outcome]), outcome, 0
-        smaller = _smaller(best.sizes, self.tally.case)
+        case = self.tally.case
+        rules, best, tries = outcome.broken(case), outcome, 0
+        smaller = _smaller(best.sizes, case)
         while tries < _SHRINKS and self.left > -self.seconds / 2:
             sizes = next(smaller, None)
             if sizes is None:
                 break
             tries += 1
             found = self._try(replace(trial, sizes=sizes))
-            if found is not None and rules & _rules(self.tally.case, [found]):
-                best, smaller = found, _smaller(sizes, self.tally.case)
+            if found is not None and rules & found.broken(case):
+                best, smaller = found, _smaller(sizes, case)
         return best
 
 
 _MANY = 4096
 """Elements of the index space from which on the time for a size grows with them."""
-
-
-def _rules(case: KernelCase, outcomes: list[Outcome]) -> set[str]:
-    """Rules that are broken, and that the manifest does not let pass."""
-    return {
-        found.rule.id
-        for outcome in outcomes
-        for result in outcome.results.values()
-        for found in result.without(case.skip).findings
-    }
 
 
 def _reached(covered: CodeCoverage | None) -> tuple[int, int, int]:

@@ -102,6 +102,11 @@ class Outcome:
 
     __repr__ = brief
 
+    def broken(self, case: KernelCase) -> set[str]:
+        """Rules that are broken, and that the manifest does not let pass."""
+        results = (result.without(case.skip) for result in self.results.values())
+        return {found.rule.id for result in results for found in result.findings}
+
 
 Explained = Callable[["Tally", Sequence[CheckResult]], Sequence[CheckResult]]
 """The results of a kernel's checks, with more of what is behind their findings."""

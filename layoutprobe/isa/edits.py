@@ -95,8 +95,6 @@ _OTHER = {
     "lg": ("eq", "lt", "gt", "le", "ge"),
     "neq": ("eq", "lt", "gt", "le", "ge"),
 }
-_SPELT = {("s_cmp_", "ne"): "lg"}
-"""What scalar comparisons call "is not"."""
 
 
 def _comparisons(inst: Inst, _: Known) -> Iterator[Edit]:
