@@ -58,6 +58,8 @@ class Candidates:
 
     def __init__(self, subject: Subject, work: Work) -> None:
         self.subject, self.work = subject, work
+        self._places: dict[int, Place] = {}
+        self._files: dict[str, Mapping[int, str]] = {}
 
     def __iter__(self) -> Iterator[Candidate]:
         """The likeliest first."""
@@ -106,16 +108,15 @@ class Candidates:
                     yield Candidate({inst.pc: edit}, at, edit.rank + later + _ALONE, number)
 
     def _known(self, inst: Inst) -> Known:
+        return Known(*self._scalars, self._arguments.get(inst.pc, {}), self._neighbours(inst))
+
+    @cached_property
+    def _scalars(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Arguments of 32 bits: integers, and floats."""
         binding = self.subject.binding
-        scalars = [binding.case.argument(name) for name in binding.scalars]
-        small = [a for a in scalars if element_type(a.dtype).storage.itemsize == 4]
-        floats = [a.name for a in small if element_type(a.dtype).is_float]
-        return Known(
-            [a.name for a in small if a.name not in floats],
-            floats,
-            self._arguments.get(inst.pc, {}),
-            self._neighbours(inst),
-        )
+        kinds = {name: element_type(binding.case.argument(name).dtype) for name in binding.scalars}
+        small = [name for name, kind in kinds.items() if kind.storage.itemsize == 4]
+        return [n for n in small if not kinds[n].is_float], [n for n in small if kinds[n].is_float]
 
     @cached_property
     def _arguments(self) -> Mapping[int, Mapping[int, str]]:
@@ -151,10 +152,6 @@ class Candidates:
             self._places[inst.pc] = where(self.subject, inst)
         return self._places[inst.pc]
 
-    @cached_property
-    def _places(self) -> dict[int, Place]:
-        return {}
-
     def _is_own(self, place: Place) -> bool:
         return place.source is None or bool(self.text(place))
 
@@ -166,10 +163,6 @@ class Candidates:
         if file not in self._files:
             self._files[file] = whole_sources(self.subject.case, [place]).get(file, {})
         return self._files[file].get(place.source.line, "")
-
-    @cached_property
-    def _files(self) -> dict[str, Mapping[int, str]]:
-        return {}
 
     def _shown(self, place: Place) -> Place:
         """The call in the user's files, where the instruction is one of a header of others."""

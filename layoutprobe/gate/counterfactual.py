@@ -109,7 +109,7 @@ def _noted(still: Sequence[Finding], why: str) -> dict[int, Finding]:
 
 
 _EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "wrong-factor", "unread-input")
-"""The same with which the cause is known, or cannot be one instruction."""
+"""Names of rules of which the cause is known, or cannot be one instruction: nothing is searched for."""
 _WHOLE = ("input-taken-otherwise", "wrong-epilogue", CHANGED, MISPLACED, ROUNDED)
 """Names of rules whose sentence names the cause at a place of its own: the line of the change stands in the words."""
 _ROUTED = "other-elements"
@@ -164,14 +164,14 @@ class _AtSize:
         """Have the engine run what is tried that takes less time; both give the same."""
         if not self.subject.small:
             return
-        spec, nothing = self.specs[0], Candidate({}, Place(), 0, 0)
+        nothing = Candidate({}, Place(), 0, 0)
         mine, other = self.runner.backend, EmulatorBackend(engine=make_engine(NUMPY))
         taken = []
         for backend in (mine, other):
             self.runner.backend = backend
-            self.changed(nothing, spec)
+            self.changed(nothing, self.specs[0])
             start = time.process_time()
-            self.changed(nothing, spec)
+            self.changed(nothing, self.specs[0])
             taken.append(time.process_time() - start)
         self.runner.backend = mine if taken[0] <= taken[1] else other
 
@@ -183,7 +183,7 @@ class _AtSize:
     def holds(self, candidate: Candidate, spec: RunSpec) -> bool:
         """Whether all outputs of a run are right with a change."""
         found = self.changed(candidate, spec)
-        return found is not None and not any(c.wrong.any() for c in found)
+        return found is not None and _right(found)
 
     def moves(self, found: Sequence[Comparison], spec: RunSpec) -> bool:
         """Whether anything that is wrong is another value in a changed run."""
@@ -194,12 +194,6 @@ class _AtSize:
                 )
                 for old, new in zip(self._of(spec), found, strict=True)
             )
-
-    def error(self, candidate: Candidate, spec: RunSpec) -> float:
-        """How far off the outputs of a run are with a change that mends it."""
-        found = self.changed(candidate, spec) or ()
-        with np.errstate(all="ignore"):
-            return float(sum(np.nansum(np.abs(c.observed - c.expected)) for c in found))
 
     def _of(self, spec: RunSpec) -> list[Comparison]:
         return [c for c in self.compared if replace(c.spec, observers=()) == spec]
@@ -226,9 +220,20 @@ class _AtSize:
             if isinstance(value, np.generic) and value.nbytes == 4
         }
 
-    @property
+    @cached_property
     def specs(self) -> list[RunSpec]:
+        """All runs."""
         return list(dict.fromkeys(replace(c.spec, observers=()) for c in self.compared))
+
+
+def _right(found: Sequence[Comparison]) -> bool:
+    return not any(c.wrong.any() for c in found)
+
+
+def _error(found: Sequence[Comparison]) -> float:
+    """How far off outputs are that are right."""
+    with np.errstate(all="ignore"):
+        return float(sum(np.nansum(np.abs(c.observed - c.expected)) for c in found))
 
 
 class _Search:
@@ -269,10 +274,11 @@ class _Search:
                 continue
             if (left := left - self._cost(candidate)) < 0:
                 break
-            if not self._mends(candidate):
+            mended = self._mended(candidate)
+            if mended is None:
                 continue
             left = min(left, AFTER) if not found else left
-            error = first.error(candidate, first.specs[0])
+            error = _error(mended)
             if known is None or error < known[1]:
                 found[line] = candidate, error
         return tuple(
@@ -298,16 +304,17 @@ class _Search:
         blocks = self._offered.blocks
         return {inst.pc: times for start, times in work.blocks.items() for inst in blocks[start]}
 
-    def _mends(self, candidate: Candidate) -> bool:
+    def _mended(self, candidate: Candidate) -> list[Comparison] | None:
+        """The outputs of the first run, where all of all runs are right with a change."""
         first = self.at(0)
-        runs = first.changed(candidate, first.specs[0])
-        if runs is None:
-            return False
-        if first.moves(runs, first.specs[0]):
+        found = first.changed(candidate, first.specs[0])
+        if found is None:
+            return None
+        if first.moves(found, first.specs[0]):
             self._moving.add(candidate.group)
-        if any(c.wrong.any() for c in runs):
-            return False
-        return all(self.at(n).holds(candidate, spec) for n, spec in self._others())
+        if not _right(found) or not all(self.at(n).holds(candidate, spec) for n, spec in self._others()):
+            return None
+        return found
 
     @staticmethod
     def _alike(one: Candidate, other: Candidate) -> bool:

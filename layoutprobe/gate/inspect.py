@@ -326,7 +326,9 @@ class Inspection:
         """What `check` finds at this size, each cause once."""
         case = replace(self._case, sizes=(self._subject.sizes,))
         checks = [check for check in CHECKED if check.per_size]
-        return check_kernel(case, self._subject.code.target, checks, backend=self._backend).findings
+        return check_kernel(
+            case, self._subject.code.target, checks, backend=self._backend, beside=False
+        ).findings
 
     def _timeline(self, group: Group) -> Timeline | None:
         """What the waves of a workgroup did when."""

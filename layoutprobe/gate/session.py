@@ -37,6 +37,8 @@ def check_kernel(
     hunt: float = 0,
     elsewhere: Bring | None = None,
     suggest: float = 0,
+    beside: bool = True,
+    explain: bool = True,
 ) -> KernelVerdict:
     """Build one kernel and apply checks to it. What stops the work becomes the verdict's error.
 
@@ -50,13 +52,15 @@ def check_kernel(
         hunt: seconds for which to look for sizes at which it fails, where those of the manifest hold.
         elsewhere: brings the outcomes of sizes that were run by `check_size`; they are run here without it.
         suggest: seconds for which to look for a change of the source with which it holds, where it does not.
+        beside: take a glance at sizes that the manifest does not have, for the headline.
+        explain: look for changes of instructions that mend wrong values, for the words of findings.
     """
     start = time.monotonic()
     step = step or (lambda _: None)
     tally: Tally | None = None
     built: Built | None = None
     hunted: Hunt | None = None
-    beside = Glance(None)
+    glanced = Glance(None)
     error = ""
     try:
         step("compiling" if case.source else "loading")
@@ -66,14 +70,14 @@ def check_kernel(
         tally.run(elsewhere)
         if hunt:
             hunted = go_on(tally, hunt)
-        else:
-            beside = glance(tally)
+        elif beside:
+            glanced = glance(tally)
     except ProbeError as problem:
         error = str(problem)
     except MemoryError:
         error = "the memory of this machine does not suffice for this kernel: check a smaller size"
-    covered = beside.covered or (tally.covered() if tally else None)
-    results = tally.results(explained) if tally else ()
+    covered = glanced.covered or (tally.covered() if tally else None)
+    results = tally.results(explained if explain else None) if tally else ()
     verdict = KernelVerdict(
         name=case.name,
         symbol=built.kernel.name if built else case.symbol,
@@ -86,12 +90,12 @@ def check_kernel(
         seconds=time.monotonic() - start,
         error=error,
         reservations=(
-            *reservations(case, check_names(), uneven=beside.uneven),
+            *reservations(case, check_names(), uneven=glanced.uneven),
             *(covered.reservations if covered else ()),
             *(tally.unproven() if tally else ()),
             *(tally.widened() if tally else ()),
             *(tally.sampled() if tally else ()),
-            *beside.says,
+            *glanced.says,
             *(says for result in results for says in result.reserved),
         ),
         coverage=covered,
@@ -106,7 +110,14 @@ def check_kernel(
     judge = Judge(
         checks,
         tally.reference,
-        partial(check_kernel, target=target, checks=checks, allow_reference=allow_reference),
+        partial(
+            check_kernel,
+            target=target,
+            checks=checks,
+            allow_reference=allow_reference,
+            beside=False,
+            explain=False,
+        ),
     )
     return replace(verdict, mending=mend(everywhere, target, verdict, judge, suggest))
 
