@@ -15,9 +15,7 @@ from emulator_gemm.kernels import KERNELS, make_launch
 
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.engine.native import bound, hosts, library, shipped
-from layoutprobe.engine.native.bound import steps_of
 from layoutprobe.engine.native.engine import NativeEngine
-from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.hosts import LEVELS, Level
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.isa.decode import decode_one
@@ -25,6 +23,7 @@ from layoutprobe.isa.dialect import Dialect, known
 from layoutprobe.machine.registers import Array
 from layoutprobe.toolchain import cache, find
 from native.test_automatic import holds, in_c, launch
+from native.test_targets import gemm_forms
 
 __all__ = ["in_c"]
 SIZE = (128, 64, 32)
@@ -32,15 +31,6 @@ OF_LIBC = {"memset", "memcpy"}
 """What a library may want from outside: any C library has it, and of no version."""
 HERE = [level for level in LEVELS if level.needed <= hosts._processor_flags() and level.machine == "x86_64"]
 """Levels that this processor has."""
-
-
-def _gemm() -> list[Form]:
-    code = KERNELS["standard"].build()
-    steps = steps_of(NumpyEngine().program(code, code.kernel()), 32)
-    for block in steps.program.blocks.values():
-        for inst, executor in zip(block.insts, block.body, strict=True):
-            steps.step(inst, executor)
-    return list(steps.forms.values())
 
 
 def _forget() -> None:
@@ -64,7 +54,7 @@ def cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 @pytest.fixture
 def wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The folder that a wheel would bring, with the forms of one kernel."""
-    needed = _gemm()
+    needed = gemm_forms()
     monkeypatch.setattr(shipped, "forms", lambda lanes: needed if lanes == 32 else [])
     monkeypatch.setattr(library, "PREBUILT", tmp_path / "prebuilt")
     shipped.build(hosts.host().machine, library.PREBUILT)
@@ -79,7 +69,7 @@ def test_every_instruction_of_the_list_brings_a_form_of_its_own() -> None:
         assert form is not None, (target, raw.hex())
         assert (lanes, form.symbol) not in found, (target, raw.hex())
         found.add((lanes, form.symbol))
-    needed = {(32, form.symbol) for form in _gemm()}
+    needed = {(32, form.symbol) for form in gemm_forms()}
     assert needed <= found, f"python benchmarks/shipped.py lists {len(needed - found)} more"
 
 
@@ -111,7 +101,7 @@ def test_a_library_of_other_sources_counts_for_nothing(
 def test_libraries_want_nothing_that_an_old_system_lacks(
     machine: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    needed = _gemm()
+    needed = gemm_forms()
     monkeypatch.setattr(shipped, "forms", lambda lanes: needed if lanes == 32 else [])
     paths = shipped.build(machine, tmp_path)
     assert len(paths) == 2 * sum(level.machine == machine for level in LEVELS)

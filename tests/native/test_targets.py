@@ -27,7 +27,8 @@ def _matrix() -> Form:
     return template.form
 
 
-def _gemm() -> list[Form]:
+def gemm_forms() -> list[Form]:
+    """What the standard GEMM needs."""
     code = KERNELS["standard"].build()
     steps = steps_of(NumpyEngine().program(code, code.kernel()), 32)
     for block in steps.program.blocks.values():
@@ -40,7 +41,7 @@ def _gemm() -> list[Form]:
 @pytest.mark.parametrize("lanes", [32, 64])
 @pytest.mark.parametrize("processor", ELSEWHERE)
 def test_compiles(processor: str, lanes: int) -> None:
-    needed = _gemm() if lanes == 32 else [_matrix()]
+    needed = gemm_forms() if lanes == 32 else [_matrix()]
     assert needed
     forms = "\n".join(form.function for form in needed)
     units = [(library._SOURCES / unit).read_text() for unit in library._UNITS]
