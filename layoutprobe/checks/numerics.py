@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from layoutprobe.checks.base import Check, diagnosed
+from layoutprobe.checks.base import Check
 from layoutprobe.checks.selecting import SELECTION_RULES, asked, with_selection
-from layoutprobe.isa.inst import Inst
-from layoutprobe.isa.kind import Kind
+from layoutprobe.checks.wrong_values import RULES, WRONG_VALUES, beside_usual, not_borne, wrong_values
 from layoutprobe.manifest.coding import is_small_float
-from layoutprobe.manifest.model import Gemm, KernelCase, Reference
-from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
-from layoutprobe.place import Element, Place
-from layoutprobe.report.finding import Finding, Related, Rule
+from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.text import either
 from layoutprobe.trace.again import in_need_of_zeros
-from layoutprobe.trace.altered import TakenOtherwise, shown, taken_otherwise
-from layoutprobe.trace.comparisons import Comparison, compared_in, executed, small_floats
-from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
-from layoutprobe.trace.influence import other_elements
-from layoutprobe.trace.odd_reads import odd_read
-from layoutprobe.trace.orders import asking
-from layoutprobe.trace.places import in_caller, where
-from layoutprobe.trace.stores import writer_of
-from layoutprobe.trace.subject import RunSpec, Subject
-from layoutprobe.trace.unusual import borne, far_off, told
-from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED, idle_operand, value_cause
+from layoutprobe.trace.comparisons import Comparison, compared_in, small_floats
+from layoutprobe.trace.gemm_faults import error_metrics
+from layoutprobe.trace.subject import Subject
+from layoutprobe.trace.unusual import far_off, told
 
 NAME = "numerics"
 LAW = "the outputs are what the contract computes in float64, up to the rounding of their types"
@@ -76,137 +61,27 @@ the bytes mean other numbers. Buffers of role "out" of which the contract says n
 It cannot see faults that other sizes or values would show. Evidence: emulated; sums are rounded once per
 instruction here, where a card rounds in steps of two products."""
 
-WRONG_VALUES = Rule(
-    "numerics/wrong-values",
-    "an output differs from what the contract computes by more than rounding explains",
-    "Somewhere between the inputs and the store an element was exchanged, lost, added twice, or rounded too "
-    "often. The finding says which elements, and where it can what they hold instead.",
-    "operand-provenance and epilogue say which instruction, lane and register are at fault",
-)
-WRONG_FACTOR = Rule(
-    "numerics/wrong-factor",
-    "alpha or beta is missing, doubled, exchanged or applied to something else",
-    "The sum is right, and what is made of it is not: every element is what the contract gives with another "
-    "factor. With alpha 1 and beta 0 it would not show.",
-    "hold the expression that is stored against alpha * sum + beta * C",
-)
-WRONG_EPILOGUE = Rule(
-    "numerics/wrong-epilogue",
-    "what is made of the product before it is stored is not what the contract says",
-    "The sum is right. Every element is what the contract gives where a bias, a scale, an activation or a residual "
-    "is left out, applied twice, in another order, or with another index.",
-    "hold the epilogue of the kernel against the contract, step by step",
-)
-NEVER_DEFINED = Rule(
-    "numerics/never-defined",
-    "elements of an output were never given a defined value",
-    "They keep what the memory held before, or were computed from something that nobody had stored.",
-    "see epilogue for stores that are missing, and lds-safety for loads of what was never stored",
-)
-
-NOT_BORNE = Rule(
-    "numerics/not-borne",
-    "an output is far off on inputs that the kernel bears, as the manifest says or a hunt asks",
-    "On usual numbers it is right. Sums overflow, a largest value begins at a number that some input lies below, "
-    "a row of zeros is divided by, the smallest numbers are taken for zero, or what is not finite spoils others.",
-    "compute in a wider type, subtract the largest value first, or guard the division; `bears = []` in the manifest "
-    "says that no such input comes",
-)
-FOREIGN = Rule(
-    "numerics/foreign-element",
-    "an element of another row or column enters a sum, harmless only while it is finite",
-    "It is multiplied by a zero, as where only one operand of a tail is masked: 0 * NaN and 0 * infinity are "
-    "NaN. On finite numbers the result is right, and one NaN in a batch spoils its neighbours.",
-    "mask both operands beyond the edge, or load zeros there; check the bounds of the loads of A and of B",
-)
-LOST = Rule(
-    "numerics/lost-nonfinite",
-    "NaN or infinity of the inputs does not arrive in the output",
-    "A sum with NaN is NaN, and one with infinity is infinite or NaN. A kernel that drops them hides that a "
-    "model has diverged.",
-    "look for comparisons, min, max or clamps on the way, and for -ffast-math, which may drop NaN",
-)
-
-CHANGED_OPERAND = Rule(
-    f"{NAME}/{CHANGED}",
-    "an operand is multiplied with another value than memory holds",
-    "The element is the right one, and its bits are not: a sign extension runs over its neighbours in a register, a "
-    "mask or a clamp takes something away, or a conversion rounds.",
-    "look at what happens between the load and the matrix instruction: shifts, masks, packing, conversions",
-)
-MISPLACED_ADDEND = Rule(
-    f"{NAME}/{MISPLACED}",
-    "what is added to the product comes from another element than it should",
-    "With A and B zero the output holds nothing but what is added, and that is another element of C or of a bias.",
-    "compare the index of this load with row and column of the element that is stored",
-)
-OTHER_INPUT = Rule(
-    "numerics/input-taken-otherwise",
-    "an input is taken otherwise than the Python reference takes it",
-    "The reference gives every element of the output where this one input is altered: nibbles exchanged, another "
-    "zero point, a scale of another row.",
-    "compare how the kernel unpacks and indexes this input with what the reference does",
-)
-UNREAD_INPUT = Rule(
-    "numerics/unread-input",
-    "an output is wrong, and of an input nothing is loaded",
-    "What the contract computes depends on it. The kernel takes another buffer, or leaves it out.",
-    "is another pointer taken in its place, or is it left out?",
-)
-ROUNDED_SUM = Rule(
-    f"{NAME}/{ROUNDED}",
-    "sums are rounded to 16 bits on the way",
-    "The result is right up to the rounding of a type that is narrower than the accumulators.",
-    "keep the accumulator in f32 until it is stored; or state a [tolerance], where that is meant",
-)
-ODD_READ = Rule(
-    f"{NAME}/odd-read",
-    "one load from LDS does not follow the pattern of the others",
-    "The contract names no product, so that nobody knows which element belongs where. But the loads of one kind that "
-    "read one input are alike, and one of them is not: its base or its offset is another.",
-    "compare offset and base of this load with those of its neighbours",
-)
-OTHER_ELEMENTS = Rule(
-    f"{NAME}/other-elements",
-    "an output is computed of other elements of an input than the Python reference takes",
-    "One element of an input was moved far off, in the kernel and for its reference. An output follows it in one of "
-    "them and not in the other: a mask or a bound is off, an index takes another row, a part of a reduction is lost. "
-    "Two runs beside each other show where the element comes in, or goes no further.",
-    "compare the index, the bound or the mask at this place with what the reference takes",
-)
-ORDER = Rule(
-    "numerics/depends-on-order",
-    "an output is right where workgroups run side by side, and wrong where they come in another order",
-    "They tell each other something through global memory: a flag, a counter, a partial result. What a workgroup "
-    "finds there depends on how far the others are, and of what it may find one is handled wrongly. They were also "
-    "run one after the other, and so that each finds nothing done by those before it.",
-    "go through what a workgroup does where all before it are done already (flags that have their last value, "
-    "counters that are full, results that are whole), and where none of them has begun (flags to be waited for)",
-)
-_CAUSES = {CHANGED: CHANGED_OPERAND, MISPLACED: MISPLACED_ADDEND, ROUNDED: ROUNDED_SUM}
-
-_SHORT = 7
-
 
 def run(subject: Subject) -> CheckResult:
     """Apply the law to the runs on integers and on normal numbers."""
     contract = subject.contract
-    if isinstance(contract, Gemm):
-        if not _of_small_floats(subject, contract) and (types := small_floats(subject)):
-            return CHECK.undecided(
-                f"the kernel multiplies {types}, which the manifest calls otherwise: give A and B that dtype"
-            )
-        compared = compared_in(subject)
-    elif isinstance(contract, Reference):
-        if subject.reference is None:
-            return CHECK.undecided("the Python reference was not loaded: --allow-reference lets it run")
-        compared = compared_in(subject)
-    else:
+    if not isinstance(contract, Gemm | Reference):
         return CHECK.skipped("the contract says nothing about values")
+    if isinstance(contract, Reference) and subject.reference is None:
+        return CHECK.undecided("the Python reference was not loaded: --allow-reference lets it run")
+    if (
+        isinstance(contract, Gemm)
+        and not _of_small_floats(subject, contract)
+        and (types := small_floats(subject))
+    ):
+        return CHECK.undecided(
+            f"the kernel multiplies {types}, which the manifest calls otherwise: give A and B that dtype"
+        )
+    compared = compared_in(subject)
     metrics = _metrics(compared)
-    findings = with_selection(subject, compared, _findings(subject, compared), WRONG_VALUES)
+    findings = with_selection(subject, compared, wrong_values(subject, compared), WRONG_VALUES)
     kinds = " and ".join(dict.fromkeys(c.spec.inputs for c in compared))
-    if more := list(dict.fromkeys(filter(None, map(_with, (c.spec for c in compared))))):
+    if more := list(dict.fromkeys(filter(None, map(beside_usual, (c.spec for c in compared))))):
         kinds += ", also with " + ", ".join(more)
     if selected := asked(subject):
         kinds += f", and with {selected}"
@@ -218,29 +93,12 @@ def run(subject: Subject) -> CheckResult:
             metrics=metrics,
         )
     if subject.case.bears and not findings:
-        findings = _not_borne(subject, compared)
+        findings = not_borne(subject, compared)
         kinds += f", and where {', or where '.join(map(told, subject.case.bears))}"
     found = CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
     if findings:
         return found
     return replace(found, reserved=(*far_off(subject, compared), *in_need_of_zeros(subject, judged)))
-
-
-def _not_borne(subject: Subject, compared: Sequence[Comparison]) -> list[Finding]:
-    """One finding per output, or fault, on inputs that are not usual."""
-    found: dict[str, Finding] = {}
-    for one in borne(subject, compared):
-        if isinstance(one, Comparison):
-            if one.wrong.any():
-                found.setdefault(one.name, _made(subject, one, _Cause(NOT_BORNE, where_wrong(one.wrong))))
-            continue
-        kind, fault = one
-        says = f"where {told(kind)} the launch stops: {fault.what}"
-        found.setdefault(
-            fault.what,
-            Finding(NOT_BORNE, says, fault.place, fault.expected or "", fault.observed or "", NOT_BORNE.mend),
-        )
-    return list(found.values())
 
 
 def _of_small_floats(subject: Subject, contract: Gemm) -> bool:
@@ -253,7 +111,7 @@ def _metrics(compared: Sequence[Comparison]) -> dict[str, object]:
     """Errors of the runs on usual numbers with the contract's own alpha and beta."""
     metrics: dict[str, object] = {}
     for c in compared:
-        if _with(c.spec) or c.spec.inputs in ("scaled", "nonfinite"):
+        if beside_usual(c.spec) or c.spec.inputs in ("scaled", "nonfinite"):
             continue
         absolute, relative = error_metrics(c.observed, c.expected)
         about = f"{c.name}, {c.spec.inputs}"
@@ -263,242 +121,10 @@ def _metrics(compared: Sequence[Comparison]) -> dict[str, object]:
     return metrics
 
 
-def _with(spec: RunSpec) -> str:
-    """What is not usual about a run: "alpha 0 and beta 1"; "" for nothing."""
-    given = {"alpha": spec.alpha, "beta": spec.beta}
-    told = [f"{name} {value:g}" for name, value in given.items() if value is not None]
-    return " and ".join([*told, *([spec.order] if spec.order else [])])
-
-
 def _outputs(subject: Subject) -> list[str]:
     """Buffers that are results, and nothing but results."""
     buffers = subject.binding.buffers.items()
     return [name for name, b in buffers if b.argument.role == "out" and not b.argument.elsewhere]
-
-
-# What is wrong
-
-
-def _findings(subject: Subject, compared: list[Comparison]) -> list[Finding]:
-    """One finding per output, from the first run that shows it."""
-    found: dict[str, Finding] = {}
-    for c in compared:
-        if c.name not in found and c.wrong.any():
-            found[c.name] = _finding(subject, c, [one for one in compared if one.name == c.name])
-    return list(found.values())
-
-
-def _finding(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> Finding:
-    cause = diagnosed(
-        lambda: _diagnosis(subject, c, runs),
-        lambda why: _Cause(WRONG_VALUES, where_wrong(c.wrong), hint=f"{WRONG_VALUES.mend}; {why}"),
-    )
-    explained = tuple((says, _made(subject, c, each)) for says, each in cause.explained)
-    return replace(_made(subject, c, cause), explained=explained)
-
-
-def _made(subject: Subject, c: Comparison, cause: _Cause) -> Finding:
-    rule = cause.rule
-    wrong = c.wrong if cause.wrong is None else cause.wrong
-    index = tuple(int(i) for i in np.argwhere(wrong)[0])
-    absolute, relative = error_metrics(c.observed, c.expected)
-    seen = "undefined" if c.undefined[index] else f"{c.observed[index]:.{_SHORT}g}"
-    size = f", max abs error {absolute:.3g}, {100 * relative:.3g} % of the largest element"
-    stored = _stored_by(subject, c, index)
-    related = cause.related or (
-        (Related("stored by", stored),) if cause.place and stored.pc is not None else ()
-    )
-    return Finding(
-        rule,
-        f"{c.name} is wrong on {_title(c.spec)}: {cause.says}",
-        replace(in_caller(subject, cause.place or stored), element=Element(c.name, index)),
-        expected=f"{c.expected[index]:.{_SHORT}g}",
-        observed=f"{seen}; {100 * wrong.mean():.3g} % of {c.name} is wrong{size if np.isfinite(absolute) else ''}",
-        hint=cause.hint or rule.mend,
-        count=int(wrong.sum()),
-        related=related,
-    )
-
-
-def _stored_by(subject: Subject, c: Comparison, index: tuple[int, ...]) -> Place:
-    """The store of an element; the kernel, where there is none or several add up."""
-    contract, place = subject.contract, Place(kernel=subject.kernel.name)
-    if isinstance(contract, Gemm) and contract.split_k:
-        return place
-    name = contract.d if isinstance(contract, Gemm) else c.name
-    flat = int(np.ravel_multi_index(index, c.observed.shape)) if index else 0
-    return writer_of(subject, name, flat) or place
-
-
-def _known(c: Comparison, runs: Sequence[Comparison]) -> list[KnownFault]:
-    """The known faults that explain a run, and of these the ones that explain all others, if any do.
-
-    One that would show in a run that is right holds under this run's factors only, and says so.
-    """
-    if c.product is None:
-        return []
-    found, always = explaining(c.product, c.observed, c.bound, c.dtype), True
-    for run in runs if found else ():
-        if run is c or run.product is None or not np.isfinite(run.expected).all():
-            continue
-        names = {fault.says for fault in explaining(run.product, run.observed, run.bound, run.dtype)}
-        kept = [fault for fault in found if fault.says in names]
-        always &= bool(kept) or bool(run.wrong.any())
-        found = kept or found
-    found = [fault for fault in found if fault.rare == min(each.rare for each in found)]
-    # That an instruction takes other types than the manifest says is seen in the code, too.
-    found = [fault for fault in found if fault.read] or found
-    if always or not (where := _only_where(c.spec)):
-        return found
-    return [replace(fault, says=f"{fault.says} {where}") for fault in found[:1]]
-
-
-def _only_where(spec: RunSpec) -> str:
-    """What sets the factors of a run apart; "" where nothing does."""
-    for name, value in (("alpha", spec.alpha), ("beta", spec.beta)):
-        if value is not None and value <= 0:
-            return f"where {name} is {'0' if value == 0 else 'negative'}"
-    return ""
-
-
-@dataclass(frozen=True)
-class _Cause:
-    """The rule that is broken, and in words what is wrong with which elements (all wrong ones where None); with a
-    place where that is not the store; `explained` as of findings; the next step where it is not the rule's."""
-
-    rule: Rule
-    says: str
-    wrong: NDArray[np.bool_] | None = None
-    place: Place | None = None
-    related: tuple[Related, ...] = ()
-    explained: tuple[tuple[str, _Cause], ...] = ()
-    hint: str = ""
-
-
-def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _Cause:
-    wrong = c.wrong
-    if c.spec.order:  # workgroups side by side gave what is right
-        return _Cause(ORDER, where_wrong(wrong), None, _place_of(subject, asking(subject, c.spec.order)))
-    if c.undefined[wrong].all():
-        return _undefined(subject, c)
-    if c.spec.inputs == "nonfinite":  # on finite numbers all was right, else that run would be the finding
-        return _of_nonfinite(subject, c)
-    if faults := _known(c, runs):
-        rule = WRONG_EPILOGUE if all(fault.step for fault in faults) else WRONG_VALUES
-        rule = WRONG_FACTOR if all(fault.factor for fault in faults) else rule
-        place = _multiplying(subject) if faults[0].read else _load_of(subject, faults[0].about)
-        return _Cause(rule, either(fault.says for fault in faults), None, place)
-    unexplained = _unexplained(subject, c, runs)
-    if not (others := taken_otherwise(subject, runs)):
-        return unexplained
-    causes = [(one.says, _taken(subject, one)) for one in others]
-    return replace(causes[0][1], says=shown(others), explained=(*causes, ("", unexplained)))
-
-
-def _taken(subject: Subject, one: TakenOtherwise) -> _Cause:
-    place = None if one.alone else _load_of(subject, one.name)
-    return _Cause(OTHER_INPUT if one.name else WRONG_VALUES, one.says, None, place)
-
-
-def _unexplained(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _Cause:
-    """What is known where no fault explains every element."""
-    wrong = c.wrong
-    if name := _unread(subject):
-        return _Cause(UNREAD_INPUT, f"nothing is ever loaded from {name}: is another one taken in its place?")
-    if found := value_cause(subject, c):
-        return _Cause(_CAUSES[found.name], found.says, None, found.place, found.related)
-    if not isinstance(subject.contract, Gemm) and (odd := odd_read(subject)):
-        return _Cause(ODD_READ, f"{odd.what}; {where_wrong(wrong)}", None, odd.place)
-    if isinstance(subject.contract, Reference) and (other := other_elements(subject, c)):
-        place, way = (other.route.place, other.route.related) if other.route else (None, ())
-        return _Cause(OTHER_ELEMENTS, f"{other.says}; {where_wrong(wrong)}", None, place, way)
-    if not any(run.observed.any() or run.undefined.any() for run in runs):
-        return _Cause(WRONG_VALUES, "every element is 0: nothing of what is added up arrives")
-    tile = (c.product.tile,) if c.product else ()
-    return _Cause(WRONG_VALUES, where_wrong(wrong, *tile))
-
-
-def _multiplying(subject: Subject) -> Place | None:
-    """The first matrix instruction that ran; None where none did."""
-    ran = (inst for inst in executed(subject) if Kind.MATRIX in inst.kind)
-    return _place_of(subject, next(ran, None))
-
-
-def _place_of(subject: Subject, inst: Inst | None) -> Place | None:
-    return None if inst is None else where(subject, inst)
-
-
-def _load_of(subject: Subject, name: str) -> Place | None:
-    """The load of an input; None where it has none, or there is no such input."""
-    if name not in subject.binding.buffers:
-        return None
-    loads = subject.run(RunSpec("integers", (LoadSiteRecorder,))).record(LoadSites).loads
-    sites = loads.get(f"buffer {name}", ())
-    return where(subject, sites[0]) if sites else None
-
-
-def _unread(subject: Subject) -> str:
-    """An input of which no byte is loaded; "" where there is none."""
-    loads = subject.run(RunSpec("integers", (LoadSiteRecorder,))).record(LoadSites).loads
-    buffers = subject.binding.buffers.values()
-    inputs = (b.name for b in buffers if b.argument.role == "in" and not b.argument.elsewhere)
-    return next((name for name in inputs if not loads.get(f"buffer {name}")), "")
-
-
-def _undefined(subject: Subject, c: Comparison) -> _Cause:
-    contract = subject.contract
-    for name, missing in subject.run(replace(c.spec, observers=()), partial=True).unmade.items():
-        if (read := _load_of(subject, name)) is not None:
-            element = Element(name, tuple(int(i) for i in np.argwhere(missing)[0]))
-            before = " and ".join(one.name for one in subject.case.before if _stores(one, name))
-            says = (
-                f"{element} is read, which {before}, launched before, has not stored; {where_wrong(c.wrong)}"
-            )
-            return _Cause(NEVER_DEFINED, says, None, read)
-    if not c.undefined.all():
-        return _Cause(
-            NEVER_DEFINED, f"the wrong elements were never given a defined value: {where_wrong(c.wrong)}"
-        )
-    if isinstance(contract, Gemm) and contract.c and not subject.plain().beta:
-        reads = subject.run(replace(c.spec, observers=(LoadSiteRecorder,))).record(LoadSites).loads
-        if loads := reads.get(f"buffer {contract.c}"):
-            says = f"{contract.c} is read although beta is 0, and what it held is undefined: 0 * NaN is NaN"
-            return _Cause(NEVER_DEFINED, says, None, where(subject, loads[0]))
-    if isinstance(contract, Gemm) and (read := _load_of(subject, contract.d)) is not None:
-        says = f"{contract.d} is read, and what it holds before the launch is undefined: is the result added to it?"
-        return _Cause(NEVER_DEFINED, says, None, read)
-    return _Cause(NEVER_DEFINED, "no element is ever given a defined value")
-
-
-def _stores(case: KernelCase, name: str) -> bool:
-    return any(a.name == name and a.role in ("out", "inout") for a in case.arguments)
-
-
-def _of_nonfinite(subject: Subject, c: Comparison) -> _Cause:
-    finite = np.isfinite(c.expected)
-    spread = c.wrong & ~np.isnan(c.expected) & ~np.isfinite(c.observed) & (finite | np.isnan(c.observed))
-    if not spread.any():
-        return _Cause(LOST, f"NaN or infinity of the inputs does not arrive; {where_wrong(c.wrong)}", c.wrong)
-    found = idle_operand(subject)
-    told = f"{found[0]}; " if found else ""
-    says = f"a foreign element, harmless only while finite; {told}{where_wrong(spread)}"
-    return _Cause(FOREIGN, says, spread, *(found[1:] if found else ()))
-
-
-_KINDS = {
-    "integers": "small integers",
-    "sparse": "few small integers",
-    "normal": "normal numbers",
-    "bits": "words of random bits",
-    "scaled": "tiny, large and zero rows and columns",
-    "nonfinite": "inputs with NaN and infinity",
-}
-
-
-def _title(spec: RunSpec) -> str:
-    factors = _with(spec)
-    kind = _KINDS.get(spec.inputs) or f"inputs of which {told(spec.inputs)}"
-    return kind + (f" with {factors}" if factors else "")
 
 
 CHECK = Check(
@@ -506,20 +132,5 @@ CHECK = Check(
     LAW,
     EXPLAIN,
     run,
-    rules=(
-        WRONG_VALUES,
-        WRONG_FACTOR,
-        WRONG_EPILOGUE,
-        NEVER_DEFINED,
-        NOT_BORNE,
-        FOREIGN,
-        LOST,
-        OTHER_INPUT,
-        UNREAD_INPUT,
-        *_CAUSES.values(),
-        ODD_READ,
-        OTHER_ELEMENTS,
-        ORDER,
-        *SELECTION_RULES,
-    ),
+    rules=(*RULES, *SELECTION_RULES),
 )

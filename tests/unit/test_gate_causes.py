@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from layoutprobe.checks.numerics import NEVER_DEFINED, WRONG_VALUES
+from layoutprobe.checks.wrong_values import NEVER_DEFINED, WRONG_VALUES
 from layoutprobe.gate.causes import linked
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding, Related, Rule
