@@ -7,11 +7,11 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from layoutprobe.cli.terminal import say
 from layoutprobe.errors import UsageError
@@ -63,40 +63,56 @@ def run_program(command: Sequence[str], server: Server) -> int:
     Raises:
         UsageError: it cannot be started.
     """
-    try:
-        process = subprocess.Popen(command, env={**os.environ, **server.environment()})
-    except OSError as refused:
-        raise UsageError(
-            "the program cannot be started", where={"program": command[0]}, observed=str(refused)
-        ) from refused
-    before = _on_sigterm()
-    try:
-        code = process.wait()
-    except BaseException as ended:
-        if isinstance(ended, SystemExit):  # Ctrl-C reaches the program too, SIGTERM does not
-            process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_PATIENCE)
-        process.kill()
-        process.wait()
-        raise
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
+    with _sigterm_as_an_exception() as started:
+        try:
+            process = subprocess.Popen(command, env={**os.environ, **server.environment()})
+        except OSError as refused:
+            raise UsageError(
+                "the program cannot be started", where={"program": command[0]}, observed=str(refused)
+            ) from refused
+        try:
+            started()
+            code = process.wait()
+        except BaseException as ended:
+            if isinstance(ended, SystemExit):  # Ctrl-C reaches the program too, SIGTERM does not
+                process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_PATIENCE)
+            process.kill()
+            process.wait()
+            raise
     return code if code >= 0 else 128 - code
 
 
-def _on_sigterm() -> Any:
-    """Have SIGTERM end us as an exception, so that nothing is left behind; how it was handled before, None where
-    that cannot be changed here.
+@contextmanager
+def _sigterm_as_an_exception() -> Iterator[Callable[[], None]]:
+    """SIGTERM ends us as an exception, so that nothing is left behind.
+
+    Gives a call that says that the program has started. Before it SIGTERM waits: who ended us inside of `Popen`
+    would leave behind a program that nobody has a handle of.
     """
+    if threading.current_thread() is not threading.main_thread():  # only that one may change it
+        yield lambda: None
+        return
+    waiting: list[int] = []
+    running = False
 
-    def end(number: int, _: FrameType | None) -> NoReturn:
-        raise SystemExit(128 + number)
+    def end(number: int, _: FrameType | None) -> None:
+        waiting.append(number)
+        if running:
+            raise SystemExit(128 + number)
 
-    return (
-        signal.signal(signal.SIGTERM, end) if threading.current_thread() is threading.main_thread() else None
-    )
+    def started() -> None:
+        nonlocal running
+        running = True
+        if waiting:
+            raise SystemExit(128 + waiting[0])
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield started
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def said(message: str) -> None:

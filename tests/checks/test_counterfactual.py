@@ -139,7 +139,7 @@ def test_a_diagnosis_that_fails_leaves_the_finding(tmp_path: Path, monkeypatch: 
 
     monkeypatch.delenv("LAYOUTPROBE_DEBUG", raising=False)
     monkeypatch.setattr(counterfactual, "mended_by", broken)
-    monkeypatch.setattr("layoutprobe.checks.numerics._diagnosis", broken)
+    monkeypatch.setattr("layoutprobe.checks.wrong_values._diagnosis", broken)
     found = verdict(tmp_path, LAYER, (("code - 8", "code - 7"),))
     assert found.exit_code == 1
     (first,) = found.findings

@@ -121,17 +121,15 @@ def test_not_found_is_not_the_same_as_no_call(tmp_path: Path) -> None:
 def test_sigterm_leaves_nothing_behind(program: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "layoutprobe", "run", "--", str(program), "long"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    started = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
-    while not (children := _children(started.pid)):
-        assert started.poll() is None
-        time.sleep(0.02)
-    assert list(tmp_path.glob("layoutprobe-hip-*")), tempfile.gettempdir()
-    started.send_signal(signal.SIGTERM)
-    assert started.wait(60) == 128 + signal.SIGTERM
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as started:
+        while not (children := _children(started.pid)):
+            assert started.poll() is None
+            time.sleep(0.02)
+        assert list(tmp_path.glob("layoutprobe-hip-*")), tempfile.gettempdir()
+        started.send_signal(signal.SIGTERM)
+        assert started.wait(60) == 128 + signal.SIGTERM
     assert not list(tmp_path.iterdir())
     assert not any(Path(f"/proc/{child}/cmdline").exists() for child in children)
-    if started.stderr:
-        started.stderr.close()
 
 
 def _children(parent: int) -> list[int]:
