@@ -229,12 +229,17 @@ class SeenDraft:
             parts.append("split_k = true")
         if found.activation:
             parts.append(f"activation = {quoted(found.activation)}")
-        sure = (
-            "  # FILL IN: the data fits other orders of A and B, too"
-            if found.ambiguous
-            else "  # as the data shows"
-        )
-        return f"contract = {{ {', '.join(parts)} }}{sure}"
+        return f"contract = {{ {', '.join(parts)} }}  # {self._doubt() or 'as the data shows'}"
+
+    def _doubt(self) -> str:
+        """Why the product may be another one; "" where the data tells."""
+        assert self.product is not None
+        if self.product.ambiguous:
+            return "FILL IN: the data fits other orders of A and B, too"
+        loaded = {i for i, one in self.launches[0].buffers.items() if one.loaded and not one.stored}
+        left = sorted(loaded - self.product.arguments)
+        names = ", ".join(self.arguments[i].name for i in left)
+        return f"FILL IN: {names} is loaded, and what for was not found" if left else ""
 
     def _factor(self, key: str, value: float) -> tuple[int | None, float]:
         """The argument that holds a factor of the product, and the factor."""
@@ -335,7 +340,8 @@ class SeenDraft:
             yield from self._matrix("C", Operand(i, found.d.dtype, found.d.order), buffers)
             yield 'matrix = "C"'
             return
-        dtype = self.arguments[i].dtype
+        dtype = found.kinds.get(i, "") if found else ""
+        dtype = dtype or self.arguments[i].dtype
         taken = "" if found else float_behind(dtype, self._all_read)
         why = f"  # {dtype} that the matrix instructions take for it" if taken else ""
         yield f'dtype = "{taken or dtype or "u8"}"' + (

@@ -22,7 +22,7 @@ _NAMED = re.compile(r"(?:HIP_KERNEL_NAME)?[\s(&]*([A-Za-z_][\w:]*)")
 _DIM3 = re.compile(r"\(*\s*dim3\s*[({](.*)[)}]\s*\)*", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _NEEDLESS = re.compile(r"(?<!\w)\((\w+)\)|(?<=\()\(([^()]*)\)(?=\))")
-_MOST_SITES, _MOST_NAMES = 32, 256
+_MOST_SITES, _MOST_NAMES, _DEEPEST = 32, 256, 16
 _FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?[fF]?")
 _AXES = "xyz"
 _NO_NAMES = {"nullptr", "NULL", "true", "false"}
@@ -122,16 +122,15 @@ def _resolved(raw: LaunchSite, scope: Scope) -> LaunchSite | None:
         name: text for name, text in scope.values.items() if structures and name.startswith(structures)
     }
     plain |= {text for text in members.values() if _PLAIN.fullmatch(text)}
-    kept = frozenset(
+    texts = (*raw.grid, *raw.block, raw.dynamic_lds, *arguments, *members.values())
+    opaque = _opaque(scope, texts)
+    known = replace(scope, kept=opaque)
+    plain = {
         one
         for one in plain - scope.fixed
-        if not _PLAIN.search(_expression(scope, scope.values.get(one, "")) or "1")
-    )
-    scope = replace(scope, kept=kept)
-    scope = replace(
-        scope,
-        kept=kept | _opaque(scope, (*raw.grid, *raw.block, raw.dynamic_lds, *arguments, *members.values())),
-    )
+        if not _PLAIN.search(_expression(known, scope.values.get(one, "")) or "1")
+    }
+    scope = replace(scope, kept=opaque | plain)
     grid, block = _extent(scope, raw.grid), _extent(scope, raw.block)
     lds = _expression(scope, raw.dynamic_lds)
     if None in block or not any(grid):
@@ -150,7 +149,15 @@ def _opaque(scope: Scope, texts: Sequence[str]) -> frozenset[str]:
             if name in scope.values and name not in seen:
                 seen.add(name)
                 waiting.append(scope.values[name])
-    return frozenset(name for name in seen if _expression(scope, scope.values[name]) is None)
+    opaque: frozenset[str] = frozenset()
+    for _ in range(_DEEPEST):  # what is computed of such a name is an expression of it
+        known = replace(scope, kept=opaque)
+        failing = {name for name in seen - opaque if _expression(known, scope.values[name]) is None}
+        innermost = {n for n in failing if not failing & {*_PLAIN.findall(scope.values[n])} - {n}}
+        if not failing:
+            break
+        opaque |= innermost or failing
+    return opaque
 
 
 def _extent(scope: Scope, given: Sequence[str]) -> tuple[str | None, ...]:

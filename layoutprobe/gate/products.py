@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations, product
 
@@ -29,6 +29,7 @@ _ERROR = 0.02
 """Of the largest element: what sums in half precision may be off. Another reading is off by about all of it."""
 _CLOSER = 0.25
 """So much of the error is left where another matrix is added, if it is added at all."""
+_SMALL = 0.01
 _MOST_SCALES = 2
 _LETTER = re.compile(r"(?:p_|ptr_|d_)?([abcd])(?:_?(?:ptr|pointer|mat|matrix))?", re.IGNORECASE)
 _SIZE = re.compile(r"(?:_|size_?|n_?)?([mnk])(?:_?(?:size|dim|total))?", re.IGNORECASE)
@@ -67,7 +68,7 @@ class FoundProduct:
         activation: as manifests name it; "" for none.
         scales: numbers of the arguments that multiply A @ B, by rows, columns or all.
         residual: number of the argument that is added behind the activation; None for none.
-        shapes: number of such an argument -> its extents, as a manifest has them.
+        shapes, kinds: number of such an argument -> its extents, as a manifest has them; the type of its elements.
         split_k: D has an axis of partial sums before the others, "splits" of them.
         zeroed: what D held was zero, and the kernel adds to it.
         ambiguous: other ways to store A and B explain the data as well.
@@ -86,10 +87,17 @@ class FoundProduct:
     scales: tuple[int, ...] = ()
     residual: int | None = None
     shapes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    kinds: Mapping[int, str] = field(default_factory=dict)
     split_k: bool = False
     zeroed: bool = False
     ambiguous: bool = field(default=False, compare=False)
     shown: int = field(default=0, compare=False)
+
+    @property
+    def arguments(self) -> frozenset[int]:
+        """Numbers of all that have a part in it."""
+        one = (self.a.argument, self.b.argument, self.d.argument, self.c, self.bias, self.residual)
+        return frozenset(i for i in (*one, *self.scales) if i is not None)
 
 
 def find_product(
@@ -248,10 +256,16 @@ def matrix_shape(name: str, size: Mapping[str, int]) -> tuple[int, int]:
 
 
 def leading(elements: int, shape: tuple[int, int], order: str, batch: int) -> int | None:
-    """Elements from one row (column) to the next in so many; None where they do not hold the matrix."""
+    """Elements from one row (column) to the next in so many; None where they do not hold the matrix.
+
+    The last row may end with its last element: what a kernel touches does.
+    """
     outer, inner = shape if order == "row" else shape[::-1]
-    ld = elements // (batch * outer)
-    return ld if elements % (batch * outer) == 0 and ld >= inner else None
+    rows = batch * outer
+    ld, rest = divmod(elements, rows)
+    if rest and rows > 1:
+        ld, rest = divmod(elements - inner, rows - 1)
+    return ld if not rest and ld >= inner else None
 
 
 def _matrix(raw: NDArray[np.uint8], operand: Operand, name: str, size: Mapping[str, int]) -> Doubles | None:
@@ -264,7 +278,8 @@ def _matrix(raw: NDArray[np.uint8], operand: Operand, name: str, size: Mapping[s
     if ld is None:
         return None
     outer, inner = shape if operand.order == "row" else shape[::-1]
-    values = kind.decode(codes.reshape(batch, outer, ld)[..., :inner])
+    whole = np.resize(codes, batch * outer * ld)  # what the last row may lack is padding
+    values = kind.decode(whole.reshape(batch, outer, ld)[..., :inner])
     return values if operand.order == "row" else values.swapaxes(1, 2)
 
 
@@ -287,7 +302,7 @@ def _explained(
     if np.ptp(p) == 0 or np.ptp(d) == 0:
         return None
     others = [
-        (i, other, dtypes[i] or way.d.dtype)
+        (i, other, way.d.dtype if way.d.dtype in readings(dtypes[i]) else dtypes[i])
         for i, other in launch.buffers.items()
         if other.loaded and not other.stored and i not in (way.a.argument, way.b.argument)
     ]
@@ -298,7 +313,7 @@ def _explained(
             matrices.append((i, c))
     inout = before["D"] if target.role == "inout" else None
     added = [*([(way.d.argument, inout)] if inout is not None else []), *matrices]
-    vectors = [(i, *one) for i, other, dtype in others for one in _vectors(other, size, dtype)]
+    vectors = [one for i, other, _ in others for one in _vectors(i, other, size, dtypes[i], way.d.dtype)]
     return _added(way, p, d, added) or _epilogue(way, p, d, vectors, matrices)
 
 
@@ -338,8 +353,8 @@ def _factors(p: Doubles, c: Doubles | None, d: Doubles) -> _Factors | None:
     return _Factors(float(found[0]), beta, float(np.abs(fitted - d.ravel()).max()))
 
 
-Vector = tuple[int, tuple[str, ...], Doubles]
-"""Number of an argument, its extents as a manifest has them, and its elements, as they broadcast to D."""
+Vector = tuple[int, tuple[str, ...], Doubles, str]
+"""Number of an argument, its extents as a manifest has them, its elements, as they broadcast to D, and their type."""
 
 
 def _epilogue(
@@ -352,17 +367,23 @@ def _epilogue(
     """What explains D best; with one argument more only where far less is left unexplained."""
     best, least = None, np.inf
     added: list[tuple[int | None, Doubles]] = [(None, np.zeros(1)), *matrices]
+    functions: dict[str, Callable[[Doubles], Doubles]] = {"": np.asarray, **ACTIVATIONS}
     for scales, bias in _choices(vectors):
-        shapes = {i: shape for i, shape, _ in (*scales, *([bias] if bias else []))}
-        linear = p * math.prod(one for *_, one in scales) + (bias[2] if bias else 0.0)
-        for (name, function), (i, residual) in product([("", np.asarray), *ACTIVATIONS.items()], added):
-            with np.errstate(over="ignore"):
-                error = _off(function(linear) + residual, d)
+        read = (*scales, *([bias] if bias else []))
+        shapes = {i: shape for i, shape, *_ in read}
+        kinds = {i: kind for i, *_, kind in read}
+        linear = p * math.prod(one for _, _, one, _ in scales) + (bias[2] if bias else 0.0)
+        for i, residual in added:
+            with np.errstate(over="ignore", invalid="ignore"):
+                ways = {name: function(linear) + residual for name, function in functions.items()}
+            # Activations differ where the argument is small, and roundings where it is large.
+            name = min(ways, key=lambda one: _typically_off(ways[one], d))
+            error = _off(ways[name], d)
             if error < least * (_CLOSER if best else 1) and error <= _ERROR:
                 least = error
                 best = replace(
                     way, scales=tuple(one for one, *_ in scales), bias=bias[0] if bias else None,
-                    activation=name, residual=i, shapes=shapes,
+                    activation=name, residual=i, shapes=shapes, kinds=kinds,
                 )  # fmt: skip
     return best
 
@@ -374,26 +395,33 @@ def _choices(vectors: Sequence[Vector]) -> Iterator[tuple[tuple[Vector, ...], Ve
         for count in range(_MOST_SCALES + 1)
         for scales in combinations(vectors, count)
         for bias in (None, *vectors)
-        if len({i for i, *_ in scales}) == count and (bias is None or bias[0] not in {i for i, *_ in scales})
+        if len({*(i for i, *_ in scales), *((bias[0],) if bias else ())}) == count + (bias is not None)
     ]
     return iter(sorted(ways, key=lambda way: len(way[0]) + (way[1] is not None)))
 
 
 def _vectors(
-    buffer: SeenBuffer, size: Mapping[str, int], dtype: str
-) -> Iterator[tuple[tuple[str, ...], Doubles]]:
+    i: int, buffer: SeenBuffer, size: Mapping[str, int], declared: str, like: str
+) -> Iterator[Vector]:
     """The ways in which a buffer has an element for each column, for each row, or for all of D."""
-    kind = element_type(dtype)
-    for shape, extents in ((("N",), (size["N"],)), (("M", "1"), (size["M"], 1)), (("1",), (1,))):
-        if buffer.before is not None and buffer.size == math.prod(extents) * kind.raw.itemsize:
-            values = kind.decode(buffer.before.view(kind.raw)).reshape(extents)
-            if np.isfinite(values).all():
-                yield shape, values
+    for dtype in sorted(readings(declared), key=lambda one: one != like):
+        kind = element_type(dtype)
+        for shape, extents in ((("N",), (size["N"],)), (("M", "1"), (size["M"], 1)), (("1",), (1,))):
+            if buffer.before is not None and buffer.size == math.prod(extents) * kind.raw.itemsize:
+                values = kind.decode(buffer.before.view(kind.raw)).reshape(extents)
+                if np.isfinite(values).all():
+                    yield i, shape, values, dtype
 
 
 def _off(found: Doubles, d: Doubles) -> float:
     """By how much the largest element is off, of the largest."""
     error = float(np.abs(found - d).max() / np.abs(d).max())
+    return error if math.isfinite(error) else np.inf
+
+
+def _typically_off(found: Doubles, d: Doubles) -> float:
+    """By how much elements are off, of their own size or a hundredth of the largest, on average."""
+    error = float(np.mean(np.abs(found - d) / (np.abs(d) + np.abs(d).max() * _SMALL)))
     return error if math.isfinite(error) else np.inf
 
 

@@ -39,6 +39,8 @@ _SECONDS, _PATIENCE = 10.0, 30.0
 """That a launch may take, and all launches of a kernel together."""
 INDICES = 4
 """Integers of an input are less: they may be indices."""
+_SPREAD = 0.25
+"""Of floats: sums of their products are about 1, where activations differ from each other."""
 _LARGEST_STEP = 512
 _DEEP = 32
 """What an extent that no workgroup is for is a multiple of: a step of K, most often."""
@@ -49,6 +51,9 @@ _MOST_GROUPS = 512
 _FACTORS = {"alpha": 2.0, "beta": 0.5}
 _FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 _STRIDE = re.compile(r"(?:batch_?)?stride_?([abcd])|([abcd])_?(?:batch_?)?stride", re.IGNORECASE)
+_LEADING = re.compile(r"ld_?([abcd])|([abcd])_?ld|leading_?([abcd])", re.IGNORECASE)
+_PADDING = 8
+"""Elements between rows, where a caller chooses how many: with none, rows and leading dimension are the same."""
 _FINEST = (1, 8, 16, 32)
 """Multiples of an extent that a kernel may rely on, the finest first."""
 
@@ -103,6 +108,9 @@ def _tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchS
         if not launches:
             continue
         found = attempt.product(launches, values)
+        if found is not None and attempt.stored_so(found):
+            launches, values = attempt.launches(kinds)
+            found = attempt.product(launches, values)
         if found is not None:
             return attempt.finished(launches, values, found, kinds)
         if plain is None:
@@ -295,6 +303,11 @@ class _Attempt:
         }
         return find_product(launches, [p.name for p in self.parameters], self._dtypes(), integers)
 
+    def stored_so(self, found: FoundProduct) -> bool:
+        """Have the leading dimensions follow from the order of a product; whether they are others now."""
+        before, self.site = self.site, _stored_so(self.site, self.parameters, found)
+        return self.site != before
+
     def _dtypes(self) -> list[str]:
         return [one.dtype for one in self.parameters]
 
@@ -336,16 +349,41 @@ class _Attempt:
 
 
 def _with_strides(site: LaunchSite, parameters: Sequence[Parameter]) -> LaunchSite:
-    """A batch's strides, where the host is told them, by their names: matrices lie behind each other."""
+    """A batch's strides and leading dimensions, where the host is told them, by their names: matrices lie behind each
+    other, and rows as columns fit."""
     sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
     if not {"M", "N", "K"} <= set(sizes):
         return site
     texts = []
     for one, text in zip(parameters, site.arguments, strict=True):
-        found = _STRIDE.fullmatch(one.name)
-        rows, columns = EXTENTS[(found[1] or found[2]).upper().replace("C", "D")] if found else ("", "")
-        texts.append(f"{sizes[rows]} * {sizes[columns]}" if found and text.isidentifier() else text)
+        extents = [sizes[name] for name in EXTENTS.get(_matrix_of(_STRIDE, one.name), ())]
+        either = [sizes[name] for name in EXTENTS.get(_matrix_of(_LEADING, one.name), ())]
+        if extents and text.isidentifier():
+            text = " * ".join(extents)
+        elif either and text.isidentifier() and text not in either:
+            rows, columns = either
+            text = f"({columns} if {columns} > {rows} else {rows}) + {_PADDING}"
+        texts.append(text)
     return replace(site, arguments=tuple(texts))
+
+
+def _stored_so(site: LaunchSite, parameters: Sequence[Parameter], found: FoundProduct) -> LaunchSite:
+    """With leading dimensions that were chosen to fit rows as columns: those of the order in which matrices lie."""
+    sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
+    orders = {"A": found.a.order, "B": found.b.order, "D": found.d.order}
+    texts = list(site.arguments)
+    for i, one in enumerate(parameters):
+        letter = _matrix_of(_LEADING, one.name)
+        if letter and texts[i].endswith(f" + {_PADDING}") and " if " in texts[i]:
+            rows, columns = EXTENTS[letter]
+            texts[i] = f"{sizes[columns if orders[letter] == 'row' else rows]} + {_PADDING}"
+    return replace(site, arguments=tuple(texts))
+
+
+def _matrix_of(pattern: re.Pattern[str], name: str) -> str:
+    """Of which matrix an argument of this name says something; "" for none."""
+    found = pattern.fullmatch(name)
+    return next(filter(None, found.groups())).upper().replace("C", "D") if found else ""
 
 
 def _elements(kind: str, random: np.random.Generator) -> NDArray[np.uint8]:
@@ -354,7 +392,7 @@ def _elements(kind: str, random: np.random.Generator) -> NDArray[np.uint8]:
     count = _BYTES // element.storage.itemsize
     values: NDArray[Any]
     if element.is_float:
-        values = random.standard_normal(count)
+        values = random.standard_normal(count) * _SPREAD
     elif element.storage.itemsize == 1:
         values = random.integers(-9 if element.signed else 0, 10, count)
     else:

@@ -152,6 +152,28 @@ def test_a_number_of_batches_in_the_host_code_stands_for_all_of_them(tmp_path: P
     assert kernel["grid"][2] == "batch"
 
 
+def test_leading_dimensions_that_the_caller_chooses_follow_from_how_matrices_lie(tmp_path: Path) -> None:
+    source = tmp_path / "gemm.hip"
+    source.write_text("""#include <hip/hip_runtime.h>
+__global__ void sgemm_nt(int m, int n, int k, const float* A, int lda, const float* B, int ldb, float* C, int ldc) {
+  int i = blockIdx.x * 16 + threadIdx.x, j = blockIdx.y * 16 + threadIdx.y;
+  float sum = 0;
+  if (i >= m || j >= n) return;
+  for (int p = 0; p < k; p++) sum += A[i * lda + p] * B[j * ldb + p];
+  C[i + j * ldc] = sum;
+}
+void sgemm(int m, int n, int k, const float* A, int lda, const float* B, int ldb, float* C, int ldc) {
+  sgemm_nt<<<dim3((m + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(m, n, k, A, lda, B, ldb, C, ldc);
+}
+""")
+    _, kernel = _drafted(tmp_path, source)
+    told = {one["name"]: (one.get("order"), one.get("ld", one.get("value"))) for one in kernel["argument"]}
+    assert told == {
+        "m": (None, "M"), "n": (None, "N"), "k": (None, "K"), "A": (None, "K + 8"), "lda": (None, "K + 8"),
+        "B": ("col", "K + 8"), "ldb": (None, "K + 8"), "C": ("col", "M + 8"), "ldc": (None, "M + 8"),
+    }  # fmt: skip
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in EXPECTED if name != "splitk.hip"])
 def test_a_draft_without_a_correction_is_green(tmp_path: Path, name: str) -> None:

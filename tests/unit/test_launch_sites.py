@@ -75,6 +75,16 @@ def test_what_cannot_be_read_is_not_guessed(tmp_path: Path) -> None:
     assert site == LaunchSite("k", ("n", "1", "grid_z"), ("32", "1", "1"), "0", ("p", "n", "n * 2", "1.5f"))
 
 
+def test_what_is_computed_of_the_command_line_is_no_size_of_its_own(tmp_path: Path) -> None:
+    source = tmp_path / "k.hip"
+    source.write_text(
+        "int main(int c, char** v) { int m = c > 1 ? atoi(v[1]) : 9, n = 7, ld = 2 * m + n; dim3 g((n + 7) / 8, m);"
+        " k<<<g, 32>>>(p, ld, m, n); }"
+    )
+    (site,) = launch_sites(source)
+    assert (site.grid, site.arguments) == (("(n + 7) / 8", "m", "1"), ("p", "2 * m + n", "m", "n"))
+
+
 def test_files_in_quotes_are_read_once_and_others_not_at_all(tmp_path: Path) -> None:
     (tmp_path / "tile.h").write_text('#include "k.hip"\n#define TILE 32\n')
     source = tmp_path / "k.hip"
