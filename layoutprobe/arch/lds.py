@@ -8,7 +8,9 @@ same dword do not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from layoutprobe.records import dataclass
 
 Phases = tuple[tuple[int, ...], ...]
 """Lanes that are served together, phase by phase."""

@@ -7,7 +7,8 @@ Source of every number in the families' files: LLVM (AMDGPUBaseInfo.cpp and GCNP
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from layoutprobe.records import dataclass
 
 KIB = 1024
 MAX_WORKGROUP = 1024

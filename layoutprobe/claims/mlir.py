@@ -6,10 +6,11 @@ lengths and numbers are bounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn
 
 from layoutprobe.errors import UsageError
+from layoutprobe.records import dataclass
 
 MOST_ITEMS = 64
 """Items of a list or a dictionary."""

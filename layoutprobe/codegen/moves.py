@@ -6,12 +6,13 @@ the plan is right by construction, and a generated kernel has still to show it (
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
+from layoutprobe.records import dataclass
 
 BYTES = 4
 """Of a register."""
@@ -64,7 +65,7 @@ class Permute:
 Step = Copy | Swap | Permute
 
 
-@dataclass
+@dataclass()
 class _State:
     """What registers hold, and what was done to them."""
 

@@ -9,9 +9,10 @@ reports lead with the causes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from layoutprobe.gate.advice import advised
+from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Status
 

@@ -8,7 +8,6 @@ is multiplied by zero, goes no further.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import SGPRS
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.uses import ACCUMULATING
+from layoutprobe.records import dataclass
 
 LIMIT = 96 << 20
 """Bytes that are kept; then it ends."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from layoutprobe.machine.machine import Machine
+from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

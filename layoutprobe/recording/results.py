@@ -6,7 +6,6 @@ See `planes` for the marks, `tags` for the tags.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from layoutprobe.brief import brief
 from layoutprobe.recording.model import NOTHING
 from layoutprobe.recording.planes import BITS
 from layoutprobe.recording.tags import TagTable
+from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int32]
 Words = NDArray[np.uint32]

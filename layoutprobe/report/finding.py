@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from layoutprobe.place import Place, Size
+from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.place import Place, Register
+from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.inspection import Sites
 

@@ -4,7 +4,6 @@ order of wave and lane; the order on a card is unspecified."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,6 +14,7 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
+from layoutprobe.records import dataclass
 from layoutprobe.semantics import floats
 from layoutprobe.semantics.access import (
     lds_base,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array, RegisterFile
+from layoutprobe.records import dataclass
 from layoutprobe.semantics.access import undefined_guard
 from layoutprobe.semantics.op import Op
 from layoutprobe.semantics.operands import reader, register_mask, settle, write_shadow, writer

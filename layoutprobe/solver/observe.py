@@ -7,7 +7,6 @@ A dump has axes [wave, vgpr, lane] and 32-bit words, as the probes write it; slo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
@@ -18,6 +17,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.patterns.carriers import carrier_of
 from layoutprobe.patterns.pattern import Pattern
+from layoutprobe.records import dataclass
 
 Raw = NDArray[np.unsignedinteger]
 

@@ -9,7 +9,6 @@ of powers of two do. One load that breaks what all others keep is told, and noth
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import xor
@@ -23,6 +22,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.coding import Element
 from layoutprobe.observe.lds_reads import LANE_BIT, STORE_BIT, WAVE_BIT, Fetch, Fetches, WatchFetches
 from layoutprobe.place import Place
+from layoutprobe.records import dataclass
 from layoutprobe.trace.operands import MOSTLY, Raw, numbers_of
 from layoutprobe.trace.places import where
 from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject

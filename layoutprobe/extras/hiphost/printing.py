@@ -11,7 +11,8 @@ import math
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from layoutprobe.records import dataclass
 
 HEADER = struct.Struct("<II")
 """Bytes used, and bytes that there are, before the records."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from layoutprobe.records import dataclass
 from layoutprobe.render.layout.lds import Run, runs, text_of
 from layoutprobe.render.svg import EDGE, ROW, Sheet
 from layoutprobe.report.layout import LdsMap
