@@ -15,9 +15,9 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from examples import WHOLE
+from examples import THOROUGH, WHOLE
 from hypothesis import settings
-from sampling import SAMPLE, sampled
+from sampling import SAMPLE, bounded, sampled
 
 from layoutprobe.toolchain.cache import ENVIRONMENT
 
@@ -34,6 +34,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+BOUNDED = "LAYOUTPROBE_TESTS_BOUNDED"
+"""Set for the workers where no test in particular and not every case was asked for."""
 BROWSER_DIR = Path(__file__).parent / "browser"
 BROWSER = "browser"
 ORACLE_DIR = Path(__file__).parent / "oracle_shared"
@@ -45,6 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
         default=None,
         help="directory with the facts and oracle tables; without it tests/oracle_shared/ is not collected",
+    )
+    parser.addoption(
+        "--every-case", action="store_true", help="with CI=true: no sample of tests whose cases take long"
     )
 
 
@@ -58,10 +63,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: plain `pytest` leaves it out, but in CI and when thorough")
     config.addinivalue_line("markers", "few(count): plain `pytest` takes so many of its cases")
     config.addinivalue_line("markers", "every_case: plain `pytest` takes no sample of its cases")
+    config.addinivalue_line("markers", "all_in_ci: CI takes no sample of its cases, however long they take")
     config.addinivalue_line("markers", f"{BROWSER}: needs chromium; collected where -m asks for it")
     if not hasattr(config, "workerinput"):
-        plain = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not WHOLE
-        os.environ[SAMPLE] = "1" if plain else ""
+        plain = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+        os.environ[SAMPLE] = "1" if plain and not WHOLE else ""
+        os.environ[BOUNDED] = "1" if plain and THOROUGH == 1 and not config.getoption("--every-case") else ""
     given = config.getoption("--shared")
     if given is not None and not Path(given).is_dir():
         raise pytest.UsageError(f"--shared {given}: no such directory")
@@ -82,8 +89,8 @@ def _in_browser(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.environ.get(SAMPLE):
-        chosen = sampled(items)
+    if os.environ.get(BOUNDED):
+        chosen = sampled(items) if os.environ.get(SAMPLE) else bounded(items)
         kept = set(chosen)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = chosen
@@ -99,9 +106,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(
             f"left out: pages in a browser (pytest -m {BROWSER}; needs chromium and chromium-driver)"
         )
-    if os.environ.get(SAMPLE):
+    if os.environ.get(BOUNDED):
         terminalreporter.write_line(
-            "a sample of the tests: CI=true pytest runs every case, see tests/README.md"
+            "a sample of the tests: CI=true pytest --every-case runs every case, see tests/README.md"
         )
 
 

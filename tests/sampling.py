@@ -1,4 +1,4 @@
-"""Which tests plain `pytest` runs at a desk: of every test some cases, chosen the same way each time."""
+"""Which tests plain `pytest` runs at a desk, and CI: of a test some cases, chosen the same way each time."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ SECONDS = Path(__file__).with_name("seconds.csv")
 """What a case of each test takes on a processor, written by `timing.py`; those of no account are not listed."""
 DESK = 0.4
 """Seconds that a case may take at a desk."""
+CI = 15.0
+"""Seconds that the cases of one test may take together in CI."""
 
 Case = TypeVar("Case")
 
@@ -56,6 +58,25 @@ def sampled(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     return [item for families in files.values() for item in _of_file(families)]
 
 
+def bounded(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """All tests, of those whose cases take long together so many cases as fit, and sqrt(n) at least.
+
+    One marked `every_case`, or `all_in_ci`, keeps all: each case is a claim of its own.
+    """
+    families: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        families.setdefault(family_of(item.nodeid), []).append(item)
+    return [
+        item for family, cases in families.items() for item in _that_fit(cases, measured().get(family, 0.0))
+    ]
+
+
+def _that_fit(cases: list[pytest.Item], seconds: float) -> list[pytest.Item]:
+    if seconds * len(cases) <= CI or _chosen(cases) or cases[0].get_closest_marker("all_in_ci") is not None:
+        return cases
+    return _spread(cases, max(ceil(sqrt(len(cases))), int(CI / seconds)))
+
+
 def _of_file(families: Mapping[str, list[pytest.Item]]) -> list[pytest.Item]:
     """The cases of the short tests of a file; of the shortest a single one where all are long."""
     seconds = {family: measured().get(family, 0.0) for family in families}
@@ -73,10 +94,18 @@ def _chosen(family: Sequence[pytest.Item]) -> bool:
 
 
 def _some(family: list[pytest.Item]) -> list[pytest.Item]:
-    """The cases that bring the most values which none before them had; of equal ones, any."""
+    """What a desk runs of a test."""
     few = family[0].get_closest_marker("few")
-    count = few.args[0] if few else max(2, ceil(sqrt(len(family))))
-    if len(family) <= count or _chosen(family):
+    return (
+        family
+        if _chosen(family)
+        else _spread(family, few.args[0] if few else max(2, ceil(sqrt(len(family)))))
+    )
+
+
+def _spread(family: list[pytest.Item], count: int) -> list[pytest.Item]:
+    """The cases that bring the most values which none before them had; of equal ones, any."""
+    if len(family) <= count:
         return family
     left = sorted(family, key=lambda item: crc32(item.nodeid.encode()))
     seen, chosen = set[tuple[str, int]](), set[pytest.Item]()

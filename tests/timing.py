@@ -1,6 +1,6 @@
 """Measures what every test costs, and writes `seconds.csv`, from which `sampling.py` takes the short ones.
 
-    PYTHONPATH=tests LAYOUTPROBE_CACHE=$(mktemp -d) CI=true pytest -p timing
+    PYTHONPATH=tests LAYOUTPROBE_CACHE=$(mktemp -d) CI=true pytest -p timing --every-case
 
 Processor time, of the test's own process and of those that it started and waited for: what the machine does
 beside it counts little.

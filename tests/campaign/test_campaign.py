@@ -52,6 +52,7 @@ def test_fault_is_found_and_named(fault: Fault, verdict: KernelVerdict) -> None:
         assert cause.place.near or _is_at_the_fault(fault, cause), (cause, cause.place.inlined_at)
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(1)
 @pytest.mark.parametrize("fault", MISSED, ids=lambda fault: fault.name)
 def test_what_is_listed_as_unseen_is_not_seen(fault: Fault, verdict: KernelVerdict) -> None:
@@ -59,6 +60,7 @@ def test_what_is_listed_as_unseen_is_not_seen(fault: Fault, verdict: KernelVerdi
     assert verdict.exit_code == 0, [str(finding) for finding in verdict.findings]
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kernel", [name for name, case in kernels().items() if case.arches == (DEFAULT,)])
 def test_correct_kernels_are_clean(kernel: str, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def id_of(value: object) -> str:
     return value.name if isinstance(value, KernelCase) else str(value)
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("case", "target"), CASES, ids=id_of)
 def test_correct_kernels_are_green(case: KernelCase, target: str) -> None:

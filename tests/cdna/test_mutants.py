@@ -135,6 +135,7 @@ def right(target: str, form: MatrixForm) -> Interaction:
     return interaction_by(variant, executed_alone(variant))
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(5)
 @pytest.mark.parametrize(("target", "form"), FORMS, ids=lambda x: getattr(x, "spelling", x))
 def test_every_wrong_layout_is_seen(target: str, form: MatrixForm, monkeypatch: pytest.MonkeyPatch) -> None:

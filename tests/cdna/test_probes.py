@@ -63,6 +63,7 @@ def assert_documented(form: MatrixForm, matrix: str, layout: Layout) -> None:
     assert np.array_equal(layout.col.reshape(col.shape), col), matrix
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("target", "form"), one_of_each(FORMS, class_of), ids=id_of)
 def test_every_cell_is_the_documents(target: str, form: MatrixForm) -> None:
@@ -105,6 +106,7 @@ def test_operands_are_the_documents_too(target: str, form: MatrixForm, lds: str)
         assert_documented(form, matrix, moved.layout)
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(3)
 @pytest.mark.parametrize("acc", [False, True], ids=["vgpr", "acc"])
 @pytest.mark.parametrize(("target", "form"), one_of_each(OTHERS, kind_of, ci=False), ids=id_of)

@@ -35,6 +35,7 @@ def width_of(case: object) -> object:
     return class_of(case), form.b_bits, form.scaled
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("target", "form"), one_of_each(FORMS, width_of, ci=False), ids=id_of)
 @pytest.mark.parametrize("matrix", ["A", "B"])

@@ -56,6 +56,7 @@ def hunted(folder: Path, fault: int, sizes: str = TILE, seconds: float = ENOUGH)
     return check(path, checks=["numerics"], hunt=seconds).verdicts[0]
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.long
 @pytest.mark.parametrize("fault", FAILS)
 def test_faults_that_the_sizes_of_the_tile_miss(fault: int, tmp_path: Path) -> None:

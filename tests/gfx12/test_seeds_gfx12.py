@@ -26,6 +26,7 @@ def at(case: KernelCase, m: int, n: int, k: int) -> KernelCase:
     return replace(case, sizes=({"M": m, "N": n, "K": k},))
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(1)
 @pytest.mark.parametrize("case", RIGHT, ids=[case.name for case in RIGHT])
 def test_a_right_kernel_is_green(case: KernelCase) -> None:

@@ -10,6 +10,7 @@ from golden.record import EXPECTED, commands, outcome
 SAID = json.loads(EXPECTED.read_text("utf-8"))
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.parametrize("words", list(commands()), ids=" ".join)
 def test_a_command_says_what_it_said(words: tuple[str, ...]) -> None:
     assert outcome(words) == SAID[" ".join(words)]

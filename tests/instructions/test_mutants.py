@@ -107,6 +107,7 @@ def mutants(variant: Variant) -> Iterator[tuple[str, Card]]:
 CASES = [(v, name) for v in VARIANTS for name, _ in mutants(v)]
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(4)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: f"{v.arch}-{v.kernel}-w{v.wave}")
 def test_every_wrong_layout_is_seen(variant: Variant) -> None:

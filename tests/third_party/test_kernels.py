@@ -55,6 +55,7 @@ def verdict_of(case: KernelCase) -> KernelVerdict:
     return report.verdicts[0]
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", CASES)
 def test_correct_kernels_are_accepted(name: str) -> None:

@@ -64,6 +64,7 @@ def test_the_code_objects_are_small_and_all_are_run(folder: str) -> None:
     assert max(files.values()) <= LARGEST
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_correct_kernels_are_accepted(name: str) -> None:

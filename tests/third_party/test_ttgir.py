@@ -72,6 +72,7 @@ def subject_of(change: Change) -> str:
     return change.what.removeprefix("#").partition(", kWidth" if change.what.startswith("op") else " =")[0]
 
 
+@pytest.mark.all_in_ci
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", FILES)
 def test_the_text_agrees_with_the_object(name: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 import sampling
-from sampling import DESK, SAMPLE, one_in, sampled
+from sampling import CI, DESK, SAMPLE, bounded, one_in, sampled
 
 
 def item(name: str, *marks: str, few: int = 0, **indices: int) -> pytest.Item:
@@ -82,6 +82,19 @@ def test_what_takes_longer_than_a_desk_has_patience_for(monkeypatch: pytest.Monk
     assert sampled([*chosen, short]) == [*chosen, short]
     assert len(sampled([item("slower"), *grid("slow", 3, 3)])) == 1
     assert sampled([item("slower"), *grid("slow", 3, 3)])[0].nodeid.startswith("tests/x.py::slow[")
+
+
+def test_what_takes_longer_together_than_ci_has_patience_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many cases as fit, but sqrt(n) at least; all of a test that says that each is a claim."""
+    seconds = {"tests/x.py::some": CI / 20, "tests/x.py::heavy": CI, "tests/x.py::claims": CI}
+    monkeypatch.setattr(sampling, "measured", lambda: seconds)
+    some, heavy, one = list(grid("some", 5, 5)), list(grid("heavy", 5, 5)), item("heavy_too", "long")
+    claims = [*grid("claims", 2, 3, "all_in_ci"), *grid("claims", 2, 3, "every_case")]
+    unlisted = list(grid("unlisted", 9, 9, few=2))
+    kept = bounded([*some, *heavy, one, *claims, *unlisted])
+    assert [len([test for test in part if test in kept]) for part in (some, heavy)] == [20, 5]
+    assert kept[25:] == [one, *claims, *unlisted]
+    assert bounded(some) == [test for test in some if test in kept]
 
 
 def test_the_table_of_seconds_names_tests_that_exist() -> None:
