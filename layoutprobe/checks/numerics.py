@@ -15,7 +15,7 @@ from layoutprobe.trace.again import in_need_of_zeros
 from layoutprobe.trace.comparisons import Comparison, compared_in, small_floats
 from layoutprobe.trace.gemm_faults import error_metrics
 from layoutprobe.trace.subject import Subject
-from layoutprobe.trace.unusual import far_off, told
+from layoutprobe.trace.unusual import far_off, idle_c, told
 
 NAME = "numerics"
 LAW = "the outputs are what the contract computes in float64, up to the rounding of their types"
@@ -98,7 +98,8 @@ def run(subject: Subject) -> CheckResult:
     found = CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
     if findings:
         return found
-    return replace(found, reserved=(*far_off(subject, compared), *in_need_of_zeros(subject, judged)))
+    reserved = (*far_off(subject, compared), *idle_c(subject), *in_need_of_zeros(subject, judged))
+    return replace(found, reserved=reserved)
 
 
 def _of_small_floats(subject: Subject, contract: Gemm) -> bool:

@@ -19,7 +19,7 @@ from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.text import either
 from layoutprobe.trace.altered import TakenOtherwise, shown, taken_otherwise
 from layoutprobe.trace.comparisons import Comparison, executed
-from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, where_wrong
+from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, lines_moved, where_wrong
 from layoutprobe.trace.influence import other_elements
 from layoutprobe.trace.odd_reads import odd_read
 from layoutprobe.trace.orders import asking
@@ -292,7 +292,8 @@ def _unexplained(subject: Subject, c: Comparison, runs: Sequence[Comparison]) ->
     if not any(run.observed.any() or run.undefined.any() for run in runs):
         return _Cause(WRONG_VALUES, "every element is 0: nothing of what is added up arrives")
     tile = (c.product.tile,) if c.product else ()
-    return _Cause(WRONG_VALUES, where_wrong(wrong, *tile))
+    told = (lines_moved(c.observed, c.expected), where_wrong(wrong, *tile))
+    return _Cause(WRONG_VALUES, "; ".join(filter(None, told)))
 
 
 def _multiplying(subject: Subject) -> Place | None:

@@ -28,6 +28,9 @@ times any small alpha."""
 UNKNOWN = "unknown"
 """Kind as "integers", in which words that may hold codes are undefined: whatever they decide is a fault."""
 
+IDLE = "idle"
+"""Kind as "normal", in which C is NaN: told of runs with beta 0."""
+
 MOVED = "moved "
 """Beginning of the kinds as "normal" in which one element is another: behind it the name of a buffer, the number of
 the element, and which way."""
@@ -51,6 +54,13 @@ def _normal(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
     if not buffer.element.is_float:
         return _integers(buffer, random)
     return random.standard_normal(buffer.shape)
+
+
+def _idle(buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:
+    usual = _normal(buffer, random)
+    return (
+        np.full(usual.shape, np.nan) if buffer.argument.matrix == "C" and buffer.element.is_float else usual
+    )
 
 
 def _zeros(buffer: BoundBuffer, _: np.random.Generator) -> NDArray[Any]:
@@ -131,6 +141,7 @@ KINDS: Mapping[str, Fill] = {
     "scaled": _scaled,
     "integers": _integers,
     "normal": _normal,
+    IDLE: _idle,
     "sparse": _sparse,
     "zeros": _zeros,
     "ones": _ones,
@@ -139,7 +150,7 @@ KINDS: Mapping[str, Fill] = {
 ALONE = "alone "
 """Beginning of the kinds in which one buffer, named behind it, holds the numbers of its elements from 1 on, and all
 others hold zeros."""
-JUDGED = ("normal", "sparse", "scaled", "nonfinite")
+JUDGED = ("normal", "sparse", "scaled", "nonfinite", IDLE)
 """Kinds for which outputs are held against the contract with any alpha and beta."""
 
 
@@ -271,7 +282,7 @@ def is_direct(kind: str) -> bool:
 
 def asks_only(kind: str) -> bool:
     """Of a run of such inputs a fault is an answer, and no finding."""
-    return kind == UNKNOWN or kind.startswith(MOVED) or unusual_of(kind) is not None
+    return kind in (UNKNOWN, IDLE) or kind.startswith(MOVED) or unusual_of(kind) is not None
 
 
 def _without(name: str, binding: Binding, buffer: BoundBuffer, random: np.random.Generator) -> NDArray[Any]:

@@ -113,9 +113,11 @@ def _analyse(subject: Subject) -> Analysis:
         element, summed, foreign, times = expected, True, 0, added
     if foreign and not problem.contract.split_k:
         again = levelled(subject, problem, arrivals)
-        if (again.slot >= 0).any():
-            arrivals, foreign = again, int(((again.slot < 0) & again.written).sum())
-            element = again.element
+        left = (again.slot < 0) & again.written
+        if (
+            again.slot >= 0
+        ).any() and left.mean() < MOSTLY:  # else what looks like a code is chance here, too
+            arrivals, foreign, element = again, int(left.sum()), again.element
     judged = tuple(
         JudgedExecutions(done, factors, targets, judge(factors, targets, done.geometry, problem.k))
         for done, factors in made

@@ -394,6 +394,23 @@ def where_wrong(wrong: Mask, tile: int = TILE) -> str:
     return f"wrong: {region(wrong)}" if share < 0.9 else "nearly all elements are wrong"
 
 
+def lines_moved(c: Doubles, expected: Doubles) -> str:
+    """That each wrong row (column) is another one of what is expected, in words; "" where not."""
+    if c.ndim < 2 or not np.isfinite(expected).all():
+        return ""
+    height, width = c.shape[-2:]
+    observed, wanted = c.reshape(-1, height, width)[0], expected.reshape(-1, height, width)[0]
+    for name, mine, theirs in (("row", observed, wanted), ("column", observed.T, wanted.T)):
+        known = {np.ascontiguousarray(line).tobytes(): number for number, line in enumerate(theirs + 0.0)}
+        wrong = np.flatnonzero((mine != theirs).any(axis=1))
+        found = [known.get(np.ascontiguousarray(line).tobytes(), -1) for line in mine[wrong] + 0.0]
+        if mine.shape[1] > 1 and wrong.size > 1 and min(found) >= 0 and len(set(found)) > 1:
+            pairs = zip(wrong[:3], found, strict=False)
+            told = ", ".join(f"{name} {at} holds what belongs to {of}" for at, of in pairs)
+            return f"{name}s of the result stand in each other's places: {told}"
+    return ""
+
+
 def error_metrics(observed: NDArray[Any], expected: Doubles) -> tuple[float, float]:
     """Largest |observed - expected|; and the same over the largest |expected|.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import ExecutionError
 from layoutprobe.manifest.binding import Binding, BoundBuffer
-from layoutprobe.manifest.inputs import is_coded
+from layoutprobe.manifest.inputs import IDLE, is_coded
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.unusual import kinds_for, unusual_of
 from layoutprobe.numbers import element_type
@@ -45,6 +45,26 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
                 far = "is another one" if _is_whole(kind) else "is far off"
                 found.setdefault(f"{c.name} {far}", []).append(told(kind))
     return tuple(f"{what} where {', or where '.join(where)}" for what, where in found.items())
+
+
+def idle_c(subject: Subject) -> tuple[str, ...]:
+    """That a NaN in C spoils the output where beta is 0, in a sentence; empty where it does not, or none can tell.
+
+    A kernel that multiplies by 0 may be meant so; BLAS does not read C then, and callers hand it memory that nobody
+    has written.
+    """
+    contract = subject.contract
+    if not isinstance(contract, Gemm) or not contract.c or not contract.beta or not subject.small:
+        return ()
+    c = subject.binding.buffers[contract.c]
+    if "beta" not in subject.binding.scalars.values() or not is_coded(c) or not c.element.is_float:
+        return ()
+    recorded = _run(subject, IDLE, beta=0.0)
+    if recorded is None or not np.isnan(np.asarray(recorded.outputs[contract.d], np.float64)).any():
+        return ()
+    return (
+        f"{contract.d} is NaN where beta is 0 and {contract.c} was NaN: it is multiplied by 0, and BLAS leaves it",
+    )
 
 
 def borne(
@@ -92,9 +112,9 @@ def _is_whole(kind: str) -> bool:
     return unusual is not None and unusual[0].whole
 
 
-def _run(subject: Subject, kind: str) -> Recorded | None:
+def _run(subject: Subject, kind: str, beta: float | None = None) -> Recorded | None:
     """The run on inputs of a kind, if it comes to its end."""
-    recorded = subject.run(RunSpec(kind), partial=True)
+    recorded = subject.run(RunSpec(kind, beta=beta), partial=True)
     return None if recorded.fault is not None or recorded.astray else recorded
 
 

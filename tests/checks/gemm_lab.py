@@ -53,6 +53,7 @@ def checked(
     contract: str = 'kind = "gemm"',
     defines: str = "",
     checks: Sequence[Check] = CHECKS,
+    arch: str = "gfx1151",
 ) -> Results:
     """What the checks say of a kernel, by name."""
     (folder / "kernel.hip").write_text(source)
@@ -72,7 +73,7 @@ argument = [{arguments}
 """
     )
     (case,) = read_manifest(folder / "layoutprobe.toml").kernels
-    verdict = check_kernel(case, "gfx1151", checks)
+    verdict = check_kernel(case, arch, checks)
     assert not verdict.error, verdict.error
     return {result.check: result for result in verdict.results}
 

@@ -11,6 +11,7 @@ from checks.gemm_lab import (
     INTERIOR,
     KERNELS,
     RAGGED,
+    SIZES,
     Edit,
     buffers,
     checked,
@@ -21,11 +22,11 @@ from checks.gemm_lab import (
     tiled,
 )
 
-from layoutprobe.checks import numerics
+from layoutprobe.checks import numerics, operand_provenance
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.model import Tolerance
 from layoutprobe.manifest.read import read_manifest
-from layoutprobe.trace.gemm_faults import Product, explaining, where_wrong
+from layoutprobe.trace.gemm_faults import Product, explaining, lines_moved, where_wrong
 
 NAME = numerics.NAME
 SUM = "alpha * acc[v] + (beta != 0 ? beta * C[at] : 0.0f)"
@@ -188,6 +189,12 @@ def test_a_kernel_that_multiplies_by_any_beta_is_right(tmp_path: Path) -> None:
     result = tiled(tmp_path, (SUM, "alpha * acc[v] + beta * C[at]"), checks=(numerics.CHECK,))[NAME]
     assert result.status == "holds"
     assert "alpha -1.5 and beta 0" in result.reason
+    (said,) = result.reserved
+    assert said.startswith("C is NaN where beta is 0 and C was NaN")
+
+
+def test_a_kernel_that_leaves_c_where_beta_is_0_has_no_such_reservation(tmp_path: Path) -> None:
+    assert tiled(tmp_path, checks=(numerics.CHECK,))[NAME].reserved == ()
 
 
 HALF_MASKED = (
@@ -302,6 +309,34 @@ def test_places_in_words() -> None:
     flat = np.arange(40) // 3 == 1
     assert where_wrong(flat) == "wrong: elements 3-5 (3 of 40)", "what has one axis has no columns"
     assert where_wrong(np.ones((2, 2), np.bool_)) == "all elements are wrong"
+
+
+def test_rows_and_columns_that_stand_in_each_others_places() -> None:
+    wanted = np.arange(12.0).reshape(4, 3)
+    assert lines_moved(wanted[[0, 2, 1, 3]], wanted) == (
+        "rows of the result stand in each other's places: row 1 holds what belongs to 2, "
+        "row 2 holds what belongs to 1"
+    )
+    assert "column 0 holds what belongs to 1, column 1" in lines_moved(wanted[:, [1, 0, 2]], wanted)
+    assert lines_moved(wanted[[0, 2, 2, 2]], wanted) == "", "one row taken for all is another fault"
+    assert lines_moved(wanted[[0, 2, 1, 3]] + np.eye(4, 3), wanted) == ""
+
+
+def test_slices_that_add_to_other_rows_lack_no_k(tmp_path: Path) -> None:
+    """Sums of parts in wrong rows hold no code of an accumulator: what looks like one is chance."""
+    source = (KERNELS / "gemm_slices.hip").read_text()
+    results = checked(
+        tmp_path,
+        edited(source, (("quad * 4 + i, col", "i * 4 + quad, col"),)),
+        buffers().replace('"C" }', '"C", initial = "zero" }') + SIZES,
+        grid='["(M + 15) / 16", "(N + 15) / 16", "(K + 31) / 32"]',
+        block=64,
+        sizes=("M = 19, N = 37, K = 75",),
+        arch="gfx942",
+        checks=(operand_provenance.CHECK,),
+    )
+    (result,) = results.values()
+    assert (result.status, result.findings) == ("undecided", ()), result
 
 
 def test_tiles_are_as_large_as_the_instruction_makes_them() -> None:
