@@ -6,9 +6,9 @@ nobody reads places back out of words.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from layoutprobe.records import dataclass
 from layoutprobe.text import function_name, one_line
 
 RegisterKind = Literal["VGPR", "AccVGPR", "SGPR"]

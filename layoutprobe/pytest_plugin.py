@@ -17,12 +17,11 @@ that needs it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
-
-from layoutprobe.records import dataclass
 
 if TYPE_CHECKING:
     from layoutprobe.report.finding import Finding

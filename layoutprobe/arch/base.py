@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from layoutprobe.arch.isa import Isa
@@ -12,7 +12,6 @@ from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.arch.registers import Resources
 from layoutprobe.arch.transposing import GlobalRead
 from layoutprobe.errors import UsageError, did_you_mean, one_of
-from layoutprobe.records import dataclass
 
 _EITHER_SIGN = {"i8": "iu8", "u8": "iu8", "i4": "iu4", "u4": "iu4"}
 """Integers whose sign is a modifier of the instruction (RDNA), and so no part of its name."""

@@ -7,13 +7,13 @@ never sees them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 Formula = Callable[[Ints, Ints], tuple[Ints, Ints, Ints]]

@@ -7,11 +7,10 @@ does with it, and how many wait states must lie between. What an instruction doe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 from typing import Literal
-
-from layoutprobe.records import dataclass
 
 
 class Use(Enum):

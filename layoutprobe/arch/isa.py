@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from layoutprobe.arch.hazards import NONE, Hazards
 from layoutprobe.arch.matrix import MatrixForm
-from layoutprobe.records import dataclass
 
 _HEXADECIMAL = "0123456789abcdef"
 

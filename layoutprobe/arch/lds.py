@@ -8,9 +8,7 @@ same dword do not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
-
-from layoutprobe.records import dataclass
+from dataclasses import dataclass, field
 
 Phases = tuple[tuple[int, ...], ...]
 """Lanes that are served together, phase by phase."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -12,7 +12,6 @@ from layoutprobe.arch.fragments import Fragment
 from layoutprobe.errors import UsageError
 from layoutprobe.numbers import element_type
 from layoutprobe.numbers.sums import Sum, SumRule
-from layoutprobe.records import dataclass
 
 Fragments = Mapping[str, Fragment]
 """Of "A", "B", "C", "D"; where A is sparse "index"; where there are scales "scale A" and "scale B"."""

@@ -9,7 +9,7 @@ l // 16 is called a lane's group.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from layoutprobe.arch.base import Arch
 from layoutprobe.arch.fragments import (
@@ -31,7 +31,6 @@ from layoutprobe.arch.matrix import Fragments, MatrixForm, by_name, wmma_builtin
 from layoutprobe.arch.rdna3 import ENCODINGS as RDNA3
 from layoutprobe.arch.registers import KIB, rdna_resources
 from layoutprobe.arch.transposing import GLOBAL_READS
-from layoutprobe.records import dataclass
 
 LINES = 16
 """Rows of A and columns of B of every matrix instruction; also lanes of a group."""

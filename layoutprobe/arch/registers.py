@@ -7,8 +7,7 @@ Source of every number in the families' files: LLVM (AMDGPUBaseInfo.cpp and GCNP
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from layoutprobe.records import dataclass
+from dataclasses import dataclass
 
 KIB = 1024
 MAX_WORKGROUP = 1024

@@ -13,11 +13,11 @@ whole workgroups make is ever resident: LLVM prints the resources' minimum, a ca
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from layoutprobe.arch.registers import MAX_WORKGROUP, Resources, VgprFile
 from layoutprobe.arch.registry import TARGETS, resources
 from layoutprobe.errors import UsageError
-from layoutprobe.records import dataclass
 
 WHOLE = "whole workgroups"
 """What takes the waves below every limit: the room that is left is too small for one more workgroup."""

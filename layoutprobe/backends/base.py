@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +14,6 @@ from layoutprobe.capture.capture import Evidence
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.observer import Observer
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

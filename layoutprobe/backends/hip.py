@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +21,6 @@ from layoutprobe.backends.card import run_on
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import ExecutionError, ProbeError, UsageError
-from layoutprobe.records import dataclass
 
 INSTALL = "install it with: pip install 'layoutprobe[hip]'"
 TIMEOUT = 30.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from layoutprobe.capture.capture import Capture
 from layoutprobe.capture.file import CaptureFile, read_captures, write_captures
 from layoutprobe.capture.identity import said, same_question
 from layoutprobe.errors import UsageError
-from layoutprobe.records import dataclass
 
 
 @dataclass(eq=False)

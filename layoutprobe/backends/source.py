@@ -7,6 +7,7 @@ a capture can be replayed with no compiler at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from layoutprobe.backends.stacking import parted, stacked
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import UsageError, did_you_mean
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

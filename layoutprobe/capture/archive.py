@@ -18,6 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,7 +28,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
 from layoutprobe.files import writing
-from layoutprobe.records import dataclass
 
 _HEADER = 256
 """Bytes of an .npy header that are more than enough for a plain dtype and a few extents."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from layoutprobe.capture.capture import Capture, raw_bits
 from layoutprobe.capture.file import CaptureFile
 from layoutprobe.capture.identity import said, same_question
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ back. A file is data of a stranger: an unknown key or a version of the future is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from layoutprobe.brief import brief
 from layoutprobe.capture.archive import Archive, Kind, keep, reading, write
 from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.capture.schema import Entry, entry_of, read_index
-from layoutprobe.records import dataclass
 
 FORMAT = "layoutprobe captures"
 VERSION = 2

@@ -6,14 +6,13 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self, cast
 
 from layoutprobe.capture.capture import Capture
 from layoutprobe.errors import UsageError
 from layoutprobe.reading import Table
-from layoutprobe.records import dataclass
 
 _MAX_TEXT = 4096
 _MAX_ITEMS = 256

@@ -6,6 +6,7 @@ Conflicts are a cost, not an error: without a limit the law holds, and the figur
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.observe.banks import BankObserver, BankRecord, BankSite
 from layoutprobe.observe.cycles import alternatives, as_rows, cycles
 from layoutprobe.observe.who import Who
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult, Table
 from layoutprobe.trace.places import site, where

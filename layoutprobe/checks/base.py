@@ -18,10 +18,10 @@ gate does, once for all checks that ask for the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from layoutprobe.errors import DEBUG, ProbeError, debugging
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult, Status
 from layoutprobe.trace.subject import RecorderFactory, RunStoppedError, Subject, UndecidedError

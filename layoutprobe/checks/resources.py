@@ -7,7 +7,7 @@ is executed, so every target with known registers is covered.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 from layoutprobe.arch import MAX_WORKGROUP, TARGETS, Occupancy, occupancy, register_budget, resources
@@ -15,7 +15,6 @@ from layoutprobe.checks.base import Check
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.manifest.binding import bind
 from layoutprobe.place import Place, SourceLine
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.subject import Subject

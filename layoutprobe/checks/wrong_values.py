@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.model import Gemm, KernelCase, Reference
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Element, Place
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.text import either
 from layoutprobe.trace.altered import TakenOtherwise, shown, taken_otherwise

@@ -12,13 +12,13 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from layoutprobe.claims.model import MATRICES, Claimed, ClaimSet, slot_name
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.records import dataclass
 
 MAX_CELLS = 1 << 18
 MAX_NUMBER = 1 << 20

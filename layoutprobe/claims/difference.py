@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from layoutprobe.claims.model import Claimed, slot_name
 from layoutprobe.layouts.dialects import ClosedForm, closed_forms
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout, field_name
 from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.place import FIELD_NAMES
-from layoutprobe.records import dataclass
 
 Grids = Mapping[str, NDArray[np.int64]]
 

@@ -9,14 +9,13 @@ slots of B, C and D the columns, so that claims made together must agree on one 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from layoutprobe.claims.model import AXES_OF, COMPRESSED, LINE_NAMES, LINES_NAMES, Claimed, slot_name
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.records import dataclass
 
 Slot = tuple[int, ...]
 Key = tuple[str, int]
@@ -44,7 +43,7 @@ class Difference:
     read: bool
 
 
-@dataclass()
+@dataclass
 class Renaming:
     """Claimed line -> line of the instruction, where slots fix it."""
 

@@ -8,6 +8,7 @@ as they should be.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,6 @@ from layoutprobe.claims.model import Claimed
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.patterns.expression import evaluate, parse
-from layoutprobe.records import dataclass
 
 Matrix = NDArray[np.int64]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from layoutprobe.claims.model import COMPRESSED, LINE_NAMES, LINES_NAMES, Claime
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.records import dataclass
 
 CONFIRMED, GAUGE, REFUTED, UNDECIDED = "confirmed", "equal modulo gauge", "refuted", "cannot decide"
 VERDICTS = {CONFIRMED: 0, GAUGE: 0, REFUTED: 1, UNDECIDED: 2}

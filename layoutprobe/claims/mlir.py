@@ -6,11 +6,10 @@ lengths and numbers are bounded.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from layoutprobe.errors import UsageError
-from layoutprobe.records import dataclass
 
 MOST_ITEMS = 64
 """Items of a list or a dictionary."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.place import FIELD_NAMES
-from layoutprobe.records import dataclass
 
 MATRICES = ("A", "B", "C", "D")
 AXES_OF = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N"), "D": ("M", "N")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from layoutprobe.claims.formula import parse_formula
 from layoutprobe.claims.model import Claimed, Statement
@@ -10,7 +11,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.layouts.cute import Strided, is_cute, parse_cute, table_of
 from layoutprobe.layouts.gf2 import is_basis, parse_basis
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.records import dataclass
 
 MAX_TEXT = 8000
 _MATRIX = re.compile(r"\s*([ABCD])\s*:\s*(?=\S)")

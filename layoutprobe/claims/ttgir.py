@@ -8,6 +8,7 @@ layout that is taken for another one would be worse.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -26,7 +27,6 @@ from layoutprobe.layouts.declared import (
 )
 from layoutprobe.layouts.gf2 import Vector
 from layoutprobe.reading import read_bounded
-from layoutprobe.records import dataclass
 
 MAX_BYTES = 4 << 20
 MAX_DOTS = 64
@@ -259,7 +259,7 @@ class _Reader:
         return made
 
 
-@dataclass()
+@dataclass
 class _Entries:
     """The entries of an attribute, each asked for once."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from layoutprobe.cli.arguments import Parser
-from layoutprobe.records import dataclass
 
 Parse = Callable[[list[str]], argparse.Namespace]
 """Reads a whole command line, its command included."""

@@ -7,17 +7,16 @@ two wait states are needed (LLVM, GCNHazardRecognizer::checkPermlaneHazards): an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from layoutprobe.codegen.moves import Copy, Moves, Permute, Swap
 from layoutprobe.layouts.polynomial import Polynomial
-from layoutprobe.records import dataclass
 
 AND_XOR = 0x78
 """Truth table of `a ^ (b & c)` for v_bitop3: bit 4*a + 2*b + c."""
 
 
-@dataclass()
+@dataclass
 class _Writer:
     """Lines, and which symbols they need.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from layoutprobe.codegen.statements import Source
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

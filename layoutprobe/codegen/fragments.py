@@ -8,6 +8,7 @@ anybody sees it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,6 @@ from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.layouts.polynomial import Polynomial
 from layoutprobe.layouts.swizzle import Scheme, of_bits
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 

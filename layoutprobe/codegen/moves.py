@@ -6,13 +6,12 @@ the plan is right by construction, and a generated kernel has still to show it (
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.records import dataclass
 
 BYTES = 4
 """Of a register."""
@@ -65,7 +64,7 @@ class Permute:
 Step = Copy | Swap | Permute
 
 
-@dataclass()
+@dataclass
 class _State:
     """What registers hold, and what was done to them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from layoutprobe.brief import brief
 from layoutprobe.codegen.hip import INDENT, in_c
 from layoutprobe.layouts.explain import closed_form
 from layoutprobe.layouts.polynomial import Polynomial
-from layoutprobe.records import dataclass
 from layoutprobe.solver.lds_reads import ReadAt
 
 Ints = NDArray[np.int64]

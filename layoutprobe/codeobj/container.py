@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 from layoutprobe.codeobj.cursor import Cursor
 from layoutprobe.codeobj.model import Relocation, Segment
 from layoutprobe.errors import CodeObjectError
-from layoutprobe.records import dataclass
 
 MAX_FILE = MAX_IMAGE = 256 << 20
 _MAX_ADDRESS = 1 << 47

@@ -8,10 +8,10 @@ hostile bytes cost a bounded time; pyelftools is the oracle in the tests, see co
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from layoutprobe.codeobj.container import Container
 from layoutprobe.codeobj.cursor import Cursor
-from layoutprobe.records import dataclass
 
 MAX_STEPS = 1 << 21
 """Attributes, abbreviations and ranges that are read in all: some seconds."""
@@ -75,7 +75,7 @@ class Entry:
     attributes: Attributes
 
 
-@dataclass()
+@dataclass
 class Unit:
     """One unit, and how its indexed values are found.
 

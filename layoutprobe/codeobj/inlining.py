@@ -7,6 +7,7 @@ so it is read when first asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from layoutprobe.codeobj.container import read_container
@@ -34,7 +35,6 @@ from layoutprobe.codeobj.lines import file_names
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError
 from layoutprobe.place import Call, Place, SourceLine
-from layoutprobe.records import dataclass
 
 _HOPS = 4
 """From an inlined call to its function, and from there to its declaration."""

@@ -7,13 +7,13 @@ Source: DWARF 5 standard, section 6.2 (and DWARF 4, whose header differs). Read 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from posixpath import join, normpath
 
 from layoutprobe.codeobj.container import Container
 from layoutprobe.codeobj.cursor import Cursor
 from layoutprobe.codeobj.model import LineTable, Segment
 from layoutprobe.errors import CodeObjectError
-from layoutprobe.records import dataclass
 
 _MAX_SECTION = 8 << 20
 _MAX_STRINGS = 8 << 20

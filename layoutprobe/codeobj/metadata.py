@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +15,6 @@ from layoutprobe.codeobj.container import PT_NOTE, Container
 from layoutprobe.codeobj.cursor import Cursor
 from layoutprobe.codeobj.model import Argument, KernelMetadata
 from layoutprobe.errors import CodeObjectError
-from layoutprobe.records import dataclass
 
 _NOTE_NAME, _NT_AMDGPU_METADATA = b"AMDGPU\0", 32
 _MAX_NOTE = 16 << 20

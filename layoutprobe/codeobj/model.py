@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from layoutprobe.arch import TARGETS
 from layoutprobe.errors import UsageError
 from layoutprobe.place import SourceLine
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from layoutprobe.codeobj.container import read_container
 from layoutprobe.codeobj.debug_info import (
@@ -30,7 +30,6 @@ from layoutprobe.codeobj.debug_info import (
 )
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError
-from layoutprobe.records import dataclass
 
 _PARAMETER, _POINTER, _BASE, _MEMBER, _ARRAY, _SUBRANGE = 0x05, 0x0F, 0x24, 0x0D, 0x01, 0x21
 _QUALIFIERS = frozenset({0x04, 0x10, 0x16, 0x26, 0x35, 0x37, 0x42})

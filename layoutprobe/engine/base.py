@@ -8,7 +8,7 @@ memory, and tells the observers of the events that they ask for. It knows neithe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from layoutprobe.codeobj.kernarg import Extent
@@ -16,7 +16,6 @@ from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.launch import GlobalMemory
 from layoutprobe.machine.observer import Observer
-from layoutprobe.records import dataclass
 
 DEFAULT_BUDGET = 3_000_000
 """Instructions issued before a kernel counts as endless: some 10 s of a single wave, and hundreds

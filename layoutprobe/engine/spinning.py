@@ -5,6 +5,8 @@ And kernels in which waves wait for each other through memory, as locks, flags a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
@@ -12,7 +14,6 @@ from layoutprobe.machine.flow import flow_of
 from layoutprobe.machine.leaving import left_by
 from layoutprobe.machine.program import CONDITIONS, Program
 from layoutprobe.machine.registers import U32
-from layoutprobe.records import dataclass
 
 _READS = (Kind.LOAD, Kind.ATOMIC, Kind.JUMP)  # a function that is called may read
 _WORKS = (Kind.MATRIX, Kind.AWAIT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from layoutprobe.brief import brief
 from layoutprobe.experiments.runs import Operands
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.probing.bench import Bench
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.agree import Agreement
 from layoutprobe.solver.copies import copies_finding, documented_copies

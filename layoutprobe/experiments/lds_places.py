@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,6 @@ from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.layouts.swizzle import SCHEMES, of_bits
 from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.patterns.pattern import Pattern
-from layoutprobe.records import dataclass
 from layoutprobe.report.lds_code import Subject
 from layoutprobe.solver.lds_reads import Delivery, Tiles, tiles_of
 

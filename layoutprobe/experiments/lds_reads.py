@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,6 @@ from layoutprobe.codegen.reads import ReadCode
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import ProbeError
-from layoutprobe.records import dataclass
 from layoutprobe.solver.lds_reads import Delivery
 from layoutprobe.toolchain.compile import assemble, compile_hip
 

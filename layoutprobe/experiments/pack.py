@@ -4,6 +4,7 @@ generated, and told only after it ran."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,6 @@ from layoutprobe.experiments.lds_reads import delivery_of, image_of, read_at
 from layoutprobe.layouts.layout import Layout, field_name
 from layoutprobe.patterns.library import load_pattern
 from layoutprobe.patterns.pattern import Pattern
-from layoutprobe.records import dataclass
 from layoutprobe.report.lds_code import PackBlock, PackGroup, PackReport
 from layoutprobe.solver.lds_reads import NOWHERE, solve_addresses
 from layoutprobe.solver.movement import Movement, Observation, solve_movement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.swizzle import SCHEMES, of_bits, per_chunk
 from layoutprobe.layouts.views import MEANT
 from layoutprobe.probing.bench import Bench, Coding, spelled
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.layout import LayoutReport, LdsMap
 from layoutprobe.solver.agree import Agreement

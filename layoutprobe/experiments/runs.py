@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.instructions.solving import interaction_by
 from layoutprobe.layouts.views import PACKED
 from layoutprobe.probing.bench import Bench, Coding, wave_origins
-from layoutprobe.records import dataclass
 from layoutprobe.solver.epilogue import Epilogue, epilogue_codes, solve_epilogue
 from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.movement import Movement, solve_movement

@@ -4,6 +4,7 @@ other; every answer runs as a kernel before it is told."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,6 @@ from layoutprobe.experiments.lds_reads import delivery_of, digits, fetch_kernel,
 from layoutprobe.layouts.polynomial import Polynomial
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.observe.cycles import cycles
-from layoutprobe.records import dataclass
 from layoutprobe.report.lds_code import Base, Cost, Rung, SwizzleCandidate, SwizzleReport
 from layoutprobe.solver.lds_reads import NOWHERE, Tiles, ladder, solve_addresses, solve_store
 

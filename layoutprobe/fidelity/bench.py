@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -20,7 +20,6 @@ from layoutprobe.errors import ProbeError, UsageError
 from layoutprobe.instructions.probe import Prober, Variant
 from layoutprobe.probing.run import run_probe
 from layoutprobe.probing.spec import load_spec
-from layoutprobe.records import dataclass
 from layoutprobe.report.fidelity import Case
 
 Words = NDArray[np.uint32]

@@ -7,6 +7,7 @@ are served together, the access takes longer. All pairs together give the phases
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
@@ -18,7 +19,6 @@ from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.fidelity.bench import Bench, Experiment, attempted, waves_of_32
 from layoutprobe.observe.cycles import cycles
-from layoutprobe.records import dataclass
 from layoutprobe.report.fidelity import Case
 from layoutprobe.report.words import spans
 

@@ -7,14 +7,13 @@ Nobody says that the kernel must bear them, so what goes wrong there is no findi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.tally import Outcome, Tally
 from layoutprobe.manifest.model import Sizes, size_title
 from layoutprobe.manifest.reservations import steps_of
-from layoutprobe.records import dataclass
 from layoutprobe.report.coverage import AGAIN, CLASSES, CodeCoverage, Loop
 
 _CHECKS = ("numerics", "memory")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.manifest.files import ASSEMBLY, read_code_object
 from layoutprobe.manifest.model import Argument, KernelCase, Reference
 from layoutprobe.numbers import element_type
-from layoutprobe.records import dataclass
 
 if TYPE_CHECKING:
     from layoutprobe.toolchain.compile import HipOptions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from layoutprobe.gate.excerpts import whole_sources
@@ -14,7 +14,6 @@ from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.observe.work import Work
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.trace.arguments import argument_registers
 from layoutprobe.trace.places import where
 from layoutprobe.trace.subject import Subject

@@ -9,10 +9,9 @@ reports lead with the causes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from layoutprobe.gate.advice import advised
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Status
 

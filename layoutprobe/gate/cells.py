@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutprobe.backends.base import WatchedBackend
@@ -18,7 +18,6 @@ from layoutprobe.errors import ProbeError, debugging
 from layoutprobe.gate.session import check_kernel, check_size
 from layoutprobe.gate.tally import LostCellError, Outcome
 from layoutprobe.manifest.model import KernelCase, Sizes
-from layoutprobe.records import dataclass
 from layoutprobe.report.gate import KernelVerdict
 
 Progress = Callable[[str, int, int], None]

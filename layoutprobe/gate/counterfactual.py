@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,7 +29,6 @@ from layoutprobe.isa.edit import Values
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.observe.work import Work, WorkRecorder
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding, Related, Role
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.comparisons import Comparison, compared_in, with_outputs

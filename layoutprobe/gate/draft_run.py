@@ -6,6 +6,7 @@ import math
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -22,7 +23,6 @@ from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
 from layoutprobe.gate.trial import INDICES, Trial
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
-from layoutprobe.records import dataclass
 
 HEADER = """\
 # What `layoutprobe check` builds, launches and expects; docs/manifest.md describes every key.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, count, islice
 from math import prod
 from random import Random
@@ -22,7 +22,6 @@ from layoutprobe.gate.tally import Outcome, Tally
 from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.model import KernelCase, Sizes
 from layoutprobe.manifest.unusual import kinds_for
-from layoutprobe.records import dataclass
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.gate import Hunt
 from layoutprobe.trace.unusual import free_inputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.gate.host_reals import real
 from layoutprobe.gate.host_text import Scope, TooLongError, closing, read_text, scope_at, split
 from layoutprobe.patterns.expression import parse
-from layoutprobe.records import dataclass
 
 _CHEVRON = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?:[^<>;]|<[^<>;]*>)*>)?\s*<<<")
 _CALL = re.compile(

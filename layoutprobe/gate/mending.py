@@ -11,7 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +32,6 @@ from layoutprobe.gate.tally import Tally
 from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import Fix, KernelVerdict, Mending
 from layoutprobe.trace.comparisons import wrong_on_integers

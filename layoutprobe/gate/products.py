@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
 from layoutprobe.numbers import element_type
 from layoutprobe.numbers.activations import ACTIVATIONS
-from layoutprobe.records import dataclass
 
 EXTENTS = {"A": ("M", "K"), "B": ("K", "N"), "D": ("M", "N")}
 """Rows and columns of a matrix."""

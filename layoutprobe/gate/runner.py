@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage, CoverageRecorder
 from layoutprobe.observe.undefined import UndefinedObserver, UndefinedRecord
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.trace.orders import LAST_FIRST, ONE_BY_ONE
 from layoutprobe.trace.subject import Recorded, RunSpec
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.codeobj.kernarg import Extent
 from layoutprobe.codeobj.model import CodeObject, Kernel
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

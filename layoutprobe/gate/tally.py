@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from math import prod
@@ -31,7 +31,6 @@ from layoutprobe.manifest.sampling import sample_of
 from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.observe.cuts import cuts_of
-from layoutprobe.records import dataclass
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Pictures, Status

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -29,7 +29,6 @@ from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.touched import Touched
 from layoutprobe.patterns.expression import evaluate, parse
-from layoutprobe.records import dataclass
 
 _BYTES = 1 << 20
 """Of each buffer: what the kernel touches of it is what it has."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,6 @@ from layoutprobe.errors import ProbeError, UsageError, did_you_mean
 from layoutprobe.instructions.operands import operand_of
 from layoutprobe.layouts.fragment import FragmentLayout
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain.compile import compile_hip
 
 Ints = NDArray[np.int64]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from layoutprobe.capture.capture import Capture, Evidence
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import CodeObjectError, ProbeError, UsageError
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain.compile import compile_hip
 
 Words = NDArray[np.uint32]
@@ -120,7 +119,7 @@ def register_kernels(language: str, kernels: Kernels) -> None:
     _KERNELS[language] = kernels
 
 
-@dataclass()
+@dataclass
 class Prober:
     """Launches the kernel of a variant, and keeps what came back.
 

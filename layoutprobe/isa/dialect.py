@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from layoutprobe import arch
 from layoutprobe.arch import Isa
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

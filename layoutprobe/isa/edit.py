@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from layoutprobe.isa.inst import Inst, Operand
-from layoutprobe.records import dataclass
 
 Values = Mapping[str, int]
 """Argument of the kernel -> the 32 bits that a launch passes."""

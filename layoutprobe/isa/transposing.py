@@ -10,6 +10,7 @@ AMD's calculator wants of a wave64 operand.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from layoutprobe.arch.lds import TRANSPOSING_READS, LdsRead
 from layoutprobe.arch.transposing import GLOBAL_READS, GlobalRead
 from layoutprobe.brief import brief
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 Read = LdsRead | GlobalRead

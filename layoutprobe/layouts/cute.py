@@ -12,6 +12,7 @@ and the form ends in `in half 0`.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -19,7 +20,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout, field_name
-from layoutprobe.records import dataclass
 
 Grid = NDArray[np.int64]
 Modes: TypeAlias = tuple[tuple[int, int], ...]

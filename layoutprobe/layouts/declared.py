@@ -11,14 +11,13 @@ How registers are numbered is not part of a layout here: which of them a compile
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.gf2 import Vector
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 Shape = tuple[int, int]

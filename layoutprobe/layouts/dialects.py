@@ -7,6 +7,7 @@ evaluating what will be shown.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from layoutprobe.layouts.cute import fit_cute, index_text, table_of
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.gf2 import fit_basis
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from layoutprobe.layouts.fit import Fit, affine_conditions, bit_matrix, bits_of, fit_sum, fit_xor
 from layoutprobe.layouts.layout import HOLE, Layout, field_name
 from layoutprobe.layouts.swizzle import SCHEMES, Index, of_bits
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

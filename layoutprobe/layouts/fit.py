@@ -8,10 +8,10 @@ accepted only if they reproduce every observed slot.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
-
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

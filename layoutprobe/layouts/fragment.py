@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.records import dataclass
 
 AXES = ("wave", "lane", "vgpr", "i")
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,6 @@ from numpy.typing import NDArray
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.fit import affine_conditions, bit_matrix, bits_of, fit_xor
 from layoutprobe.layouts.layout import HOLE, Layout, field_name
-from layoutprobe.records import dataclass
 
 Vector = tuple[int, int]
 """(row, col) that one bit of a coordinate flips."""

@@ -7,7 +7,7 @@ product. How far a layout is known is therefore part of the result, as its `Gaug
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.records import dataclass
 
 AXES = ("M", "N", "K")
 

@@ -6,6 +6,7 @@ reverse is then no function. The dense table is the truth; closed forms only exp
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import lcm
 from typing import NamedTuple
 
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.place import FIELD_NAMES, Place, Register
-from layoutprobe.records import dataclass
 
 HOLE = -1
 """Row and column of a slot that holds no element of the matrix."""

@@ -7,12 +7,12 @@ bits only; a row permute that no XOR makes has products, too. So code can be wri
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.fit import bits_of
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 

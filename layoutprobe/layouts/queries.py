@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE, Layout, field_name
-from layoutprobe.records import dataclass
 
 _ELEMENT = re.compile(r"\s*(A|B|C|D|index)\s*\[\s*(\d{1,5})\s*\]\s*\[\s*(\d{1,5})\s*\]\s*")
 _SLOT = re.compile(

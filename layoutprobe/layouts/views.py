@@ -9,7 +9,7 @@ group: what a lane has in its registers then is *received*. Moves, permutes and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 
 Table = NDArray[np.int32]
 

@@ -7,13 +7,13 @@ Behind a call comes the instruction after it: functions have a flow of their own
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import CONDITIONS, Block, Program
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

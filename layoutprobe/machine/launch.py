@@ -6,6 +6,7 @@ The initial state is as the target's `LaunchAbi` says (LLVM AMDGPUUsage, "Initia
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from layoutprobe.machine.cohort import Cohort, pack_mask
 from layoutprobe.machine.machine import LaunchFacts, Machine, Waves
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, ArenaPlan, Region, address
 from layoutprobe.machine.registers import POISON, RegisterFile
-from layoutprobe.records import dataclass
 
 MAX_MEMORY = 8 << 30
 """Bytes that buffers may take; a launch that wants more is refused."""

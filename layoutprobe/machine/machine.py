@@ -7,7 +7,7 @@ fault reads is in `machine.faults`; which program runs, semantics never ask.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from layoutprobe.brief import brief
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, Memory
 from layoutprobe.machine.registers import Array
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,7 @@ CLOCK_STEP = 64
 """What a clock goes on by from one read to the next."""
 
 
-@dataclass()
+@dataclass
 class Clock:
     """The counter of a launch."""
 

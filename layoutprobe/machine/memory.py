@@ -9,13 +9,13 @@ from __future__ import annotations
 import mmap
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.machine.registers import Array
-from layoutprobe.records import dataclass
 
 _FRESH = 128 << 20
 """Bytes above which memory comes zeroed from the system, and is none until it is touched."""

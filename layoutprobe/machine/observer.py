@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from enum import Flag, auto
 from functools import reduce
 from operator import or_
@@ -19,7 +19,6 @@ from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.program import Block, Program
-from layoutprobe.records import dataclass
 
 
 class Moves(Flag):

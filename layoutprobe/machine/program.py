@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
@@ -13,7 +13,6 @@ from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst, Operan
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 
 Executor = Callable[[Cohort], None]
 Bind = Callable[[Inst, Sequence[Inst]], Executor | None]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.machine.cohort import Cohort
-from layoutprobe.records import dataclass
 
 Words = NDArray[np.uint32]
 Bytes = NDArray[np.uint8]

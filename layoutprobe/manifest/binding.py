@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -14,7 +14,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.manifest.model import Argument, Expression, Gemm, KernelCase, Sizes, size_title
 from layoutprobe.numbers import ElementType, element_type
 from layoutprobe.patterns.expression import evaluate
-from layoutprobe.records import dataclass
 
 MAX_BYTES = 128 << 20
 """Bytes that the buffers of one launch may take together."""

@@ -7,6 +7,7 @@ buffers, and so survive loads, LDS, packing and conversions between them. One ru
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
 from layoutprobe.numbers import NO_NUMBER, DigitCode, ElementType, digit_base, element_type
-from layoutprobe.records import dataclass
 
 NOBODY = NO_NUMBER
 """What a value that is no code decodes to."""

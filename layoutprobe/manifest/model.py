@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.patterns.expression import Node, Number
-from layoutprobe.records import dataclass
 
 Sizes: TypeAlias = Mapping[str, int]
 """Name of a size -> its value: {"M": 128, "N": 128, "K": 64}."""

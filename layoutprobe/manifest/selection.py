@@ -10,6 +10,7 @@ what a kernel multiplies at all: either factor is numbered, and what is added tw
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -20,7 +21,6 @@ from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import LARGEST_BYTE, is_small_float
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import DigitCode, digit_base
-from layoutprobe.records import dataclass
 
 SELECT = "select "
 PICK = "pick "

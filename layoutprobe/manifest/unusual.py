@@ -7,13 +7,13 @@ It is one where the manifest says that the kernel bears them (`bears`), and wher
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.binding import BoundBuffer
-from layoutprobe.records import dataclass
 
 Values = NDArray[Any]
 _SHIFT, _SPREAD = 256, 16

@@ -7,13 +7,13 @@ what cleared registers and memory hold.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.numbers.types import element_type
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 

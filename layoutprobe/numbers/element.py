@@ -6,6 +6,7 @@ f32 of which only the upper 19 bits count.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutprobe.errors import UsageError
-from layoutprobe.records import dataclass
 
 Raw = NDArray[np.unsignedinteger]
 Doubles = NDArray[np.float64]

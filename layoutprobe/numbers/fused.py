@@ -5,13 +5,13 @@ Each step rounds once, to nearest even. The order is fixed, so that a result doe
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.numbers.types import element_type
-from layoutprobe.records import dataclass
 
 Floats = NDArray[Any]
 

@@ -6,13 +6,13 @@ a million cases. What it says of zeros and NaN they mark as open. `SumRule` is t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.numbers.types import element_type
-from layoutprobe.records import dataclass
 
 Doubles = NDArray[Any]
 Ints = NDArray[np.int64]

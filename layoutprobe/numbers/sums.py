@@ -8,13 +8,13 @@ bits are kept, how the rest is cut off, and how many products one step takes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.numbers.types import element_type
-from layoutprobe.records import dataclass
 
 Doubles = NDArray[np.float64]
 Exponent = Literal["factors", "product"]

@@ -8,6 +8,8 @@ the same *chain* and get the same numbers again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,6 @@ from layoutprobe.numbers import DigitCode
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.matrix import Ints, WaveCounter, WaveTable, Words
 from layoutprobe.observe.results import Result
-from layoutprobe.records import dataclass
 
 FROM_ZERO, FROM_OTHER = 0, 1
 """What C held where a chain begins: zeros, or anything else that is no chain."""

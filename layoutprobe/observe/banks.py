@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.observer import Moves
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.who import Who, who_is
-from layoutprobe.records import dataclass
 
 INACTIVE = -1
 SWEEP = 256

@@ -15,13 +15,14 @@ right where it has nothing to do with what they do behind it, which `races` can 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.machine import Machine
 from layoutprobe.observe.who import Who, who_is
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from layoutprobe.brief import brief
@@ -19,7 +19,6 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.cuts import Cut, cuts_of
-from layoutprobe.records import dataclass
 
 _TESTS = re.compile(r"s_(?:cmpk?_(?:lt|le|gt|ge|eq|lg)|min|max)_[iu]32")
 _SMALLEST = 2

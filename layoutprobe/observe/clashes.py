@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.observe.barriers import ApartBarriers, SkippedBarrier
 from layoutprobe.observe.who import Who
-from layoutprobe.records import dataclass
 
 ClashKind = Literal["RAW", "WAR", "WAW"]
 

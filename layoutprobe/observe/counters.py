@@ -19,12 +19,11 @@ of its kind were issued after it; a scalar load is done only when N is 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from layoutprobe.arch.isa import Counting
 from layoutprobe.isa.inst import VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
-from layoutprobe.records import dataclass
 
 LONGEST = 63
 """Operations of a counter that are followed: no counter has more bits than six, and an issue at the limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from layoutprobe.machine.flow import Flow, flow_of
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
-from layoutprobe.records import dataclass
 
 _VECTOR = ("v_", "ds_", "global_", "flat_", "buffer_", "scratch_")
 START = -1

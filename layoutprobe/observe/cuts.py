@@ -7,10 +7,10 @@ large the numbers were tells whether anybody tried (`choices`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
-from layoutprobe.records import dataclass
 
 MOST = 0xFFFF
 _REACH = 48

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.arch.lds import LdsModel
 from layoutprobe.observe.banks import INACTIVE
-from layoutprobe.records import dataclass
 
 Patterns = NDArray[np.int32]
 Ints = NDArray[np.int64]

@@ -8,6 +8,7 @@ is multiplied by zero, goes no further.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import SGPRS
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.uses import ACCUMULATING
-from layoutprobe.records import dataclass
 
 LIMIT = 96 << 20
 """Bytes that are kept; then it ends."""

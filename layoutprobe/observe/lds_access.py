@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.registers import Array
 from layoutprobe.machine.stored import stored_dwords
-from layoutprobe.records import dataclass
 
 _WIDTH = re.compile(r"_(?:[biuf](\d+)|[us]?(byte|short))")
 """In the name of an access; those of GFX9 spell it out."""

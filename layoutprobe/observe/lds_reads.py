@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.observe.matrix import WaveCounter
-from layoutprobe.records import dataclass
 
 Words = NDArray[np.uint32]
 Ints = NDArray[np.int64]

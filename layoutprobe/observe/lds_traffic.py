@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Program
 from layoutprobe.observe.base import Recorder
-from layoutprobe.records import dataclass
 
 MOST = 1 << 16
 """Accesses of waves that are kept."""

@@ -14,7 +14,7 @@ load: exact for moves and packing, a guess where lanes diverge or values are com
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.lds_access import granule_shift, straddles
 from layoutprobe.observe.matrix import WaveCounter
 from layoutprobe.observe.who import Who, who_is
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 

@@ -9,6 +9,8 @@ which it executes them, so that two runs of a kernel can be laid side by side.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,6 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.base import Recorder
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint32]

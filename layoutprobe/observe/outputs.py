@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,6 @@ from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Program
 from layoutprobe.machine.stored import stored_dwords
 from layoutprobe.observe.matrix import Ints, WaveCounter, WaveTable
-from layoutprobe.records import dataclass
 
 STORE_LIMIT = 1 << 24
 """Lanes' stores that are kept."""

@@ -8,6 +8,8 @@ what it adds is worked out once.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,6 @@ from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.counters import operation, waits
 from layoutprobe.observe.lds_stamps import Granules
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 

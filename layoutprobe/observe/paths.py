@@ -7,6 +7,7 @@ a block does to a state is worked out once and remembered, and what remains per 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -16,7 +17,6 @@ from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block
 from layoutprobe.observe.who import Who, who_is
-from layoutprobe.records import dataclass
 
 MAX_STEPS = 50_000
 """Distinct steps from a state through a block that are followed; real kernels have some hundreds."""

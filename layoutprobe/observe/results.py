@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.numbers import ElementType, element_type
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint32]

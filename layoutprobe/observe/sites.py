@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.observer import Moves
 from layoutprobe.observe.base import Recorder
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,6 @@ from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Program
 from layoutprobe.observe.base import Recorder
-from layoutprobe.records import dataclass
 
 IMAGES = 4
 """Images that are kept."""

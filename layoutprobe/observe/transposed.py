@@ -7,6 +7,7 @@ them, so that packing and swaps between lanes do not lose the way; a store to LD
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.observe.matrix import WaveCounter
-from layoutprobe.records import dataclass
 
 Words = NDArray[np.uint32]
 Loads = frozenset[int]

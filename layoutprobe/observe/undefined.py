@@ -7,7 +7,7 @@ output. Values that reach an address or a branch stop the emulator by themselves
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from layoutprobe.machine.program import Program
 from layoutprobe.machine.registers import Array
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.who import Who, who_is
-from layoutprobe.records import dataclass
 
 
 @dataclass(eq=False)

@@ -11,6 +11,8 @@ one violation.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutprobe.arch import Isa
 from layoutprobe.arch.hazards import Hazard, Hazards
 from layoutprobe.isa.dialect import isa_of
@@ -23,7 +25,6 @@ from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.paths import Passage, Paths
 from layoutprobe.observe.uses import Uses, passes_of, uses
 from layoutprobe.observe.who import Who
-from layoutprobe.records import dataclass
 
 Recent = tuple[tuple[int, int], ...]
 """PCs of instructions that bind the next ones, and the wait states since; oldest first."""

@@ -26,7 +26,7 @@ one hazard.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,6 @@ from layoutprobe.observe.counters import (
 )
 from layoutprobe.observe.paths import Passage, Paths
 from layoutprobe.observe.who import Who, who_is
-from layoutprobe.records import dataclass
 
 
 @dataclass(eq=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutprobe.machine.machine import Machine
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ f16 *value* is rounded above 2048, as raw 16-bit *bits* it is not.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.numbers import ElementType, element_type
-from layoutprobe.records import dataclass
 
 MAX_SCALE = 1 << 20
 _EXACT_FLOAT64 = 1 << 53

@@ -13,13 +13,13 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.errors import UsageError
-from layoutprobe.records import dataclass
 
 MAX_LENGTH = 400
 MAX_DEPTH = 32

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from layoutprobe.errors import UsageError
 from layoutprobe.patterns import expression
 from layoutprobe.patterns.carriers import CARRIERS, DTYPE_CARRIERS, Carrier, carrier_of
-from layoutprobe.records import dataclass
 
 COORDINATES = ("row", "col", "rows", "cols")
 MAX_ELEMENTS = 1 << 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import lcm
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from layoutprobe.patterns.expression import evaluate, parse
 from layoutprobe.patterns.pattern import Pattern
 from layoutprobe.probing.run import run_probe
 from layoutprobe.probing.spec import SLOT_NAMES, ArgumentSpec, ProbeSpec, load_spec
-from layoutprobe.records import dataclass
 
 _ACC = "ACC"
 """The define that puts what the instruction reads and writes into AccVGPRs."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import lcm
 from pathlib import Path
 
@@ -24,7 +24,6 @@ from layoutprobe.assets import asset_dir
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.swizzle import per_chunk
 from layoutprobe.probing._toml import Table
-from layoutprobe.records import dataclass
 
 SLOT_NAMES = ("wave", "lane", "vgpr", "half")
 """What an expression about a register dump may speak of."""

@@ -8,6 +8,7 @@ wave, its n-th barrier, load and store. What is compared is what the elements ar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from layoutprobe.recording.model import INACTIVE, SPACES, Group, Instruction, Re
 from layoutprobe.recording.names import Names, joined
 from layoutprobe.recording.questions import asked, line_of, spans
 from layoutprobe.recording.replay import Registers, Replay
-from layoutprobe.records import dataclass
 from layoutprobe.report.answer import Answer, Cell
 
 KINDS = ("load", "store", "matrix", "barrier")

@@ -8,7 +8,7 @@ where it was loaded, whoever computed the address.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from layoutprobe.recording.planes import Bound, Marked, Marks, Source, bound, ma
 from layoutprobe.recording.products import Lines, product, shape_of
 from layoutprobe.recording.results import Brought, gathered, nibbles_of, results
 from layoutprobe.recording.tags import TagTable
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int32]
 Words = NDArray[np.uint32]
@@ -37,7 +36,7 @@ _NIBBLES = np.arange(8)
 _SIGNED = ("_i8", "_i16", "sbyte", "sshort")
 
 
-@dataclass()
+@dataclass
 class Begun:
     """An instruction that is about to execute, with what it reads as it is now.
 

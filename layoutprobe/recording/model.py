@@ -18,7 +18,7 @@ Nothing here runs a kernel or needs one: a recording that was read from a file (
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 Group = tuple[int, int, int]

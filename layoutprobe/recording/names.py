@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from layoutprobe.place import Element
 from layoutprobe.recording.model import NOTHING, Buffer, Recording
 from layoutprobe.recording.tags import FAR, HULL, OPAQUE, PRODUCT, Elements
-from layoutprobe.records import dataclass
 
 HeldKind = Literal["element", "part", "padding", "sum", "computed", "unfollowed", "plain", "undefined"]
 Box = tuple[tuple[int, int], ...]

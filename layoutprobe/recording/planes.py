@@ -9,7 +9,7 @@ is from one that was computed; where lanes exchange values, planes for the bits 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -24,7 +24,6 @@ from layoutprobe.machine.machine import Machine, Waves
 from layoutprobe.machine.memory import Arena
 from layoutprobe.machine.program import Executor, UnboundError
 from layoutprobe.machine.registers import SGPRS, RegisterFile
-from layoutprobe.records import dataclass
 
 Words = NDArray[np.uint32]
 BITS = 4

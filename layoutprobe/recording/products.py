@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
@@ -13,7 +14,6 @@ from layoutprobe.arch.matrix import MatrixForm
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.recording.tags import TagTable
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.mai import arranged, broadcast
 from layoutprobe.semantics.wmma import form_of
 

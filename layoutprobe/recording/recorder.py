@@ -7,7 +7,7 @@ holds is what it left.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,6 @@ from layoutprobe.recording.code import instruction
 from layoutprobe.recording.columns import Columns
 from layoutprobe.recording.flow import Begun, Flow
 from layoutprobe.recording.model import INACTIVE, NOTHING, SPACES, Buffer, Group, Recording, Wave
-from layoutprobe.records import dataclass
 
 LIMIT = 200 << 20
 """Bytes that a recording may take; where they are spent it ends, and says so."""
@@ -65,7 +64,7 @@ class _Late:
     words: NDArray[np.int32]
 
 
-@dataclass()
+@dataclass
 class _Pending:
     """An instruction that is about to execute, or has: of the cohort's waves those at `which` are watched."""
 

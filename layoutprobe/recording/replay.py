@@ -6,6 +6,7 @@ all stores before the step made of it, in their order; images every few thousand
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -17,7 +18,6 @@ from layoutprobe.isa.inst import EXEC_LO
 from layoutprobe.machine.cohort import unpack_mask
 from layoutprobe.machine.registers import POISON, SGPRS
 from layoutprobe.recording.model import INACTIVE, NOTHING, SPACES, Group, Ints, Recording
-from layoutprobe.records import dataclass
 
 NOBODY = -2
 """Row of a writer where nobody has written; -1 is what a wave starts with."""

@@ -6,6 +6,7 @@ See `planes` for the marks, `tags` for the tags.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from layoutprobe.brief import brief
 from layoutprobe.recording.model import NOTHING
 from layoutprobe.recording.planes import BITS
 from layoutprobe.recording.tags import TagTable
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int32]
 Words = NDArray[np.uint32]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import EXEC_LO, M0, SCC, VCC_LO
 from layoutprobe.place import Element
 from layoutprobe.recording.model import Recording
-from layoutprobe.records import dataclass
 
 _RANGE = re.compile(
     r"([vas])(?:(\d{1,4})(?:-\1?(\d{1,4}))?|\[(\d{1,4})(?::(\d{1,4}))?\])(?::(\d{1,3}))?", re.ASCII

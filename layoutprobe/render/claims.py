@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TextIO
 
@@ -11,7 +11,6 @@ from rich.text import Text
 
 from layoutprobe.claims.difference import LayoutDifference
 from layoutprobe.claims.judge import VERDICTS, Judgement
-from layoutprobe.records import dataclass
 from layoutprobe.render import data
 from layoutprobe.render.layout.words import plural
 from layoutprobe.render.look import STYLES, WORDS

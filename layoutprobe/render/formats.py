@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from layoutprobe.errors import UsageError
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import TextIO
 
 from rich.text import Text
 
-from layoutprobe.records import dataclass
 from layoutprobe.render.page import Page, write_lines
 from layoutprobe.text import printable
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import colorsys
+from dataclasses import dataclass
 from enum import IntEnum
-
-from layoutprobe.records import dataclass
 
 SANS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 MONO = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"

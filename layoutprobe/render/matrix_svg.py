@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.records import dataclass
 from layoutprobe.render.svg import EDGE, GLYPHS, LINE, ROW, Sheet
 
 _SIDE = 480

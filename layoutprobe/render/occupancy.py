@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TextIO
 
-from layoutprobe.records import dataclass
 from layoutprobe.render import data
 
 

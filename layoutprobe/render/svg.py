@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
 import numpy as np
 
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.records import dataclass
 from layoutprobe.render.html import safe
 from layoutprobe.render.look import MONO, PALETTE, SANS, TONES, tint
 

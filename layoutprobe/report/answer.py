@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.records import dataclass
 from layoutprobe.report import notebook
 
 Cell = str | int | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 
 _NAMED = 3
 """So many places a headline names; the others it counts."""

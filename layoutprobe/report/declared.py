@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 
 AGREES, REFUTED, UNDECIDED = "agrees", "refuted", "cannot decide"
 CODES = {AGREES: 0, REFUTED: 1, UNDECIDED: 2}

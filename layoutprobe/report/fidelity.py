@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.records import dataclass
 
 Verdict = Literal["agree", "differ", "undecided", "not measurable", "not applicable"]
 

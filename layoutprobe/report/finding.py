@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from layoutprobe.place import Place, Size
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

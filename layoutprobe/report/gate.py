@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.records import dataclass
 from layoutprobe.report import notebook
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,6 @@ from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.errors import UsageError
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.report import notebook
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.layout import LayoutReport

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.place import Place, Register
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.inspection import Sites
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.swizzle import bit_of, per_chunk
-from layoutprobe.records import dataclass
 from layoutprobe.report import notebook
 from layoutprobe.report.finding import Finding
 

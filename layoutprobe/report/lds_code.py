@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from layoutprobe.capture.capture import Evidence
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.records import dataclass
 
 Role = Literal["nothing", "stored", "one", "other", "both"]
 """What a dword is: nobody has stored there, somebody has, the one access or the other is there, or both are."""

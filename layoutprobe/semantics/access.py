@@ -7,7 +7,7 @@ then gathered or scattered together. Data and undefined bits travel the same way
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault, global_fault
 from layoutprobe.machine.memory import BASE_ADDRESS, Addresses
 from layoutprobe.machine.registers import Array
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.operands import reader, register_mask, settle
 
 _ZERO = np.zeros(1, np.uint32)

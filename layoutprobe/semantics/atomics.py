@@ -4,6 +4,7 @@ order of wave and lane; the order on a card is unspecified."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,6 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.memory import Addresses
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
-from layoutprobe.records import dataclass
 from layoutprobe.semantics import floats
 from layoutprobe.semantics.access import (
     lds_base,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +11,6 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array, RegisterFile
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.access import undefined_guard
 from layoutprobe.semantics.op import Op
 from layoutprobe.semantics.operands import reader, register_mask, settle, write_shadow, writer

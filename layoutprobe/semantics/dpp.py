@@ -9,6 +9,7 @@ does, so that a wave32 is the first half of a wave64.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.registry import UnsupportedFormError
 
 _LANES = np.arange(64)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.registers import Array
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.definedness import Rule, any_undefined, carry_upward
 from layoutprobe.semantics.registry import UnsupportedFormError
 

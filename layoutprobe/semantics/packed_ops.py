@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
-from layoutprobe.records import dataclass
 from layoutprobe.semantics import floats, silicon
 from layoutprobe.semantics.definedness import any_undefined, reading
 from layoutprobe.semantics.op import Compute, Op

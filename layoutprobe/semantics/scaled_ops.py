@@ -10,7 +10,7 @@ Those that make several elements are left out: AMD's text draws new random bits 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +20,6 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import fault
 from layoutprobe.machine.registers import Array, RegisterFile
 from layoutprobe.numbers import element_type
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.fp8_ops import stochastic
 from layoutprobe.semantics.op import Op
 from layoutprobe.semantics.operands import Reader, reader, register_mask, settle

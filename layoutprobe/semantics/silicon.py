@@ -10,11 +10,12 @@ Integer forms are exact in both modes. For RDNA4 no such study is known: there i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
-from layoutprobe.records import dataclass
 
 NAN_OPERAND = np.uint32(0xFFC00A3D)
 """Result where an element of A or B is a NaN."""

@@ -15,6 +15,7 @@ order on a card is not specified; here it is the same on every machine and for e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -26,7 +27,6 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
 from layoutprobe.numbers.fused import EXACT_SUMS, from_zero, largest_integer
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.packed_ops import fields
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError, register_group

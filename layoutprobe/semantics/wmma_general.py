@@ -10,7 +10,7 @@ this emulator, an output reads the copies in the lanes where it lies itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -23,7 +23,6 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.registers import Array
 from layoutprobe.numbers import element_type
 from layoutprobe.numbers.fused import from_zero
-from layoutprobe.records import dataclass
 from layoutprobe.semantics import mai, silicon
 from layoutprobe.semantics.operands import constant_bits, register_mask, settle
 from layoutprobe.semantics.registry import Executor, UnsupportedFormError

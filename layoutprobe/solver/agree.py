@@ -11,7 +11,7 @@ in which the waves divide the work differently.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,6 @@ from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.explain import explain
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.product import (

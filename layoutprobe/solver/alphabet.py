@@ -8,13 +8,13 @@ rocm-systems issue 12056).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.numbers import NO_NUMBER, DigitCode, ElementType, element_type
-from layoutprobe.records import dataclass
 
 Words = NDArray[np.unsignedinteger]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import lcm
 from typing import Protocol, runtime_checkable
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
-from layoutprobe.records import dataclass
 from layoutprobe.solver.alphabet import alphabet_of
 from layoutprobe.solver.observe import join_fields, split_fields
 
@@ -125,7 +124,7 @@ class Answer:
         return self.found
 
 
-@dataclass()
+@dataclass
 class Bench:
     """Executes, and counts the executions.
 

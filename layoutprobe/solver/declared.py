@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.declared import Distribution, Ints, Shared, spanned
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.records import dataclass
 
 _APART = 1 << 31
 """Makes one number of a row and a column."""

@@ -11,13 +11,12 @@ looked into. Which of A, B and D is to blame is decided before, in `trace.culpri
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.records import dataclass
 from layoutprobe.solver.hypotheses import COPY, HYPOTHESES
 from layoutprobe.solver.suspect import Suspect
 from layoutprobe.text import either

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.numbers import DigitCode, digit_base, element_type
 from layoutprobe.place import Element, Place
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Finding
 from layoutprobe.solver.observe import Raw
 from layoutprobe.solver.rules import DOUBLED, FOREIGN, LOST, NEVER_WRITTEN

@@ -17,6 +17,7 @@ sum of products of pairs of slots fails there, or earlier.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
@@ -24,7 +25,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
-from layoutprobe.records import dataclass
 from layoutprobe.solver.alphabet import alphabet_of, coded, decoded
 from layoutprobe.solver.bench import INDEX_SETTINGS, Answer, Bench, Extents
 

@@ -6,8 +6,8 @@ To add a failure class, write its function in `solver/guesses.py` and list it in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from layoutprobe.records import dataclass
 from layoutprobe.solver import guesses
 from layoutprobe.solver.addressing import leading_dimension, thread_for_lane
 from layoutprobe.solver.guesses import Guess

@@ -8,7 +8,7 @@ the element that each slot must hold, who reads it, and how far all that is know
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.layouts.instruction import Gauge
 from layoutprobe.layouts.layout import HOLE, Layout
-from layoutprobe.records import dataclass
 from layoutprobe.solver.bench import Bench, Execute, Extents
 from layoutprobe.solver.gauge import gauge_of
 from layoutprobe.solver.hotsets import Meetings, find_meetings

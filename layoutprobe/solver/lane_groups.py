@@ -8,13 +8,13 @@ of rows that only the stores know, or only the loads, leaves every byte named on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.views import LDS, MEMORY, PACKED, RAW, RECEIVED, OperandViews, k_and_col
-from layoutprobe.records import dataclass
 from layoutprobe.report.words import spans
 
 Ints = NDArray[np.int64]

@@ -7,12 +7,13 @@ the store, which says where each element lies, gives every lane its address, and
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
-from layoutprobe.records import dataclass
 
 NOWHERE = -1
 

@@ -14,6 +14,7 @@ that the instruction computes several independent products, each block is one of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.records import dataclass
 from layoutprobe.solver.bench import PLACES, Extents
 from layoutprobe.solver.classes import Labels, common, components, lowest, rank_within
 from layoutprobe.solver.hotsets import Meetings

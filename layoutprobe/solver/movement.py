@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,6 @@ from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
 from layoutprobe.layouts.swizzle import per_chunk
 from layoutprobe.patterns.pattern import first_collision
-from layoutprobe.records import dataclass
 from layoutprobe.solver.observe import (
     Match,
     Observation,

@@ -7,6 +7,7 @@ A dump has axes [wave, vgpr, lane] and 32-bit words, as the probes write it; slo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
@@ -17,7 +18,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.patterns.carriers import carrier_of
 from layoutprobe.patterns.pattern import Pattern
-from layoutprobe.records import dataclass
 
 Raw = NDArray[np.unsignedinteger]
 

@@ -8,6 +8,7 @@ registers by moving bytes, and those of the lanes 16, 32 and 48 away by swaps of
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, Layout, element_name
-from layoutprobe.records import dataclass
 from layoutprobe.solver.movement import Movement
 
 NOWHERE = -1

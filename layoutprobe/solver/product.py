@@ -12,13 +12,13 @@ A chain is an accumulator: the executions that add to one D, one after the other
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
-from layoutprobe.records import dataclass
 from layoutprobe.solver.interaction import Interaction
 
 Ints = NDArray[np.int64]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 

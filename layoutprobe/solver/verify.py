@@ -9,13 +9,13 @@ each wrong term (numbers are 0 to 3), and all outputs must agree in every execut
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
-from layoutprobe.records import dataclass
 from layoutprobe.solver.alphabet import alphabet_of
 from layoutprobe.solver.bench import PLACES, Answer, Bench
 from layoutprobe.solver.draws import Draws

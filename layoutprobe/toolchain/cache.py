@@ -12,9 +12,8 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-
-from layoutprobe.records import dataclass
 
 ENVIRONMENT = "LAYOUTPROBE_CACHE"
 """Names the cache directory; "off" switches the cache off."""

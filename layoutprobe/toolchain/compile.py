@@ -11,12 +11,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Required, TypedDict, Unpack
 
 from layoutprobe.errors import ToolchainError, UsageError
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache, headers
 from layoutprobe.toolchain.find import INSTALL, Compiler, find_compiler, identity, ziglang
 from layoutprobe.toolchain.library import library_headers, machine_target

@@ -6,11 +6,11 @@ import ctypes.util
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from layoutprobe.arch.processors import of_kernel_driver
 from layoutprobe.errors import ToolchainError
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import Compiler, candidates, find_compiler, probe, rocm_root
 

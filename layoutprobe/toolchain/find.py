@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from layoutprobe.errors import ToolchainError
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache
 
 ENVIRONMENT = "LAYOUTPROBE_CLANG"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -10,7 +11,6 @@ from layoutprobe import plugins
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import UsageError
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain.compile import compile_hip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from layoutprobe.numbers import DigitCode, digit_base
 from layoutprobe.observe.accumulators import AccumulatorCoding, Chains
 from layoutprobe.observe.outputs import StoreRecorder, Stores, touched
 from layoutprobe.observe.results import Result
-from layoutprobe.records import dataclass
 from layoutprobe.trace.operands import Executions
 from layoutprobe.trace.problem import Problem
 from layoutprobe.trace.subject import Recorded, Subject, UndecidedError

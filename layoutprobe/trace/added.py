@@ -7,6 +7,7 @@ which element was taken.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -19,7 +20,6 @@ from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.trace.comparisons import reference_of
 from layoutprobe.trace.places import where
 from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, UndecidedError

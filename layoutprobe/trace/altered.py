@@ -7,6 +7,7 @@ asked what it computes of other inputs: one that gives what the kernel did, on a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Any
 
@@ -14,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.manifest.model import Reference
-from layoutprobe.records import dataclass
 from layoutprobe.text import either
 from layoutprobe.trace.alterations import (
     LEFT_OUT,

@@ -7,7 +7,7 @@ blamed can only be said with all three in view.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.accumulators import FROM_OTHER
 from layoutprobe.observe.matrix import Operands
-from layoutprobe.records import dataclass
 from layoutprobe.solver.product import NOWHERE, Factors, Judgement, Targets, judge, parts
 from layoutprobe.trace.accumulators import Arrivals, arrivals_of, chain_of, levelled
 from layoutprobe.trace.operands import MOSTLY, Executions, by_roles, executions_of

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from layoutprobe.layouts.layout import HOLE
 from layoutprobe.layouts.swizzle import SCHEMES
 from layoutprobe.observe.load_path import Step
 from layoutprobe.observe.tiles import IMAGES, Images
-from layoutprobe.records import dataclass
 from layoutprobe.report.words import spans
 from layoutprobe.solver.diagnose import (
     BATCH_STRIDE,

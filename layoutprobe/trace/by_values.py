@@ -7,7 +7,7 @@ is multiplied for that k, and its number says which it is. With A as the selecto
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from layoutprobe.manifest.selection import Pick, numbers_of
 from layoutprobe.numbers import NO_NUMBER, DigitCode
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.report.words import spans
 from layoutprobe.solver.diagnose import LINE_ORDER, OTHER_BUFFER, UNEXPLAINED, Diagnosis, diagnose
 from layoutprobe.solver.hypotheses import HYPOTHESES

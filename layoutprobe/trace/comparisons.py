@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,6 @@ from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.manifest.unusual import unusual_of
 from layoutprobe.numbers import element_type, rounded
 from layoutprobe.observe.coverage import Coverage
-from layoutprobe.records import dataclass
 from layoutprobe.trace.epilogues import ACTIVATE, ADD, MULTIPLY, Step, Steps, rebound, steps_of
 from layoutprobe.trace.gemm_faults import TILE, Factored, Product
 from layoutprobe.trace.narrow import Arithmetic, arithmetic, passed_through

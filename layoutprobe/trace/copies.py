@@ -7,10 +7,11 @@ is right where it holds the k that its own half-wave has in that place.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.records import dataclass
 from layoutprobe.solver.copies import differing, partner_of, partners
 from layoutprobe.solver.product import NOWHERE, ZERO
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of

@@ -7,7 +7,7 @@ an operand that follows them is believed before one that does not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.records import dataclass
 from layoutprobe.solver.diagnose import (
     OTHER_MATRIX,
     ZEROS,

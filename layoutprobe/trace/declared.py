@@ -8,6 +8,7 @@ to the declared product that fits it best: what no product fits is refuted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.layouts.declared import Declared, DeclaredDot, Distribution, Shared, unseen
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.manifest.model import size_title
-from layoutprobe.records import dataclass
 from layoutprobe.report.declared import Agreement, Multiplied, Part
 from layoutprobe.solver.declared import misfit, misplaced
 from layoutprobe.trace.lds_tiles import TileMap, tile_maps
@@ -127,7 +127,7 @@ def _differs(found: tuple[tuple[Multiplied, ...], tuple[Part, ...]]) -> bool:
     return any(part.agrees is False for part in parts)
 
 
-@dataclass()
+@dataclass
 class _Beside:
     """One comparison; `turned`: operand 0 holds the transpose of the contract's B, operand 1 that of A."""
 

@@ -7,7 +7,7 @@ multiplied, and of one activation, that gives what the reference does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
 from itertools import product as product_of
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.numbers import rounded
 from layoutprobe.numbers.activations import ACTIVATIONS, sigmoid
-from layoutprobe.records import dataclass
 
 Doubles = NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product as product_of
 from typing import Any
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.numbers import element_type, rounded
-from layoutprobe.records import dataclass
 from layoutprobe.report.words import lines_of, region
 from layoutprobe.trace.epilogues import MULTIPLY, Steps, applied, epilogue_faults
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -19,7 +20,6 @@ from layoutprobe.brief import brief
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.manifest.inputs import MOVED, is_coded, make_inputs
 from layoutprobe.place import Element
-from layoutprobe.records import dataclass
 from layoutprobe.report.inspection import Owners
 from layoutprobe.trace.comparisons import Comparison, reference_bound, reference_of
 from layoutprobe.trace.routes import Lanes, Route, Sharing, route_in, route_lost

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -14,7 +14,6 @@ from layoutprobe.layouts.explain import LdsForm, explain_lds
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.manifest.coding import carried_as
 from layoutprobe.observe.tiles import Images
-from layoutprobe.records import dataclass
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.subject import Recorded, RunStoppedError, Subject, UndecidedError
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Generic, TypeVar
 
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.clashes import Clash
 from layoutprobe.observe.waits import Hazard
-from layoutprobe.records import dataclass
 from layoutprobe.trace.subject import Subject
 
 
@@ -77,7 +77,7 @@ def _common(one: Sequence[Span], other: Sequence[Span]) -> list[Span]:
     return [(low, high) for low, high in spans if low < high]
 
 
-@dataclass()
+@dataclass
 class _Group(Generic[Fault]):
     """Races that share a missing barrier, or uses that share a missing wait.
 

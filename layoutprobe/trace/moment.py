@@ -6,6 +6,7 @@ It is read from the same analysis as the checks: what they call wrong is wrong h
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.place import Register
-from layoutprobe.records import dataclass
 from layoutprobe.report.inspection import Site
 from layoutprobe.solver.diagnose import UNEXPLAINED
 from layoutprobe.trace.analysis import Analysis, JudgedExecutions, analysis_of

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.matrix import matrix_form
 from layoutprobe.observe.coverage import START, Coverage
-from layoutprobe.records import dataclass
 
 _NARROW = re.compile(r"\w*_(?:add|sub|subrev|mul|fma|fmac|mac|mad|dot2|mix|mixlo|mixhi)(?:_\w+)?_(b?f16)")
 """Arithmetic whose result is rounded to 16 bits; conversions are none."""

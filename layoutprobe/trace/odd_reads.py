@@ -9,6 +9,7 @@ of powers of two do. One load that breaks what all others keep is told, and noth
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import xor
@@ -22,7 +23,6 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.manifest.coding import Element
 from layoutprobe.observe.lds_reads import LANE_BIT, STORE_BIT, WAVE_BIT, Fetch, Fetches, WatchFetches
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.trace.operands import MOSTLY, Raw, numbers_of
 from layoutprobe.trace.places import where
 from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject

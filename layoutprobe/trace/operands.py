@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -17,7 +17,6 @@ from layoutprobe.manifest.coding import Coding
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.load_path import Target
 from layoutprobe.observe.matrix import Execution, Operands
-from layoutprobe.records import dataclass
 from layoutprobe.solver.interaction import Interaction
 from layoutprobe.solver.product import UNDEFINED, UNKNOWN, ZERO, Factors, Geometry, geometry_of, parts
 from layoutprobe.trace.problem import Numbers, Problem

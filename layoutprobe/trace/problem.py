@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.manifest.model import Gemm, Reference
-from layoutprobe.records import dataclass
 from layoutprobe.solver.product import FOREIGN, UNDEFINED, UNKNOWN, ZERO
 from layoutprobe.trace.subject import Subject, UndecidedError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from layoutprobe.observe.footprints import Footprints, Group, Trail, WatchFootpr
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.observe.who import Who
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Related
 from layoutprobe.trace.places import loop_around, where
 from layoutprobe.trace.subject import RunSpec, Subject

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from layoutprobe.manifest.coding import is_small_float
 from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.manifest.selection import ZERO, Select, code_of
 from layoutprobe.numbers import element_type
-from layoutprobe.records import dataclass
 from layoutprobe.report.words import region, spans
 from layoutprobe.trace.subject import RunSpec, Subject, UndecidedError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -12,7 +12,6 @@ from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.observe.outputs import Allocation, Store, StoreRecorder, Stores
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.report.inspection import Owners
 from layoutprobe.report.words import lines_of
 from layoutprobe.trace.places import vector, where, who_was

@@ -6,7 +6,7 @@ Nothing here runs a kernel: the gate does, once for all that ask for the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from layoutprobe.manifest.model import Contract, KernelCase, Sizes
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.matrix import OperandRecorder
 from layoutprobe.observe.tiles import TileObserver
-from layoutprobe.records import dataclass
 
 Record = TypeVar("Record")
 Made = TypeVar("Made")

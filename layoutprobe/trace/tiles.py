@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -14,7 +15,6 @@ from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.numbers import digit_base, element_type
 from layoutprobe.observe.matrix import WaveTable
-from layoutprobe.records import dataclass
 from layoutprobe.solver.product import NOWHERE, UNKNOWN
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
 from layoutprobe.trace.operands import Executions, executions_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.load_path import Step
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.report.finding import Related
 from layoutprobe.trace.added import misplaced
 from layoutprobe.trace.analysis import analysis_of

@@ -6,13 +6,14 @@ an element that is multiplied by zero.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.load_path import FollowBack, LoadPaths, Step
 from layoutprobe.observe.matrix import OperandRecorder
-from layoutprobe.records import dataclass
 from layoutprobe.solver.product import NOWHERE
 from layoutprobe.trace.analysis import Analysis, JudgedExecutions, analysis_of
 from layoutprobe.trace.operands import Slot, held_bits

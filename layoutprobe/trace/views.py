@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.layouts.layout import HOLE, Layout
 from layoutprobe.layouts.views import LDS, MEMORY, OperandViews, Read
 from layoutprobe.observe.transposed import Fed, Fetched, Transposed, WatchTransposed
-from layoutprobe.records import dataclass
 from layoutprobe.trace.analysis import analysis_of
 from layoutprobe.trace.moment import Fragment, Group, fragment_of
 from layoutprobe.trace.operands import Raw, numbers_of

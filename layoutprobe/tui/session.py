@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from layoutprobe.recording.model import Instruction, Span
 from layoutprobe.recording.names import joined
 from layoutprobe.recording.questions import Asked, line_of, spans
 from layoutprobe.recording.slots import Slot, element_of
-from layoutprobe.records import dataclass
 from layoutprobe.text import printable
 
 LETTERS = {"matrix": "M", "barrier": "B", "store": "S", "load": "L", "atomic": "A", "wait": "w", "end": "E"}

@@ -2,7 +2,7 @@
 
 `machine` and its like are rooms (directories), `report.py` and its like are modules. A room may
 import itself, `errors.py` (whose one type every room may raise), `brief.py` (which prints
-records), `records.py` (which makes them), `text.py` (which makes others' words safe to print), and what its row
+records), `text.py` (which makes others' words safe to print), and what its row
 names; "all above" and "all" mean what they say.
 """
 
@@ -22,7 +22,7 @@ PACKAGE = ROOT / "layoutprobe"
 
 # The package's front door gathers names for library users; `python -m` calls the command line.
 FRONT_DOORS = {"__init__", "__main__"}
-FOUNDATION = ("errors", "brief", "text", "records")
+FOUNDATION = ("errors", "brief", "text")
 SOLVER_NEVER = {"arch", "semantics", "machine", "probing", "backends", "isa", "toolchain", "codeobj"}
 TARGET_NAME = re.compile(r"gfx\d+[0-9a-f]*", re.IGNORECASE)
 

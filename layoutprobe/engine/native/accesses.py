@@ -7,7 +7,7 @@ LDS and global memory change with the stores that they are told of.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from layoutprobe.machine.cohort import Cohort, unpack_mask
 from layoutprobe.machine.machine import Machine, Waves
 from layoutprobe.machine.memory import Addresses, Arena, Memory, Store, untouched
 from layoutprobe.machine.registers import Array
-from layoutprobe.records import dataclass
 
 Ints = NDArray[np.int64]
 ACCESS_LINE = 0x8000_0000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -20,7 +20,6 @@ from layoutprobe.engine.native.templates import EXPANDING
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.observer import moves_of
 from layoutprobe.machine.program import Changed, Program
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

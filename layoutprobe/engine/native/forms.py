@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,6 @@ from layoutprobe.engine.native.emit import Emitter, c_type
 from layoutprobe.engine.native.rows import FLAG, Row
 from layoutprobe.engine.native.tracing import Node, UntraceableError, cast, const, source, trace
 from layoutprobe.isa.inst import NULL, SCC, Inst, Operand
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.operands import DTYPES, constant_bits, sign_modifier, width_of
 
 OFFSETS, IMMEDIATES = 12, 8
@@ -122,7 +121,7 @@ def form_of(inst: Inst, rows: Sequence[Row], lanes: int) -> Form:
     return Form(text, tuple(writing.offsets), tuple(writing.immediates))
 
 
-@dataclass()
+@dataclass
 class _Writing:
     """A form while it is being written: all rows are computed before any result is stored."""
 

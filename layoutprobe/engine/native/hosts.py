@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import dataclass
 from functools import cache as remembered
 from pathlib import Path
 
 from layoutprobe.errors import ProbeError
-from layoutprobe.records import dataclass
 
 
 class UnavailableError(ProbeError):

@@ -9,7 +9,7 @@ back from numpy in the middle of a block goes on in the tracking copy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from layoutprobe.engine.native.forms import Form
@@ -20,7 +20,6 @@ from layoutprobe.engine.spinning import may_wait, waves_wait
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.program import CONDITIONS, Block, Executor
-from layoutprobe.records import dataclass
 
 _GUARD_RANGES = 12
 _MOST_ROOM = 1 << 14
@@ -31,7 +30,7 @@ _IMPLIED = sum(1 << r for r in (SCC, VCC_LO, VCC_LO + 1, EXEC_LO, EXEC_LO + 1))
 """Registers that an instruction may use without naming them."""
 
 
-@dataclass()
+@dataclass
 class Record:
     """One entry of the interpreter's program.
 
@@ -105,7 +104,7 @@ def lower(steps: Steps) -> Lowered:
     return _Lowering(steps).result()
 
 
-@dataclass()
+@dataclass
 class _Lowering:
     source: Steps
     records: list[Record] = field(default_factory=list)

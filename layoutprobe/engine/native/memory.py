@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from layoutprobe.engine.native.forms import Form
 from layoutprobe.engine.native.template import HIGH_HALF, LOW_HALF, WHOLE, Layout, Line, Template, scalar_of
 from layoutprobe.isa.inst import EXEC_LO, NULL, SCC, Inst, Operand
 from layoutprobe.machine.memory import BASE_ADDRESS
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.access import OLD_NAMES, WIDTHS, Width, older_width
 from layoutprobe.semantics.operands import constant_bits
 

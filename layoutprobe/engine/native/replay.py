@@ -8,7 +8,7 @@ instruction that numpy executes, that is done when its turn comes.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort, mask_words, unpack_mask
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
-from layoutprobe.records import dataclass
 
 LOG_WORDS = 4096
 """Words of a wave's log: when it is full, observers are told before the wave goes on."""
@@ -33,7 +32,7 @@ _NOBODY = np.zeros(0, np.int64)
 Waves = NDArray[np.int64]
 
 
-@dataclass()
+@dataclass
 class _Part:
     """Waves that go on together, and the block at which they stand."""
 

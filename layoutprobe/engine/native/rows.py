@@ -7,12 +7,11 @@ Which instructions are rows is decided by their executors (`semantics`); all oth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from layoutprobe.isa.inst import EXEC_LO, SCC, Inst, Operand
 from layoutprobe.machine.program import Executor
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.cross_lane import BySize
 from layoutprobe.semantics.dpp import LaneMap
 from layoutprobe.semantics.packed_ops import EitherArithmetic

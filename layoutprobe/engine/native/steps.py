@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from layoutprobe.engine.native.forms import Form, form_of, shape_of
 from layoutprobe.engine.native.rows import Row, rows_of
@@ -21,7 +21,6 @@ from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Executor, Program
-from layoutprobe.records import dataclass
 
 MOVES = Kind.LOAD | Kind.STORE | Kind.ATOMIC
 _forms: dict[tuple[object, ...], Form | None] = {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from layoutprobe.engine.native.forms import Form, offset_of
 from layoutprobe.isa.inst import NULL, SCC, VGPR0, Operand
-from layoutprobe.records import dataclass
 from layoutprobe.semantics.operands import constant_bits
 
 # How an instruction defines what it writes; F_guard.

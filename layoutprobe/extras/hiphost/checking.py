@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -39,7 +39,6 @@ from layoutprobe.manifest.model import Acceptance, Expression, KernelCase, NoCon
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.grain import grain_of
 from layoutprobe.observe.undefined import UndefinedRecord
-from layoutprobe.records import dataclass
 from layoutprobe.report.gate import CheckResult, GateReport, KernelVerdict
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject
 
@@ -107,7 +106,7 @@ def asked_for(names: Sequence[str]) -> Asked:
     return Asked(checks, tuple(name for name in chosen if name in HOST))
 
 
-@dataclass()
+@dataclass
 class _Launches:
     """What came of the launches of one kernel so far."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import signature_of
 from layoutprobe.engine.base import Dispatch
-from layoutprobe.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from layoutprobe.extras.hiphost.printing import HEADER, printed
 from layoutprobe.extras.hiphost.protocol import MAX_KERNARG, MAX_VALUES, Error
 from layoutprobe.machine.launch import GlobalMemory, check_launchable
 from layoutprobe.machine.observer import Observer
-from layoutprobe.records import dataclass
 
 _STT_OBJECT = 1
 _PRINTS = "hidden_printf_buffer"
@@ -94,7 +93,7 @@ class Launch:
     observers: tuple[Observer, ...] = ()
 
 
-@dataclass()
+@dataclass
 class EmulatedDevice:
     """One device of one process.
 

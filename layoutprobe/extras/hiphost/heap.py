@@ -13,6 +13,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from layoutprobe.codeobj.kernarg import segment_bytes
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.machine.launch import load_image
 from layoutprobe.machine.memory import BASE_ADDRESS, GUARD, Arena, Region, Store, untouched
-from layoutprobe.records import dataclass
 
 MAX_ARGUMENTS = 1 << 16
 _ARGUMENTS = GUARD
@@ -50,7 +50,7 @@ class NoRoomError(Exception):
     """The memory is full."""
 
 
-@dataclass()
+@dataclass
 class _Window:
     """Offsets in which allocations of one kind lie."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from layoutprobe.machine.memory import Addresses, Region
 from layoutprobe.machine.observer import Moves, Observer
 from layoutprobe.machine.program import Program
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 
 NULL = 0
 _MOST_BYTES = 64 << 20

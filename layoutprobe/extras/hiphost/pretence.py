@@ -5,11 +5,10 @@ LAYOUTPROBE_HIP_PRETEND="devices=2,memory=65536" layoutprobe run -- ./my_hip_tes
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from layoutprobe.errors import UsageError
 from layoutprobe.extras.hiphost.protocol import Error, Op
-from layoutprobe.records import dataclass
 
 ENVIRONMENT = "LAYOUTPROBE_HIP_PRETEND"
 _EXPECTED = (

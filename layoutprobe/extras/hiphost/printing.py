@@ -11,8 +11,7 @@ import math
 import re
 import struct
 from collections.abc import Mapping
-
-from layoutprobe.records import dataclass
+from dataclasses import dataclass
 
 HEADER = struct.Struct("<II")
 """Bytes used, and bytes that there are, before the records."""

@@ -13,10 +13,10 @@ import json
 import socket
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from layoutprobe.extras.hiphost.heap import BEGIN, SHARED_BEGIN, SHARED_SIZE, SIZE
 from layoutprobe.extras.hiphost.order import Ordered
-from layoutprobe.records import dataclass
 
 VERSION = 0x4C50_0001
 SOCKET = "LAYOUTPROBE_HIP_SOCKET"

@@ -10,13 +10,12 @@ import re
 import struct
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from layoutprobe.codeobj.container import SHT_DYNSYM, read_container
 from layoutprobe.codeobj.elf import load
 from layoutprobe.errors import ProbeError, ToolchainError, UsageError
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain.compile import compile_hip
 
 SUCCESS, INVALID_INPUT, INVALID_OPTION, COMPILATION, NAME_NOT_VALID = 0, 3, 5, 6, 10
@@ -44,7 +43,7 @@ _PASSED_OVER = (
 )
 
 
-@dataclass()
+@dataclass
 class Compiled:
     """What hipRTC says of a program.
 
@@ -66,7 +65,7 @@ class Compiled:
         return log, self.code, b"".join(name.encode() + b"\0" for name in self.names)
 
 
-@dataclass()
+@dataclass
 class _Options:
     target: str
     flags: list[str] = field(default_factory=list)

@@ -6,7 +6,7 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from layoutprobe import arch
 from layoutprobe.arch.processors import hip_version
@@ -24,7 +24,6 @@ from layoutprobe.extras.hiphost.pretence import Pretence
 from layoutprobe.extras.hiphost.protocol import Error, Op, Request, Value
 from layoutprobe.extras.hiphost.runtime_compiler import compile_program
 from layoutprobe.place import Place
-from layoutprobe.records import dataclass
 from layoutprobe.text import one_line
 
 NAME = f"{EMULATED} (HIP shim)"
@@ -64,7 +63,7 @@ _ARITY = {
 Answer = tuple[Sequence[int], bytes]
 
 
-@dataclass()
+@dataclass
 class Session:
     """A connection.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.extras.nvidia.names import is_cuda
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.compile import made_by
 from layoutprobe.toolchain.process import run

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from layoutprobe.place import Place, SourceLine
-from layoutprobe.records import dataclass
 from layoutprobe.render.layout import words
 from layoutprobe.render.layout.words import Verdict, plural
 from layoutprobe.render.look import WORDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TextIO
 
 import numpy as np
@@ -12,7 +12,6 @@ from layoutprobe.layouts.dialects import closed_forms
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
 from layoutprobe.layouts.queries import copies_text
-from layoutprobe.records import dataclass
 from layoutprobe.render.instruction.words import Shown, title
 from layoutprobe.render.layout.cells import element
 from layoutprobe.render.look import UNICODE

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from layoutprobe.layouts.dialects import ClosedForm, closed_forms
 from layoutprobe.layouts.instruction import InstructionLayout
 from layoutprobe.layouts.queries import Answer, copies_text
-from layoutprobe.records import dataclass
 
 Lines = list[tuple[str, str]]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from layoutprobe.layouts.layout import Layout
-from layoutprobe.records import dataclass
 from layoutprobe.render.layout.cells import cell, explain, number_list
 from layoutprobe.render.layout.groups import LaneGroup, lane_groups
 from layoutprobe.render.layout.view import View

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.records import dataclass
 from layoutprobe.render.layout.view import View
 from layoutprobe.report.layout import LayoutReport
 

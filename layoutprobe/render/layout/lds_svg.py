@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from layoutprobe.records import dataclass
+from dataclasses import dataclass
+
 from layoutprobe.render.layout.lds import Run, runs, text_of
 from layoutprobe.render.svg import EDGE, ROW, Sheet
 from layoutprobe.report.layout import LdsMap

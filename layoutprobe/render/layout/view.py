@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.errors import UsageError
 from layoutprobe.layouts.layout import HOLE, UNKNOWN
-from layoutprobe.records import dataclass
 from layoutprobe.render.look import Mark
 from layoutprobe.report.layout import LayoutReport
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from layoutprobe.layouts.layout import HOLE
-from layoutprobe.records import dataclass
 from layoutprobe.render.layout.cells import number_list
 from layoutprobe.render.layout.groups import empty_lanes, replicas
 from layoutprobe.render.layout.view import View

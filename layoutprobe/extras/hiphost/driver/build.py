@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from layoutprobe.codeobj.bundle import bundle
@@ -16,7 +17,6 @@ from layoutprobe.errors import ToolchainError, UsageError
 from layoutprobe.extras.hiphost.driver.host import Host, find_host, needs_cpp, runtime
 from layoutprobe.extras.hiphost.driver.words import Job, Source
 from layoutprobe.files import writing
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain.compile import compile_hip
 from layoutprobe.toolchain.find import Compiler, probe
 from layoutprobe.toolchain.headers import OWN
@@ -61,7 +61,7 @@ def build(job: Job) -> int:
     return 0
 
 
-@dataclass()
+@dataclass
 class _Build:
     job: Job
     host: Host

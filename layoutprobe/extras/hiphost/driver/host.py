@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from layoutprobe.codeobj.container import SHT_SYMTAB, read_container
 from layoutprobe.errors import CodeObjectError, ToolchainError
 from layoutprobe.extras.hiphost.shim_build import NAMES, library
 from layoutprobe.files import writing
-from layoutprobe.records import dataclass
 from layoutprobe.toolchain import cache
 from layoutprobe.toolchain.find import INSTALL, ziglang
 from layoutprobe.toolchain.library import library_headers, machine_target

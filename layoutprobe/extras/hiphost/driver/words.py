@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from layoutprobe.arch import DEFAULT
 from layoutprobe.errors import UsageError, did_you_mean
-from layoutprobe.records import dataclass
 
 COMPILE_FLAGS, LINK_FLAGS = "HIPCC_COMPILE_FLAGS_APPEND", "HIPCC_LINK_FLAGS_APPEND"
 """Environment variables whose words hipcc adds when it compiles, and when it links."""
@@ -71,7 +70,7 @@ class Source:
     language: str
 
 
-@dataclass()
+@dataclass
 class Job:
     """What one command line asks for.
 
