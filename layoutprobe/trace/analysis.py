@@ -150,6 +150,8 @@ def _targets(problem: Problem, element: Ints, done: Executions) -> Targets:
 def _destinations(problem: Problem, arrivals: Arrivals, expected: Ints) -> tuple[Ints, bool, int]:
     """Element of D for every slot of every chain; whether D holds sums; elements that hold neither."""
     foreign = (arrivals.slot < 0) & arrivals.written
+    if problem.contract.split_k:
+        foreign &= ~_idle(arrivals)
     if not foreign.any():
         return arrivals.element, False, 0
     # Where hardly anything is a code, what looks like one is chance.
@@ -165,6 +167,14 @@ def _destinations(problem: Problem, arrivals: Arrivals, expected: Ints) -> tuple
         if not np.array_equal(total, value.ravel()):
             return element, False, int(foreign.sum())
     return expected, True, 0
+
+
+def _idle(arrivals: Arrivals) -> NDArray[np.bool_]:
+    """Elements of partial products that are zero as a whole: there was no k left for them. Numerics judges whether
+    the others have it all."""
+    axes = tuple(range(1, arrivals.slot.ndim))
+    nothing = (arrivals.values == 0).all(axis=0) & arrivals.written
+    return np.broadcast_to(nothing.all(axis=axes, keepdims=True), arrivals.slot.shape)
 
 
 def _astray(problem: Problem, arrivals: Arrivals, expected: Ints, tainted: NDArray[np.bool_]) -> Ints:

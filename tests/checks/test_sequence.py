@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,6 +110,20 @@ def test_right_ones_are_green_by_one_contract(manifest: str, tmp_path: Path) -> 
     assert statuses["numerics"] == "holds"
     if manifest is SPLIT:
         assert {one.check: one.status for one in first.results}["operand-provenance"] == "holds"
+
+
+@pytest.mark.parametrize("steps", [16, 32])
+def test_a_part_for_which_no_k_is_left_is_zero(tmp_path: Path, steps: int) -> None:
+    """It has no accumulator. Where k were left for it, they are missing."""
+    partial = SPLIT[: SPLIT.index(f'{HEAD}name = "reduce"')].replace("(K + S - 1) / S", "16")
+    sizes = f"sizes = [{{ M = 16, N = 16, K = {steps}, S = 3 }}]"
+    text = re.sub("sizes = .*", sizes, partial)
+    idle = "first = blockIdx.z == 1 ? K : blockIdx.z * depth"
+    (verdict,) = verdicts(tmp_path, text, "first = blockIdx.z * depth", idle).values()
+    statuses = {one.check: one.status for one in verdict.results}
+    expected = "holds" if steps == 16 else "finding"
+    assert (statuses["operand-provenance"], statuses["epilogue"]) == (expected, "holds")
+    assert statuses["numerics"] == expected
 
 
 @dataclass(frozen=True)
