@@ -36,11 +36,13 @@ class Spot:
         source: the file.
         within: its tokens.
         others: all files of the kernel, for what calls look like elsewhere.
+        scalars: integers that the kernel is given, by name; those that are likely to be meant first.
     """
 
     source: Source
     within: range
     others: Sequence[Source]
+    scalars: Sequence[str] = ()
 
     def replace(self, first: int, last: int, text: str, kind: str) -> Rewrite:
         """A text in place of tokens first to last - 1."""

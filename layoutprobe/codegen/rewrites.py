@@ -193,6 +193,20 @@ def _alike(one: str, other: str) -> bool:
     return len(parts) == len(others) and any(a == b for a, b in zip(parts, others, strict=True))
 
 
+def _scalars(spot: Spot) -> Iterator[Rewrite]:
+    """Another integer that the kernel is given, in place of one: of factors in an index first, as strides are."""
+    source, tokens = spot.source, spot.source.tokens
+    found = [i for i in spot.within if tokens[i].text in spot.scalars and not _is_called(source, i)]
+
+    def is_stride(i: int) -> bool:
+        near = {tokens[j].text for j in (i - 1, i + 1) if 0 <= j < len(tokens)}
+        return "*" in near or (is_member(source, i) and i + 1 < len(tokens) and tokens[i + 1].text in "*+]")
+
+    found.sort(key=lambda i: not is_stride(i))
+    for name in spot.scalars:
+        yield from (spot.replace(i, i + 1, name, "scalars") for i in found if tokens[i].text != name)
+
+
 def _operators(spot: Spot) -> Iterator[Rewrite]:
     """One operator for another: < for <=, % for /, ^ for |."""
     for i in spot.within:
@@ -290,6 +304,7 @@ KINDS: Mapping[str, Callable[[Spot], Iterator[Rewrite]]] = {
     "weights": _weights,
     "parity": _parity,
     "names": _names,
+    "scalars": _scalars,
     "terms": _terms_away,
     "lanes": _lanes,
     "operators": _operators,

@@ -89,15 +89,17 @@ class _Glance:
     def _edges(self) -> Iterator[Sizes]:
         """The smallest size that is like those of the manifest, and one that is larger and ragged.
 
-        Extents keep the divisor that all of the manifest have in common, and those that never vary.
+        Extents keep the divisor that all of the manifest have in common, and those that never vary. Those that are
+        equal in every size of the manifest are not so in the larger one.
         """
         for factor in (0, 1):
-            yield {
-                name: values[0]
-                if len(set(values)) == 1
-                else (factor * max(values) // self._step(name) + 1) * self._step(name)
-                for name, values in self.listed.items()
-            }
+            sizes: dict[str, int] = {}
+            for name, values in self.listed.items():
+                alike = factor * sum(self.listed[other] == values for other in sizes)
+                step = self._step(name)
+                varies = len(set(values)) > 1
+                sizes[name] = (factor * max(values) // step + 1 + alike) * step if varies else values[0]
+            yield sizes
 
     def _uneven(self) -> Sizes:
         """A small size of which no extent has the divisor that it has at all others, and for which nobody asks."""

@@ -28,6 +28,7 @@ from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.build import Built, build, files_of
 from layoutprobe.gate.excerpts import MOST_BYTES, in_tree
+from layoutprobe.gate.strides import scalars_for
 from layoutprobe.gate.tally import Tally
 from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
@@ -160,13 +161,16 @@ class _Search:
         self.by_values = any(one.rule.id.startswith(_SEEN_IN_VALUES) for one in verdict.every)
 
     def run(self, start: float) -> Mending:
+        """The first change with which all holds, at sizes that nobody listed, too; else the first at those listed."""
         fix = None
         objects = {self.verdict.toolchain.get("code_object", "")}
         for candidate in self._candidates():
             if time.monotonic() > self.until or self.tried >= MOST:
                 break
             self.tried += 1
-            if (fix := self._try(candidate, objects)) is not None:
+            found = self._try(candidate, objects)
+            fix = found if found is not None and (fix is None or not found.unlisted) else fix
+            if fix is not None and not fix.unlisted:
                 break
         return Mending(self.tried, self.compiled, time.monotonic() - start, fix)
 
@@ -183,9 +187,14 @@ class _Search:
                 return None
             objects.add(digest)
             case = self.copy.case
-            if self._is_wrong(case, built, candidate.finding) or self.judge.whole(case).exit_code != 0:
+            if self._is_wrong(case, built, candidate.finding):
                 return None
-            return _fix(self.copy, candidate, self.texts[candidate.file], text)
+            verdict = self.judge.whole(case)
+            if verdict.exit_code != 0:
+                return None
+            return replace(
+                _fix(self.copy, candidate, self.texts[candidate.file], text), unlisted=verdict.unlisted
+            )  # fmt: skip
         except (ProbeError, MemoryError):
             return None
         finally:
@@ -211,9 +220,11 @@ class _Search:
         ranked: list[_Candidate] = []
         seen = set[tuple[Path, int, int, str]]()
         for finding in self.verdict.findings[:_CAUSES]:
-            order = _order(finding)
+            order, scalars = _order(finding), scalars_for(self.copy.case, finding)
             for place in self._statements(finding):
-                spot = Spot(self.sources[place.file], place.within, list(self.sources.values()))
+                spot = Spot(
+                    self.sources[place.file], place.within, list(self.sources.values()), scalars
+                )  # fmt: skip
                 for kind in KINDS:
                     for nth, rewrite in enumerate(rewrites(spot, kind)):
                         key = (place.file, rewrite.start, rewrite.end, rewrite.text)
@@ -299,8 +310,12 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("lds-safety/", ("borrow", "names", "numbers", "operators", "terms")),
     ("numerics/wrong-factor", ("factors", "swap")),
     ("numerics/wrong-epilogue", ("factors", "swap")),
+    ("epilogue/leading-dimension", ("scalars", "names", "terms")),
+    ("epilogue/batch-stride", ("scalars", "names", "terms")),
     ("epilogue/", ("weights", "lanes", "swap", "names", "terms", "numbers")),
     ("memory/", ("operators", "names", "terms", "numbers")),
+    ("operand-provenance/leading-dimension", ("scalars", "names", "terms")),
+    ("operand-provenance/batch-stride", ("scalars", "names", "terms")),
     ("operand-provenance/incomplete-sum", ("terms", "operators", "names", "numbers")),
     ("operand-provenance/transposed", ("swap",)),
     ("operand-provenance/other-buffer", ("parity", "names", "numbers")),

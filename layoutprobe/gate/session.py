@@ -101,6 +101,7 @@ def check_kernel(
         coverage=covered,
         excerpts=excerpts(case, [finding for result in results for finding in result.findings]),
         hunt=hunted,
+        unlisted=glanced.says,
         pictures=tally.pictures if tally else Pictures(),
     )
     if not suggest or tally is None or not verdict.findings:
@@ -115,7 +116,6 @@ def check_kernel(
             target=target,
             checks=checks,
             allow_reference=allow_reference,
-            beside=False,
             explain=False,
         ),
     )

@@ -176,6 +176,7 @@ class Fix:
         line: the first line that it replaces, counted from 1.
         old, new: the lines that it replaces, and those that come there.
         sizes: at how many sizes the kernel was checked with it.
+        unlisted: what goes wrong with it at sizes that the manifest does not have, each in a few words.
     """
 
     finding: Finding
@@ -184,6 +185,7 @@ class Fix:
     old: tuple[str, ...]
     new: tuple[str, ...]
     sizes: int
+    unlisted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,9 @@ class Mending:
         if not self.tried:
             return "nothing: the findings name no line of a source in HIP that can be changed, or there was no time"
         tried = f"{self.tried} change{'s' if self.tried != 1 else ''} in {self.seconds:.0f} s"
-        ends = "the last makes it hold" if self.fix else "none makes it hold"
+        ends = "none makes it hold"
+        if self.fix is not None:
+            ends = "one holds at listed sizes alone" if self.fix.unlisted else "the last makes it hold"
         return f"{tried}, of which {self.compiled} compile: {ends}"
 
 
@@ -235,6 +239,7 @@ class KernelVerdict:
             names it -> line, counted from 1 -> text.
         pictures: what can be drawn beside the findings.
         mending: what looking for a change that mends it brought; None where nobody did.
+        unlisted: what goes wrong at sizes that the manifest does not have, in a few words each; also a reservation.
     """
 
     name: str
@@ -254,6 +259,7 @@ class KernelVerdict:
     hunt: Hunt | None = None
     pictures: Pictures = field(default_factory=Pictures, compare=False, repr=False)
     mending: Mending | None = None
+    unlisted: tuple[str, ...] = ()
 
     @property
     def every(self) -> tuple[Finding, ...]:

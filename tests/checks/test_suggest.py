@@ -156,6 +156,46 @@ def test_of_several_changes_the_first_that_holds_is_shown(
     assert RIGHT in fix.new[0]
 
 
+def test_a_change_that_holds_at_other_sizes_too_is_preferred(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At all listed sizes N is K; where nothing better is found, the change is shown with what goes wrong."""
+    (folder / "layoutprobe.toml").write_text(
+        re.sub(
+            r"sizes = .*",
+            "sizes = [{ M = 64, N = 32, K = 32 }, { M = 48, N = 48, K = 48 }, { M = 64, N = 48, K = 48 }]",
+            MANIFEST,
+        )
+    )
+    chance = WRONG.replace("row * M", "row * N")
+    offers(monkeypatch, chance)
+    report = suggested(folder)
+    fix = fix_of(report)
+    assert fix is not None
+    assert chance in fix.new[0]
+    assert "holds at 3 sizes, but it goes wrong" in re.sub(r"\s+[│ ]*", " ", written(report, "table"))
+    offers(monkeypatch, chance, RIGHT)
+    fix = fix_of(suggested(folder))
+    assert fix is not None
+    assert RIGHT in fix.new[0]
+    assert not fix.unlisted
+
+
+def test_the_stride_that_a_finding_misses_is_tried_first(folder: Path) -> None:
+    """No name in the source is like the other."""
+    renamed = [re.sub(r"\bK\b", "depth", KERNEL), MANIFEST.replace('name = "K"', 'name = "depth"')]
+    renamed[0] = re.sub(r"\bM\b", "in_rows", renamed[0])
+    renamed[1] = renamed[1].replace('name = "M"', 'name = "in_rows"')
+    (folder / "kernel/gemm.hip").write_text(renamed[0])
+    (folder / "layoutprobe.toml").write_text(renamed[1])
+    report = suggested(folder)
+    fix, mending_ = fix_of(report), report.verdicts[0].mending
+    assert fix is not None
+    assert mending_ is not None
+    assert "A[row * depth + k]" in fix.new[0]
+    assert mending_.tried == 1
+
+
 def test_sizes_that_a_hunt_has_found_count_as_well(folder: Path) -> None:
     """The listed sizes have K = M; with N in place of K they would hold, too."""
     manifest = re.sub(

@@ -1,0 +1,37 @@
+"""Which integers that a kernel is given may be the stride that a finding misses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutprobe.errors import UsageError
+from layoutprobe.manifest.binding import Binding, bind
+from layoutprobe.manifest.model import KernelCase
+from layoutprobe.report.finding import Finding
+from layoutprobe.solver.diagnose import BATCH_STRIDE
+
+_OUTPUTS = "CD"
+
+
+def scalars_for(case: KernelCase, finding: Finding) -> Sequence[str]:
+    """All of them by name; those first that are, at every size, the stride of the matrix that a finding is about."""
+    try:
+        bound = [bind(case, sizes) for sizes in case.sizes]
+    except UsageError:
+        return ()
+    named = [
+        name for name in bound[0].scalars if all(isinstance(one.scalars[name], int) for one in bound)
+    ]  # fmt: skip
+    right = [_stride(one, finding) for one in bound]
+    return sorted(named, key=lambda name: [one.scalars[name] for one in bound] != right)
+
+
+def _stride(bound: Binding, finding: Finding) -> int:
+    """Elements between rows (columns), or between batches, as the manifest has them; 0 where the finding is about no
+    matrix of its own."""
+    letters = _OUTPUTS if finding.place.matrix in tuple(_OUTPUTS) else finding.place.matrix
+    for buffer in bound.buffers.values():
+        if buffer.argument.matrix and buffer.argument.matrix in letters:
+            batches = finding.name == BATCH_STRIDE and len(buffer.strides) > 2
+            return buffer.strides[0] if batches else max(buffer.strides[-2:])
+    return 0
