@@ -20,11 +20,11 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.program import UnboundError
+from layoutprobe.machine.program import Executor, UnboundError
 from layoutprobe.machine.registers import SGPRS
 from layoutprobe.recording.memory import Flat, Global
 from layoutprobe.recording.model import NOTHING, Buffer
-from layoutprobe.recording.planes import Bound, Marked, Marks, Source, bound, marks
+from layoutprobe.recording.planes import Bound, Marked, Marks, Source, bound, marks, moved
 from layoutprobe.recording.products import Lines, product, shape_of
 from layoutprobe.recording.results import Brought, gathered, nibbles_of, results
 from layoutprobe.recording.tags import TagTable
@@ -112,7 +112,9 @@ class Flow:
             words = self._words(source, waves)
             if words.any():
                 begun.marked.append((source, self.table.nibbles(words)))
-        if begun.marked:
+        if one.read is not None and not any(source in one.read for source, _ in begun.marked):
+            begun.marked.clear()  # what it overwrites has no part in it
+        if begun.marked and not one.spreads:
             begun.vectors = np.zeros((one.size, waves.size, self._lanes), np.uint32)
             for source in one.sources:
                 if not source.scalar:
@@ -200,6 +202,15 @@ class Flow:
             self._picked(b)
         elif inst.kind & (Kind.LOAD | Kind.ATOMIC):
             self._clear(b, self.table.opaque if Kind.ATOMIC not in inst.kind and b.active.any() else NOTHING)
+        elif b.one is not None and b.one.spreads and b.marked:
+            self._spread(b, b.one)
+        elif (
+            b.marked
+            and b.one is not None
+            and b.one.moves is not None
+            and not any(s.scalar for s, _ in b.marked)
+        ):
+            self._moved(b, b.one, b.one.moves)
         elif b.marked:
             self._marked(b)
         elif b.one is None and inst.dst and self._tagged(b):
@@ -228,22 +239,24 @@ class Flow:
         return self.vectors[waves, source.register]
 
     def _clear(self, b: Begun, tag: int) -> None:
-        """All results have one nibble tag."""
-        word = self.table.words(np.full((1, 8), tag, np.int32))[0]
+        """All results have one nibble tag, which is of no single nibble."""
         for half in b.inst.pair or (b.inst,):
             for operand in half.dst:
                 if operand.kind == "s":
                     for register in operand.registers():
-                        self.scalars[b.waves, register] = word
+                        self.scalars[b.waves, register] = tag
                 elif operand.kind == "v":
-                    self._write(b, operand.index, operand.regs, half, word)
+                    self._write(b, operand.index, operand.regs, half, tag)
 
-    def _write(self, b: Begun, first: int, count: int, inst: Inst, word: int) -> None:
+    def _write(self, b: Begun, first: int, count: int, inst: Inst, tag: int) -> None:
         part = inst.dst[0].bits == 16 and count == 1
         for register in range(first, first + count):
             old = self.vectors[b.waves, register]
-            new: Ints = np.full_like(old, word)
-            if part and old.any():
+            had = old.any()
+            if tag == NOTHING and not had:
+                continue
+            new: Ints = np.full_like(old, tag)
+            if part and had:
                 nibbles = self.table.nibbles(old)
                 half = slice(4, 8) if inst.dst[0].hi else slice(0, 4)
                 nibbles[..., half] = self.table.nibbles(new)[..., half]
@@ -309,7 +322,7 @@ class Flow:
         try:
             shape = shape_of(b.inst, self._lanes)
         except (UnboundError, ProbeError):
-            self.vectors[b.waves, rows] = self.table.words(np.full((1, 8), self.table.opaque, np.int32))[0]
+            self.vectors[b.waves, rows] = self.table.opaque
             return
         nibbles = {
             name: self.table.nibbles(self.vectors[b.waves, operand.index : operand.index + operand.regs])
@@ -319,6 +332,30 @@ class Flow:
         }  # fmt: skip
         made = product(shape, self._lines, nibbles)
         self.vectors[b.waves, rows] = self.table.words(made).transpose(1, 0, 2)
+
+    def _spread(self, b: Begun, one: Bound) -> None:
+        """The result of arithmetic, all of which comes from all that it reads: nothing to execute."""
+        made: Ints = np.zeros((b.waves.size, self._lanes), np.int32)
+        for source, tags in b.marked:
+            if one.read is not None and source not in one.read:
+                continue
+            normal = self.table.elements.normal(tags)
+            same = (normal == normal[..., :1]).all()
+            for nibble in range(1 if same else 8):
+                made = self.table.unite(made, np.broadcast_to(normal[..., nibble], made.shape))
+        (result,) = one.results
+        old = self.vectors[b.waves, result.register]
+        self.vectors[b.waves, result.register] = np.where(b.active, self.table.computed(made), old)
+
+    def _moved(self, b: Begun, one: Bound, run: Executor) -> None:
+        """The result of a move: it is executed on the numbers of words, as they move like what they are of."""
+        assert b.scalars is not None
+        held = np.zeros((one.size, b.waves.size, self._lanes), np.uint32)
+        for source in one.sources:
+            if not source.scalar:
+                held[source.place] = self.vectors[b.waves, source.register].view(np.uint32)
+        (result,) = one.results
+        self.vectors[b.waves, result.register] = moved(one, run, held, b.scalars).view(np.int32)
 
     def _marked(self, b: Begun) -> None:
         """Results of an instruction that reads tagged registers."""

@@ -24,6 +24,8 @@ from layoutprobe.machine.machine import Machine, Waves
 from layoutprobe.machine.memory import Arena
 from layoutprobe.machine.program import Executor, UnboundError
 from layoutprobe.machine.registers import SGPRS, RegisterFile
+from layoutprobe.semantics.definedness import any_undefined
+from layoutprobe.semantics.valu import Execution, Straight
 
 Words = NDArray[np.uint32]
 BITS = 4
@@ -31,6 +33,11 @@ BITS = 4
 
 _CROSSES = ("v_readlane", "v_readfirstlane", "v_writelane", "v_permlane", "ds_bpermute", "ds_permute", "ds_swizzle",
             "v_mov_b32_dpp")  # fmt: skip
+_WHOLE = frozenset({"u32", "i32", "f32", "b32"})
+_MOVED = {"v_mov_b32": 1, "v_cndmask_b32": 2}
+"""Instructions that move registers as they are, and how many of their sources they choose from."""
+_CHANGING = frozenset({"omod", "clamp"})
+_ZERO = Operand("const", 128)
 _SWAPS = ("v_swap", "v_permlane16_swap", "v_permlane32_swap")
 
 
@@ -59,6 +66,11 @@ class Bound:
         results: vector results, `place` is where they appear.
         size: vector registers in all.
         crosses: lanes exchange values.
+        read: sources on which the results depend, where those are whole VGPRs of active lanes; None where that is
+            not known.
+        spreads: every bit of the results depends on all bits of `read`.
+        moves: executes it on anything that stands for whole registers: what else it reads is zero, but for masks;
+            None where it does more than to move registers.
     """
 
     run: Executor
@@ -66,6 +78,9 @@ class Bound:
     results: tuple[Source, ...]
     size: int
     crosses: bool
+    read: frozenset[Source] | None = None
+    spreads: bool = False
+    moves: Executor | None = None
 
     __repr__ = brief
 
@@ -163,7 +178,36 @@ def _bound(inst: Inst) -> Bound | None:
         return None
     crosses = inst.name.startswith(_CROSSES) or bool({"dpp_ctrl", "dpp8"} & inst.mods.keys())
     unique = tuple(dict.fromkeys(sources))
-    return None if run is None else Bound(run, unique, tuple(results), size, crosses)
+    if run is None:
+        return None
+    execution = run.execution if isinstance(run, Straight) else run
+    read, spreads, moves = None, False, None
+    if isinstance(execution, Execution) and _is_whole(execution):
+        named = {r for operand in execution.sources for r in operand.registers()}
+        read = frozenset(source for source in unique if source.scalar or VGPR0 + source.place in named)
+        spreads = execution.rule is any_undefined and "mask" not in execution.kinds
+        moves = _moving(whole)
+    return Bound(run, unique, tuple(results), size, crosses, read, spreads, moves)
+
+
+def _moving(inst: Inst) -> Executor | None:
+    """Executes a move on whole registers alone; None of what is no move, or changes what it moves."""
+    data = inst.src[: _MOVED.get(inst.name, 0)]
+    if not data or any(operand.neg or operand.abs for operand in data) or inst.mods.keys() & _CHANGING:
+        return None
+    held = tuple(operand if operand.kind == "v" else _ZERO for operand in data)
+    return semantics.bind(replace(inst, src=(*held, *inst.src[len(data) :])))
+
+
+def _is_whole(execution: Execution) -> bool:
+    """It writes one VGPR, in its lanes alone, from words of 32 bits."""
+    op = execution.op
+    return (
+        execution.lanes is None
+        and len(execution.dst) == 1
+        and execution.dst[0].kind == "v"
+        and {*op.results, *execution.kinds} <= _WHOLE | {"mask"}
+    )
 
 
 def _scalars(inst: Inst) -> Iterator[Source]:
@@ -179,6 +223,23 @@ def _machine(waves: int, lanes: int) -> Machine:
     """For waves of which nobody touches a memory."""
     index = np.arange(waves)
     return Machine(Arena(16, []), Waves(index, index * 0, np.zeros((waves, 3), np.int64)), lanes)
+
+
+def moved(one: Bound, run: Executor, held: Words, scalars: Words) -> Words:
+    """Whole registers where `Bound.moves` leaves them: uint32 [wave, lane].
+
+    Args:
+        one: the instruction.
+        run: its `moves`.
+        held: uint32 [place, wave, lane], what stands for each of its vector registers; changed.
+        scalars: uint32 [register, wave].
+    """
+    (result,) = one.results
+    regs = RegisterFile(held, scalars[..., None].copy())
+    shadow = RegisterFile(np.zeros_like(regs.vgprs), np.zeros_like(regs.sgprs))
+    machine = _machine(held.shape[1], held.shape[2])
+    run(Cohort(machine, 0, machine.waves.workgroup, regs, shadow, 0))
+    return np.asarray(regs.vgprs[result.place])
 
 
 def marks(one: Bound, vectors: Words, scalars: Words, marked: Sequence[Marked], lanes: int) -> Marks | None:

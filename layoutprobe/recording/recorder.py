@@ -127,7 +127,7 @@ class RunRecorder(Recorder):
         rows = np.arange(self._rows, self._rows + which.size)
         self._rows += which.size
         self._columns.steps(np.full(which.size, self._position[inst.pc]), waves)
-        scalars, shadows = c.regs.sgprs[:, which, 0], c.shadow.sgprs[:, which, 0]
+        scalars, shadows = _scalars_of(c, which)
         begun = self._flow.begin(c, inst, which, waves)
         self._pending = _Pending(c, inst, which, rows, waves, scalars, shadows, begun)
 
@@ -224,18 +224,19 @@ class RunRecorder(Recorder):
 
     def _scalar(self, p: _Pending) -> None:
         """Scalar registers that it names, and those that it changed without naming them (SCC, EXEC)."""
-        values, bits = p.c.regs.sgprs[:, p.which, 0], p.c.shadow.sgprs[:, p.which, 0]
+        values, bits = _scalars_of(p.c, p.which)
         changed = (values != p.scalars) | (bits != p.shadows)
-        named = [
-            r for half in p.inst.pair or (p.inst,) for o in half.dst if o.kind == "s" for r in o.registers()
-        ]
-        changed[[r for r in named if r < SGPRS]] = True
+        for half in p.inst.pair or (p.inst,):
+            for operand in half.dst:
+                if operand.kind == "s":
+                    changed[[r for r in operand.registers() if r < SGPRS]] = True
         changed[NULL] = False
+        if not changed.any():
+            return
         position, register = np.nonzero(changed.T)
-        if register.size:
-            waves = p.waves[position]
-            self._columns.scalars(p.rows[position], waves, register, values[register, position],
-                                  self._flow.scalars[waves, register], bits[register, position])  # fmt: skip
+        waves = p.waves[position]
+        self._columns.scalars(p.rows[position], waves, register, values[register, position],
+                              self._flow.scalars[waves, register], bits[register, position])  # fmt: skip
 
     def _stored(
         self, p: _Pending, first: int, register: int, size: int, words: NDArray[np.int32], high: bool
@@ -265,6 +266,11 @@ class RunRecorder(Recorder):
             buffers, self._cut, {}, Evidence("emulated", f"layoutprobe emulator {__version__}"),
             steps, vectors, scalars, accesses, stored, tags,
         )  # fmt: skip
+
+
+def _scalars_of(c: Cohort, which: Ints) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Scalar registers of some waves, and their undefined bits: [register, wave]."""
+    return c.regs.sgprs[:, :, 0].take(which, axis=1), c.shadow.sgprs[:, :, 0].take(which, axis=1)
 
 
 def _keys(ids: NDArray[np.int64]) -> Ints:

@@ -13,6 +13,7 @@ values were computed to is the minimum of theirs, column by column:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -156,14 +157,29 @@ class TagTable:
 
     def unite_all(self, tags: Ints) -> Ints:
         """The same along the last axis, neighbours first, so that what is a box is seen to be one."""
-        if tags.shape[-1] > 2:
-            low = self._place(tags)
-            tags = np.take_along_axis(tags, np.argsort(low, axis=-1, kind="stable"), axis=-1)
-        while tags.shape[-1] > 1:
-            odd = tags[..., -1:] if tags.shape[-1] % 2 else None
-            tags = self.unite(tags[..., : tags.shape[-1] // 2 * 2 : 2], tags[..., 1::2])
-            tags = tags if odd is None else np.concatenate([tags, odd], axis=-1)
-        return tags[..., 0]
+        flat = tags.reshape(-1, tags.shape[-1])
+        out: Ints = flat.min(axis=-1, initial=NOTHING)
+        np.copyto(out, flat.max(axis=-1, initial=NOTHING), where=out == NOTHING)
+        several = np.flatnonzero(((flat != out[:, None]) & (flat != NOTHING)).any(axis=-1))
+        if several.size:
+            out[several] = self._numbered(self._hulls(flat[several]))
+        return out.reshape(tags.shape[:-1])
+
+    def _hulls(self, tags: Ints) -> Ints:
+        """Origins of what was computed from the tags of each line: int32 [line, column] from [line, tag]."""
+        unique, back = np.unique(tags, return_inverse=True)
+        rows, back = self._rows_of(unique), back.reshape(tags.shape)
+        if tags.shape[1] > 2:
+            starts = rows[:, FLAGS::2].astype(np.int64)
+            low = np.where(starts == FAR, 0, starts).sum(axis=1)[back]
+            back = np.take_along_axis(back, np.argsort(low, axis=-1, kind="stable"), axis=-1)
+        held = rows[back].transpose(1, 0, 2)
+        while len(held) > 1:
+            odd = held[-1:] if len(held) % 2 else held[:0]
+            pairs = held[: len(held) // 2 * 2].reshape(-1, 2, *held.shape[1:])
+            made = self._wider(*(pairs[:, at].reshape(-1, held.shape[-1]) for at in (0, 1)))
+            held = np.concatenate([made.reshape(-1, *held.shape[1:]), odd])
+        return np.asarray(held[0])
 
     def sums(self, rows: Ints, cols: Ints, before: Ints, *, hull: bool = False) -> Ints:
         """Tags of sums that a matrix instruction adds to what was there before; all of one shape."""
@@ -178,12 +194,6 @@ class TagTable:
         else:  # every slot is a sum of its own: nobody looks for it among those that are there
             tags[some] = -1 - self._origins.add(made[some])
         return tags.reshape(np.broadcast_shapes(rows.shape, cols.shape, before.shape))
-
-    def _place(self, tags: Ints) -> NDArray[np.int64]:
-        """Where the boxes of tags begin: a number to sort them by."""
-        unique, back = np.unique(tags, return_inverse=True)
-        rows = self._rows_of(unique)[:, FLAGS::2].astype(np.int64)
-        return np.asarray(np.where(rows == FAR, 0, rows).sum(axis=1)[back].reshape(tags.shape))
 
     def computed(self, tags: Ints, *, hull: bool = False) -> Ints:
         """Tags of values computed from those, and from nothing else; NOTHING stays.
@@ -202,8 +212,10 @@ class TagTable:
 
     def _rows_of(self, tags: Ints) -> Ints:
         """Origins of tags: int32 [tag, column]; a copy."""
-        rows = self.elements.boxes(tags)
         made = tags < 0
+        if made.all():
+            return np.asarray(self._origins.rows[-1 - tags])
+        rows = self.elements.boxes(tags)
         rows[made] = self._origins.rows[-1 - tags[made]]
         return rows
 
@@ -215,14 +227,16 @@ class TagTable:
     def _wider(self, one: Ints, other: Ints) -> Ints:
         """Origins of what was computed from two; the box is marked where it is wider than both together."""
         out = np.minimum(one, other)
-        volumes = []
         for at, buffer in enumerate(self.elements.buffers):
+            if not buffer.shape:
+                continue
             span = slice(self.elements.first[at], self.elements.first[at] + 2 * len(buffer.shape))
-            common = np.maximum(one[:, span], other[:, span])
-            volumes.append(_volume(np.stack([one[:, span], other[:, span], common, out[:, span]])))
-        parts = [a + b - both != hull for a, b, both, hull in volumes]
-        gaps = np.logical_or.reduce([np.zeros(len(out), np.bool_), *parts])
-        out[gaps, HULL] = -1
+            both = np.flatnonzero(np.maximum(one[:, span.start], other[:, span.start]) != FAR)
+            if not both.size:  # a part of one of them alone is as wide as it was
+                continue
+            left, right = one[both, span], other[both, span]
+            a, b, common, hull = _volume(np.stack([left, right, np.maximum(left, right), out[both, span]]))
+            out[both[a + b - common != hull], HULL] = -1
         return out
 
 
@@ -265,14 +279,14 @@ class _Rows:
         """Numbers of rows, old or new."""
         rows = np.ascontiguousarray(rows)
         sums = rows.view(np.uint32).astype(np.uint64) @ self._factors
-        unique, first, back = np.unique(sums, return_index=True, return_inverse=True)
-        keys = unique.tolist()
-        found = np.array([self._known.get(key, -1) for key in keys], np.int32)
-        new = np.flatnonzero(found < 0)
-        if new.size:
-            found[new] = self.add(rows[first[new]])
-            self._known.update(zip([keys[at] for at in new.tolist()], found[new].tolist(), strict=True))
-        out = found[back]
+        keys = sums.tolist()
+        out = np.fromiter(map(self._known.get, keys, repeat(-1)), np.int32, len(keys))
+        if (out < 0).any():
+            new = np.flatnonzero(out < 0)
+            _, first, back = np.unique(sums[new], return_index=True, return_inverse=True)
+            added = self.add(rows[new[first]])
+            self._known.update(zip(sums[new[first]].tolist(), added.tolist(), strict=True))
+            out[new] = added[back]
         other = (self._held[out] != rows).any(axis=1)
         for at in np.flatnonzero(other).tolist():  # two rows of one sum: once in ages
             key = rows[at].tobytes()

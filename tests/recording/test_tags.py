@@ -4,21 +4,26 @@ element of them is another."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 import pytest
 
+from layoutprobe.gate.record import record
+from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.place import Element
-from layoutprobe.recording.model import Recording
+from layoutprobe.recording import flow
+from layoutprobe.recording.common import Common
+from layoutprobe.recording.model import Buffer, Recording
 from layoutprobe.recording.names import Names
+from layoutprobe.recording.planes import Bound, bound
 from layoutprobe.recording.recorder import Record
 from layoutprobe.recording.replay import Registers, Replay
-from layoutprobe.recording.tags import TagTable
+from layoutprobe.recording.tags import FAR, TagTable
 from layoutprobe.trace.subject import RunSpec
 from recording.kernels import KERNELS, opened
 
@@ -244,3 +249,43 @@ def test_a_dequantised_weight_is_named_by_its_own_word_and_scale() -> None:
             for half, held in enumerate(names.word(int(tags[span.index + register, lane]))):
                 k, n = 16 * step + 2 * register + half, lane % 16
                 assert held.text == f"from w[{n}][{k // 8}], scale[{n}][{k // 32}]"
+
+
+def test_instructions_that_need_not_be_executed_again_bring_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arithmetic and moves are followed without planes, which are for the rest: both must say the same."""
+    kernel = opened("ragged")
+    x, y, z = kernel._subject.binding.grid
+    quick = kernel.recording((x - 1, y - 1, z - 1))  # at the edge of C, where lanes are inactive
+
+    def slow(inst: Inst) -> Bound | None:
+        one = bound(inst)
+        return one and replace(one, read=None, spreads=False, moves=None)
+
+    monkeypatch.setattr(flow, "bound", slow)
+    planes = record(kernel._subject, kernel._backend, ((x - 1, y - 1, z - 1),), limit=1 << 29)
+    both = Common([quick, planes])
+    for table in ("vectors", "scalars", "stored"):
+        one, other = (
+            both.numbers(at, each.tags.nibbles(getattr(each, table).tag))
+            for at, each in enumerate((quick, planes))
+        )
+        assert np.array_equal(one, other), table
+
+
+def test_what_many_make_is_what_pairs_of_neighbours_make() -> None:
+    """Boxes of a line are united at once; pair by pair, in the order of their places, they must be the same."""
+    table = TagTable((Buffer("A", "f16", (8, 8), (8, 1), 0, 128), Buffer("s", "f32", (6,), (1,), 128, 24)))
+    rng = np.random.default_rng(3)
+    firsts = 1 + 4 * rng.integers(0, 64, 400)
+    made = table.unite(firsts[:200].astype(np.int32), firsts[200:].astype(np.int32))
+    known = np.concatenate([np.zeros(200), firsts, 257 + 8 * np.arange(6), made]).astype(np.int32)
+    for count in (1, 2, 3, 4, 7, 16):
+        tags = rng.choice(known, (300, count))
+        tags[::3] = tags[::3, :1]
+        place = np.array([table._rows_of(line)[:, 3::2].astype(np.int64) for line in tags])
+        order = np.where(place == FAR, 0, place).sum(axis=2).argsort(axis=1, kind="stable")
+        left = list(np.take_along_axis(tags, order, axis=1).T) if count > 2 else list(tags.T)
+        while len(left) > 1:
+            pairs = [table.unite(*left[at : at + 2]) for at in range(0, len(left) - 1, 2)]
+            left = pairs + left[len(left) // 2 * 2 :]
+        assert np.array_equal(table._rows_of(table.unite_all(tags)), table._rows_of(left[0]))
