@@ -19,10 +19,11 @@ from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.errors import ToolchainError, UsageError, did_you_mean
 from layoutprobe.gate.bits import float_behind, types_read
+from layoutprobe.gate.chained import chained, handed_on
 from layoutprobe.gate.draft_run import SeenDraft
 from layoutprobe.gate.draft_words import name_of, quoted, unique
 from layoutprobe.gate.launch_sites import LaunchSite, launch_sites
-from layoutprobe.gate.trial import tried
+from layoutprobe.gate.trial import Trial, tried
 from layoutprobe.manifest.files import ASSEMBLY, SOURCES, is_code_object, read_code_object
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
@@ -83,10 +84,14 @@ def draft(
     shared = list(_origin(source, folder, include, flags, target))
     several = len(kernels) > 1 or len(code.kernels) > 1
     sites = () if is_code_object(source) or source.suffix.lower() in ASSEMBLY else launch_sites(source)
+    drafts = [_Draft.of(code, *both, sites) for both in zip(kernels, signatures, strict=True)]
+    for one, name in zip(drafts, names, strict=True):
+        one.name = name
+    for one in drafts:
+        one.follow([other for other in drafts if other is not one])
     tables = [
-        "\n".join(_table(code, kernel, signature, name, shared, several, sites))
-        for kernel, signature, name in zip(kernels, signatures, names, strict=True)
-    ]
+        "\n".join(one.lines(shared, several)) for one in sorted(drafts, key=lambda one: one.is_behind)
+    ]  # fmt: skip
     return "\n".join((HEADER, *tables)) + "\n", kernels
 
 
@@ -160,27 +165,70 @@ def _origin(
     yield f"arch = [{quoted(target or arch.DEFAULT)}]"
 
 
-def _table(
-    code: CodeObject,
-    kernel: Kernel,
-    signature: Signature | None,
-    name: str,
-    shared: Sequence[str],
-    several: bool,
-    sites: Sequence[LaunchSite],
-) -> Iterator[str]:
+class _Draft:
     """The [[kernel]] table: as the host code launches it and it then does, or as names suggest."""
-    called = {signature.name.partition("<")[0] if signature else "", kernel.name, ""}
-    for site in sites:
-        seen = tried(code, kernel, signature, site) if signature and site.kernel in called else None
-        if seen is not None:
-            return SeenDraft(seen.launches, seen).lines(name, [*shared, f"symbol = {quoted(kernel.name)}"])
-    near = next((one for one in sites if one.kernel in called), None)
-    members: Mapping[int, int] = {}
-    if signature is not None:
-        code, kernel, signature, members = taken_apart(code, kernel, signature)
-    read = types_read(code, kernel)
-    return _kernel(kernel, name, shared, several, signature, near, members, read)
+
+    def __init__(
+        self, code: CodeObject, kernel: Kernel, signature: Signature | None, near: Sequence[LaunchSite]
+    ) -> None:
+        self.code, self.kernel, self.signature, self.near = code, kernel, signature, near
+        self.name = ""
+        self.site: LaunchSite | None = None
+        self.trial: Trial | None = None
+
+    @classmethod
+    def of(
+        cls, code: CodeObject, kernel: Kernel, signature: Signature | None, sites: Sequence[LaunchSite]
+    ) -> _Draft:
+        """With the first launch that can be made."""
+        called = {signature.name.partition("<")[0] if signature else "", kernel.name, ""}
+        result = cls(code, kernel, signature, [site for site in sites if site.kernel in called])
+        for site in result.near:
+            result.trial = tried(code, kernel, signature, site) if signature else None
+            if result.trial is not None:
+                result.site = site
+                break
+        return result
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether another kernel is launched before it."""
+        return self.trial is not None and self.trial.made is not None
+
+    def follow(self, others: Sequence[_Draft]) -> None:
+        """Be launched behind the kernel whose product this one reads, where both make one together."""
+        if (
+            self.trial is None
+            or self.trial.product is not None
+            or self.site is None
+            or self.signature is None
+        ):
+            return
+        for one in others:
+            if one.trial is None or one.trial.product is None or one.site is None or one.trial.members:
+                continue
+            at = handed_on(one.site, one.trial.product.d.argument, self.site)
+            if at is None:
+                continue
+            made = replace(SeenDraft(one.trial.launches, one.trial).made(at), kernel=one.name)
+            found = chained(self.code, self.kernel, self.signature, self.site, one.trial, made)
+            if found is not None:
+                self.trial = found
+                return
+
+    def lines(self, shared: Sequence[str], several: bool) -> Iterator[str]:
+        """Its text; `shared` says what is built."""
+        code, kernel, signature = self.code, self.kernel, self.signature
+        if self.trial is not None:
+            origin = [*shared, f"symbol = {quoted(kernel.name)}"]
+            yield from SeenDraft(self.trial.launches, self.trial).lines(self.name, origin)
+            return
+        members: Mapping[int, int] = {}
+        if signature is not None:
+            code, kernel, signature, members = taken_apart(code, kernel, signature)
+        read = types_read(code, kernel)
+        site = next(iter(self.near), None)
+        yield from _kernel(kernel, self.name, shared, several, signature, site, members, read)
 
 
 def _kernel(

@@ -10,17 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from layoutprobe.codeobj.model import Kernel
 from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.bits import float_behind, types_read
-from layoutprobe.gate.draft_words import name_of, quoted, unique
+from layoutprobe.gate.draft_words import expression, liked, name_of, quoted, repr_of, sized, unique
 from layoutprobe.gate.fits import fit, fit_extent
 from layoutprobe.gate.products import EXTENTS, FoundProduct, Operand, find_product, leading, matrix_shape
 from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
-from layoutprobe.gate.trial import INDICES, Trial
+from layoutprobe.gate.trial import INDICES, Made, Trial
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
 
@@ -93,7 +91,8 @@ class SeenDraft:
     def __init__(self, launches: Sequence[SeenLaunch], trial: Trial | None = None) -> None:
         first, self.trial = launches[0], trial
         signature = trial.signature if trial else signature_of(first.code, first.kernel)
-        self.arguments = _named(first.kernel, signature)
+        made = trial.made if trial else None
+        self.arguments = _named(first.kernel, signature, {made.argument: made.name} if made else {})
         pointers = set(first.buffers)
         self.launches = [launch for launch in launches if set(launch.buffers) == pointers]
         self.first = first
@@ -157,6 +156,14 @@ class SeenDraft:
         counts = {str(size.get("batch", "")) for size in self.sizes}
         return "batch" if counts == {layers} and layers != "1" else layers
 
+    def made(self, argument: int) -> Made:
+        """What the kernel stores as its product, as an argument of the next one, by its number there."""
+        assert self.product is not None
+        i = self.product.d.argument
+        buffers = [launch.buffers[i] for launch in self.launches]
+        lines = tuple(self._matrix("D", self.product.d, buffers))
+        return Made(argument, self.name, self.arguments[i].name, lines)
+
     # Text
 
     def lines(self, name: str, origin: Sequence[str]) -> Iterator[str]:
@@ -166,6 +173,8 @@ class SeenDraft:
         yield "[[kernel]]"
         yield f"name = {quoted(name)}"
         yield from origin
+        if self.trial and self.trial.made:
+            yield f"after = [{quoted(self.trial.made.kernel)}]"
         yield f"grid = [{', '.join(one if one.isdigit() else quoted(one) for one in grid)}]" + (
             ""
             if whole and count > 1
@@ -177,7 +186,7 @@ class SeenDraft:
         lds = fit([launch.dynamic_lds for launch in self.launches], self.sizes)
         if lds != "0":
             yield (
-                f"dynamic_lds = {_expression(lds)}"
+                f"dynamic_lds = {expression(lds)}"
                 if lds
                 else "dynamic_lds = 0  # FILL IN: no expression fits"
             )
@@ -189,17 +198,19 @@ class SeenDraft:
 
     def _sizes(self) -> Iterator[str]:
         if not self.trial or not self.trial.tile:
-            yield f"sizes = [{', '.join(map(_size, self._listed()))}]"
+            yield f"sizes = [{', '.join(map(sized, self._listed()))}]"
+            if self.trial and self.trial.multiple:
+                yield f"multiple = {sized(self.trial.multiple)}  # at finer ones it touches more: meant, or a fault?"
             return
-        yield f"tile = {_size(self.trial.tile)}"
+        yield f"tile = {sized(self.trial.tile)}"
         if self.trial.multiple:
-            yield f"multiple = {_size(self.trial.multiple)}  # it was wrong at finer ones: is that meant, or a fault?"
+            yield f"multiple = {sized(self.trial.multiple)}  # it was wrong at finer ones: is that meant, or a fault?"
 
     def _constant(self, blocks: Sequence[tuple[int, int, int]]) -> str:
         texts = [fit([block[axis] for block in blocks], self.sizes) for axis in range(3)]
         if None in texts:
             return f"[{', '.join(map(str, blocks[0]))}]  # FILL IN: launches differ, and no expression fits"
-        return f"[{', '.join(_expression(text or '1') for text in texts)}]"
+        return f"[{', '.join(expression(text or '1') for text in texts)}]"
 
     def _listed(self) -> Sequence[Sizes]:
         """Distinct sizes, the smallest: the gate runs each several times."""
@@ -237,7 +248,8 @@ class SeenDraft:
         if self.product.ambiguous:
             return "FILL IN: the data fits other orders of A and B, too"
         loaded = {i for i, one in self.launches[0].buffers.items() if one.loaded and not one.stored}
-        left = sorted(loaded - self.product.arguments)
+        made = {self.trial.made.argument} if self.trial and self.trial.made else set()
+        left = sorted(loaded - self.product.arguments - made)
         names = ", ".join(self.arguments[i].name for i in left)
         return f"FILL IN: {names} is loaded, and what for was not found" if left else ""
 
@@ -276,10 +288,10 @@ class SeenDraft:
             yield 'role = "scalar"'
             yield f'dtype = "{one.dtype}"'
             text = fit(
-                self.integers[i][: len(self.launches)], self._stated(), liked=_liked(one.name)
+                self.integers[i][: len(self.launches)], self._stated(), liked=liked(one.name)
             ) or self._told(i)
             yield (
-                f"value = {_expression(text)}"
+                f"value = {expression(text)}"
                 if text
                 else f"value = {self.integers[i][0]}  # FILL IN: it varies"
             )
@@ -318,6 +330,9 @@ class SeenDraft:
             yield "pointers = true"
 
     def _plain_buffer(self, i: int) -> Iterator[str]:
+        if self.trial and self.trial.made and self.trial.made.argument == i:
+            yield from ('role = "in"', *self.trial.made.lines)
+            return
         found, buffers = self.product, [launch.buffers[i] for launch in self.launches]
         matrices = {"A": found.a, "B": found.b, "D": found.d} if found else {}
         letter = next((name for name, operand in matrices.items() if operand.argument == i), "")
@@ -357,13 +372,17 @@ class SeenDraft:
         if buffers[0].groups:
             seen.insert(0, [buffer.groups for buffer in buffers])
         texts = [fit(one, self._stated()) for one in seen]
-        shown = (_expression(text) if text else str(one[0]) for text, one in zip(texts, seen, strict=True))
+        shown = (expression(text) if text else str(one[0]) for text, one in zip(texts, seen, strict=True))
         yield f"shape = [{', '.join(shown)}]" + ("" if all(texts) else "  # FILL IN: it varies")
+
+    def _copies(self, name: str, size: Sizes) -> int:
+        split = name == "D" and self.product is not None and self.product.split_k
+        return size["splits"] if split else size.get("batch", 1)
 
     def _matrix(self, letter: str, operand: Operand, buffers: Sequence[SeenBuffer]) -> Iterator[str]:
         rows, columns = EXTENTS.get(letter, ("M", "N"))
         batch = [quoted(name) for name in ("batch", "splits") if name in self.sizes[0]]
-        if letter in "AB":
+        if letter in "AB" or not (self.product and self.product.split_k):
             batch = [name for name in batch if name != quoted("splits")]
         yield f'dtype = "{operand.dtype}"'
         plain = [self._extent_of(rows), self._extent_of(columns)]
@@ -374,38 +393,28 @@ class SeenDraft:
         inner = columns if operand.order == "row" else rows
         lds = [
             leading(
-                b.size // _width(operand.dtype), matrix_shape(name, size), operand.order, _copies(name, size)
+                b.size // _width(operand.dtype),
+                matrix_shape(name, size),
+                operand.order,
+                self._copies(name, size),
             )
             for b, size in zip(buffers, self.sizes, strict=True)
         ]
         if any(ld != size[inner] for ld, size in zip(lds, self.sizes, strict=True)) and None not in lds:
             text = fit([ld or 0 for ld in lds], self._stated())
-            yield f"ld = {_expression(text)}" if text else "# FILL IN: ld, elements from one row to the next"
+            yield f"ld = {expression(text)}" if text else "# FILL IN: ld, elements from one row to the next"
 
 
-def _copies(name: str, size: Sizes) -> int:
-    return size.get("batch", 1) if name != "D" else size.get("splits", size.get("batch", 1))
-
-
-def repr_of(value: float, dtype: str) -> str:
-    """The shortest decimal number that the type reads as this one."""
-    return (
-        str(np.float32(value))
-        if dtype == "f32"
-        else str(np.float16(value))
-        if dtype == "f16"
-        else repr(value)
-    )
-
-
-def _named(kernel: Kernel, signature: Signature | None) -> list[_Named]:
-    """Arguments by their names in metadata or debug information, with types as the source declares them."""
+def _named(kernel: Kernel, signature: Signature | None, given_names: Mapping[int, str]) -> list[_Named]:
+    """Arguments by the names that they are given, or by those in metadata or debug information, with types as the
+    source declares them."""
     given = kernel.explicit_args
     declared = signature.parameters if signature and len(signature.parameters) == len(given) else None
     result: list[_Named] = []
     for i, argument in enumerate(given):
-        name = argument.name or (declared[i].name if declared else "")
-        plain = name.isidentifier() and name.isascii() and name not in (one.name for one in result)
+        name = given_names.get(i) or argument.name or (declared[i].name if declared else "")
+        others = {*(one.name for one in result), *(n for j, n in given_names.items() if j != i)}
+        plain = name.isidentifier() and name.isascii() and name not in others
         dtype = declared[i].dtype if declared else ""
         if not dtype and argument.kind == "by_value" and argument.size in (4, 8):
             dtype = f"i{8 * argument.size}"
@@ -419,17 +428,3 @@ def _integer(raw: bytes, dtype: str) -> int:
 
 def _width(dtype: str) -> int:
     return element_type(dtype).raw.itemsize if dtype else 1
-
-
-def _liked(name: str) -> tuple[str, ...]:
-    """Sizes that an argument is likely to be, by its name."""
-    strides = {"LDA": ("K", "M"), "LDB": ("N", "K"), "LDC": ("N", "M"), "LDD": ("N", "M")}
-    return (name, name.upper(), *strides.get(name.upper(), ()))
-
-
-def _expression(text: str | None) -> str:
-    return text if text is not None and text.isdigit() else quoted(text or "")
-
-
-def _size(size: Sizes) -> str:
-    return f"{{ {', '.join(f'{name} = {value}' for name, value in size.items())} }}"

@@ -6,8 +6,11 @@ import json
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from layoutprobe.codeobj.model import Kernel
 from layoutprobe.codeobj.parameters import Signature
+from layoutprobe.manifest.model import Sizes
 
 
 def name_of(kernel: Kernel, signature: Signature | None = None) -> str:
@@ -30,3 +33,30 @@ def unique(names: Sequence[str]) -> list[str]:
 def quoted(value: str) -> str:
     """A TOML basic string: JSON's escapes are TOML's, but for DEL."""
     return json.dumps(value).replace("\x7f", "\\u007f")
+
+
+def repr_of(value: float, dtype: str) -> str:
+    """The shortest decimal number that the type reads as this one."""
+    return (
+        str(np.float32(value))
+        if dtype == "f32"
+        else str(np.float16(value))
+        if dtype == "f16"
+        else repr(value)
+    )
+
+
+def liked(name: str) -> tuple[str, ...]:
+    """Sizes that an argument is likely to be, by its name."""
+    strides = {"LDA": ("K", "M"), "LDB": ("N", "K"), "LDC": ("N", "M"), "LDD": ("N", "M")}
+    return (name, name.upper(), *strides.get(name.upper(), ()))
+
+
+def expression(text: str | None) -> str:
+    """A number, or an expression as a string."""
+    return text if text is not None and text.isdigit() else quoted(text or "")
+
+
+def sized(size: Sizes) -> str:
+    """Sizes as a table in one line."""
+    return f"{{ {', '.join(f'{name} = {value}' for name, value in size.items())} }}"

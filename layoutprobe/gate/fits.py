@@ -99,10 +99,16 @@ def _padded(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Itera
 
 
 def _two_tiles(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterator[str]:
-    """Tiles of two sizes: workgroups of a plane, or a scale for each block of a matrix."""
-    for (one, other), (a, b) in product(combinations_with_replacement(names, 2), product(_TILES, _TILES)):
+    """Tiles of two sizes: workgroups of a plane, or a scale for each block or group of a matrix."""
+    for (one, other), (a, b) in product(
+        combinations_with_replacement(names, 2), product((*_TILES, 1), repeat=2)
+    ):
         if _gives(numbers, [-(-size[one] // a) * -(-size[other] // b) for size in sizes]):
-            yield f"({_tiles(one, a)}) * ({_tiles(other, b)})"
+            yield f"{_bracketed(one, a)} * {_bracketed(other, b)}"
+
+
+def _bracketed(name: str, tile: int) -> str:
+    return f"({_tiles(name, tile)})" if tile > 1 else name
 
 
 def _monomials(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterator[str]:

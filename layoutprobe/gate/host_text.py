@@ -95,6 +95,17 @@ def closing(text: str, at: int) -> int:
     return len(text)
 
 
+def opened(text: str, at: int) -> int:
+    """Where the innermost block begins that a place stands in; -1 for none."""
+    blocks: list[int] = []
+    for found in re.compile("[{}]").finditer(text, 0, at):
+        if found[0] == "{":
+            blocks.append(found.start())
+        elif blocks:
+            blocks.pop()
+    return blocks[-1] if blocks else -1
+
+
 @dataclass(frozen=True)
 class Scope:
     """What names mean at a place of the text.

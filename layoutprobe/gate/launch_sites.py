@@ -11,7 +11,7 @@ from pathlib import Path
 from layoutprobe.codeobj.parameters import Parameter
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.host_reals import real
-from layoutprobe.gate.host_text import Scope, TooLongError, closing, read_text, scope_at, split
+from layoutprobe.gate.host_text import Scope, TooLongError, closing, opened, read_text, scope_at, split
 from layoutprobe.patterns.expression import parse
 
 _CHEVRON = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?:[^<>;]|<[^<>;]*>)*>)?\s*<<<")
@@ -41,6 +41,7 @@ class LaunchSite:
         arguments: in order; "" for one that is no expression of integers and no number with a point.
         members: "p.M", or "p.3" by its number, of a structure that is an argument -> its value; "p.problem[0].a" or
             "p.0.0.2" where it holds others.
+        block_at: where in the text the block of code begins that it stands in.
     """
 
     kernel: str
@@ -49,6 +50,7 @@ class LaunchSite:
     dynamic_lds: str
     arguments: tuple[str, ...]
     members: Mapping[str, str] = field(default_factory=dict)
+    block_at: int = field(default=0, compare=False)
 
     def taken_apart(self, parameters: Sequence[Parameter]) -> LaunchSite:
         """The launch with a value for each member of a structure, as the kernel's parameters have them."""
@@ -81,7 +83,8 @@ def launch_sites(source: Path) -> tuple[LaunchSite, ...]:
     """The launches in a source and the files that it includes by names in quotes, that could be read."""
     text = read_text(source)
     found = islice(_raw(text), _MOST_SITES)
-    return tuple(site for at, raw in found if (site := _resolved(raw, scope_at(text, at))) is not None)
+    read = ((at, _resolved(raw, scope_at(text, at))) for at, raw in found)
+    return tuple(replace(site, block_at=opened(text, at)) for at, site in read if site is not None)
 
 
 def _raw(text: str) -> Iterator[tuple[int, LaunchSite]]:

@@ -21,10 +21,12 @@ from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Parameter, Signature
 from layoutprobe.errors import ProbeError
+from layoutprobe.gate.fits import fit
 from layoutprobe.gate.launch_sites import LaunchSite, renamed
-from layoutprobe.gate.products import EXTENTS, FoundProduct, find_product, holds, readings
+from layoutprobe.gate.products import FoundProduct, find_product, holds, readings
 from layoutprobe.gate.runner import Deadline
 from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
+from layoutprobe.gate.strides_told import as_stored, with_strides
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.touched import Touched
@@ -44,18 +46,34 @@ _SPREAD = 0.25
 _LARGEST_STEP = 512
 _DEEP = 32
 """What an extent that no workgroup is for is a multiple of: a step of K, most often."""
-_CYCLE = (2, 1, 3)
+_CYCLES = ((2, 1, 3), (1, 3, 2), (3, 4, 5))
+"""Of the first three sizes in each launch: no two sizes, and no two products of some, grow alike."""
 _LAUNCHES = 3
 _MOST_WAYS = 4
 _MOST_GROUPS = 512
 _FACTORS = {"alpha": 2.0, "beta": 0.5}
 _FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
-_STRIDE = re.compile(r"(?:batch_?)?stride_?([abcd])|([abcd])_?(?:batch_?)?stride", re.IGNORECASE)
-_LEADING = re.compile(r"ld_?([abcd])|([abcd])_?ld|leading_?([abcd])", re.IGNORECASE)
-_PADDING = 8
-"""Elements between rows, where a caller chooses how many: with none, rows and leading dimension are the same."""
+_ODD = 5
+"""Added to a size, it is no multiple of anything."""
 _FINEST = (1, 8, 16, 32)
 """Multiples of an extent that a kernel may rely on, the finest first."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """An argument that a launch before has stored.
+
+    Attributes:
+        argument: its number.
+        kernel: what the manifest calls the kernel that is launched before.
+        name: what that calls it.
+        lines: its type and extents, as the manifest has them there.
+    """
+
+    argument: int
+    kernel: str
+    name: str
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -72,6 +90,7 @@ class Trial:
         signature: of the kernel, with members for structures.
         members: number of an argument that is a member of a structure -> its offset there.
         indices: numbers of arguments whose elements, up to `INDICES`, say how far others are read or written.
+        made: what a kernel before has stored; None where it stands alone.
     """
 
     launches: tuple[SeenLaunch, ...]
@@ -83,6 +102,7 @@ class Trial:
     signature: Signature | None = None
     members: Mapping[int, int] = field(default_factory=dict)
     indices: frozenset[int] = frozenset()
+    made: Made | None = None
 
     __repr__ = brief
 
@@ -97,7 +117,7 @@ def tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchSi
 
 def _tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchSite) -> Trial | None:
     try:
-        attempt = _Attempt(code, kernel, signature.parameters, site)
+        attempt = Attempt(code, kernel, signature.parameters, site)
     except (ProbeError, ValueError):
         return None
     plain: Trial | None = None
@@ -115,11 +135,15 @@ def _tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchS
             return attempt.finished(launches, values, found, kinds)
         if plain is None:
             indices = attempt.indices(launches[0], values[0], kinds)
-            plain = Trial(tuple(launches), None, tuple(values), attempt.site, indices=indices)
+            more, relied = attempt.ragged(launches, values, kinds)
+            plain = Trial(
+                (*launches, *(seen for seen, _ in more)), None, (*values, *(size for _, size in more)),
+                attempt.site, multiple=relied, indices=indices,
+            )  # fmt: skip
     return plain
 
 
-class _Attempt:
+class Attempt:
     """A kernel that is launched at sizes of our choice."""
 
     def __init__(
@@ -129,7 +153,7 @@ class _Attempt:
         if not len(given) == len(parameters) == len(site.arguments):
             raise ValueError("the launch has other arguments")
         self.code, self.kernel, self.parameters = code, kernel, parameters
-        self.site = site = _with_strides(site, parameters)
+        self.site = site = with_strides(site, parameters)
         self.pointers = [i for i, one in enumerate(given) if one.kind == "global_buffer"]
         self.tables = [i for i in self.pointers if parameters[i].pointers]
         self.integers = [
@@ -174,7 +198,7 @@ class _Attempt:
                 continue
             few = step == 1
             unit = step or _DEEP
-            value = unit * (_CYCLE[(number + at) % 3] + few)
+            value = unit * (_CYCLES[at][number % 3] + few)
             while value in result.values() and not few:
                 value += unit
             result[name] = value
@@ -200,6 +224,31 @@ class _Attempt:
                 return
             yield {i: dict(zip(kinds, chosen, strict=True))[kind] for i, kind in declared.items()}
 
+    def ragged(
+        self, launches: Sequence[SeenLaunch], values: Sequence[Sizes], kinds: Mapping[int, str]
+    ) -> tuple[list[tuple[SeenLaunch, Sizes]], Sizes]:
+        """A launch at sizes that are no multiples of a step, where the kernel touches what follows from these as
+        before; and of which multiples each size has to be for that."""
+        relied: dict[str, int] = {}
+        sizes, large = dict(values[0]), values[-1]  # in the small one there may be one row of groups
+        for name, value in large.items():
+            step = self.steps[name] or _DEEP
+            if step == 1 or value == 1:
+                continue
+            for by in (one for one in _FINEST if one < step):
+                more = by if by > 1 else _ODD
+                ragged = {**large, name: value + more}
+                seen = self.run(ragged, kinds)
+                if seen and _follows(launches, values, seen, ragged, kinds):
+                    sizes[name] += more
+                    relied.update({name: by} if by > 1 else {})
+                    break
+            else:
+                relied[name] = step
+        seen = self.run(sizes, kinds) if sizes != values[0] and not self.late else None
+        kept = seen is not None and _follows(launches, values, seen, sizes, kinds)
+        return ([(seen, sizes)], relied) if kept and seen else ([], relied)
+
     def indices(self, usual: SeenLaunch, size: Sizes, kinds: Mapping[int, str]) -> frozenset[int]:
         """Inputs of integers that are addresses: with zeros in one, other buffers are touched less far."""
         found = set()
@@ -211,19 +260,22 @@ class _Attempt:
                 or self.late
             ):
                 continue
-            seen = self.run(size, kinds, zeros=i)
+            seen = self.run(size, kinds, {i: np.zeros(_BYTES, np.uint8)})
             if seen is not None and any(
                 seen.buffers[j].size < usual.buffers[j].size for j in kinds if j != i
             ):
                 found.add(i)
         return frozenset(found)
 
-    def run(self, size: Sizes, kinds: Mapping[int, str], zeros: int | None = None) -> SeenLaunch | None:
-        """The launch at these sizes, with an input of zeros where asked; None where it cannot be made, or faults."""
+    def run(
+        self, size: Sizes, kinds: Mapping[int, str], given: Mapping[int, NDArray[np.uint8]] | None = None
+    ) -> SeenLaunch | None:
+        """The launch at these sizes, with what buffers begin with where given; None where it cannot be made, or
+        faults."""
         random = np.random.default_rng(sum(size.values()))
         before = {i: _elements(kind, random) for i, kind in kinds.items()}
-        if zeros is not None:
-            before[zeros][:] = 0
+        for i, data in (given or {}).items():
+            before[i][: data.size] = data
         touched = Touched({self.pointers.index(i): _PARTS for i in self.tables})
         try:
             grid, block = (
@@ -305,7 +357,7 @@ class _Attempt:
 
     def stored_so(self, found: FoundProduct) -> bool:
         """Have the leading dimensions follow from the order of a product; whether they are others now."""
-        before, self.site = self.site, _stored_so(self.site, self.parameters, found)
+        before, self.site = self.site, as_stored(self.site, self.parameters, found)
         return self.site != before
 
     def _dtypes(self) -> list[str]:
@@ -348,42 +400,23 @@ class _Attempt:
         return next((n for n in self.names if [size[n] for size in values] == list(extents)), "")
 
 
-def _with_strides(site: LaunchSite, parameters: Sequence[Parameter]) -> LaunchSite:
-    """A batch's strides and leading dimensions, where the host is told them, by their names: matrices lie behind each
-    other, and rows as columns fit."""
-    sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
-    if not {"M", "N", "K"} <= set(sizes):
-        return site
-    texts = []
-    for one, text in zip(parameters, site.arguments, strict=True):
-        extents = [sizes[name] for name in EXTENTS.get(_matrix_of(_STRIDE, one.name), ())]
-        either = [sizes[name] for name in EXTENTS.get(_matrix_of(_LEADING, one.name), ())]
-        if extents and text.isidentifier():
-            text = " * ".join(extents)
-        elif either and text.isidentifier() and text not in either:
-            rows, columns = either
-            text = f"({columns} if {columns} > {rows} else {rows}) + {_PADDING}"
-        texts.append(text)
-    return replace(site, arguments=tuple(texts))
-
-
-def _stored_so(site: LaunchSite, parameters: Sequence[Parameter], found: FoundProduct) -> LaunchSite:
-    """With leading dimensions that were chosen to fit rows as columns: those of the order in which matrices lie."""
-    sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
-    orders = {"A": found.a.order, "B": found.b.order, "D": found.d.order}
-    texts = list(site.arguments)
-    for i, one in enumerate(parameters):
-        letter = _matrix_of(_LEADING, one.name)
-        if letter and texts[i].endswith(f" + {_PADDING}") and " if " in texts[i]:
-            rows, columns = EXTENTS[letter]
-            texts[i] = f"{sizes[columns if orders[letter] == 'row' else rows]} + {_PADDING}"
-    return replace(site, arguments=tuple(texts))
-
-
-def _matrix_of(pattern: re.Pattern[str], name: str) -> str:
-    """Of which matrix an argument of this name says something; "" for none."""
-    found = pattern.fullmatch(name)
-    return next(filter(None, found.groups())).upper().replace("C", "D") if found else ""
+def _follows(
+    launches: Sequence[SeenLaunch],
+    values: Sequence[Sizes],
+    seen: SeenLaunch,
+    sizes: Sizes,
+    kinds: Mapping[int, str],
+) -> bool:
+    """Whether what one more launch touches is what expressions of the sizes give for all of them."""
+    for i, buffer in seen.buffers.items():
+        if buffer.role != launches[0].buffers[i].role:
+            return False
+        width = element_type(kinds[i]).raw.itemsize
+        extents = [one.buffers[i].size // width for one in launches]
+        known = fit(extents, values) is not None
+        if known and fit([*extents, buffer.size // width], [*values, sizes]) is None:
+            return False
+    return True
 
 
 def _elements(kind: str, random: np.random.Generator) -> NDArray[np.uint8]:

@@ -152,6 +152,17 @@ def test_a_number_of_batches_in_the_host_code_stands_for_all_of_them(tmp_path: P
     assert kernel["grid"][2] == "batch"
 
 
+def test_a_reduction_is_launched_behind_what_it_reads_and_has_the_contract_of_both(tmp_path: Path) -> None:
+    manifest, partial = _drafted(tmp_path, HERE / "splitk.hip")
+    _, reduce = tomllib.loads(manifest.read_text())["kernel"]
+    assert (reduce["after"], reduce["tile"]) == ([partial["name"]], partial["tile"])
+    assert reduce["contract"] == {"kind": "gemm", "bias": "bias"}
+    read, _, stored = reduce["argument"][:3]
+    made = partial["argument"][2]
+    assert [read[key] for key in ("name", "role", "shape")] == [made["name"], "in", made["shape"]]
+    assert (stored["matrix"], stored["shape"]) == ("D", ["M", "N"])
+
+
 def test_leading_dimensions_that_the_caller_chooses_follow_from_how_matrices_lie(tmp_path: Path) -> None:
     source = tmp_path / "gemm.hip"
     source.write_text("""#include <hip/hip_runtime.h>
@@ -175,7 +186,7 @@ void sgemm(int m, int n, int k, const float* A, int lda, const float* B, int ldb
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in EXPECTED if name != "splitk.hip"])
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_draft_without_a_correction_is_green(tmp_path: Path, name: str) -> None:
     manifest, _ = _drafted(tmp_path, HERE / name)
     assert "FILL IN" not in manifest.read_text().partition("[[kernel]]")[2]

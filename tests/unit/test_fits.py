@@ -16,6 +16,7 @@ FORMS: dict[str, Callable[[dict[str, int]], int]] = {
     "(N + 63) / 64": lambda s: -(-s["N"] // 64),
     "((M + 15) / 16) * ((N + 31) / 32)": lambda s: -(-s["M"] // 16) * -(-s["N"] // 32),
     "((N + 31) / 32) * ((K + 127) / 128)": lambda s: -(-s["N"] // 32) * -(-s["K"] // 128),
+    "N * ((K + 63) / 64)": lambda s: s["N"] * -(-s["K"] // 64),
     "K": lambda s: s["K"],
     "K + 8": lambda s: s["K"] + 8,
     "K * 4": lambda s: s["K"] * 4,

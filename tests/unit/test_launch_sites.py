@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutprobe.gate.chained import handed_on
 from layoutprobe.gate.launch_sites import LaunchSite, launch_sites
 
 SITE = ("(N + 15) / 16", "M / 64", "1"), ("128", "1", "1"), "0", ("M", "N")
@@ -155,3 +156,16 @@ def test_extents_that_only_a_tensor_knows_and_bytes_of_types(tmp_path: Path) -> 
     )
     (site,) = launch_sites(source)
     assert (site.grid, site.block, site.dynamic_lds) == (("rows", "1", "1"), ("64", "1", "1"), "64 * 4")
+
+
+def test_launches_of_one_block_of_code_are_known_as_such(tmp_path: Path) -> None:
+    source = tmp_path / "k.hip"
+    source.write_text("void f(int n) { k<<<n, 32>>>(ws, n); if (n) { j<<<n, 1>>>(p, n); } r<<<1, n>>>(n, ws); }"
+                      " void g(int n) { r<<<1, n>>>(n, ws); }")  # fmt: skip
+    k, j, r, other = launch_sites(source)
+    assert (handed_on(k, 0, r), handed_on(k, 0, j), handed_on(k, 0, other), handed_on(k, 0, k)) == (
+        1,
+        None,
+        None,
+        None,
+    )

@@ -1,0 +1,54 @@
+"""Strides that host code tells a kernel, where it leaves them to its caller: what they are, by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from layoutprobe.codeobj.parameters import Parameter
+from layoutprobe.gate.launch_sites import LaunchSite
+from layoutprobe.gate.products import EXTENTS, FoundProduct
+
+_STRIDE = re.compile(r"(?:batch_?)?stride_?([abcd])|([abcd])_?(?:batch_?)?stride", re.IGNORECASE)
+_LEADING = re.compile(r"ld_?([abcd])|([abcd])_?ld|leading_?([abcd])", re.IGNORECASE)
+_PADDING = 8
+"""Elements between rows, where a caller chooses how many: with none, rows and leading dimension are the same."""
+
+
+def with_strides(site: LaunchSite, parameters: Sequence[Parameter]) -> LaunchSite:
+    """A batch's strides and leading dimensions, where the host is told them, by their names: matrices lie behind each
+    other, and rows as columns fit."""
+    sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
+    if not {"M", "N", "K"} <= set(sizes):
+        return site
+    texts = []
+    for one, text in zip(parameters, site.arguments, strict=True):
+        extents = [sizes[name] for name in EXTENTS.get(_matrix_of(_STRIDE, one.name), ())]
+        either = [sizes[name] for name in EXTENTS.get(_matrix_of(_LEADING, one.name), ())]
+        if extents and text.isidentifier():
+            text = " * ".join(extents)
+        elif either and text.isidentifier() and text not in either:
+            rows, columns = either
+            text = f"({columns} if {columns} > {rows} else {rows}) + {_PADDING}"
+        texts.append(text)
+    return replace(site, arguments=tuple(texts))
+
+
+def as_stored(site: LaunchSite, parameters: Sequence[Parameter], found: FoundProduct) -> LaunchSite:
+    """With leading dimensions that were chosen to fit rows as columns: those of the order in which matrices lie."""
+    sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
+    orders = {"A": found.a.order, "B": found.b.order, "D": found.d.order}
+    texts = list(site.arguments)
+    for i, one in enumerate(parameters):
+        letter = _matrix_of(_LEADING, one.name)
+        if letter and texts[i].endswith(f" + {_PADDING}") and " if " in texts[i]:
+            rows, columns = EXTENTS[letter]
+            texts[i] = f"{sizes[columns if orders[letter] == 'row' else rows]} + {_PADDING}"
+    return replace(site, arguments=tuple(texts))
+
+
+def _matrix_of(pattern: re.Pattern[str], name: str) -> str:
+    """Of which matrix an argument of this name says something; "" for none."""
+    found = pattern.fullmatch(name)
+    return next(filter(None, found.groups())).upper().replace("C", "D") if found else ""
