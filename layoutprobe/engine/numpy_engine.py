@@ -25,7 +25,7 @@ from layoutprobe.machine.launch import (
     write_packet,
 )
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.observer import events_of
+from layoutprobe.machine.observer import events_of, stops_of
 from layoutprobe.machine.program import Changed, Program, build_program, changed
 
 
@@ -81,6 +81,10 @@ class NumpyEngine:
             insts, bind = load_instructions(code, kernel), guarded(semantics.bind, kernel)
             self._programs[key] = build_program(code, kernel, insts, bind, vgpr_count(code, kernel))
         return self._programs[key]
+
+    def stops(self, dispatch: Dispatch) -> frozenset[int] | None:
+        """See machine.observer.stops_of."""
+        return stops_of(dispatch.observers, self.program(dispatch.code, dispatch.kernel))
 
     def changed(self, dispatch: Dispatch) -> tuple[Program, Changed]:
         """A dispatch's kernel with its changes, and these alone.

@@ -70,6 +70,10 @@ class Observer:
         """So many workgroups, the first ones of a batch, make the accesses that it must be told of; None: all."""
         return None
 
+    def stops(self, program: Program) -> frozenset[int] | None:
+        """PCs of the instructions of which `step` must be told; None: all. It may be told of others."""
+        return None
+
     def batch(self, machine: Machine, program: Program) -> None:
         """A batch of workgroups is about to start."""
 
@@ -146,6 +150,12 @@ def accesses_of(observers: Sequence[Observer]) -> Accesses:
     groups = [o.groups for o in asking]
     most = None if None in groups else max((each for each in groups if each is not None), default=0)
     return Accesses(reduce(or_, (o.moves for o in asking), Moves.NONE), most)
+
+
+def stops_of(observers: Sequence[Observer], program: Program) -> frozenset[int] | None:
+    """PCs of the instructions of which `step` of any observer must be told; None: all."""
+    asked = [o.stops(program) for o in observers if asks(o, "step")]
+    return None if None in asked else frozenset[int]().union(*(pcs for pcs in asked if pcs is not None))
 
 
 def asks(observer: Observer, event: str) -> bool:

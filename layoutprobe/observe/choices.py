@@ -8,13 +8,14 @@ a branch goes are none of these. The same run tells how large numbers were that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeVar
 
 from layoutprobe.brief import brief
 from layoutprobe.isa.inst import VGPR0, Inst
-from layoutprobe.machine.cohort import Band, Cohort
+from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
@@ -81,36 +82,50 @@ def tests_of(blocks: Iterable[Sequence[Inst]]) -> dict[int, Inst]:
     }
 
 
+def _behind(tests: Collection[int], blocks: Iterable[Block]) -> dict[int, int]:
+    """PC of what is executed next behind each test -> the test's: up to there SCC is what the test has left."""
+    found = {}
+    for block in blocks:
+        executed = [inst.pc for inst in (*block.insts, *([block.last] if block.last else []))]
+        found |= {after: pc for pc, after in pairwise(executed) if pc in tests}
+    return found
+
+
 class ChoiceRecorder(Recorder):
     """Looks at SCC behind every such test."""
 
     def __init__(self) -> None:
+        self._known = False
         self._tests: dict[int, Inst] = {}
         self._seen: dict[int, set[bool]] = {}
-        self._before: int | None = None
+        self._behind: dict[int, int] = {}  # PC behind a test -> the test's
         self._cuts: dict[int, Cut] = {}
         self._largest: dict[int, int] = {}
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        blocks = [block.listing for _, block in sorted(program.blocks.items())]
-        self._tests = self._tests or tests_of(blocks)
-        self._cuts = self._cuts or cuts_of(blocks)
+        self._learn(program)
 
-    def block(self, c: Band, block: Block) -> None:
+    def stops(self, program: Program) -> frozenset[int]:
         """See Observer."""
-        self._before = None
+        self._learn(program)
+        return frozenset(self._behind) | frozenset(self._cuts)
+
+    def _learn(self, program: Program) -> None:
+        if not self._known:
+            blocks = [block.listing for _, block in sorted(program.blocks.items())]
+            self._tests, self._cuts = tests_of(blocks), cuts_of(blocks)
+            self._behind = _behind(self._tests, program.blocks.values())
+            self._known = True
 
     def step(self, c: Cohort, inst: Inst) -> None:
         """See Observer."""
-        if self._before is not None:
-            self._seen.setdefault(self._before, set()).update(
-                bool(flag) for flag in {*c.scc().ravel().tolist()}
-            )
-        self._before = inst.pc if inst.pc in self._tests else None
+        test = self._behind.get(inst.pc)
+        if test is not None:
+            self._seen.setdefault(test, set()).update(bool(flag) for flag in {*c.scc().ravel().tolist()})
         cut = self._cuts.get(inst.pc)
         if cut is not None and (lanes := c.exec).any():
-            largest = int(c.regs.vgprs[cut.source - VGPR0][lanes].max())
+            largest = int(c.u[cut.source - VGPR0][lanes].max())
             self._largest[inst.pc] = max(largest, self._largest.get(inst.pc, 0))
 
     def record(self) -> Choices:

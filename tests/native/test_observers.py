@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.engine.native.accesses import copied
 from layoutprobe.engine.registry import make_engine
-from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses, Arena, Region, Store, untouched
@@ -123,6 +123,51 @@ def test_accesses_that_are_asked_for(moves: Moves, groups: int | None) -> None:
     assert native.seen == numpys.seen
     assert len(native.seen) >= 4
     assert native.others < numpys.others or moves == Moves.ALL, "what nobody asks for is not told"
+
+
+class Choosy(Observer):
+    """What SCC, the lanes and their registers are before the instructions that it asks for."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, set[bytes]] = {}
+        self.others = 0
+
+    def stops(self, program: Program) -> frozenset[int]:
+        bodies = [block.insts for block in program.blocks.values() if block.insts]
+        return frozenset(inst.pc for body in bodies for inst in (body[0], body[len(body) // 2], body[-1]))
+
+    def batch(self, machine: Machine, program: Program) -> None:
+        self._asked = self.stops(program)
+
+    def step(self, c: Cohort, inst: Inst) -> None:
+        if inst.pc not in self._asked:
+            self.others += 1
+            return
+        sources = [r - VGPR0 for operand in inst.src if operand.kind == "v" for r in operand.registers()]
+        for at, wave in enumerate(c.waves.tolist()):
+            held = [c.u[vgpr][at][c.exec[at]].tobytes() for vgpr in sources]
+            words = (wave, bool(c.scc()[at]), c.exec[at].tobytes(), *held)
+            self.seen.setdefault(inst.pc, set()).add(repr(words).encode())
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_steps_that_are_asked_for(alone: bool) -> None:
+    """Alone, and with an observer of blocks: then C writes them down."""
+    kernel, (m, n, k) = KERNELS["swizzled"], SIZE
+    rng = np.random.default_rng(9)
+    a, b = (rng.normal(size=s).astype(np.float16) for s in ((m, k), (k, n)))
+    launch = make_launch(kernel, kernel.build(), a, b, np.ones((m, n), np.float32), 0.5, 1.5)
+    native, numpys = Choosy(), Choosy()
+    outputs = [
+        EmulatorBackend(engine=make_engine(name)).run(launch, [choosy] if alone else [choosy, Blocks()])
+        for name, choosy in (("native", native), ("numpy", numpys))
+    ]
+    assert native.seen == numpys.seen
+    assert len(native.seen) > 20
+    assert numpys.others, "numpy tells of every instruction"
+    assert not native.others, "C stops where it must"
+    for one, other in zip(*(result.buffers for result in outputs), strict=True):
+        assert one is other is None or np.array_equal(one, other)
 
 
 def test_of_a_large_memory_the_allocations_alone_are_copied() -> None:

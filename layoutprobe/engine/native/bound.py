@@ -69,6 +69,11 @@ class Bound:
         """See Lowered."""
         return self.lowered.records
 
+    @cached_property
+    def executed(self) -> frozenset[int]:
+        """PCs of all instructions that an engine executes: not of hints, nor of what ends a block."""
+        return frozenset(record.pc for record in self.records if record.executor)
+
     def alone(self, n: int) -> ctypes.Array[Ins]:
         """The record of a matrix instruction, and behind it one that returns: for `lp_step`."""
         if n not in self._alone:
@@ -87,7 +92,7 @@ class Bound:
 
     def program_records(self, watched: Watched) -> ctypes.Array[Ins]:
         """The records in C's form, for those who watch."""
-        if not (watched.block or watched.access or watched.matrix):
+        if not (watched.block or watched.access or watched.matrix or watched.stops):
             return self._plain_records
         if watched not in self._watched_records:
             self._watched_records[watched] = self._changed(watched)
@@ -130,6 +135,8 @@ class Bound:
         for n in asked.tolist():
             records[n].told = 1
         left = [np.intersect1d(self._where["accesses"], asked)] + [self._where["matrices"]] * watched.matrix
+        stops = (n for n, record in enumerate(self.records) if record.executor and record.pc in watched.stops)
+        left += [np.fromiter(stops, np.int64)] if watched.stops else []
         for places in left:
             self._leave(functions, places)
         return records

@@ -42,7 +42,7 @@ from layoutprobe.machine.launch import (
 )
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Memory, Store
-from layoutprobe.machine.observer import Observer, accesses_of, events_of
+from layoutprobe.machine.observer import Observer, accesses_of, events_of, stops_of
 from layoutprobe.machine.program import Executor, Program
 
 MOST_SLOW = 0.5
@@ -85,10 +85,17 @@ class NativeEngine:
         """See Engine."""
         events = events_of(dispatch.observers)
         bound = None
-        if dispatch.arithmetic == "ieee" and not (events.step or events.wait or dispatch.order == LAST_FIRST):
+        stops = self._numpy.stops(dispatch) if events.step else frozenset[int]()
+        if (
+            dispatch.arithmetic == "ieee"
+            and stops is not None
+            and not events.wait
+            and dispatch.order != LAST_FIRST
+        ):
             bound = self._bind(dispatch.code, dispatch.kernel)
         # Observers are told in the order of the numpy engine, which waves that wait for each other had not in C.
-        if bound is None or (bound.lowered.waits and events != _NONE):
+        waits = bound is not None and bound.lowered.waits and events != _NONE
+        if bound is None or stops is None or waits or not stops <= bound.executed:
             return self._numpy.run(dispatch)
         if dispatch.changes:
             bound = bound.changed(self._numpy.changed(dispatch)[1])
@@ -278,7 +285,8 @@ class _Run:
             lds=lds if len(group_ids) == self.groups else _part(lds, len(group_ids) * stride),
         )
         asked = accesses_of(observers)
-        interpreter = Interpreter(self.bound, machine, waves, dispatch.budget, asked, self.sieve)
+        stops = stops_of(observers, self.bound.program) or frozenset()
+        interpreter = Interpreter(self.bound, machine, waves, dispatch.budget, asked, self.sieve, stops)
         interpreter.start_with(
             initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg)
         )

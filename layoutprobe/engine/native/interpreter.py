@@ -77,6 +77,7 @@ class Interpreter:
         regions: of global memory.
         asked: what accesses observers must be told of.
         sieve: what looks instead of observers; None: nobody asks.
+        stops: PCs of the instructions of which observers must be told before they are executed.
         count: waves of the batch.
     """
 
@@ -88,6 +89,7 @@ class Interpreter:
         budget: int,
         asked: Accesses = NO_ACCESSES,
         sieve: Sieve | None = None,
+        stops: frozenset[int] = frozenset(),
     ) -> None:
         self.bound, self.machine, self.waves, self.budget = bound, machine, waves, budget
         self.regions = (CRegion * 0)()
@@ -96,8 +98,8 @@ class Interpreter:
         self.count = int(groups.size)
         self.groups = int(groups[-1]) + 1
         events = machine.events
-        watched = replace(events, batch=(), fault=()) != Events()  # these two need no log
-        self._watched = Watched(watched, asked.moves, bool(events.matrix or events.matrix_done))
+        watched = replace(events, batch=(), fault=(), step=()) != Events()  # these need no log
+        self._watched = Watched(watched, asked.moves, bool(events.matrix or events.matrix_done), stops)
         self._telling = self.groups if asked.groups is None else min(asked.groups, self.groups)
         self._patience = Patience()
         self._initial: list[Array] = []
@@ -139,7 +141,12 @@ class Interpreter:
     def _run_workgroups(self) -> bool:
         """Run C as far as it goes, on all cores; whether numpy must do something."""
         run, groups = self.bound.runtime.lp_run, self.groups
-        alone = self._watched.matrix or not self.bound.parallel or self.count < _WORTH_A_THREAD
+        alone = (
+            self._watched.matrix
+            or self._watched.stops
+            or not self.bound.parallel
+            or self.count < _WORTH_A_THREAD
+        )
         parts = 1 if alone else min(_cores(), groups)
         contexts = [self._context, *self._copies(parts - 1)]
         limits = [groups * n // parts for n in range(parts + 1)]
@@ -248,6 +255,10 @@ class Interpreter:
         if waves.status[which[0]] == ENDLESS:
             assert record.block is not None
             raise outcome.endless(self.bound.program, record.block, self.budget)
+        if record.pc in self._watched.stops and record.inst is not None:
+            c = waves.cohort(self.machine, record.start, which)
+            for tell in self.machine.events.step:
+                tell(c, record.inst)
         if record.inst is not None and Kind.JUMP in record.inst.kind:
             self._jump(which, record, record.inst)
             return
