@@ -20,8 +20,8 @@ from layoutprobe.gate.tally import LostCellError, Outcome
 from layoutprobe.manifest.model import KernelCase, Sizes
 from layoutprobe.report.gate import KernelVerdict
 
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how many cells are done, and how many there are."""
+Progress = Callable[[str, float, int], None]
+"""Told what is being done, how many cells are done, that under way by its share, and how many there are."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ def serial(
     """The verdict of each job, in this process, with its place in `work`."""
     for index, job in enumerate(work):
 
-        def step(text: str, job: Job = job, done: int = index) -> None:
+        def step(text: str, share: float, job: Job = job, done: int = index) -> None:
             if progress is not None:
-                progress(f"{job.case.name}: {text}", done, len(work))
+                progress(f"{job.case.name}: {text}", done + share, len(work))
 
         yield index, _verdict(job, backend=backend, step=step)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,9 @@ class KernelRunner:
         backend: WatchedBackend,
         endless: ExecutionError | None = None,
         sample: frozenset[int] = frozenset(),
+        launched: Callable[[int], Observer] | None = None,
     ) -> None:
+        """A runner; `launched`: makes an observer for each launch of so many workgroups, see `gate.plan`."""
         self.built = built
         self.binding = binding
         self.coding = coding
@@ -170,6 +173,7 @@ class KernelRunner:
         self._last: tuple[RunSpec, Held] | None = None
         self.endless = endless
         self.sample = sample
+        self._launched = launched
 
     def __call__(self, spec: RunSpec) -> Recorded:
         """The run of that spec. A fault of the kernel is recorded, and not raised.
@@ -231,7 +235,8 @@ class KernelRunner:
         try:
             if (stopped := self.endless or ready.failed) is not None:
                 raise stopped
-            late = [deadline, *([Clock(deadline)] if self.sample else [])]
+            late: list[Observer] = [deadline, *([Clock(deadline)] if self.sample else [])]
+            late += [self._launched(prod(self.binding.grid))] if self._launched is not None else []
             result = self.backend.run(
                 ready.launch, [*late, *([besides] if besides is not None else []), astray, *recorders]
             )

@@ -19,8 +19,9 @@ from layoutprobe.gate.counterfactual import explained
 from layoutprobe.gate.excerpts import excerpts
 from layoutprobe.gate.hunt import go_on, with_hunted
 from layoutprobe.gate.mending import Judge, mend
+from layoutprobe.gate.plan import SIZES, Step
 from layoutprobe.gate.reference import load_reference
-from layoutprobe.gate.tally import Bring, Outcome, Step, Tally
+from layoutprobe.gate.tally import Bring, Outcome, Tally
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.reservations import reservations
 from layoutprobe.report.gate import Hunt, KernelVerdict, Pictures
@@ -56,14 +57,14 @@ def check_kernel(
         explain: look for changes of instructions that mend wrong values, for the words of findings.
     """
     start = time.monotonic()
-    step = step or (lambda _: None)
+    step = step or (lambda *_: None)
     tally: Tally | None = None
     built: Built | None = None
     hunted: Hunt | None = None
     glanced = Glance(None)
     error = ""
     try:
-        step("compiling" if case.source else "loading")
+        step("compiling" if case.source else "loading", 0.0)
         built = build(case, target)
         backend = backend or _emulator(case)
         tally = Tally(case, built, checks, backend, _reference(case, allow_reference), step)
@@ -106,7 +107,7 @@ def check_kernel(
     )
     if not suggest or tally is None or not verdict.findings:
         return verdict
-    step("changes that may mend it")
+    step("changes that may mend it", SIZES)
     everywhere = with_hunted(case, hunted) if hunted else case
     judge = Judge(
         checks,
@@ -131,7 +132,7 @@ def check_size(
         ProbeError, MemoryError: what stops the work on this kernel.
     """
     reference = _reference(case, allow_reference)
-    tally = Tally(case, build(case, target), checks, _emulator(case), reference, lambda _: None)
+    tally = Tally(case, build(case, target), checks, _emulator(case), reference, lambda *_: None)
     return tally.at(sizes)
 
 

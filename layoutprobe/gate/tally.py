@@ -20,6 +20,7 @@ from layoutprobe.gate.build import Built
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.pictures import more_pictures, pictures_of
+from layoutprobe.gate.plan import SIZES, Plan, Step, launches_of, volume
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.unproven import unproven
 from layoutprobe.isa.inst import Inst
@@ -45,8 +46,6 @@ _UNDEFINED_DATA = ("lds-safety/undefined-read", "numerics/never-defined", "opera
 """Rules that undefined data breaks, wherever it comes from."""
 _LIKE = 2
 """A launch with at least one part in so many of the bytes of one that took too long is not begun."""
-Step = Callable[[str], None]
-"""Told what is about to be done."""
 
 
 class LostCellError(Exception):
@@ -133,6 +132,7 @@ class Tally:
         self.backend = backend
         self.reference = reference
         self.step = step
+        self._plan: Plan | None = None
         self.ran = False
         self.outcomes: list[Outcome] = []
         self.coverage: Coverage | None = None
@@ -226,7 +226,7 @@ class Tally:
         if static:
             subject, _ = self.subject(self.case.sizes[0])
             for check in static:
-                self.step(check.name)
+                self.step(check.name, 0.0)
                 self.collected[check.name].append(((), apply(check, subject)))
         dynamic = [check for check in self.active if check.per_size]
         if dynamic and self.built.arch is None:
@@ -234,8 +234,18 @@ class Tally:
                 reason = f"the emulator does not execute {self.built.code.target}"
                 self.collected[check.name].append(((), check.undecided(reason)))
             return
+        if elsewhere is None:
+            self._plan = Plan([*map(self._volume, self.case.sizes)], [c.name for c in dynamic], self.step)
         for sizes in self.case.sizes if dynamic else ():
             self.keep(self.at(sizes) if elsewhere is None else self._brought(sizes, elsewhere))
+
+    def _volume(self, sizes: Sizes) -> float:
+        """What a size counts in the plan; what is wrong with it is said when its turn comes."""
+        try:
+            binding = bind(self.case, sizes)
+            return volume(sizes, len(self._sample(binding)), binding.grid)
+        except ProbeError:
+            return volume(sizes, 0, ())
 
     def _brought(self, sizes: Sizes, elsewhere: Bring) -> Outcome:
         """An outcome from somewhere else: what `at` would have said."""
@@ -257,6 +267,7 @@ class Tally:
             self.backend,
             self._like_sized(binding),
             self._sample(binding),
+            self._plan.launched if self._plan is not None else None,
         )
         return subject_of(runner, self.active, self.load_insts, self.reference), runner
 
@@ -277,7 +288,7 @@ class Tally:
         self.ran = True
         for check in self.active:
             if check.per_size:
-                self.step(f"{title}: {check.name}" if title else check.name)
+                self._begin(f"{title}: {check.name}" if title else check.name, check, subject)
                 results[check.name] = apply(check, subject)
         found = (finding for result in results.values() for finding in result.findings)
         pictures = pictures_of(self.pictures, subject, found, self.backend.evidence, self.built.toolchain)
@@ -291,6 +302,12 @@ class Tally:
             choices,
             pictures,
         )
+
+    def _begin(self, text: str, check: Check, subject: Subject) -> None:
+        if self._plan is None:
+            self.step(text, SIZES)
+        else:
+            self._plan.next(text, launches_of(check.name, subject.coding.code.digits))
 
     def keep(self, outcome: Outcome) -> None:
         """Let a size count."""

@@ -84,7 +84,7 @@ def tests_of(blocks: Iterable[Sequence[Inst]]) -> dict[int, Inst]:
 
 def _behind(tests: Collection[int], blocks: Iterable[Block]) -> dict[int, int]:
     """PC of what is executed next behind each test -> the test's: up to there SCC is what the test has left."""
-    found = {}
+    found: dict[int, int] = {}
     for block in blocks:
         executed = [inst.pc for inst in (*block.insts, *([block.last] if block.last else []))]
         found |= {after: pc for pc, after in pairwise(executed) if pc in tests}
