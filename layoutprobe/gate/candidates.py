@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from layoutprobe.gate.excerpts import whole_sources
+from layoutprobe.gate.missing_factors import multiplied, rescaled, unread
 from layoutprobe.isa.edit import Edit, Known
 from layoutprobe.isa.edits import edits
 from layoutprobe.isa.inst import Inst
@@ -63,8 +64,9 @@ class Candidates:
 
     def __iter__(self) -> Iterator[Candidate]:
         """The likeliest first."""
-        groups = enumerate(self._groups())
-        found = [candidate for n, group in groups for candidate in self._of_group(n, group)]
+        groups = self._groups()
+        found = [candidate for n, group in enumerate(groups) for candidate in self._of_group(n, group)]
+        found += self._with_factors(len(groups))
         seen = set[object]()
         # What comes last is the nearest to the output: where two mend it, less else depends on it.
         for candidate in sorted(found, key=lambda one: (one.rank, -max(one.edits))):
@@ -106,6 +108,21 @@ class Candidates:
                 for edit in known[inst.pc].values():
                     at = self._shown(self._place(inst))
                     yield Candidate({inst.pc: edit}, at, edit.rank + later + _ALONE, number)
+
+    def _with_factors(self, number: int) -> Iterator[Candidate]:
+        """Factors that may be missing; groups of theirs have numbers from `number` on."""
+        insts = self.subject.insts
+        blocks = [
+            [insts[inst.pc] for inst in self.blocks[start] if inst.pc in insts] for start in self.work.blocks
+        ]
+        places = {inst.pc: self._place(inst) for block in blocks for inst in block}
+        line = {pc: (p.source.file, p.source.line) for pc, p in places.items() if p.source and not p.near}
+        idle = unread(insts.values(), self._arguments, self._scalars[1])
+        missing = [one for block in blocks for one in rescaled(block, line)]
+        for at, one in enumerate((*missing, *multiplied(blocks, line, idle)), number):
+            used = "" if one.factor is None else self._shown(places[one.factor.pc]).line
+            edits = {pc: replace(e, says=e.says.format(used)) for pc, e in one.edits.items()}
+            yield Candidate(edits, self._shown(places[one.about.pc]), next(iter(edits.values())).rank, at)
 
     def _known(self, inst: Inst) -> Known:
         return Known(*self._scalars, self._arguments.get(inst.pc, {}), self._neighbours(inst))

@@ -106,6 +106,62 @@ def test_the_line_comes_first_with_what_is_meant(tmp_path: Path, name: str) -> N
     assert fault.at in (tmp_path / "kernel.hip").read_text().split("\n")[first.place.source.line - 1], first
 
 
+RUNNING = Style(
+    HEAD
+    + """// A lane a row: a weighted mean, rescaled to the largest score so far.
+extern "C" __global__ void mean(const float* x, const float* v, float* y, int N, float scale) {
+  const int row = threadIdx.x;
+  float most = -1e30f, sum = 0, kept = 0;
+  for (int i = 0; i < N; ++i) {
+    const float score = (x[row * N + i] + 0.25f) * scale;
+    const float now = fmaxf(most, score);
+    const float old = expf(most - now), e = expf(score - now);
+    sum *= old;
+    kept *= old;
+    sum += e;
+    kept += e * v[i];
+    most = now;
+  }
+  y[row] = kept / sum;
+}
+""",
+    """block = [32]
+grid = [1]
+sizes = [{ N = 9 }, { N = 14 }]
+contract = { kind = "reference", function = "reference.py:mean" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["32", "N"] },
+  { name = "v", role = "in", dtype = "f32", shape = ["N"] },
+  { name = "y", role = "out", dtype = "f32", shape = ["32"] },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+  { name = "scale", role = "scalar", dtype = "f32", value = 0.375 },
+]""",
+    """
+import numpy as np
+def mean(inputs, sizes):
+    x = (inputs["x"] + 0.25) * 0.375
+    e = np.exp(x - x.max(1, keepdims=True))
+    return {"y": (e * inputs["v"]).sum(1) / e.sum(1)}
+""",
+)
+LEFT_OUT = {
+    "a sum is not rescaled": Meant(("    sum *= old;\n", ""), "multiplied by the factor of", "sum += e"),
+    "another is not": Meant(("    kept *= old;\n", ""), "multiplied by the factor of", "kept +="),
+    "an argument is not used": Meant((" * scale", ""), "argument scale, which nothing reads", "score ="),
+}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_a_factor_that_was_left_out_is_named(tmp_path: Path, name: str) -> None:
+    fault = LEFT_OUT[name]
+    first = verdict(tmp_path, RUNNING, (fault.edit,)).findings[0]
+    assert RIGHT in first.what, first.what
+    assert fault.words in first.what, first.what
+    assert first.place.source is not None
+    assert fault.at in (tmp_path / "kernel.hip").read_text().split("\n")[first.place.source.line - 1], first
+
+
 def test_the_right_kernel_is_green(tmp_path: Path) -> None:
     found = verdict(tmp_path, LAYER)
     assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
