@@ -21,7 +21,7 @@ from layoutprobe.render.gate.table import Detail, lines
 from layoutprobe.render.gate.words import frame
 from layoutprobe.render.look import ASCII, UNICODE
 from layoutprobe.render.page import Page, show_lines
-from layoutprobe.report.gate import CheckResult, GateReport, Table
+from layoutprobe.report.gate import CheckResult, GateReport, Hunt, Table
 
 everywhere = pytest.mark.parametrize("name", fake_gates.ALL)
 WORDS = ("HOLDS", "FINDING", "UNDECIDED")
@@ -139,6 +139,15 @@ def test_what_is_wrong_or_open_is_told_at_any_length(name: str) -> None:
     quiet = "\n".join(table(report, 200, detail="quiet"))
     held = [r.check for v in report.verdicts for r in v.results if r.status == "holds"]
     assert name == "hostile" or not any(f"✓ {check}" in quiet for check in held)
+
+
+def test_what_somebody_asked_to_search_is_told_quietly_too() -> None:
+    """Of a kernel that holds as well: that nothing was found is the answer."""
+    found = replace(fake_gates.kernel("gemm", fake_gates.holds("numerics")), hunt=Hunt(41, 0, 60.0, (), False))
+    lines = table(fake_gates.report(found), 200, detail="quiet")
+    assert any("hunted: 41 more sizes" in line for line in lines)
+    silent = table(fake_gates.report(replace(found, hunt=None)), 200, detail="quiet")
+    assert not any("gemm" in line for line in silent)
 
 
 def test_the_line_that_a_finding_is_about_is_shown() -> None:

@@ -55,7 +55,7 @@ def lines(report: GateReport, page: Page, detail: Detail = "brief") -> Iterator[
         yield from _panel(page, [gate_words.relaxed_title(report), *report.relaxations], [], "undecided")
         yield Text()
     for verdict in report.verdicts:
-        if detail == "quiet" and verdict.exit_code == 0:
+        if detail == "quiet" and verdict.exit_code == 0 and not gate_words.searched(verdict):
             continue
         yield from _kernel(page, verdict, detail)
         yield Text()
@@ -66,9 +66,10 @@ def _kernel(page: Page, verdict: KernelVerdict, detail: Detail) -> Iterator[Text
     outcome = gate_words.outcome(verdict)
     heading = f"{page.glyphs.sign(outcome.word)} {gate_words.kernel_title(verdict)}: {outcome.sentence}"
     yield from page.paragraph(heading, STYLES[outcome.word])
-    if detail != "quiet":
-        for sentence in gate_words.about(verdict, in_full=detail == "full"):
-            yield from page.paragraph(sentence, "dim", indent="  ")
+    quiet = detail == "quiet"
+    about = gate_words.searched(verdict) if quiet else gate_words.about(verdict, in_full=detail == "full")
+    for sentence in about:
+        yield from page.paragraph(sentence, "dim", indent="  ")
     if verdict.error:
         yield from _panel(page, [verdict.error], [], "undecided")
     yield from _checks(page, verdict, detail)

@@ -164,12 +164,17 @@ def basis(verdicts: Iterable[KernelVerdict]) -> str:
     return ", ".join(kinds) or "nothing was executed"
 
 
+def searched(verdict: KernelVerdict) -> list[str]:
+    """What was looked for beyond the manifest, where somebody asked: sizes that fail, changes that mend."""
+    hunted = [f"hunted: {verdict.hunt}"] if verdict.hunt is not None else []
+    return hunted + ([f"tried: {verdict.mending}"] if verdict.mending is not None else [])
+
+
 def about(verdict: KernelVerdict, *, in_full: bool) -> list[str]:
     """What was run, with what evidence: sentences below the name of a kernel."""
     ran = f"ran {verdict.coverage}" if verdict.coverage is not None else ""
     seconds = f"{verdict.seconds:.1f} s"
-    hunted = [f"hunted: {verdict.hunt}"] if verdict.hunt is not None else []
-    hunted += [f"tried: {verdict.mending}"] if verdict.mending is not None else []
+    hunted = searched(verdict)
     if in_full:
         evidence = "; ".join(map(str, verdict.evidence)) or basis([verdict])
         return [
