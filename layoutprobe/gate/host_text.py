@@ -9,17 +9,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
+
+from layoutprobe.gate.host_declarations import DECLARED, closing, constants, declared, split
 
 _NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")|(\'(?:\\.|[^\'\\\n])+\')', re.DOTALL)
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([\w, \t]*\))?[ \t]+([^\n]+)", re.MULTILINE)
-_TYPE = (
-    r"(?:(?:static|const|constexpr|inline|unsigned|signed|long)\s+)*"
-    r"(?:auto|int|unsigned|long|short|float|double|(?:std::)?size_t|(?:std::)?u?int(?:16|32|64)_t|dim3|void\s*\*)"
-)
-_DECLARED = re.compile(rf"(?<![\w(,<]){_TYPE}\s+(?:const\s+)?(?=[A-Za-z_]\w*\s*(?:=|\(|{{|\[\s*\]\s*=))")
 _FUNCTION = re.compile(
     r"(\w+)\s*\(([^(){};]*)\)\s*(?:const\s*)?(?:noexcept\s*)?\{\s*return\s+([^;{}]+);\s*\}"
 )
@@ -41,8 +37,6 @@ _BYTES = {
     "int32_t": 4, "uint32_t": 4, "double": 8, "int64_t": 8, "uint64_t": 8, "float2": 8, "float4": 16,
 }  # fmt: skip
 """What sizeof says of a type."""
-_STRUCT = re.compile(r"\b(?:struct|class)\s+(\w+)[^;{}()<>]*\{")
-_MOST_STRUCTURES, _LONGEST_STRUCTURE = 64, 1 << 13
 _DEEPEST = 12
 _LONGEST = 1000
 _NESTED = 3
@@ -71,28 +65,6 @@ def _with_siblings(path: Path, seen: list[Path]) -> Iterator[str]:
     for name in _INCLUDE.findall(text):
         yield from _with_siblings((path.parent / name).resolve(), seen)
     yield _NOISE.sub(lambda found: '""' if found[1] else " ", text)
-
-
-def split(text: str, separator: str = ",") -> list[str]:
-    """The parts between separators that stand in no bracket."""
-    parts, depth, start = [], 0, 0
-    for at, sign in enumerate(text):
-        depth += (sign in "([{") - (sign in ")]}")
-        if sign == separator and not depth:
-            parts.append(text[start:at].strip())
-            start = at + 1
-    last = text[start:].strip()
-    return [*parts, last] if last or parts else []
-
-
-def closing(text: str, at: int) -> int:
-    """Where the bracket at a place is closed; the end of the text where it is not."""
-    depth = 0
-    for place in range(at, len(text)):
-        depth += (text[place] in "([{") - (text[place] in ")]}")
-        if not depth:
-            return place
-    return len(text)
 
 
 def opened(text: str, at: int) -> int:
@@ -160,9 +132,10 @@ class Scope:
 
     def _constant(self, token: str) -> str:
         """The name of a constant of a structure, which a parameter of a template may stand for; "" for another."""
-        owner, _, name = token.rpartition("::")
+        owner, _, name = token.partition("::")
         named = f"{self.values.get(owner, owner).rpartition('::')[2]}::{name}"
-        return named if owner and named in self.values else ""
+        behind = "::".join(token.split("::")[-2:])  # a namespace before it
+        return next((one for one in (named, behind) if name and one in self.values), "")
 
     def _called(self, name: str, given: Sequence[str], depth: int) -> str:
         if name in self.functions:
@@ -214,10 +187,10 @@ def scope_at(text: str, at: int) -> Scope:
             found[3],
         )
     hidden = _hidden(text, at)
-    for found in _DECLARED.finditer(text, 0, at):
+    for found in DECLARED.finditer(text, 0, at):
         before = bisect_left(hidden, (found.start(), 0)) - 1
         if before < 0 or hidden[before][1] < found.start():
-            values.update(_declared(text, found.end()))
+            values.update(declared(text, found.end()))
     for found in _MEMBER.finditer(text, 0, at):
         given = text[found.end() : text.find(";", found.end())].strip()
         key = found[1] + re.sub(r"\s+", "", found[2])
@@ -227,21 +200,10 @@ def scope_at(text: str, at: int) -> Scope:
         listed = text[found.end() - 1 : closing(text, found.end() - 1) + 1]
         for key, value in _places(found[1], listed):
             values.setdefault(key, value)
-    values.update(_constants(text))
+    values.update(constants(text))
     values.update(_instance(text, at))
     head = text[: max(text.find("__global__"), 0)]
     return Scope(values, functions, fixed=frozenset(_LENGTH.findall(head)))
-
-
-def _constants(text: str) -> Iterator[tuple[str, str]]:
-    """Those of structures: "Policy::TileN", with others of the same structure named so, too."""
-    for found in islice(_STRUCT.finditer(text), _MOST_STRUCTURES):
-        body = text[found.end() - 1 : found.end() + _LONGEST_STRUCTURE]
-        body = body[: closing(body, 0)]
-        own = dict(one for at in _DECLARED.finditer(body) for one in _declared(body, at.end()))
-        siblings = re.compile(rf"(?<![\w:])({'|'.join(own)})\b")
-        for name, given in own.items():
-            yield f"{found[1]}::{name}", siblings.sub(rf"{found[1]}::\1", given)
 
 
 def _places(name: str, given: str, depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -254,21 +216,6 @@ def _places(name: str, given: str, depth: int = 0) -> Iterator[tuple[str, str]]:
         key, value = (named[1], one[named.end() :]) if named else (str(number), one)
         yield f"{name}.{key}", value
         yield from _places(f"{name}.{key}", value, depth + 1)
-
-
-def _declared(text: str, at: int) -> Iterator[tuple[str, str]]:
-    """The names of a declaration, up to its semicolon, with what they are given."""
-    end = at
-    while end < len(text) and text[end] != ";":
-        end = closing(text, end) + 1 if text[end] in "([{" else end + 1
-        if end < len(text) and text[end - 1] == "}" and text[end] not in ",;":
-            break
-    for one in split(text[at:end]):
-        found = re.match(r"(\w+)\s*(?:\[\s*\])?\s*(=|\(|\{)\s*", one)
-        if found and found[2] == "=":
-            yield found[1], one[found.end() :].strip()
-        elif found:
-            yield found[1], f"dim3({one[found.end() : -1].strip()})"
 
 
 def _instance(text: str, at: int) -> Iterator[tuple[str, str]]:

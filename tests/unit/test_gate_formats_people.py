@@ -143,7 +143,9 @@ def test_what_is_wrong_or_open_is_told_at_any_length(name: str) -> None:
 
 def test_what_somebody_asked_to_search_is_told_quietly_too() -> None:
     """Of a kernel that holds as well: that nothing was found is the answer."""
-    found = replace(fake_gates.kernel("gemm", fake_gates.holds("numerics")), hunt=Hunt(41, 0, 60.0, (), False))
+    found = replace(
+        fake_gates.kernel("gemm", fake_gates.holds("numerics")), hunt=Hunt(41, 0, 60.0, (), False)
+    )
     lines = table(fake_gates.report(found), 200, detail="quiet")
     assert any("hunted: 41 more sizes" in line for line in lines)
     silent = table(fake_gates.report(replace(found, hunt=None)), 200, detail="quiet")

@@ -34,6 +34,14 @@ WRITTEN = {
           const dim3 grid((N + Policy::N - 1) / Policy::N, M / Policy::M);
           k<Policy><<<grid, dim3(Policy::T)>>>(M, N); }
         void g(int a, int b) { f<Small>(a, b); }""",
+    "an instance of a policy's template, which has one of a tile's": """
+        template <int M_, int N_, int Waves = 2> struct Shape {
+          static constexpr int M = M_, N = N_; static constexpr int Threads = Waves * 64; };
+        template <typename S, bool Big> struct Rules { using Tile = S; };
+        using Policy = ns::Rules<Shape<64, 16>, false>;
+        void f(int M, int N) {
+          dim3 grid((N + Policy::Tile::N - 1) / Policy::Tile::N, M / Policy::Tile::M);
+          hipLaunchKernelGGL((k<Policy>), grid, dim3(Policy::Tile::Threads), 0, 0, M, N); }""",
     "a module": """
         void f(hipFunction_t fn, int M, int N) { void* args[] = {&M, &N};
           hipModuleLaunchKernel(fn, (N + 15) / 16, M / 64, 1, 128, 1, 1, 0, stream, args, nullptr); }""",
@@ -100,7 +108,10 @@ def test_files_in_quotes_are_read_once_and_others_not_at_all(tmp_path: Path) -> 
     ["k<<<", "k<<<1,", "k<<<1, 2>>>", "k<<<(((, 2>>>((", "#define A B\n#define B A\nvoid f() { k<<<A, B>>>(A); }",
      "int a(int b) { return a(b); } void f() { k<<<a(1), 1>>>(); }", "k<<<" + "(" * 5000 + ", 1>>>()", "dim3 g" * 500,
      "".join(f"#define A{i} A{i + 1} + A{i + 1}\n" for i in range(60)) + "void f() { k<<<A0, 1>>>(); }",
-     "void f() { int a = 1; } " * 500 + "k<<<a, b>>>(c);" * 50, "struct A {" * 40_000 + "k<<<A::b, 1>>>(c);"],
+     "void f() { int a = 1; } " * 500 + "k<<<a, b>>>(c);" * 50, "struct A {" * 40_000 + "k<<<A::b, 1>>>(c);",
+     "struct A { " + "using B = A; " * 600 + "}; void f() { k<<<A::B::c, 1>>>(c); }",
+     "template <class T> struct A { using B = A<A<" + "T," * 3000 + ">>; static const int c = " + "T+" * 300 + "T; };"
+     "using C = A<C>; void f() { k<<<C::B::B::c, 1>>>(c); }"],
 )  # fmt: skip
 def test_text_that_means_harm_ends(tmp_path: Path, text: str) -> None:
     source = tmp_path / "k.hip"

@@ -1,0 +1,123 @@
+"""Declarations in host code: names with what they are given, and constants of structures and their templates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+_TYPE = (
+    r"(?:(?:static|const|constexpr|inline|unsigned|signed|long)\s+)*"
+    r"(?:auto|int|unsigned|long|short|float|double|(?:std::)?size_t|(?:std::)?u?int(?:16|32|64)_t|dim3|void\s*\*)"
+)
+DECLARED = re.compile(rf"(?<![\w(,<]){_TYPE}\s+(?:const\s+)?(?=[A-Za-z_]\w*\s*(?:=|\(|{{|\[\s*\]\s*=))")
+_STRUCT = re.compile(r"(?:\btemplate\s*<([^<>{};]*)>\s*)?\b(?:struct|class)\s+(\w+)[^;{}()<>]*\{")
+_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*(?:typename\s+)?([\w:]+)\s*(<[^;{}()]*>)?\s*;")
+_MOST_STRUCTURES, _LONGEST_STRUCTURE = 64, 1 << 13
+_MOST_CONSTANTS, _MOST_VISITS, _DEEPEST, _LONGEST = 1024, 256, 4, 1000
+
+
+def split(text: str, separator: str = ",") -> list[str]:
+    """The parts between separators that stand in no bracket."""
+    parts, depth, start = [], 0, 0
+    for at, sign in enumerate(text):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == separator and not depth:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    last = text[start:].strip()
+    return [*parts, last] if last or parts else []
+
+
+def closing(text: str, at: int) -> int:
+    """Where the bracket at a place is closed; the end of the text where it is not."""
+    depth = 0
+    for place in range(at, len(text)):
+        depth += (text[place] in "([{") - (text[place] in ")]}")
+        if not depth:
+            return place
+    return len(text)
+
+
+def declared(text: str, at: int) -> Iterator[tuple[str, str]]:
+    """The names of a declaration, up to its semicolon, with what they are given."""
+    end = at
+    while end < len(text) and text[end] != ";":
+        end = closing(text, end) + 1 if text[end] in "([{" else end + 1
+        if end < len(text) and text[end - 1] == "}" and text[end] not in ",;":
+            break
+    for one in split(text[at:end]):
+        found = re.match(r"(\w+)\s*(?:\[\s*\])?\s*(=|\(|\{)\s*", one)
+        if found and found[2] == "=":
+            yield found[1], one[found.end() :].strip()
+        elif found:
+            yield found[1], f"dim3({one[found.end() : -1].strip()})"
+
+
+@dataclass(frozen=True)
+class _Structure:
+    """A structure: the parameters of its template, each with what it is given where nobody does; and its body."""
+
+    parameters: Mapping[str, str]
+    body: str
+
+
+def constants(text: str) -> Iterator[tuple[str, str]]:
+    """Those of structures: "Policy::TileN", with others of the same structure named so, too; and of instances of
+    templates that have names, and of structures named in them: "Policy::Tile::N"."""
+    known = {
+        found[2]: _Structure(_parameters(found[1] or ""), _body(text, found.end() - 1))
+        for found in islice(_STRUCT.finditer(text), _MOST_STRUCTURES)
+    }
+    plain = [(name, name, "") for name, one in known.items() if not one.parameters]
+    named = [
+        (found[1], found[2], found[3] or "") for found in islice(_ALIAS.finditer(text), _MOST_STRUCTURES)
+    ]
+    visits = iter(range(_MOST_VISITS))
+    every = (one for root in (*named, *plain) for one in _of(*root, known, visits))
+    yield from islice(every, _MOST_CONSTANTS)
+
+
+def _of(
+    prefix: str, name: str, given: str, known: Mapping[str, _Structure], visits: Iterator[int]
+) -> Iterator[tuple[str, str]]:
+    """Constants of an instance, which is called `prefix`; structures may name each other, and `visits` ends that."""
+    structure = known.get(name.rpartition("::")[2])
+    if structure is None or prefix.count("::") > _DEEPEST or next(visits, None) is None:
+        return
+    filled = dict(structure.parameters)
+    filled.update(zip(filled, _listed(given[1:-1]), strict=False))
+    own = dict(one for at in DECLARED.finditer(structure.body) for one in declared(structure.body, at.end()))
+    filled.update({one: f"{prefix}::{one}" for one in own})
+    inside = re.compile(rf"(?<![\w:])({'|'.join(filled)})\b") if filled else None
+
+    def told(text: str) -> str:
+        """With what parameters stand for; "" where that becomes too long."""
+        if len(text) > _LONGEST:
+            return ""
+        result = inside.sub(lambda found: filled[found[1]], text) if inside else text
+        return result if len(result) <= _LONGEST else ""
+
+    yield from ((f"{prefix}::{one}", told(value)) for one, value in own.items())
+    for found in _ALIAS.finditer(structure.body):
+        again = _ALIAS.match(f"using {found[1]} = {told(found[2] + (found[3] or ''))};")
+        if again:
+            yield from _of(f"{prefix}::{again[1]}", again[2], again[3] or "", known, visits)
+
+
+def _parameters(header: str) -> dict[str, str]:
+    """Of a template: "int M, typename T = float" gives M and T."""
+    parts = (one.partition("=") for one in split(header))
+    return {name.split()[-1].lstrip("."): default.strip() for name, _, default in parts if name.split()}
+
+
+def _listed(given: str) -> list[str]:
+    """Arguments of a template, which may be instances themselves."""
+    turned = split(given.replace("<", "(").replace(">", ")"))
+    return [one.replace("(", "<").replace(")", ">") for one in turned]
+
+
+def _body(text: str, at: int) -> str:
+    body = text[at : at + _LONGEST_STRUCTURE]
+    return body[: closing(body, 0)]
