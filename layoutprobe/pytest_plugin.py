@@ -268,6 +268,7 @@ class _Gate:
                 checks=checks,
                 allow_reference=self._allow_reference,
                 strict=self._strict,
+                draw=False,
             )
         return self._known[key]
 

@@ -177,6 +177,7 @@ def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
 
     baseline = read_baseline(Path(arguments.baseline)) if arguments.baseline else {}
     seconds = arguments.time or HUNT
+    reports = {name: format_of(SUBJECT, name) for name in arguments.report}
     with steps("check", sys.stderr) as progress:
         report = check(
             path,
@@ -188,12 +189,13 @@ def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
             base=arguments.base,
             hunt=seconds if arguments.hunt else 0,
             suggest=seconds if arguments.suggest else 0,
+            draw=any(one.draws for one in (format, *reports.values())),
             jobs=arguments.jobs or _cores(),
             executor=arguments.executor,
             progress=progress,
         )
-    for name in arguments.report:
-        save(format_of(SUBJECT, name), report, name)
+    for name, written in reports.items():
+        save(written, report, name)
 
     def outcome() -> str:
         from layoutprobe.render.gate.words import gate_outcome

@@ -68,7 +68,7 @@ class _Glance:
         self.possible = len(checks) == len(_CHECKS) and not any(
             one.broken(self.case) for one in tally.outcomes
         )
-        self.quick = tally.of(tally.case, checks)
+        self.quick = tally.of(tally.case, checks, draw=False)
 
     def result(self) -> Glance:
         covered = self.tally.covered()

@@ -36,6 +36,7 @@ class Job:
     whole: bool
     """All sizes are one cell, which pays once what a kernel costs at each; a hunt goes from size to size anyway."""
     suggest: float
+    draw: bool
 
     @property
     def chosen(self) -> list[Check]:
@@ -93,12 +94,15 @@ def _verdict(job: Job, **how: Any) -> KernelVerdict:
         allow_reference=job.allow_reference,
         hunt=job.hunt,
         suggest=job.suggest,
+        draw=job.draw,
         **how,
     )
 
 
 def _outcome(job: Job, sizes: Sizes) -> Outcome:
-    return check_size(job.case, job.target, job.chosen, sizes, allow_reference=job.allow_reference)
+    return check_size(
+        job.case, job.target, job.chosen, sizes, allow_reference=job.allow_reference, draw=job.draw
+    )
 
 
 def _together(job: Job, cells: Sequence[Future[Any]]) -> KernelVerdict:

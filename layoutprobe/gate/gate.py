@@ -32,6 +32,7 @@ def check(
     base: str = "",
     hunt: float = 0,
     suggest: float = 0,
+    draw: bool = True,
     jobs: int = 1,
     executor: Executor | str = PROCESSES,
     progress: Progress | None = None,
@@ -54,6 +55,8 @@ def check(
         hunt: seconds for which to look, for each kernel, for other sizes at which it fails; see `gate.hunt`.
         suggest: seconds for which to look, for each kernel with findings, for a change of its source with which it
             holds; see `gate.mending`.
+        draw: make the pictures that HTML reports, and notebooks, show beside findings: a report without them costs
+            fewer runs of kernels that fail.
         jobs: kernels that are checked at the same time, in processes of their own.
         executor: where else they are checked, and each size by itself: an Executor of `concurrent.futures`, or the
             name of one (`executors.executor_named`), which gets that many workers.
@@ -76,7 +79,7 @@ def check(
         manifest = with_baseline(manifest, baseline)
     whole = bool(hunt or suggest) or executor == PROCESSES
     work = [
-        Job(case, target, _selected(case, checks), allow_reference, hunt, whole, suggest)
+        Job(case, target, _selected(case, checks), allow_reference, hunt, whole, suggest, draw)
         for case in chosen(manifest, kernels)
         for target in case.arches or ("",)
     ]

@@ -37,7 +37,7 @@ def generate(solved: InstructionLayout, lds: str) -> Mapping[str, str]:
     with TemporaryDirectory() as folder:
         for name, text in ({source: header(helpers, ())} | files).items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
-        report = check(Path(folder) / f"{helpers.name}.toml")
+        report = check(Path(folder) / f"{helpers.name}.toml", draw=False)
     _refuse_wrong(report, helpers)
     return {source: header(helpers, _proof(helpers, report))} | files
 

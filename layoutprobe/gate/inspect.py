@@ -327,7 +327,7 @@ class Inspection:
         case = replace(self._case, sizes=(self._subject.sizes,))
         checks = [check for check in CHECKED if check.per_size]
         return check_kernel(
-            case, self._subject.code.target, checks, backend=self._backend, beside=False
+            case, self._subject.code.target, checks, backend=self._backend, beside=False, draw=False
         ).findings
 
     def _timeline(self, group: Group) -> Timeline | None:

@@ -207,7 +207,7 @@ class _Search:
             budget=case.limits.instructions or DEFAULT_BUDGET, engine=make_engine(NUMPY)
         )
         asked = [] if self.by_values else [check for check in self.judge.checks if check.name == found.check]
-        tally = Tally(case, built, asked, backend, self.judge.reference, lambda *_: None)
+        tally = Tally(case, built, asked, backend, self.judge.reference, lambda *_: None, False)
         if not self.by_values:
             return any(result.findings for result in tally.at(size).results.values())
         subject, runner = tally.subject(size)

@@ -40,6 +40,7 @@ def check_kernel(
     suggest: float = 0,
     beside: bool = True,
     explain: bool = True,
+    draw: bool = True,
 ) -> KernelVerdict:
     """Build one kernel and apply checks to it. What stops the work becomes the verdict's error.
 
@@ -55,6 +56,7 @@ def check_kernel(
         suggest: seconds for which to look for a change of the source with which it holds, where it does not.
         beside: take a glance at sizes that the manifest does not have, for the headline.
         explain: look for changes of instructions that mend wrong values, for the words of findings.
+        draw: make the pictures of findings, for reports that show them: that takes further runs.
     """
     start = time.monotonic()
     step = step or (lambda *_: None)
@@ -67,7 +69,7 @@ def check_kernel(
         step("compiling" if case.source else "loading", 0.0)
         built = build(case, target)
         backend = backend or _emulator(case)
-        tally = Tally(case, built, checks, backend, _reference(case, allow_reference), step)
+        tally = Tally(case, built, checks, backend, _reference(case, allow_reference), step, draw)
         tally.run(elsewhere)
         if hunt:
             hunted = go_on(tally, hunt)
@@ -118,13 +120,20 @@ def check_kernel(
             checks=checks,
             allow_reference=allow_reference,
             explain=False,
+            draw=False,
         ),
     )
     return replace(verdict, mending=mend(everywhere, target, verdict, judge, suggest))
 
 
 def check_size(
-    case: KernelCase, target: str, checks: Sequence[Check], sizes: Sizes, *, allow_reference: bool = False
+    case: KernelCase,
+    target: str,
+    checks: Sequence[Check],
+    sizes: Sizes,
+    *,
+    allow_reference: bool = False,
+    draw: bool = True,
 ) -> Outcome:
     """What checks say of one kernel at one size, for whoever puts a verdict together (`check_kernel`).
 
@@ -132,7 +141,7 @@ def check_size(
         ProbeError, MemoryError: what stops the work on this kernel.
     """
     reference = _reference(case, allow_reference)
-    tally = Tally(case, build(case, target), checks, _emulator(case), reference, lambda *_: None)
+    tally = Tally(case, build(case, target), checks, _emulator(case), reference, lambda *_: None, draw)
     return tally.at(sizes)
 
 

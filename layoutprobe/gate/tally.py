@@ -124,6 +124,7 @@ class Tally:
         backend: WatchedBackend,
         reference: Callable[..., object] | None,
         step: Step,
+        draw: bool = True,
     ) -> None:
         self.case = case
         self.built = built
@@ -133,6 +134,7 @@ class Tally:
         self.reference = reference
         self.step = step
         self._plan: Plan | None = None
+        self.draw = draw
         self.ran = False
         self.outcomes: list[Outcome] = []
         self.coverage: Coverage | None = None
@@ -143,9 +145,9 @@ class Tally:
         self.load_insts = cache(lambda: load_instructions(built.code, built.kernel))
         self._waiting = cache(lambda: any(map(signals, self.load_insts().values())))
 
-    def of(self, case: KernelCase, checks: Sequence[Check]) -> Tally:
+    def of(self, case: KernelCase, checks: Sequence[Check], *, draw: bool = True) -> Tally:
         """The same code under another entry of a manifest, or for some of the checks, with nothing kept."""
-        return Tally(case, self.built, checks, self.backend, self.reference, self.step)
+        return Tally(case, self.built, checks, self.backend, self.reference, self.step, draw and self.draw)
 
     def covered(self) -> CodeCoverage | None:
         """What of the code ran; None where nothing did."""
@@ -291,7 +293,9 @@ class Tally:
                 self._begin(f"{title}: {check.name}" if title else check.name, check, subject)
                 results[check.name] = apply(check, subject)
         found = (finding for result in results.values() for finding in result.findings)
-        pictures = pictures_of(self.pictures, subject, found, self.backend.evidence, self.built.toolchain)
+        pictures = self.pictures
+        if self.draw:
+            pictures = pictures_of(pictures, subject, found, self.backend.evidence, self.built.toolchain)
         choices = _choices(runner)
         return Outcome(
             sizes,

@@ -28,6 +28,7 @@ class Format:
         suffixes: of files in this format, without the dot.
         for_people: adapts to its stream, to its encoding too; all others are UTF-8.
         binary: the stream is one of bytes.
+        draws: shows pictures that have to be made while kernels are checked.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Format:
     suffixes: tuple[str, ...]
     for_people: bool = False
     binary: bool = False
+    draws: bool = False
 
     def write(self, shown: Any, stream: Any) -> None:
         """Write what is shown to a stream."""
@@ -82,7 +84,7 @@ _SUBJECTS: dict[str, list[Format]] = {
         Format("github", "gate.github:write", ("github",)),
         Format("review", "gate.review:write", ("review",)),
         Format("summary", "gate.summary:write", ("md",)),
-        Format("html", "gate.html:write", ("html",)),
+        Format("html", "gate.html:write", ("html",), draws=True),
     ],
     "fidelity": [
         _table("fidelity.table:write"),

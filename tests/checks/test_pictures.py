@@ -14,9 +14,12 @@ import pytest
 
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS
+from layoutprobe.cli.main import main
+from layoutprobe.gate import gate, tally
 from layoutprobe.gate.inspect import inspect
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.layouts.layout import HOLE
+from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.render.gate import html
 from layoutprobe.report.gate import GateReport, KernelVerdict
@@ -25,10 +28,14 @@ SEEDS = Path(asset_dir("probes")) / "gemm" / "seeds"
 SIZE = {"M": 128, "N": 72, "K": 32}
 
 
+def case_of(manifest: str, kernel: str) -> KernelCase:
+    cases = read_manifest(SEEDS / manifest, checks=[check.name for check in CHECKS], rules=[]).kernels
+    return replace(next(case for case in cases if case.name == kernel), sizes=(SIZE,))
+
+
 @cache
 def verdict(manifest: str, kernel: str, checks: tuple[str, ...]) -> KernelVerdict:
-    cases = read_manifest(SEEDS / manifest, checks=[check.name for check in CHECKS], rules=[]).kernels
-    case = replace(next(case for case in cases if case.name == kernel), sizes=(SIZE,))
+    case = case_of(manifest, kernel)
     return check_kernel(case, case.arches[0], [check for check in CHECKS if check.name in checks])
 
 
@@ -106,6 +113,39 @@ def test_without_a_finding_nothing_is_drawn(manifest: str, kernel: str, checks: 
     assert not found.pictures.operands
     assert found.pictures.output is None
     assert "<svg" not in page(found)
+
+
+def test_pictures_are_made_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tally, "pictures_of", lambda *_: pytest.fail("a picture is made"))
+    checks = [check for check in CHECKS if check.name == "operand-provenance"]
+    found = check_kernel(case_of("buggy.toml", "asmOpt-column"), "gfx1151", checks, draw=False)
+    assert found.findings
+    assert not found.pictures.operands
+
+
+@pytest.mark.parametrize(
+    ("formats", "drawn"),
+    [
+        ((), False),
+        (("--format", "full"), False),
+        (("--report", "a.sarif", "--report", "b.xml"), False),
+        (("--format", "html"), True),
+        (("--report", "a.sarif", "--report", "b.html"), True),
+    ],
+)
+def test_a_report_that_shows_pictures_asks_for_them(
+    formats: tuple[str, ...], drawn: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[bool] = []
+
+    def check(*_: object, draw: bool, **__: object) -> GateReport:
+        asked.append(draw)
+        return GateReport("m.toml", (), "0")
+
+    monkeypatch.setattr(gate, "check", check)
+    monkeypatch.chdir(tmp_path)
+    main(["check", str(SEEDS / "buggy.toml"), *formats])
+    assert asked == [drawn]
 
 
 def test_pictures_go_from_process_to_process() -> None:
