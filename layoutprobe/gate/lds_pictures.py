@@ -1,4 +1,4 @@
-"""LDS as it is where a race happens, or where loads look for elements that lie elsewhere."""
+"""LDS as it is where accesses race, where stores meet, or where loads look for elements that lie elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.gate.record import alone
-from layoutprobe.observe.lds_traffic import Passage, Traffic, TrafficOf
+from layoutprobe.observe.lds_traffic import Group, Passage, Traffic, TrafficOf
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.lds_picture import ROLES, LdsPicture, Role, cropped
@@ -16,6 +16,7 @@ from layoutprobe.trace.blame import places_in_lds
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, UndecidedError
 
+_COLLISIONS = ("races/lost-store", "swizzle/collision")
 _RACES = ("races/read-after-write", "races/write-after-read", "races/write-after-write")
 
 
@@ -26,6 +27,8 @@ def lds_picture_of(subject: Subject, finding: Finding) -> LdsPicture | None:
     banks = subject.arch.lds.banks
     if finding.rule.id in _RACES:
         return _raced(subject, finding, banks)
+    if finding.rule.id in _COLLISIONS:
+        return _collided(subject, finding, banks)
     if finding.check == "swizzle" and finding.place.matrix:
         try:
             return _misplaced(subject, finding, finding.place.matrix, banks)
@@ -39,9 +42,7 @@ def _raced(subject: Subject, finding: Finding, banks: int) -> LdsPicture | None:
     place, group = finding.place, finding.place.workgroup
     if group is None or place.lds_byte is None or not finding.related:
         return None
-    watch = TrafficOf(group)
-    run = subject.run(RunSpec("integers", (watch,), alone=alone(subject, (group,))), partial=True)
-    traffic = run.record(Traffic)
+    traffic = _traffic(subject, group)
     met = next(_meetings(traffic, place, finding.related[0].place), None)
     if met is None:
         return None
@@ -61,6 +62,64 @@ def _raced(subject: Subject, finding: Finding, banks: int) -> LdsPicture | None:
     )
     note = f"at byte {place.lds_byte}, bank {place.lds_byte // 4 % banks}, {lanes} meet"
     return LdsPicture("LDS where they meet", banks, *cropped(role, banks), says, note)
+
+
+def _traffic(subject: Subject, group: Group) -> Traffic:
+    spec = RunSpec("integers", (TrafficOf(group),), alone=alone(subject, (group,)))
+    return subject.run(spec, partial=True).record(Traffic)
+
+
+def _collided(subject: Subject, finding: Finding, banks: int) -> LdsPicture | None:
+    """Stores to the same bytes: of lanes of one wave at once, or of two waves, or by two instructions of one."""
+    place, group = finding.place, finding.place.workgroup
+    if group is None or place.lds_byte is None:
+        return None
+    traffic = _traffic(subject, group)
+    partner = finding.related[0].place if finding.related else None
+    met = next(_collisions(traffic, place, partner), None)
+    if met is None:
+        return None
+    mine, other = (traffic.passages[at] for at in met)
+    count = -(-traffic.size // 4)
+    here, there = (passage.bytes(4 * count).reshape(-1, 4) for passage in (mine, other))
+    itself = met[0] == met[1]
+    both = ((here > 1) if itself else (here > 0) & (there > 0)).any(axis=1)
+    role = _stored(traffic, min(met), count)
+    for name, where in (
+        ("one", here.any(axis=1)),
+        ("other", there.any(axis=1) & (not itself)),
+        ("both", both),
+    ):
+        role[where] = ROLES.index(name)
+    says: dict[Role, str] = {
+        "nothing": "never stored", "stored": "stored before", "one": _access(subject, mine),
+        "both": "several of its lanes store here at once" if itself else "both store here, in no order",
+    }  # fmt: skip
+    if not itself:
+        says["other"] = _access(subject, other)
+    first, *more = mine.lanes(place.lds_byte).tolist()
+    partners = more if itself else other.lanes(place.lds_byte).tolist()
+    note = (
+        f"at byte {place.lds_byte}, bank {place.lds_byte // 4 % banks}, lane {first} of wave {mine.wave} and "
+        f"lane {partners[0]} of wave {other.wave} meet"
+    )
+    return LdsPicture("LDS where stores meet", banks, *cropped(role, banks), says, note)
+
+
+def _collisions(traffic: Traffic, place: Place, partner: Place | None) -> Iterator[tuple[int, int]]:
+    """Stores to the byte, by their numbers: one of several lanes twice, or two between the same barriers."""
+    byte = place.lds_byte
+    assert byte is not None
+    stores = [(at, one) for at, one in enumerate(traffic.passages) if one.store and one.lanes(byte).size]
+    mine = [(at, one) for at, one in stores if (one.pc, one.wave) == (place.pc, place.wave)]
+    for number, one in mine:
+        if one.lanes(byte).size > 1 and (partner is None or partner.wave == place.wave):
+            yield number, number
+    for number, one in mine:
+        for at, other in stores:
+            fits = partner is None or (other.pc, other.wave) == (partner.pc, partner.wave)
+            if fits and at != number and one.interval == other.interval:
+                yield number, at
 
 
 def _meetings(traffic: Traffic, place: Place, other: Place) -> Iterator[tuple[int, int]]:

@@ -58,6 +58,11 @@ class Passage:
         np.add.at(found, np.minimum(last + 1, count), -1)
         return np.cumsum(found)[:count]
 
+    def bytes(self, size: int) -> NDArray[np.int64]:
+        """How many lanes access each of the first bytes: int64 [byte]."""
+        first = self.byte[self.byte >= 0]
+        return np.bincount((first[:, None] + np.arange(self.size)).ravel(), minlength=size)[:size]
+
 
 @dataclass(frozen=True, eq=False)
 class Traffic:

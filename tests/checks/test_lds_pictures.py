@@ -96,3 +96,45 @@ def test_the_page_has_the_picture(kernel: str) -> None:
 @pytest.mark.parametrize("kernel", ["right", "epilogue", "tail"])
 def test_others_have_none(kernel: str) -> None:
     assert not checked(kernel).verdicts[0].pictures.lds
+
+
+COLLIDING = """#include <hip/hip_runtime.h>
+extern "C" __global__ void half(int* out) {
+  __shared__ unsigned short tile[64];
+  tile[threadIdx.x & 15 | threadIdx.x >> 5 << 4] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x & 31];
+}
+extern "C" __global__ void waves(int* out) {
+  __shared__ int tile[64];
+  tile[threadIdx.x & 31] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x & 31];
+}
+"""
+ENTRY = """[[kernel]]
+name = "{0}"
+source = "colliding.hip"
+symbol = "{0}"
+block = [64]
+grid = [1]
+sizes = [{{}}]
+contract = {{ kind = "none" }}
+argument = [{{ name = "out", role = "out", dtype = "i32", shape = [64] }}]
+"""
+
+
+def test_stores_that_meet_show_where_they_do(tmp_path: Path) -> None:
+    """Halves of a dword are neighbours, and no meeting: lanes 16 apart meet, and so do waves."""
+    (tmp_path / "colliding.hip").write_text(COLLIDING)
+    manifest = tmp_path / "layoutprobe.toml"
+    manifest.write_text("\n".join(ENTRY.format(name) for name in ("half", "waves")))
+    half, waves = layoutprobe.check(manifest, checks=["races"]).verdicts
+    lanes, pair = (drawn(GateReport("", (one,), ""), one.findings[0].rule.id, "") for one in (half, waves))
+    assert half.findings[0].rule.id == "races/lost-store"
+    first = 8 * (half.findings[0].place.wave or 0)
+    assert dwords(lanes, "both") == set(range(first, first + 8))
+    assert lanes.says["both"] == "several of its lanes store here at once"
+    assert "lane 0 of wave 0 and lane 16 of wave 0 meet" in lanes.note
+    assert dwords(pair, "both") == set(range(32))
+    assert pair.note == "at byte 0, bank 0, lane 0 of wave 1 and lane 0 of wave 0 meet"
