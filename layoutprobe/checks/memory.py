@@ -56,7 +56,9 @@ def run(subject: Subject) -> CheckResult:
             )
         )
     count = len(subject.binding.buffers)
-    covered = f"{count} buffers with guards around them" if count > 1 else "every allocation has guards around it"
+    covered = (
+        f"{count} buffers with guards around them" if count > 1 else "every allocation has guards around it"
+    )
     return CHECK.found(findings, "" if findings else covered)
 
 
