@@ -66,9 +66,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "all_in_ci: CI takes no sample of its cases, however long they take")
     config.addinivalue_line("markers", f"{BROWSER}: needs chromium; collected where -m asks for it")
     if not hasattr(config, "workerinput"):
-        plain = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+        named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+        plain = not named and not config.getoption("--every-case")
         os.environ[SAMPLE] = "1" if plain and not WHOLE else ""
-        os.environ[BOUNDED] = "1" if plain and THOROUGH == 1 and not config.getoption("--every-case") else ""
+        os.environ[BOUNDED] = "1" if plain and THOROUGH == 1 else ""
     given = config.getoption("--shared")
     if given is not None and not Path(given).is_dir():
         raise pytest.UsageError(f"--shared {given}: no such directory")

@@ -66,9 +66,15 @@ def chained(
         return None
     names = _names(before)
     return Trial(
-        tuple(launches), own, before.values, renamed(attempt.site, names), before.tile, before.multiple, signature,
+        tuple(launches),
+        own,
+        before.values,
+        renamed(attempt.site, names),
+        before.tile,
+        before.multiple,
+        signature,
         made=made,
-    )  # fmt: skip
+    )
 
 
 def _joint(first: SeenLaunch, second: SeenLaunch, stored: int, made: int) -> SeenLaunch:
@@ -77,9 +83,7 @@ def _joint(first: SeenLaunch, second: SeenLaunch, stored: int, made: int) -> See
     buffers = {i: one for i, one in first.buffers.items() if i != stored}
     buffers.update({offset + i: one for i, one in second.buffers.items() if i != made})
     x, y, _ = second.grid
-    return replace(
-        second, grid=(x, y, 1), values=(*first.values, *second.values), buffers=buffers
-    )  # fmt: skip
+    return replace(second, grid=(x, y, 1), values=(*first.values, *second.values), buffers=buffers)
 
 
 _ELSEWHERE = -1

@@ -89,9 +89,7 @@ def draft(
         one.name = name
     for one in drafts:
         one.follow([other for other in drafts if other is not one])
-    tables = [
-        "\n".join(one.lines(shared, several)) for one in sorted(drafts, key=lambda one: one.is_behind)
-    ]  # fmt: skip
+    tables = ["\n".join(one.lines(shared, several)) for one in sorted(drafts, key=lambda one: one.is_behind)]
     return "\n".join((HEADER, *tables)) + "\n", kernels
 
 

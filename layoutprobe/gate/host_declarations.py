@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -30,8 +30,8 @@ def split(text: str, separator: str = ",") -> list[str]:
     return [*parts, last] if last or parts else []
 
 
-def closing(text: str, at: int) -> int:
-    """Where the bracket at a place is closed; the end of the text where it is not."""
+def closing(text: Sequence[str], at: int) -> int:
+    """Where the bracket at a place of a text, or of its tokens, is closed; the end where it is not."""
     depth = 0
     for place in range(at, len(text)):
         depth += (text[place] in "([{") - (text[place] in ")]}")

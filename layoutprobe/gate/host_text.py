@@ -109,12 +109,12 @@ class Scope:
             plain = self._constant(token) or token.rpartition("::")[2]
             called = at + 1 < len(tokens) and tokens[at + 1] == "("
             if called and plain == "sizeof":
-                end = _closed(tokens, at + 1)
+                end = closing(tokens, at + 1)
                 named = "".join(tokens[at + 2 : end]).strip()
                 result += str(_BYTES[named]) if named in _BYTES else f"sizeof({named})"
                 at = end
             elif called and (plain in self.functions or plain in ("min", "max")):
-                end = _closed(tokens, at + 1)
+                end = closing(tokens, at + 1)
                 given = [self.expanded(one, depth + 1) for one in split("".join(tokens[at + 2 : end]))]
                 result += f"({self._called(plain, given, depth)})"
                 at = end
@@ -146,15 +146,6 @@ class Scope:
             return f"{name}({', '.join(given)})"
         one, other = given
         return f"({one}) if ({one}) {'<' if name == 'min' else '>'} ({other}) else ({other})"
-
-
-def _closed(tokens: Sequence[str], at: int) -> int:
-    depth = 0
-    for place in range(at, len(tokens)):
-        depth += (tokens[place] in "([{") - (tokens[place] in ")]}")
-        if not depth:
-            return place
-    return len(tokens)
 
 
 def _hidden(text: str, at: int) -> list[tuple[int, int]]:

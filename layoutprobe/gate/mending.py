@@ -194,7 +194,7 @@ class _Search:
                 return None
             return replace(
                 _fix(self.copy, candidate, self.texts[candidate.file], text), unlisted=verdict.unlisted
-            )  # fmt: skip
+            )
         except (ProbeError, MemoryError):
             return None
         finally:
@@ -207,7 +207,7 @@ class _Search:
             budget=case.limits.instructions or DEFAULT_BUDGET, engine=make_engine(NUMPY)
         )
         asked = [] if self.by_values else [check for check in self.judge.checks if check.name == found.check]
-        tally = Tally(case, built, asked, backend, self.judge.reference, lambda *_: None, False)
+        tally = Tally(case, built, asked, backend, self.judge.reference, lambda *_: None, draw=False)
         if not self.by_values:
             return any(result.findings for result in tally.at(size).results.values())
         subject, runner = tally.subject(size)
@@ -222,9 +222,7 @@ class _Search:
         for finding in self.verdict.findings[:_CAUSES]:
             order, scalars = _order(finding), scalars_for(self.copy.case, finding)
             for place in self._statements(finding):
-                spot = Spot(
-                    self.sources[place.file], place.within, list(self.sources.values()), scalars
-                )  # fmt: skip
+                spot = Spot(self.sources[place.file], place.within, list(self.sources.values()), scalars)
                 for kind in KINDS:
                     for nth, rewrite in enumerate(rewrites(spot, kind)):
                         key = (place.file, rewrite.start, rewrite.end, rewrite.text)

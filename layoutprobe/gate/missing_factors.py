@@ -83,10 +83,7 @@ def multiplied(
             results.setdefault(line[inst.pc], []).append((inst, operand))
     for left in results.values():
         for name in arguments:
-            edits: dict[int, Edit] = {}
-            for inst, operand in left:
-                edits[inst.pc] = _scaled(inst, operand, name)
-            yield Missing(edits, left[0][0])
+            yield Missing({inst.pc: _scaled(inst, operand, name) for inst, operand in left}, left[0][0])
 
 
 def unread(insts: Iterable[Inst], held: Mapping[int, Mapping[int, str]], names: Sequence[str]) -> list[str]:

@@ -19,9 +19,7 @@ def scalars_for(case: KernelCase, finding: Finding) -> Sequence[str]:
         bound = [bind(case, sizes) for sizes in case.sizes]
     except UsageError:
         return ()
-    named = [
-        name for name in bound[0].scalars if all(isinstance(one.scalars[name], int) for one in bound)
-    ]  # fmt: skip
+    named = [name for name in bound[0].scalars if all(isinstance(one.scalars[name], int) for one in bound)]
     right = [_stride(one, finding) for one in bound]
     return sorted(named, key=lambda name: [one.scalars[name] for one in bound] != right)
 
