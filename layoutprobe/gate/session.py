@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from layoutprobe.backends.base import WatchedBackend
@@ -24,7 +24,8 @@ from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.tally import Bring, Outcome, Tally
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.reservations import reservations
-from layoutprobe.report.gate import Hunt, KernelVerdict, Pictures
+from layoutprobe.report.coverage import CodeCoverage
+from layoutprobe.report.gate import CheckResult, Hunt, KernelVerdict, Pictures
 
 
 def check_kernel(
@@ -60,70 +61,83 @@ def check_kernel(
     """
     start = time.monotonic()
     step = step or (lambda *_: None)
-    tally: Tally | None = None
-    built: Built | None = None
-    hunted: Hunt | None = None
-    glanced = Glance(None)
-    error = ""
+    done = _Done(backend)
     try:
         step("compiling" if case.source else "loading", 0.0)
-        built = build(case, target)
-        backend = backend or _emulator(case)
-        tally = Tally(case, built, checks, backend, _reference(case, allow_reference), step, draw)
+        done.built = build(case, target)
+        done.backend = backend = backend or _emulator(case)
+        reference = _reference(case, allow_reference)
+        done.tally = tally = Tally(case, done.built, checks, backend, reference, step, draw)
         tally.run(elsewhere)
         if hunt:
-            hunted = go_on(tally, hunt)
+            done.hunted = go_on(tally, hunt)
         elif beside:
-            glanced = glance(tally)
+            done.glanced = glance(tally)
     except ProbeError as problem:
-        error = str(problem)
+        done.error = str(problem)
     except MemoryError:
-        error = "the memory of this machine does not suffice for this kernel: check a smaller size"
-    covered = glanced.covered or (tally.covered() if tally else None)
-    results = tally.results(explained if explain else None) if tally else ()
-    verdict = KernelVerdict(
-        name=case.name,
-        symbol=built.kernel.name if built else case.symbol,
-        target=built.code.target if built else target,
-        source=str(case.file),
-        sizes=tuple(dict.fromkeys(map(size_title, (*case.sizes, *(hunted.sizes if hunted else ()))))),
-        results=results,
-        evidence=(backend.evidence,) if backend and tally and tally.ran else (),
-        toolchain=dict(built.toolchain) if built else {},
-        seconds=time.monotonic() - start,
-        error=error,
-        reservations=(
-            *reservations(case, check_names(), uneven=glanced.uneven),
-            *(covered.reservations if covered else ()),
-            *(tally.unproven() if tally else ()),
-            *(tally.widened() if tally else ()),
-            *(tally.sampled() if tally else ()),
-            *glanced.says,
-            *(says for result in results for says in result.reserved),
-        ),
-        coverage=covered,
-        excerpts=excerpts(case, [finding for result in results for finding in result.findings]),
-        hunt=hunted,
-        unlisted=glanced.says,
-        pictures=tally.pictures if tally else Pictures(),
-    )
-    if not suggest or tally is None or not verdict.findings:
+        done.error = "the memory of this machine does not suffice for this kernel: check a smaller size"
+    verdict = done.verdict(case, target, explain=explain, start=start)
+    if not suggest or done.tally is None or not verdict.findings:
         return verdict
     step("changes that may mend it", SIZES)
-    everywhere = with_hunted(case, hunted) if hunted else case
-    judge = Judge(
-        checks,
-        tally.reference,
-        partial(
-            check_kernel,
-            target=target,
-            checks=checks,
-            allow_reference=allow_reference,
-            explain=False,
-            draw=False,
-        ),
+    everywhere = with_hunted(case, done.hunted) if done.hunted else case
+    again = partial(
+        check_kernel, target=target, checks=checks, allow_reference=allow_reference, explain=False, draw=False
     )
-    return replace(verdict, mending=mend(everywhere, target, verdict, judge, suggest))
+    return replace(
+        verdict,
+        mending=mend(everywhere, target, verdict, Judge(checks, done.tally.reference, again), suggest),
+    )
+
+
+@dataclass
+class _Done:
+    """What was done for one kernel until the work ended, or was stopped."""
+
+    backend: WatchedBackend | None
+    built: Built | None = None
+    tally: Tally | None = None
+    hunted: Hunt | None = None
+    glanced: Glance = field(default_factory=lambda: Glance(None))
+    error: str = ""
+
+    def verdict(self, case: KernelCase, target: str, *, explain: bool, start: float) -> KernelVerdict:
+        """What it comes to; `explain` as in `check_kernel`, `start`: when the work began."""
+        tally, built, hunted = self.tally, self.built, self.hunted
+        covered = self.glanced.covered or (tally.covered() if tally else None)
+        results = tally.results(explained if explain else None) if tally else ()
+        return KernelVerdict(
+            name=case.name,
+            symbol=built.kernel.name if built else case.symbol,
+            target=built.code.target if built else target,
+            source=str(case.file),
+            sizes=tuple(dict.fromkeys(map(size_title, (*case.sizes, *(hunted.sizes if hunted else ()))))),
+            results=results,
+            evidence=(self.backend.evidence,) if self.backend and tally and tally.ran else (),
+            toolchain=dict(built.toolchain) if built else {},
+            reservations=self._reservations(case, covered, results),
+            coverage=covered,
+            excerpts=excerpts(case, [finding for result in results for finding in result.findings]),
+            hunt=hunted,
+            unlisted=self.glanced.says,
+            pictures=tally.pictures if tally else Pictures(),
+            seconds=time.monotonic() - start,
+            error=self.error,
+        )
+
+    def _reservations(
+        self, case: KernelCase, covered: CodeCoverage | None, results: Sequence[CheckResult]
+    ) -> tuple[str, ...]:
+        """What the headline names beside the verdict, in the order in which it does."""
+        tally = self.tally
+        return (
+            *reservations(case, check_names(), uneven=self.glanced.uneven),
+            *(covered.reservations if covered else ()),
+            *((*tally.unproven(), *tally.widened(), *tally.sampled()) if tally else ()),
+            *self.glanced.says,
+            *(says for result in results for says in result.reserved),
+        )
 
 
 def check_size(

@@ -19,11 +19,11 @@ from layoutprobe.checks.memory import CHECK as MEMORY
 from layoutprobe.checks.registry import RULES, find_check
 from layoutprobe.errors import ExecutionError, UsageError
 from layoutprobe.gate import runner
+from layoutprobe.gate.applying import without_consequences
 from layoutprobe.gate.build import build
 from layoutprobe.gate.gate import check
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.session import check_kernel
-from layoutprobe.gate.tally import without_consequences
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.observer import Observer
 from layoutprobe.manifest.binding import bind

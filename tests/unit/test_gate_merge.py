@@ -11,8 +11,8 @@ from layoutprobe.checks.base import Check
 from layoutprobe.checks.faults import FAULT_RULES
 from layoutprobe.checks.registry import find_check
 from layoutprobe.errors import ExecutionError
+from layoutprobe.gate.applying import with_faults
 from layoutprobe.gate.merge import merge
-from layoutprobe.gate.tally import with_faults
 from layoutprobe.place import Element, Place, Register, Size, SourceLine
 from layoutprobe.report.finding import Finding, Rule
 from layoutprobe.report.gate import CheckResult, Status

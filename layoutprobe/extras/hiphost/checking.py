@@ -27,10 +27,10 @@ from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import ExecutionError, UsageError, did_you_mean
 from layoutprobe.extras.hiphost.choice import Choice
 from layoutprobe.extras.hiphost.conduct import LEAKS, Conduct
+from layoutprobe.gate.applying import apply, with_faults
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.runner import Astray, Deadline
-from layoutprobe.gate.tally import apply, with_faults
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding
