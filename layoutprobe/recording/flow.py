@@ -22,7 +22,7 @@ from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.program import Executor, UnboundError
 from layoutprobe.machine.registers import SGPRS
-from layoutprobe.recording.memory import Flat, Global
+from layoutprobe.recording.memory import Flat, Global, Memory
 from layoutprobe.recording.model import NOTHING, Buffer
 from layoutprobe.recording.planes import Bound, Marked, Marks, Source, bound, marks, moved
 from layoutprobe.recording.products import Lines, product, shape_of
@@ -45,9 +45,9 @@ class Begun:
         waves: their numbers in the recording.
         active: bool [wave, lane].
         one: the instruction by itself; None where it is followed in another way.
-        marked: sources with tags, and their nibble tags [wave, lane or 1, 8].
+        marked: sources with tags, and their words [wave, lane or 1].
         vectors, scalars: what it reads, as `marks` takes it.
-        loads: nibble tags that loads bring: (int32 [wave, lane, nibble], bool [wave, lane]), in their order.
+        loads: words that loads bring: (int32 [wave, lane, dword], bool [wave, lane], bytes), in their order.
         picked: of a move whose registers M0 picks: positions in `which`, row that is read, row that is written.
     """
 
@@ -60,7 +60,7 @@ class Begun:
     marked: list[tuple[Source, Ints]] = field(default_factory=list)
     vectors: Words | None = None
     scalars: Words | None = None
-    loads: list[tuple[Ints, NDArray[np.bool_]]] = field(default_factory=list)
+    loads: list[tuple[Ints, NDArray[np.bool_], int]] = field(default_factory=list)
     picked: list[tuple[Where, int, int]] = field(default_factory=list)
 
     __repr__ = brief
@@ -91,11 +91,11 @@ class Flow:
         groups = np.unique(machine.waves.workgroup[watched])
         self._lds_at = np.full(int(machine.waves.workgroup.max(initial=0)) + 1, -1, np.int64)
         self._lds_at[groups] = np.arange(groups.size) * machine.lds_size
-        self._lds = Flat(groups.size * machine.lds_size)
+        self._lds = Flat(self.table, groups.size * machine.lds_size)
         self._scratch_at = np.full(machine.waves.workgroup.size, -1, np.int64)
         self._scratch_at[watched] = np.arange(new) * machine.wave_size * machine.scratch_size
-        self._scratch = Flat(new * machine.wave_size * machine.scratch_size)
-        self._global = Global(machine.arena.regions, self.table.elements)
+        self._scratch = Flat(self.table, new * machine.wave_size * machine.scratch_size)
+        self._global = Global(self.table, machine.arena.regions)
 
     def begin(self, c: Cohort, inst: Inst, which: Where, waves: Where) -> Begun:
         """An instruction is about to execute."""
@@ -108,12 +108,10 @@ class Flow:
         if one is None:
             return begun
         begun.one = one
-        for source in one.sources:
+        for source in one.sources if one.read is None else one.read:
             words = self._words(source, waves)
             if words.any():
-                begun.marked.append((source, self.table.nibbles(words)))
-        if one.read is not None and not any(source in one.read for source, _ in begun.marked):
-            begun.marked.clear()  # what it overwrites has no part in it
+                begun.marked.append((source, words))
         if begun.marked and not one.spreads:
             begun.vectors = np.zeros((one.size, waves.size, self._lanes), np.uint32)
             for source in one.sources:
@@ -148,15 +146,13 @@ class Flow:
         at = np.where(mask, address + base, 0)
         if not store:
             held = memory.load(at, size)
-            b.loads.append((np.where(mask[..., None], held, NOTHING), mask))
+            b.loads.append((np.where(mask[..., None], held, NOTHING), mask, size))
             return None
-        nibbles = self._data(b, at, mask, size, register, memory)
-        memory.store(at[mask], nibbles[mask])
-        padded = np.zeros((*mask.shape, -(-size // 4) * 8), np.int32)
-        padded[..., : 2 * size] = nibbles
-        return self.table.words(padded.reshape(*mask.shape, -1, 8))
+        words = self._data(b, at, mask, size, register, memory)
+        memory.store(at[mask], words[mask], size)
+        return words
 
-    def _memory(self, b: Begun, space: str) -> tuple[Flat | Global, Where]:
+    def _memory(self, b: Begun, space: str) -> tuple[Memory, Where]:
         batch = b.c.waves[b.which]
         if space == "LDS":
             return self._lds, self._lds_at[b.c.machine.waves.workgroup[batch]][:, None]
@@ -166,30 +162,28 @@ class Flow:
         return self._global, np.zeros((1, 1), np.int64)
 
     def _data(
-        self, b: Begun, at: Where, mask: NDArray[np.bool_], size: int, register: int, memory: Flat | Global
+        self, b: Begun, at: Where, mask: NDArray[np.bool_], size: int, register: int, memory: Memory
     ) -> Ints:
-        """Nibble tags that a store stores: int32 [wave, lane, nibble]."""
+        """Words that a store stores: int32 [wave, lane, dword]."""
+        count = -(-size // 4)
         if b.inst.to_lds:
-            held = b.loads[-1][0] if b.loads else np.zeros((*mask.shape, 2 * size), np.int32)
-            out = np.zeros((*mask.shape, 2 * size), np.int32)
-            out[..., : held.shape[-1]] = held
-            return out
+            held = b.loads[-1][0][..., :count] if b.loads else np.zeros((*mask.shape, 0), np.int32)
+            return np.pad(held, ((0, 0), (0, 0), (0, count - held.shape[-1])))
         if register < 0:
             before = memory.load(at, size)
-            both = [self.table.elements.normal(before)]
-            for operand in b.inst.src[1:]:
-                if operand.kind == "v":
-                    rows = self.vectors[b.waves][:, operand.index : operand.index + operand.regs]
-                    nibbles = self.table.nibbles(rows).transpose(0, 2, 1, 3).reshape(*mask.shape, -1)
-                    both.append(self.table.elements.normal(nibbles))
+            given = [self._of_lanes(b, o.index, o.regs) for o in b.inst.src[1:] if o.kind == "v"]
+            both = [before, *given]
             if b.inst.dst:
-                b.loads.append((before, mask))
-            made = self.table.computed(self.table.unite_all(np.concatenate(both, axis=-1)))
-            return np.broadcast_to(made[..., None], (*mask.shape, 2 * size)).copy()
-        words = self.vectors[b.waves][:, register : register + -(-size // 4)]
-        nibbles = self.table.nibbles(words).transpose(0, 2, 1, 3).reshape(*mask.shape, -1)
-        first = 4 if "d16_hi" in b.inst.name else 0
-        return nibbles[..., first : first + 2 * size]
+                b.loads.append((before, mask, size))
+            made = self.table.computed(self.table.unite_all(self.table.whole(np.concatenate(both, axis=-1))))
+            return np.repeat(made[..., None], count, axis=-1)
+        words = self._of_lanes(b, register, count)
+        first, nibbles = 4 if "d16_hi" in b.inst.name else 0, min(2 * size, 8)
+        return self.table.part(words, first, nibbles)
+
+    def _of_lanes(self, b: Begun, first: int, count: int) -> Ints:
+        """Words of registers as memory has them: int32 [wave, lane, register]."""
+        return self.vectors[b.waves][:, first : first + count].transpose(0, 2, 1)
 
     def finish(self, b: Begun) -> None:
         """The instruction has executed: its results have tags now."""
@@ -267,37 +261,39 @@ class Flow:
         inst, target = b.inst, b.inst.dst[0]
         register = target.index
         if Kind.TRANSPOSE in inst.kind:
-            b.loads = [(self._exchanged(inst, held), b.active) for held, _ in b.loads]
-        for held, mask in b.loads:
-            signed = any(mark in inst.name for mark in _SIGNED)
-            count = -(-held.shape[-1] // 8)
-            nibbles = np.zeros((*mask.shape, 8 * count), np.int32)
-            nibbles[..., : held.shape[-1]] = held
-            if signed:
-                origin = self.table.computed(self.table.unite_all(self.table.elements.normal(held)))
-                nibbles[..., held.shape[-1] :] = origin[..., None]
-            words = nibbles.reshape(*mask.shape, count, 8)
-            for j in range(count):
+            b.loads = [(self._exchanged(inst, held), b.active, size) for held, _, size in b.loads]
+        signed = any(mark in inst.name for mark in _SIGNED)
+        for held, mask, size in b.loads:
+            words = self._extended(held, size) if signed else held
+            for j in range(held.shape[-1]):
                 if target.kind == "s":
-                    self.scalars[b.waves, register + j] = self.table.words(words[:, 0, j])
+                    self.scalars[b.waves, register + j] = words[:, 0, j]
                     continue
-                old = self.vectors[b.waves, register + j]
-                new = words[..., j, :]
+                old, new = self.vectors[b.waves, register + j], words[..., j]
                 if "d16" in inst.name:
                     kept = self.table.nibbles(old)
-                    kept[..., slice(4, 8) if "d16_hi" in inst.name else slice(0, 4)] = new[..., :4]
-                    new = kept
-                self.vectors[b.waves, register + j] = np.where(mask, self.table.words(new), old)
-            register += count
+                    kept[..., slice(4, 8) if "d16_hi" in inst.name else slice(0, 4)] = self.table.nibbles(
+                        new
+                    )[..., :4]
+                    new = self.table.words(kept)
+                self.vectors[b.waves, register + j] = np.where(mask, new, old)
+            register += held.shape[-1]
+
+    def _extended(self, held: Ints, size: int) -> Ints:
+        """Words above whose loaded bytes are copies of the sign."""
+        nibbles = self.table.nibbles(held)
+        nibbles[..., 2 * size :] = self.table.computed(self.table.whole(held))[..., None]
+        return self.table.words(nibbles)
 
     def _exchanged(self, inst: Inst, held: Ints) -> Ints:
         """What lanes receive of what they fetched; elements that are no whole nibbles are not followed."""
         exchange = exchange_of(inst.name, self._lanes)
         if exchange is None or exchange.bits % 4:
             return np.full_like(held, self.table.opaque)
-        elements = held.reshape(*held.shape[:2], -1, exchange.bits // 4)
+        nibbles = self.table.nibbles(held)
+        elements = nibbles.reshape(*held.shape[:2], -1, exchange.bits // 4)
         received = elements[:, exchange.lane, exchange.element]
-        return np.asarray(received.reshape(*held.shape[:2], -1))
+        return self.table.words(received.reshape(*held.shape[:2], -1, 8))
 
     def _picked(self, b: Begun) -> None:
         """A move whose registers M0 picks."""
@@ -324,25 +320,18 @@ class Flow:
         except (UnboundError, ProbeError):
             self.vectors[b.waves, rows] = self.table.opaque
             return
-        nibbles = {
-            name: self.table.nibbles(self.vectors[b.waves, operand.index : operand.index + operand.regs])
-            .transpose(1, 0, 2, 3)
+        words = {
+            name: self.vectors[b.waves, operand.index : operand.index + operand.regs].transpose(1, 0, 2)
             for name, operand in shape.operands.items()
             if operand.kind == "v"
-        }  # fmt: skip
-        made = product(shape, self._lines, nibbles)
-        self.vectors[b.waves, rows] = self.table.words(made).transpose(1, 0, 2)
+        }
+        self.vectors[b.waves, rows] = product(shape, self._lines, words).transpose(1, 0, 2)
 
     def _spread(self, b: Begun, one: Bound) -> None:
         """The result of arithmetic, all of which comes from all that it reads: nothing to execute."""
         made: Ints = np.zeros((b.waves.size, self._lanes), np.int32)
-        for source, tags in b.marked:
-            if one.read is not None and source not in one.read:
-                continue
-            normal = self.table.elements.normal(tags)
-            same = (normal == normal[..., :1]).all()
-            for nibble in range(1 if same else 8):
-                made = self.table.unite(made, np.broadcast_to(normal[..., nibble], made.shape))
+        for _, words in b.marked:
+            made = self.table.unite(made, np.broadcast_to(self.table.whole(words), made.shape))
         (result,) = one.results
         old = self.vectors[b.waves, result.register]
         self.vectors[b.waves, result.register] = np.where(b.active, self.table.computed(made), old)
@@ -363,7 +352,8 @@ class Flow:
         assert one is not None
         assert b.vectors is not None
         assert b.scalars is not None
-        marked = [Marked(source, _bits(tags), _planes(tags)) for source, tags in b.marked]
+        tagged = [(source, self.table.nibbles(words)) for source, words in b.marked]
+        marked = [Marked(source, _bits(tags), _planes(tags)) for source, tags in tagged]
         seen = marks(one, b.vectors, b.scalars, marked, self._lanes)
         if seen is None:
             self._clear(b, self.table.opaque)
@@ -374,12 +364,15 @@ class Flow:
                 nibbles_of(b.scalars[s.register][:, None] if s.scalar else b.vectors[s.place]),
                 each.planes,
             )
-            for (s, tags), each in zip(b.marked, marked, strict=True)
+            for (s, tags), each in zip(tagged, marked, strict=True)
         ]
         for result, found in zip(one.results, seen.vector, strict=True):
             value = b.c.regs.vgprs[result.register, b.which]
             tags = results(self.table, one.crosses, found, sources, nibbles_of(value))
-            self.vectors[b.waves, result.register] = self.table.words(tags)
+            made = self.table.words(tags)
+            if one.read is not None:
+                made = np.where(b.active, made, self.vectors[b.waves, result.register])
+            self.vectors[b.waves, result.register] = made
         self._scalar_results(b, seen, sources)
 
     def _scalar_results(self, b: Begun, seen: Marks, sources: list[Brought]) -> None:

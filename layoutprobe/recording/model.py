@@ -35,6 +35,8 @@ SPACES = ("LDS", "global", "scratch")
 """What `Accesses.space` counts."""
 INACTIVE = -1
 """Address of a lane that does not access."""
+RUN = 1 << 30
+"""Words from here on are eight nibbles of the buffers that follow each other, see `Tags.words`."""
 NOTHING = 0
 """Tag of what comes from no element: constants, ids, arguments that are no buffers."""
 
@@ -208,7 +210,8 @@ class Tags:
 
     Attributes:
         words: int32 [word, 8], the nibble tags of a 32-bit register, low first. Word 0 has NOTHING. A negative
-            number of a word is no row: it is the tag of all eight nibbles.
+            number of a word is no row: it is the tag of all eight nibbles. Nor is RUN + n: that is the n-th dword of
+            the buffers, moved as it is.
         origins: int32 [origin, column], see `tags.py`.
         starts: buffer, in the order of `Recording.buffers` -> number of its first nibble.
     """
@@ -225,11 +228,13 @@ class Tags:
 
 
 def nibbles_of(rows: NDArray[np.int32], words: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Nibble tags [..., 8] of numbers of words [...]: rows, or a tag that all nibbles have."""
-    found: NDArray[np.int32] = rows[np.maximum(words, 0)]
-    uniform = words < 0
+    """Nibble tags [..., 8] of words [...]: of rows, one that all nibbles have, or those of a dword of the buffers."""
+    uniform, run = words < 0, words >= RUN
+    found: NDArray[np.int32] = rows[np.where(uniform | run, 0, words)]
     if uniform.any():
         found[uniform] = words[uniform][:, None]
+    if run.any():
+        found[run] = (words[run] - RUN)[:, None] * 8 + np.arange(1, 9, dtype=np.int32)
     return found
 
 

@@ -66,8 +66,8 @@ class Bound:
         results: vector results, `place` is where they appear.
         size: vector registers in all.
         crosses: lanes exchange values.
-        read: sources on which the results depend, where those are whole VGPRs of active lanes; None where that is
-            not known.
+        read: sources on which the results depend, where those are whole VGPRs of active lanes and keep nothing of
+            what they held; None where that is not known.
         spreads: every bit of the results depends on all bits of `read`.
         moves: executes it on anything that stands for whole registers: what else it reads is zero, but for masks;
             None where it does more than to move registers.
@@ -78,7 +78,7 @@ class Bound:
     results: tuple[Source, ...]
     size: int
     crosses: bool
-    read: frozenset[Source] | None = None
+    read: tuple[Source, ...] | None = None
     spreads: bool = False
     moves: Executor | None = None
 
@@ -180,14 +180,28 @@ def _bound(inst: Inst) -> Bound | None:
     unique = tuple(dict.fromkeys(sources))
     if run is None:
         return None
-    execution = run.execution if isinstance(run, Straight) else run
+    executions = [_execution(half) for half in parts or (whole,)]
     read, spreads, moves = None, False, None
-    if isinstance(execution, Execution) and _is_whole(execution):
-        named = {r for operand in execution.sources for r in operand.registers()}
-        read = frozenset(source for source in unique if source.scalar or VGPR0 + source.place in named)
+    if all(one is not None and _overwrites(one) for one in executions):
+        named = {r for one in executions if one for operand in one.sources for r in operand.registers()}
+        read = tuple(source for source in unique if source.scalar or VGPR0 + source.place in named)
+    (execution,) = executions if len(executions) == 1 else (None,)
+    if execution is not None and read is not None and _is_whole(execution):
         spreads = execution.rule is any_undefined and "mask" not in execution.kinds
         moves = _moving(whole)
     return Bound(run, unique, tuple(results), size, crosses, read, spreads, moves)
+
+
+def _execution(inst: Inst) -> Execution | None:
+    """Of vector arithmetic; None of what is none."""
+    run = semantics.bind(inst)
+    found = run.execution if isinstance(run, Straight) else run
+    return found if isinstance(found, Execution) else None
+
+
+def _overwrites(execution: Execution) -> bool:
+    """Nothing of what its VGPRs held before stays, but in lanes that are not active."""
+    return execution.lanes is None and all(o.kind != "v" or o.bits >= 32 for o in execution.dst)
 
 
 def _moving(inst: Inst) -> Executor | None:
@@ -200,11 +214,10 @@ def _moving(inst: Inst) -> Executor | None:
 
 
 def _is_whole(execution: Execution) -> bool:
-    """It writes one VGPR, in its lanes alone, from words of 32 bits."""
+    """It writes one VGPR, from words of 32 bits."""
     op = execution.op
     return (
-        execution.lanes is None
-        and len(execution.dst) == 1
+        len(execution.dst) == 1
         and execution.dst[0].kind == "v"
         and {*op.results, *execution.kinds} <= _WHOLE | {"mask"}
     )

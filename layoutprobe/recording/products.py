@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from layoutprobe.semantics.wmma import form_of
 
 Ints = NDArray[np.int32]
 _KEPT = 16
+_WORD = 32
 _HALF = 16
 """Lanes of a group; where A and B are held several times, an output reads the copy of its own group."""
 
@@ -61,36 +61,36 @@ class Lines:
 
     def __init__(self, table: TagTable) -> None:
         self.table = table
-        self._kept: dict[tuple[Fragment, bytes], Ints] = {}
+        self._kept: dict[tuple[Fragment, int, bytes], Ints] = {}
 
-    def of(self, fragment: Fragment, nibbles: Ints, axis: int) -> Ints:
+    def of(self, fragment: Fragment, words: Ints, axis: int) -> Ints:
         """Of rows of A (axis 2) or columns of B (axis 1), of each copy: int32 [wave, copy, line]."""
-        key = (fragment, blake2b(nibbles.tobytes(), digest_size=16, salt=bytes([axis])).digest())
+        key = (fragment, axis, words.tobytes())
         if key not in self._kept:
-            slots = _slots(self.table, fragment, nibbles)
+            slots = _slots(self.table, fragment, words)
             self._kept[key] = self.table.unite_all(np.moveaxis(slots, axis + 1, -1))
             if len(self._kept) > _KEPT:
                 del self._kept[next(iter(self._kept))]
         return self._kept[key]
 
 
-def product(shape: Shape, lines: Lines, nibbles: Mapping[str, Ints]) -> Ints:
-    """Nibble tags of D after the instruction.
+def product(shape: Shape, lines: Lines, words: Mapping[str, Ints]) -> Ints:
+    """Words of D after the instruction.
 
     Args:
         shape: of the instruction.
         lines: of the run.
-        nibbles: operand -> int32 [register, wave, lane, 8]; D as it was before.
+        words: operand -> int32 [register, wave, lane]; D as it was before.
 
     Returns:
-        int32 [register, wave, lane, 8].
+        int32 [register, wave, lane].
     """
     form, fragments = shape.form, shape.fragments
     table = lines.table
-    rows, cols = lines.of(fragments["A"], nibbles["A"], 2), lines.of(fragments["B"], nibbles["B"], 1)
+    rows, cols = lines.of(fragments["A"], words["A"], 2), lines.of(fragments["B"], words["B"], 1)
     if form.scaled:
-        rows = table.unite(rows, _copied(lines.of(fragments["scale A"], nibbles["scale A"], 2), rows))
-        cols = table.unite(cols, _copied(lines.of(fragments["scale B"], nibbles["scale B"], 1), cols))
+        rows = table.unite(rows, _copied(lines.of(fragments["scale A"], words["scale A"], 2), rows))
+        cols = table.unite(cols, _copied(lines.of(fragments["scale B"], words["scale B"], 1), cols))
     d = fragments["D"]
     lane = d.lane[0]
     row, col = np.indices(lane.shape)
@@ -99,30 +99,37 @@ def product(shape: Shape, lines: Lines, nibbles: Mapping[str, Ints]) -> Ints:
     copy_a, copy_b = (lane // _HALF % each.shape[1] for each in (rows, cols))
     left, right = rows[:, copy_a, row], cols[:, copy_b, col]
     if form.sparse:
-        index = table.elements.normal(nibbles["index"]).transpose(1, 0, 2, 3).reshape(len(rows), -1)
+        index = table.whole(words["index"]).transpose(1, 0, 2).reshape(len(rows), -1)
         left = table.unite(left, np.broadcast_to(table.unite_all(index)[:, None, None], left.shape))
-    before = _slots(table, fragments["C"], nibbles["C"])[:, 0] if "C" in nibbles else np.zeros_like(left)
+    before = _slots(table, fragments["C"], words["C"])[:, 0] if "C" in words else np.zeros_like(left)
     # Of a sparse one: which k the index leaves out, is not followed.
     made = table.sums(left, right, before, hull=form.sparse)
-    out = nibbles["D"].copy()
+    if d.bits == _WORD:
+        out = words["D"].copy()
+        out[d.bit[0] // _WORD, :, lane] = made.transpose(1, 2, 0)
+        return out
+    nibbles = table.nibbles(words["D"])
     for nibble in range(max(1, d.bits // 4)):
         bit = d.bit[0] + 4 * nibble
-        out[bit // 32, :, lane, bit % 32 // 4] = made.transpose(1, 2, 0)
-    return out
+        nibbles[bit // _WORD, :, lane, bit % _WORD // 4] = made.transpose(1, 2, 0)
+    return table.words(nibbles)
 
 
 def _copied(scales: Ints, lines: Ints) -> Ints:
     return np.broadcast_to(scales[:, :1], lines.shape) if scales.shape != lines.shape else scales
 
 
-def _slots(table: TagTable, fragment: Fragment, nibbles: Ints) -> Ints:
+def _slots(table: TagTable, fragment: Fragment, words: Ints) -> Ints:
     """One tag for each element of an operand: int32 [wave, copy, row, col]."""
+    if fragment.bits == _WORD:
+        return np.moveaxis(table.whole(words)[fragment.bit // _WORD, :, fragment.lane], -1, 0)
+    nibbles = table.nibbles(words)
     first = fragment.bit // 4 * 4
     count = -(-(fragment.bits + int((fragment.bit % 4).max(initial=0))) // 4)
     parts = []
     for nibble in range(max(1, count)):
-        bit = np.minimum(first + 4 * nibble, 32 * len(nibbles) - 4)
-        parts.append(nibbles[bit // 32, :, fragment.lane, bit % 32 // 4])
+        bit = np.minimum(first + 4 * nibble, _WORD * len(nibbles) - 4)
+        parts.append(nibbles[bit // _WORD, :, fragment.lane, bit % _WORD // 4])
     held = table.elements.normal(np.stack(parts, axis=-1))  # [copy, row, col, wave, part]
     united = held[..., 0]
     for part in range(1, 1 if (held == held[..., :1]).all() else held.shape[-1]):

@@ -10,7 +10,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import SCC
 from layoutprobe.place import Element
 from layoutprobe.recording.code import register_name
-from layoutprobe.recording.model import INACTIVE, SPACES, Group, Instruction, Recording
+from layoutprobe.recording.model import INACTIVE, RUN, SPACES, Group, Instruction, Recording
 from layoutprobe.recording.names import Names, joined
 from layoutprobe.recording.operands import family_of, held_by, in_words, operands_of, registers_of
 from layoutprobe.recording.replay import Lds, Registers, Replay
@@ -374,7 +374,10 @@ class Asked:
         rows |= np.where(
             tags.words < 0, inside[-1 - np.minimum(tags.words, -1)] if inside.size else False, False
         )
-        fits = np.asarray(rows.any(axis=1))[np.maximum(words, 0)]
+        fits = np.asarray(rows.any(axis=1))[np.where(words < RUN, np.maximum(words, 0), 0)]
+        run = words >= RUN
+        first = 8 * (words.astype(np.int64) - RUN) + 1
+        fits = np.where(run, (first < own.stop) & (first + 8 > own.start), fits)
         if inside.size:
             fits = np.where(words < 0, inside[-1 - np.minimum(words, -1)], fits)
         return np.asarray(fits)

@@ -6,7 +6,7 @@ holds is what it left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -64,17 +64,33 @@ class _Late:
     words: NDArray[np.int32]
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What an instruction may change, whoever executes it.
+
+    Attributes:
+        position: in the code.
+        vectors: rows of the vector file.
+        scalars: registers that it names.
+        silent: it changes no scalar register without naming it.
+    """
+
+    position: int
+    vectors: Sequence[int]
+    scalars: tuple[int, ...]
+    silent: bool
+
+
 @dataclass
 class _Pending:
     """An instruction that is about to execute, or has: of the cohort's waves those at `which` are watched."""
 
     c: Cohort
     inst: Inst
+    plan: _Plan
     which: Ints
     rows: Ints
     waves: Ints
-    scalars: NDArray[np.uint32]
-    shadows: NDArray[np.uint32]
     begun: Begun
     loads: int = 0
     late: list[_Late] = field(default_factory=list)
@@ -89,6 +105,9 @@ class RunRecorder(Recorder):
         self._pending: _Pending | None = None
         self._columns = Columns()
         self._flow = Flow(wanted.buffers)
+        self._plans: dict[int, _Plan] = {}
+        self._scalars = np.zeros((2, SGPRS, 0), np.uint32)
+        """What the waves' scalar registers held last, and their undefined bits."""
         self._rows = 0
         self._cut = ""
 
@@ -109,6 +128,8 @@ class RunRecorder(Recorder):
             x, y, z = (int(i) for i in ids[at])
             self._waves.append(Wave((x, y, z), int(machine.waves.index[at])))
         self._known = np.zeros(len(self._waves), np.bool_)
+        self._plans.clear()
+        self._scalars = np.zeros((2, SGPRS, len(self._waves)), np.uint32)
         self._flow.begin_batch(machine, np.flatnonzero(wanted), self._vgprs)
 
     def block(self, c: Band, block: Block) -> None:
@@ -126,10 +147,12 @@ class RunRecorder(Recorder):
         self._begin(c, which, waves)
         rows = np.arange(self._rows, self._rows + which.size)
         self._rows += which.size
-        self._columns.steps(np.full(which.size, self._position[inst.pc]), waves)
-        scalars, shadows = _scalars_of(c, which)
+        plan = self._plans.get(inst.pc)
+        if plan is None:
+            plan = self._plans[inst.pc] = _plan(inst, self._position[inst.pc], self._vgprs)
+        self._columns.steps(np.full(which.size, plan.position), waves)
         begun = self._flow.begin(c, inst, which, waves)
-        self._pending = _Pending(c, inst, which, rows, waves, scalars, shadows, begun)
+        self._pending = _Pending(c, inst, plan, which, rows, waves, begun)
 
     def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """See Observer."""
@@ -186,7 +209,7 @@ class RunRecorder(Recorder):
         rows = np.full(at.size, -1)
         for register in range(c.regs.vgprs.shape[0]):
             self._vector(c, at, rows, wave, register)
-        values, bits = c.regs.sgprs[:, at, 0], c.shadow.sgprs[:, at, 0]
+        self._scalars[:, :, wave] = values, bits = _scalars_of(c, at)
         for position in range(at.size):
             defined = np.flatnonzero(bits[:, position] != 0xFFFFFFFF)
             self._columns.scalars(-1, wave[position], defined,
@@ -206,7 +229,7 @@ class RunRecorder(Recorder):
                 self._columns.stored(
                     late.first, dword, data[..., dword], late.words[..., dword], bits[..., dword]
                 )
-        for register in _written(p.inst, p.c):
+        for register in p.plan.vectors:
             self._vector(p.c, p.which, p.rows, p.waves, register)
         self._scalar(p)
         if self._columns.nbytes + self._flow.table.nbytes > self._wanted.limit:
@@ -224,15 +247,15 @@ class RunRecorder(Recorder):
 
     def _scalar(self, p: _Pending) -> None:
         """Scalar registers that it names, and those that it changed without naming them (SCC, EXEC)."""
-        values, bits = _scalars_of(p.c, p.which)
-        changed = (values != p.scalars) | (bits != p.shadows)
-        for half in p.inst.pair or (p.inst,):
-            for operand in half.dst:
-                if operand.kind == "s":
-                    changed[[r for r in operand.registers() if r < SGPRS]] = True
+        if p.plan.silent and not p.plan.scalars:
+            return
+        held = _scalars_of(p.c, p.which)
+        changed = (held != self._scalars[:, :, p.waves]).any(axis=0)
+        changed[list(p.plan.scalars)] = True
         changed[NULL] = False
         if not changed.any():
             return
+        self._scalars[:, :, p.waves] = values, bits = held
         position, register = np.nonzero(changed.T)
         waves = p.waves[position]
         self._columns.scalars(p.rows[position], waves, register, values[register, position],
@@ -268,9 +291,9 @@ class RunRecorder(Recorder):
         )  # fmt: skip
 
 
-def _scalars_of(c: Cohort, which: Ints) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Scalar registers of some waves, and their undefined bits: [register, wave]."""
-    return c.regs.sgprs[:, :, 0].take(which, axis=1), c.shadow.sgprs[:, :, 0].take(which, axis=1)
+def _scalars_of(c: Cohort, which: Ints) -> NDArray[np.uint32]:
+    """Scalar registers of some waves, and their undefined bits: [2, register, wave]."""
+    return np.stack([file.sgprs[:, :, 0].take(which, axis=1) for file in (c.regs, c.shadow)])
 
 
 def _keys(ids: NDArray[np.int64]) -> Ints:
@@ -288,12 +311,14 @@ def _address(c: Cohort, place: Addresses) -> tuple[str, Ints]:
     return "global", place.offsets
 
 
-def _written(inst: Inst, c: Cohort) -> Iterable[int]:
-    """Rows of the vector file that an instruction may have written."""
-    if inst.name.startswith(("v_movrel", "v_swap", "v_permlane16_swap", "v_permlane32_swap")):
-        if not inst.name.startswith("v_movrel"):
-            named = (*inst.dst, *inst.src)
-            return sorted({r - VGPR0 for o in named if o.kind == "v" for r in o.registers()})
-        return range(c.regs.vgprs.shape[0])
+def _plan(inst: Inst, position: int, vgprs: int) -> _Plan:
+    """What an instruction may change."""
     halves = inst.pair or (inst,)
-    return sorted({r - VGPR0 for half in halves for o in half.dst if o.kind == "v" for r in o.registers()})
+    named = [o for half in halves for o in half.dst]
+    if inst.name.startswith(("v_swap", "v_permlane16_swap", "v_permlane32_swap")):
+        named += inst.src
+    vectors: Sequence[int] = sorted({r - VGPR0 for o in named if o.kind == "v" for r in o.registers()})
+    if inst.name.startswith("v_movrel"):
+        vectors = range(vgprs)  # M0 picks it
+    scalars = {r for o in named if o.kind == "s" for r in o.registers() if r < SGPRS}
+    return _Plan(position, vectors, tuple(scalars), not inst.name.startswith("s_"))

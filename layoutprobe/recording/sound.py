@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.machine.registers import SGPRS
-from layoutprobe.recording.model import INACTIVE, SPACES, Recording, ScalarWrites, VectorWrites
+from layoutprobe.recording.model import INACTIVE, RUN, SPACES, Recording, ScalarWrites, VectorWrites
 from layoutprobe.recording.tags import Elements
 
 COLUMNS = {
@@ -73,17 +73,23 @@ def flaws(r: Recording) -> Iterator[str]:
     yield from _outside("steps.wave", r.steps.wave, 0, waves)
     for name, writes, registers in (("vectors", r.vectors, r.vgprs), ("scalars", r.scalars, SGPRS)):
         yield from _writes(name, writes, rows, waves, registers)
-        yield from _outside(f"{name}.tag", writes.tag, -origins, words)
+        yield from _tags(f"{name}.tag", writes.tag, origins, words, nibbles // 8)
     yield from _outside("vectors.undefined_at", r.vectors.undefined_at, 0, r.vectors.row.size)
     if (np.diff(r.vectors.undefined_at) <= 0).any():
         yield "vectors.undefined_at does not ascend"
-    yield from _outside("stored.tag", r.stored.tag, -origins, words)
+    yield from _tags("stored.tag", r.stored.tag, origins, words, nibbles // 8)
     yield from _accesses(r, rows)
 
 
 def _outside(name: str, values: Array, low: int, high: int) -> Iterator[str]:
     if values.size and not (low <= int(values.min()) and int(values.max()) < high):
         yield f"{name} goes from {values.min()} to {values.max()}, beyond {low} to {high - 1}"
+
+
+def _tags(name: str, tags: Array, origins: int, words: int, dwords: int) -> Iterator[str]:
+    run = tags >= RUN
+    yield from _outside(name, tags[~run], -origins, words)
+    yield from _outside(name, tags[run] - RUN, 0, dwords)
 
 
 def _writes(

@@ -20,13 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.numbers import element_type
-from layoutprobe.recording.model import NOTHING, Buffer, Tags, nibbles_of
+from layoutprobe.recording.model import NOTHING, RUN, Buffer, Tags, nibbles_of
 
 Ints = NDArray[np.int32]
 FAR = np.iinfo(np.int32).max
 PRODUCT, HULL, OPAQUE = range(3)
 """Columns of an origin."""
 FLAGS = 3
+_EIGHT = np.arange(8, dtype=np.int32)
 _MOST = 1 << 20
 """Origins that are told apart; beyond, all of them are one that is not followed."""
 
@@ -35,13 +36,13 @@ class Elements:
     """Which element of which buffer a moved nibble belongs to.
 
     Attributes:
-        starts: number of each buffer's first nibble.
+        starts: number of each buffer's first nibble. Each begins with a dword.
         columns: of an origin.
     """
 
     def __init__(self, buffers: Sequence[Buffer]) -> None:
         self.buffers = tuple(buffers)
-        sizes = [2 * buffer.nbytes for buffer in buffers]
+        sizes = [8 * -(-buffer.nbytes // 4) for buffer in buffers]
         self.starts = tuple(int(at) for at in np.cumsum([0, *sizes])[:-1])
         self.ends = tuple(start + size for start, size in zip(self.starts, sizes, strict=True))
         self.widths = tuple(max(1, element_type(buffer.dtype).storage.itemsize * 2) for buffer in buffers)
@@ -125,12 +126,34 @@ class TagTable:
     def words(self, nibbles: Ints) -> Ints:
         """Word numbers [...] of int32 [..., 8]."""
         first = nibbles[..., 0]
-        uniform = (first <= 0) & _all_eight(nibbles == first[..., None])
-        if uniform.all():
-            return first.copy()
         out = first.copy()
-        out[~uniform] = self._words.numbers(nibbles[~uniform])
+        rest = (first > NOTHING) | ~_all_eight(nibbles == first[..., None])
+        if rest.any():
+            nibbles = nibbles[rest]
+            some = RUN + (nibbles[:, 0] - 1) // 8
+            run = (nibbles[:, 0] % 8 == 1) & _all_eight(nibbles - nibbles[:, :1] == _EIGHT)
+            if not run.all():
+                some[~run] = self._words.numbers(nibbles[~run])
+            out[rest] = some
         return out
+
+    def part(self, words: Ints, first: int, count: int) -> Ints:
+        """Words that have some of the nibbles of others at their low end, and nothing above."""
+        if (first, count) == (0, 8):
+            return words
+        nibbles = np.zeros((*words.shape, 8), np.int32)
+        nibbles[..., :count] = self.nibbles(words)[..., first : first + count]
+        return self.words(nibbles)
+
+    def whole(self, words: Ints) -> Ints:
+        """Tags of what all bits of registers make together: one of a moved element, or of what was computed."""
+        if (words <= NOTHING).all():
+            return words
+        unique, back = np.unique(words, return_inverse=True)
+        made = unique.copy()
+        some = unique > NOTHING
+        made[some] = self.unite_all(self.elements.normal(self.nibbles(unique[some])))
+        return np.asarray(made[back].reshape(words.shape))
 
     def unite(self, one: Ints, other: Ints) -> Ints:
         """Tags of what was computed from two; a positive one stands for its whole element."""

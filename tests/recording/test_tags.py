@@ -49,7 +49,7 @@ def inputs(name: str, recording: Recording) -> np.ndarray:
     given = subject.run(RunSpec("integers", ()), partial=True).inputs
     parts: list[np.ndarray] = []
     for buffer, start in zip(recording.buffers, recording.tags.starts, strict=True):
-        assert start == sum(part.size for part in parts)
+        assert start == sum(part.size for part in parts)  # each begins with a dword
         bound = subject.binding.buffers[buffer.name]
         raw = (
             bound.store(given[buffer.name])
@@ -57,6 +57,7 @@ def inputs(name: str, recording: Recording) -> np.ndarray:
             else np.zeros(bound.size, bound.element.storage)
         )
         each = np.ascontiguousarray(raw).view(np.uint8).ravel()
+        each = np.pad(each, (0, -each.size % 4))
         parts.append(np.stack([each & 15, each >> 4], axis=-1).ravel())
     return np.concatenate(parts)
 
