@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -30,10 +30,27 @@ _BITS = frozenset(
 )
 
 
-def instruction(code: CodeObject, kernel: Kernel, inst: Inst, first_acc: int) -> Instruction:
-    """An instruction whose AccVGPRs are rows from `first_acc` on (-1: there are none)."""
+def listing(code: CodeObject, kernel: Kernel, insts: Sequence[Inst]) -> tuple[Instruction, ...]:
+    """Instructions of a kernel in words: those of the last one that was asked for are kept, as who records one
+    workgroup records others. Of `insts`, AccVGPRs are rows of the vector file."""
+    which = (code.digest, kernel.name, kernel.entry)
+    if which not in _last:
+        counting = isa_of(code, kernel).counting
+        acc = code.first_accvgpr(kernel)
+        made = tuple(_instruction(code, kernel, inst, -1 if acc is None else acc, counting) for inst in insts)
+        _last.clear()
+        _last[which] = made
+    return _last[which]
+
+
+_last: dict[tuple[str, str, int], tuple[Instruction, ...]] = {}
+
+
+def _instruction(
+    code: CodeObject, kernel: Kernel, inst: Inst, first_acc: int, counting: Counting
+) -> Instruction:
+    """An instruction; AccVGPRs are rows from `first_acc` on (-1: there are none)."""
     parts = inst.pair or (inst,)
-    counting = isa_of(code, kernel).counting
     return Instruction(
         place_of(code, kernel, inst.pc, inst.name),
         _kind(inst.kind),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
-from layoutprobe.isa.inst import NULL, Inst
+from layoutprobe.isa.inst import NULL, SCC, VGPR0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.machine.cohort import Cohort
@@ -44,7 +44,8 @@ class Begun:
         c, inst, which: the cohort, the instruction, positions of the watched waves in the cohort.
         waves: their numbers in the recording.
         active: bool [wave, lane].
-        one: the instruction by itself; None where it is followed in another way.
+        tagged: any of the registers has tags that it names.
+        one: the instruction by itself; None where no register is tagged, or it is followed in another way.
         marked: sources with tags, and their words [wave, lane or 1].
         vectors, scalars: what it reads, as `marks` takes it.
         loads: words that loads bring: (int32 [wave, lane, dword], bool [wave, lane], bytes), in their order.
@@ -56,6 +57,7 @@ class Begun:
     which: Where
     waves: Where
     active: NDArray[np.bool_]
+    tagged: bool = False
     one: Bound | None = None
     marked: list[tuple[Source, Ints]] = field(default_factory=list)
     vectors: Words | None = None
@@ -78,6 +80,7 @@ class Flow:
     def __init__(self, buffers: Sequence[Buffer]) -> None:
         self.table = TagTable(buffers)
         self._lines = Lines(self.table)
+        self._named: dict[int, tuple[list[int], list[int]]] = {}
         self.vectors = np.zeros((0, 0, 0), np.int32)
         self.scalars = np.zeros((0, SGPRS), np.int32)
 
@@ -102,9 +105,8 @@ class Flow:
         begun = Begun(c, inst, which, waves, c.exec[which])
         if Kind.MATRIX in inst.kind or inst.kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC):
             return begun
-        if not (inst.dst or inst.pair):
-            return begun
-        one = bound(inst)
+        begun.tagged = self._tagged(begun)
+        one = bound(inst) if begun.tagged else None
         if one is None:
             return begun
         begun.one = one
@@ -207,7 +209,7 @@ class Flow:
             self._moved(b, b.one, b.one.moves)
         elif b.marked:
             self._marked(b)
-        elif b.one is None and inst.dst and self._tagged(b):
+        elif b.tagged and b.one is None:
             self._clear(b, self.table.opaque)
         else:
             self._clear(b, NOTHING)
@@ -215,16 +217,18 @@ class Flow:
     # Results.
 
     def _tagged(self, b: Begun) -> bool:
-        """Any source has tags."""
-        for half in b.inst.pair or (b.inst,):
-            for operand in half.src:
-                for register in operand.registers():
-                    source = Source(
-                        operand.kind == "s", register if operand.kind == "s" else operand.index, 0
-                    )
-                    if self._words(source, b.waves).any():
-                        return True
-        return False
+        """Any register has tags that it names: most name none, and are done with that."""
+        if b.inst.pc not in self._named:
+            named = [o for half in b.inst.pair or (b.inst,) for o in (*half.dst, *half.src)]
+            self._named[b.inst.pc] = (
+                sorted({r - VGPR0 for o in named if o.kind == "v" for r in o.registers()}),
+                sorted({SCC, *(r for o in named if o.kind == "s" for r in o.registers())}),
+            )
+        vectors, scalars = self._named[b.inst.pc]
+        return bool(
+            self.scalars[b.waves][:, scalars].any()
+            or (vectors and self.vectors[b.waves[:, None], vectors].any())
+        )
 
     def _words(self, source: Source, waves: Where) -> Ints:
         """Word numbers of a register: int32 [wave, lane], of a scalar one [wave, 1]."""

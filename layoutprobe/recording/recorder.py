@@ -24,7 +24,7 @@ from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import SGPRS
 from layoutprobe.machine.stored import data_register
 from layoutprobe.observe.base import Recorder
-from layoutprobe.recording.code import instruction
+from layoutprobe.recording.code import listing
 from layoutprobe.recording.columns import Columns
 from layoutprobe.recording.flow import Begun, Flow
 from layoutprobe.recording.model import INACTIVE, NOTHING, SPACES, Buffer, Group, Recording, Wave
@@ -285,7 +285,7 @@ class RunRecorder(Recorder):
         tags = self._flow.table.tags()
         return Recording(
             kernel.name, code.target, {}, self._lanes, self._vgprs, first_acc, self._lds_size,
-            tuple(self._waves), tuple(instruction(code, kernel, inst, first_acc) for _, inst in self._insts),
+            tuple(self._waves), listing(code, kernel, [inst for _, inst in self._insts]),
             buffers, self._cut, {}, Evidence("emulated", f"layoutprobe emulator {__version__}"),
             steps, vectors, scalars, accesses, stored, tags,
         )  # fmt: skip
