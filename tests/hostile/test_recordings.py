@@ -101,10 +101,10 @@ def put(name: str, value: int, at: int = -1) -> Callable[[Members], None]:
 
 BEYOND = {
     "steps.inst": 1 << 20, "steps.wave": 99, "vectors.row": 1 << 30, "vectors.wave": -1, "vectors.register": 1 << 20,
-    "vectors.tag": 1 << 30, "vectors.undefined_at": 1 << 30, "scalars.row": -2, "scalars.wave": 99,
+    "vectors.tag": (1 << 31) - 1, "vectors.undefined_at": 1 << 30, "scalars.row": -2, "scalars.wave": 99,
     "scalars.register": -1, "scalars.tag": -(1 << 30), "accesses.row": 1 << 30, "accesses.space": 3,
     "accesses.size": 1 << 20, "accesses.register": 1 << 20, "accesses.address": -(1 << 62), "stored.access": 1 << 30,
-    "stored.dword": 1 << 20, "stored.tag": 1 << 30, "tags.words": -(1 << 30),
+    "stored.dword": 1 << 20, "stored.tag": (1 << 31) - 1, "tags.words": -(1 << 30),
 }  # fmt: skip
 
 
