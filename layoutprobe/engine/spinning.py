@@ -81,8 +81,8 @@ def waves_wait(program: Program) -> bool:
     So it is where an atomic returns what it found, and where a value that is loaded in a loop decides whether
     the loop is left.
     """
-    if any(Kind.ATOMIC in inst.kind and inst.dst for inst in program.insts):
+    if any(Kind.ATOMIC in inst.kind and inst.dst for inst in program.accesses):
         return True
     flow = flow_of(program)
-    loads = frozenset(inst.pc for inst in program.insts if Kind.LOAD in inst.kind)
+    loads = frozenset(inst.pc for inst in program.accesses if Kind.LOAD in inst.kind)
     return any(left_by(flow, body, loads) for body in flow.loops.values())

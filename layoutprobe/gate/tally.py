@@ -267,7 +267,10 @@ class Tally:
             self._sample(binding),
             self._plan.launched if self._plan is not None else None,
         )
-        return subject_of(runner, self.active, self.load_insts, self.reference), runner
+        subject = subject_of(runner, self.active, self.load_insts, self.reference)
+        if not runner.sample:  # how tests come out is told of all workgroups or not at all
+            subject = replace(subject, observers=(*subject.observers, ChoiceRecorder))
+        return subject, runner
 
     def _like_sized(self, binding: Binding) -> ExecutionError | None:
         """What ended a launch that was not much larger, if one took too long."""
@@ -292,7 +295,7 @@ class Tally:
         pictures = self.pictures
         if self.draw:
             pictures = pictures_of(pictures, subject, found, self.backend.evidence, self.built.toolchain)
-        choices = _choices(runner)
+        choices = _choices(subject, runner)
         return Outcome(
             sizes,
             with_faults(results, runner.faults),
@@ -322,8 +325,8 @@ class Tally:
         self.outcomes.append(outcome)
 
 
-def _choices(runner: KernelRunner) -> Choices | None:
-    """How tests against numbers came out, and what was cut to 16 bits, where the kernel has any; one run more."""
+def _choices(subject: Subject, runner: KernelRunner) -> Choices | None:
+    """How tests against numbers came out, and what was cut to 16 bits, where the kernel has any."""
     if (
         runner.sample
         or runner.coverage is None
@@ -331,8 +334,7 @@ def _choices(runner: KernelRunner) -> Choices | None:
         or not (tests_of(runner.coverage.ran) or cuts_of(runner.coverage.ran))
     ):
         return None
-    found = runner(RunSpec("integers", (ChoiceRecorder,))).record(Choices)
-    return found
+    return subject.plain(partial=True).record(Choices)
 
 
 _Joined = TypeVar("_Joined", Coverage, Choices)

@@ -81,6 +81,8 @@ def _kind_with(bits: int) -> Kind:
     return found
 
 
+MOVES = Kind.LOAD | Kind.STORE | Kind.ATOMIC
+"""What accesses memory."""
 HINTS = (
     "s_nop", "s_clause", "s_delay_alu", "s_sleep", "s_sleep_var", "s_setprio", "s_set_inst_prefetch_distance",
     "s_sethalt", "s_code_end", "s_ttracedata", "s_ttracedata_imm", "s_incperflevel", "s_decperflevel",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from layoutprobe.isa.inst import Inst
-from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.kind import MOVES, Kind
 
 
 def passes_between_lanes(inst: Inst) -> bool:
     """Whether a lane's result may be another lane's value."""
-    if inst.kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC | Kind.HINT):
+    if inst.kind & (MOVES | Kind.HINT):
         return False
     if Kind.LDS in inst.kind or "permlane" in inst.name:
         return True

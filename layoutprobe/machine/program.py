@@ -10,7 +10,7 @@ from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.errors import CodeObjectError, ExecutionError
 from layoutprobe.isa.calls import functions, reached
 from layoutprobe.isa.inst import ACC0, EXEC_LO, SCC, VCC_LO, VGPR0, Inst, Operand
-from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.place import Place
 
@@ -79,6 +79,11 @@ class Program:
             for pc, block in self.blocks.items()
             if any(Kind.ATOMIC in inst.kind and inst.dst for inst in block.insts)
         )
+
+    @cached_property
+    def accesses(self) -> tuple[Inst, ...]:
+        """Every load, store and atomic, block by block: observers go through them in each launch."""
+        return tuple(inst for inst in self.insts if inst.kind & MOVES)
 
     @property
     def insts(self) -> Iterator[Inst]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
 
@@ -91,39 +92,46 @@ def _behind(tests: Collection[int], blocks: Iterable[Block]) -> dict[int, int]:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Where in a program there is something to see: PC -> the test, the test before it, the cut."""
+
+    tests: Mapping[int, Inst]
+    behind: Mapping[int, int]
+    cuts: Mapping[int, Cut]
+
+
+@lru_cache(maxsize=4)
+def _places_of(program: Program) -> _Places:
+    """Kept for those that run now: asked for in each launch."""
+    blocks = [block.listing for _, block in sorted(program.blocks.items())]
+    tests = tests_of(blocks)
+    return _Places(tests, _behind(tests, program.blocks.values()), cuts_of(blocks))
+
+
 class ChoiceRecorder(Recorder):
     """Looks at SCC behind every such test."""
 
     def __init__(self) -> None:
-        self._known = False
-        self._tests: dict[int, Inst] = {}
+        self._places = _Places({}, {}, {})
         self._seen: dict[int, set[bool]] = {}
-        self._behind: dict[int, int] = {}  # PC behind a test -> the test's
-        self._cuts: dict[int, Cut] = {}
         self._largest: dict[int, int] = {}
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        self._learn(program)
+        self._places = _places_of(program)
 
     def stops(self, program: Program) -> frozenset[int]:
         """See Observer."""
-        self._learn(program)
-        return frozenset(self._behind) | frozenset(self._cuts)
-
-    def _learn(self, program: Program) -> None:
-        if not self._known:
-            blocks = [block.listing for _, block in sorted(program.blocks.items())]
-            self._tests, self._cuts = tests_of(blocks), cuts_of(blocks)
-            self._behind = _behind(self._tests, program.blocks.values())
-            self._known = True
+        places = _places_of(program)
+        return frozenset(places.behind) | frozenset(places.cuts)
 
     def step(self, c: Cohort, inst: Inst) -> None:
         """See Observer."""
-        test = self._behind.get(inst.pc)
+        test = self._places.behind.get(inst.pc)
         if test is not None:
             self._seen.setdefault(test, set()).update(bool(flag) for flag in {*c.scc().ravel().tolist()})
-        cut = self._cuts.get(inst.pc)
+        cut = self._places.cuts.get(inst.pc)
         if cut is not None and (lanes := c.exec).any():
             largest = int(c.u[cut.source - VGPR0][lanes].max())
             self._largest[inst.pc] = max(largest, self._largest.get(inst.pc, 0))
@@ -131,7 +139,7 @@ class ChoiceRecorder(Recorder):
     def record(self) -> Choices:
         """See Recorder."""
         return Choices(
-            {pc: self._tests[pc] for pc in self._seen},
+            {pc: self._places.tests[pc] for pc in self._seen},
             {pc: frozenset(seen) for pc, seen in self._seen.items()},
             {pc: frozenset([largest]) for pc, largest in self._largest.items()},
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +42,12 @@ class Coverage:
 
     __repr__ = brief
 
-    @property
+    @cached_property
     def ran(self) -> tuple[tuple[Inst, ...], ...]:
         """Every block that was executed, in the order of the code."""
         return tuple(self.flow.blocks[pc] for pc in sorted(self.blocks))
 
-    @property
+    @cached_property
     def insts(self) -> tuple[Inst, ...]:
         """Every instruction that was reached, once each, in the order of the code."""
         return tuple(inst for block in self.ran for inst in block)
@@ -128,6 +129,7 @@ class CoverageRecorder(Recorder):
         return Coverage(self._flow, frozenset(pcs[at] for at in self._run), edges, passes)
 
 
+@lru_cache(maxsize=1024)
 def _needs_no_lane(block: Block) -> bool:
     """What it does does not hang on the lanes that are active when it begins."""
     return any(Kind.MATRIX in inst.kind or _writes_exec(inst) for inst in block.listing) or not any(

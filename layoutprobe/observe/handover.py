@@ -95,12 +95,12 @@ class HandoverObserver(WaveCounter):
         self._catch_up()
         super().batch(machine, program)
         if self._order is None:
-            insts, isa = list(program.insts), isa_of(program.code, program.kernel)
+            isa = isa_of(program.code, program.kernel)
             self._counting = isa.counting
             two_caches = program.kernel.descriptor.wgp_mode and isa.counting.loads != isa.counting.stores
             self._order = Order(isa.counting, one_cache=not two_caches)
-            self._granules = Granules(machine.arena.regions, granule_shift(insts, GLOBAL))
-            self._signals = any(_acquires(inst) for inst in insts)
+            self._granules = Granules(machine.arena.regions, granule_shift(program.accesses, GLOBAL))
+            self._signals = any(map(_acquires, program.accesses))
             self._data = data_loads(program) if self._signals else frozenset()
             granules = self._granules.count
             self._plain = np.zeros(granules, np.int64)

@@ -112,18 +112,19 @@ class LdsObserver(Recorder):
         self._outstanding.batch(machine, program)
         self._barriers.batch(machine)
         self._machine = machine
-        insts = list(program.insts)
-        self._split, self._ahead = any(inst.kind == Kind.ARRIVE for inst in insts), False
-        self._shift = granule_shift(insts)
+        self._split, self._ahead = any(inst.kind == Kind.ARRIVE for inst in program.insts), False
+        self._shift = granule_shift(program.accesses)
         groups = int(machine.waves.workgroup.max(initial=-1)) + 1
         self._interval = np.ones(groups, np.int64)
         granules = machine.lds.data.bytes.size >> self._shift
         self._kept, self._recent = Kept(granules), {}
         self._suspect = np.zeros(granules, np.int32)
         self._polls = polls_of(flow_of(program))
-        flags = self._polls or any(asks(inst) for inst in insts)
+        flags = self._polls or any(map(asks, program.accesses))
         self._flags = Flags(machine.waves.index, granules) if flags else None
-        self._numbers = np.zeros((2, granules), np.int64) if any(inst.to_lds for inst in insts) else None
+        self._numbers = (
+            np.zeros((2, granules), np.int64) if any(inst.to_lds for inst in program.accesses) else None
+        )
 
     def block(self, c: Band, block: Block) -> None:
         """See Observer."""

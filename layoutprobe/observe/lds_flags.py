@@ -15,6 +15,7 @@ it came behind the store is chance (a counter that one wave sets to zero while o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ _LOCKS = ("cmpst", "cmpswap", "swap", "xchg")
 _NEVER = 1 << 60
 
 
+@lru_cache(maxsize=8)
 def polls_of(flow: Flow, memory: Kind = _PERHAPS_LDS) -> frozenset[int]:
     """PCs of the loads and atomics of a memory that look whether a flag has come.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.errors import ProbeError
 from layoutprobe.isa.inst import NULL, SCC, VGPR0, Inst
-from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.isa.transposing import exchange_of
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine
@@ -103,7 +103,7 @@ class Flow:
     def begin(self, c: Cohort, inst: Inst, which: Where, waves: Where) -> Begun:
         """An instruction is about to execute."""
         begun = Begun(c, inst, which, waves, c.exec[which])
-        if Kind.MATRIX in inst.kind or inst.kind & (Kind.LOAD | Kind.STORE | Kind.ATOMIC):
+        if Kind.MATRIX in inst.kind or inst.kind & MOVES:
             return begun
         begun.tagged = self._tagged(begun)
         one = bound(inst) if begun.tagged else None

@@ -23,6 +23,9 @@ def missing_barriers(subject: Subject, races: Iterable[Clash]) -> list[list[Clas
     too early, it is overwritten too early as well; the barrier is the same. And races of one kind
     do that one more barrier would end, wherever it stands.
     """
+    found = list(races)
+    if not found:
+        return []
     barriers = sorted(pc for pc, inst in subject.insts.items() if Kind.AWAIT in inst.kind)
 
     def alone(race: Clash) -> _Group[Clash]:
@@ -35,7 +38,7 @@ def missing_barriers(subject: Subject, races: Iterable[Clash]) -> list[list[Clas
             {race.kind: _between(first, second)},
         )
 
-    return [group.faults for group in _merged(_merged(alone(race) for race in races))]
+    return [group.faults for group in _merged(_merged(alone(race) for race in found))]
 
 
 def missing_waits(subject: Subject, hazards: Iterable[Hazard]) -> list[list[Hazard]]:

@@ -14,10 +14,10 @@ from layoutprobe.brief import brief
 from layoutprobe.engine.native.library import address_of, compiled_forms, runtime
 from layoutprobe.engine.native.lower import Lowered, Record, lower
 from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets, words_of
-from layoutprobe.engine.native.steps import MOVES, Steps, Watched
+from layoutprobe.engine.native.steps import Steps, Watched
 from layoutprobe.engine.native.template import Layout
 from layoutprobe.engine.native.templates import EXPANDING
-from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.observer import moves_of
 from layoutprobe.machine.program import Changed, Program
 
@@ -206,7 +206,7 @@ def bind_native(steps: Steps, *, wait: bool = True) -> Bound:
     resume, plain, row = np.array([(r.resume, r.plain, r.row) for r in lowered.records], np.int64).T
     plain = np.where(plain < 0, resume, plain)
     rows = [np.frombuffer(t.to_bytes(8 * UNDEF_WORDS, "little"), np.uint64) for t in lowered.touched]
-    parallel = not lowered.waits and not any(Kind.ATOMIC in inst.kind for inst in program.insts)
+    parallel = not lowered.waits and not any(Kind.ATOMIC in inst.kind for inst in program.accesses)
     touched = np.ascontiguousarray(np.stack(rows))
     between = np.array([_between(record) for record in lowered.records])
     start_of = {block: pc for pc, block in program.blocks.items()}

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from layoutprobe.engine.native.forms import Form
-from layoutprobe.engine.native.steps import MOVES, Step, Steps
+from layoutprobe.engine.native.steps import Step, Steps
 from layoutprobe.engine.native.template import Line, Template
 from layoutprobe.engine.native.templates import control_of
 from layoutprobe.engine.spinning import may_wait, waves_wait
 from layoutprobe.isa.inst import EXEC_LO, SCC, VCC_LO, Inst, Operand
-from layoutprobe.isa.kind import Kind
+from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.program import CONDITIONS, Block, Executor
 
 _GUARD_RANGES = 12

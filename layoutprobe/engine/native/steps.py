@@ -18,11 +18,9 @@ from layoutprobe.engine.native.template import (
 from layoutprobe.engine.native.templates import template_of
 from layoutprobe.engine.native.tracing import UntraceableError
 from layoutprobe.isa.inst import Inst, Operand
-from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Executor, Program
 
-MOVES = Kind.LOAD | Kind.STORE | Kind.ATOMIC
 _forms: dict[tuple[object, ...], Form | None] = {}
 """Forms by the shape of the instruction and lanes of a wave; None of what cannot be traced."""
 
