@@ -20,6 +20,8 @@ from layoutprobe.gate.tally import LostCellError, Outcome
 from layoutprobe.manifest.model import KernelCase, Sizes
 from layoutprobe.report.gate import KernelVerdict
 
+PROCESSES = "processes"
+"""Cells are checked in processes of this machine; for what else there is see `executors`."""
 Progress = Callable[[str, float, int], None]
 """Told what is being done, how many cells are done, that under way by its share, and how many there are."""
 

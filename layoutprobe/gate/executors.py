@@ -13,8 +13,9 @@ from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from layoutprobe.errors import UsageError
+from layoutprobe.gate.cells import PROCESSES
 
-PROCESSES, DASK = "processes", "dask"
+DASK = "dask"
 _T = TypeVar("_T")
 
 

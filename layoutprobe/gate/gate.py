@@ -13,8 +13,7 @@ from layoutprobe.checks.registry import RULES, check_names, find_check
 from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.gate.base import relaxed
 from layoutprobe.gate.baseline import with_baseline
-from layoutprobe.gate.cells import Job, Progress, serial, spread
-from layoutprobe.gate.executors import PROCESSES, executor_named
+from layoutprobe.gate.cells import PROCESSES, Job, Progress, serial, spread
 from layoutprobe.manifest.model import Acceptance, KernelCase, Manifest
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.report.gate import GateReport, KernelVerdict
@@ -131,5 +130,7 @@ def _verdicts(
     elif isinstance(executor, Executor):
         yield from spread(work, executor, progress)
     else:
+        from layoutprobe.gate.executors import executor_named  # 6 ms that one process does not need
+
         with executor_named(executor, min(jobs, sum(job.cells for job in work))) as named:
             yield from spread(work, named, progress)

@@ -15,10 +15,7 @@ from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.beside import Glance, glance
 from layoutprobe.gate.build import Built, build
-from layoutprobe.gate.counterfactual import explained
 from layoutprobe.gate.excerpts import excerpts
-from layoutprobe.gate.hunt import go_on, with_hunted
-from layoutprobe.gate.mending import Judge, mend
 from layoutprobe.gate.plan import SIZES, Step
 from layoutprobe.gate.reference import load_reference
 from layoutprobe.gate.tally import Bring, Outcome, Tally
@@ -70,6 +67,8 @@ def check_kernel(
         done.tally = tally = Tally(case, done.built, checks, backend, reference, step, draw)
         tally.run(elsewhere)
         if hunt:
+            from layoutprobe.gate.hunt import go_on
+
             done.hunted = go_on(tally, hunt)
         elif beside:
             done.glanced = glance(tally)
@@ -80,6 +79,9 @@ def check_kernel(
     verdict = done.verdict(case, target, explain=explain, start=start)
     if not suggest or done.tally is None or not verdict.findings:
         return verdict
+    from layoutprobe.gate.hunt import with_hunted
+    from layoutprobe.gate.mending import Judge, mend
+
     step("changes that may mend it", SIZES)
     everywhere = with_hunted(case, done.hunted) if done.hunted else case
     again = partial(
@@ -106,7 +108,7 @@ class _Done:
         """What it comes to; `explain` as in `check_kernel`, `start`: when the work began."""
         tally, built, hunted = self.tally, self.built, self.hunted
         covered = self.glanced.covered or (tally.covered() if tally else None)
-        results = tally.results(explained if explain else None) if tally else ()
+        results = tally.results(_explained if explain else None) if tally else ()
         return KernelVerdict(
             name=case.name,
             symbol=built.kernel.name if built else case.symbol,
@@ -138,6 +140,15 @@ class _Done:
             *self.glanced.says,
             *(says for result in results for says in result.reserved),
         )
+
+
+def _explained(tally: Tally, results: Sequence[CheckResult]) -> Sequence[CheckResult]:
+    """See counterfactual.explained: a kernel that holds needs none of what that imports."""
+    if not any(result.findings for result in results):
+        return results
+    from layoutprobe.gate.counterfactual import explained
+
+    return explained(tally, results)
 
 
 def check_size(

@@ -18,7 +18,6 @@ from layoutprobe.gate.applying import apply, with_faults
 from layoutprobe.gate.build import Built
 from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
-from layoutprobe.gate.pictures import more_pictures, pictures_of
 from layoutprobe.gate.plan import SIZES, Plan, Step, launches_of, volume
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.unproven import unproven
@@ -38,7 +37,7 @@ from layoutprobe.trace.coverage import code_coverage
 from layoutprobe.trace.narrow import arithmetic, passed_through
 from layoutprobe.trace.orders import signals
 from layoutprobe.trace.rounding import narrower, widened
-from layoutprobe.trace.subject import RunSpec, Subject
+from layoutprobe.trace.subject import Subject
 
 _LIKE = 2
 """A launch with at least one part in so many of the bytes of one that took too long is not begun."""
@@ -291,9 +290,11 @@ class Tally:
             if check.per_size:
                 self._begin(f"{title}: {check.name}" if title else check.name, check, subject)
                 results[check.name] = apply(check, subject)
-        found = (finding for result in results.values() for finding in result.findings)
+        found = [finding for result in results.values() for finding in result.findings]
         pictures = self.pictures
-        if self.draw:
+        if self.draw and found:
+            from layoutprobe.gate.pictures import pictures_of  # a kernel that holds needs none
+
             pictures = pictures_of(pictures, subject, found, self.backend.evidence, self.built.toolchain)
         choices = _choices(subject, runner)
         return Outcome(
@@ -318,7 +319,10 @@ class Tally:
             self.endless.append((outcome.bytes, outcome.endless))
         self.coverage = _both(self.coverage, outcome.coverage)
         self.choices = _both(self.choices, outcome.choices)
-        self.pictures = more_pictures(self.pictures, outcome.pictures)
+        if outcome.pictures is not self.pictures:
+            from layoutprobe.gate.pictures import more_pictures
+
+            self.pictures = more_pictures(self.pictures, outcome.pictures)
         self.ran = True
         for name, result in outcome.results.items():
             self.collected[name].append((tuple(outcome.sizes.items()), result))

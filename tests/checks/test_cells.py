@@ -110,7 +110,7 @@ def test_a_process_that_dies_takes_nothing_with_it() -> None:
 
 def test_a_kernel_whose_process_dies_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     """With processes of this machine a kernel is one cell."""
-    monkeypatch.setattr("layoutprobe.gate.gate.executor_named", lambda name, workers: Losing(1))
+    monkeypatch.setattr("layoutprobe.gate.executors.executor_named", lambda name, workers: Losing(1))
     report = check(read(), checks=CHECKS, jobs=2)
     red, green = report.verdicts
     assert "the process that ran this is gone" in red.error
