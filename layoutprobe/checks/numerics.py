@@ -49,7 +49,8 @@ absolute + relative * |expected|. By default that is e * (1 + |expected| + root 
 with e = 1e-5 for f32, 1e-3 for f16 and 1e-2 for bf16: of the narrowest of the output's type and those that
 values are converted to on the way, which the headline then says. Where it is wrong, it is asked what it
 gives of altered inputs: one that gives every element of every output as it is, at all sizes at which it is wrong,
-is the cause. Where none is, single elements are moved far off, in the kernel and for the reference, and an output
+is the cause; so is a change of one step in the text of a file that imports nothing but numpy and the like. Where
+none is, single elements are moved far off, in the kernel and for the reference, and an output
 that follows in one of them alone is computed of other elements. Words of integers that may hold packed codes (no
 address and no branch depends on them, and the outputs stay as large) get random bits in a further run.
 A kernel whose workgroups tell each other something through global memory also runs with one

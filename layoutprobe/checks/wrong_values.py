@@ -23,6 +23,7 @@ from layoutprobe.trace.influence import other_elements
 from layoutprobe.trace.odd_reads import odd_read
 from layoutprobe.trace.orders import asking
 from layoutprobe.trace.places import in_caller, where
+from layoutprobe.trace.steps_otherwise import StepOtherwise, steps_otherwise
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
 from layoutprobe.trace.unusual import borne, told
@@ -111,6 +112,13 @@ ROUNDED_SUM = Rule(
     "The result is right up to the rounding of a type that is narrower than the accumulators.",
     "keep the accumulator in f32 until it is stored; or state a [tolerance], where that is meant",
 )
+OTHER_STEP = Rule(
+    "numerics/other-step",
+    "an output is what the Python reference gives where one of its steps is left out or another one",
+    "The text of the reference was changed in one step, and called on the same inputs: a term or a factor left out, "
+    "two steps exchanged, another sign, number or bound. With this change it gives every element of the output.",
+    "hold the kernel at this line against that step of the reference",
+)
 ODD_READ = Rule(
     "numerics/odd-read",
     "one load from LDS does not follow the pattern of the others",
@@ -145,6 +153,7 @@ RULES = (
     FOREIGN,
     LOST,
     OTHER_INPUT,
+    OTHER_STEP,
     UNREAD_INPUT,
     *_CAUSES.values(),
     ODD_READ,
@@ -265,10 +274,35 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
         place = _multiplying(subject) if faults[0].read else _load_of(subject, faults[0].about)
         return _Cause(rule, either(fault.says for fault in faults), None, place)
     unexplained = _unexplained(subject, c, runs)
-    if not (others := taken_otherwise(subject, runs)):
-        return unexplained
+    others = taken_otherwise(subject, runs)
     causes = [(one.says, _taken(subject, one)) for one in others]
-    return replace(causes[0][1], says=shown(others), explained=(*causes, ("", unexplained)))
+    says = shown(others) if others else ""
+    if steps := steps_otherwise(subject, runs):
+        causes = _with_steps(steps, causes, unexplained)
+        says = causes[0][0]
+    return replace(causes[0][1], says=says, explained=(*causes, ("", unexplained))) if causes else unexplained
+
+
+def _with_steps(
+    steps: Sequence[StepOtherwise], taken: Sequence[tuple[str, _Cause]], unexplained: _Cause
+) -> list[tuple[str, _Cause]]:
+    """Explanations, with what changed steps of the reference explain: what an input is taken for, or where an element
+    goes, is told beside it."""
+    routed = unexplained.rule is OTHER_ELEMENTS
+    made = []
+    for one in steps:
+        lent = unexplained if routed and one.place is None else _Cause(OTHER_STEP, "", None, one.place)
+        made.append((one.says, _Cause(OTHER_STEP, one.says, None, lent.place, lent.related)))
+    first = steps[0]
+    if taken and first.sure:
+        says = f"{taken[0][0]}; {first.says}"
+        both = replace(taken[0][1], says=says, place=first.place or taken[0][1].place)
+    elif not taken and routed and first.place is None:
+        says = f"{first.says}; {unexplained.says}"
+        both = replace(unexplained, says=says)
+    else:
+        return [*taken, *made]
+    return [(says, both), *taken, *made]
 
 
 def _taken(subject: Subject, one: TakenOtherwise) -> _Cause:

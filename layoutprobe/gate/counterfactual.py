@@ -112,6 +112,8 @@ _EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "wrong-factor
 """Names of rules of which the cause is known, or cannot be one instruction: nothing is searched for."""
 _WHOLE = ("input-taken-otherwise", "wrong-epilogue", CHANGED, MISPLACED, ROUNDED)
 """Names of rules whose sentence names the cause at a place of its own: the line of the change stands in the words."""
+_STEP = "other-step"
+"""The name of one whose place is behind what is wrong: a line of the change itself is nearer."""
 _ROUTED = "other-elements"
 """The name of one whose place is where an element goes: what is moved out of a loop has the line of its head."""
 
@@ -126,7 +128,8 @@ def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
         "is right: is that what was meant? The change is one of the compiled instruction"
     )
     about, _, rest = found.what.partition(": ")
-    if found.name in _WHOLE or (found.name == _ROUTED and first.at_loop):
+    behind = found.name == _STEP and found.place.source is not None and bool(first.place.near)
+    if found.name in _WHOLE or behind or (found.name == _ROUTED and first.at_loop):
         says = f"{rest}; with {first.says} at {first.place.line or first.place.site} {right}"
         return replace(found, what=f"{about}: {says}", hint=hint)
     old, says = found.place, f"with {first.says} {right}; {rest}"

@@ -5,19 +5,27 @@ It runs in bounded time, and what goes wrong in it is said to be the reference's
 
 from __future__ import annotations
 
+import ast
 import contextvars
 import ctypes
 import importlib.util
 import threading
 import traceback
+import warnings
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.model import Contract, Reference
+from layoutprobe.trace.reference_changes import MIXED, SEEN, mixed
 from layoutprobe.trace.subject import UndecidedError
+
+_NAME = "layoutprobe_reference"
+_CHANGED = 2.0
+"""Seconds that a call of a changed reference may take: what was a bound of a loop may be anything."""
 
 
 class _Uncached(SourceFileLoader):
@@ -42,7 +50,7 @@ def load_reference(contract: Contract, *, allowed: bool, seconds: float) -> Call
     if not isinstance(contract, Reference) or not allowed:
         return None
     where = {"file": contract.path, "function": contract.function}
-    loader = _Uncached("layoutprobe_reference", str(contract.path))
+    loader = _Uncached(_NAME, str(contract.path))
     spec = importlib.util.spec_from_file_location(loader.name, contract.path, loader=loader)
     if spec is None or spec.loader is None or not contract.path.is_file():
         raise UsageError("there is no such Python reference", where=where)
@@ -84,6 +92,21 @@ class _Bounded:
             if _is_ours(error):
                 raise
             raise UndecidedError(f"{name} failed: {_said(error, self.contract.path)}") from error
+
+    def changed(self, tree: ast.Module, seen: Callable[[Any], Any]) -> Callable[..., Any]:
+        """The reference as a changed text of its file has it, each of whose steps gives `seen` what it computes; a
+        call raises UndecidedError as one of the reference does."""
+        module = ModuleType(_NAME)
+        vars(module).update({SEEN: seen, MIXED: mixed})
+        with warnings.catch_warnings():  # about expressions that nobody wrote
+            warnings.simplefilter("ignore")
+            code = compile(tree, str(self.contract.path), "exec")
+
+        def function(*arguments: Any) -> Any:
+            exec(code, module.__dict__)
+            return getattr(module, self.contract.function)(*arguments)
+
+        return _Bounded(function, self.contract, min(self.seconds, _CHANGED))
 
 
 def _within(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:

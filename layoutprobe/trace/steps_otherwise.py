@@ -1,0 +1,208 @@
+"""A Python reference with one step changed that gives what a kernel gives, and the line at which the kernel goes on.
+
+The kernel computes the same numbers by other instructions. But what comes behind the changed step is computed by
+both: an instruction that leaves those numbers, and no others, has the line.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.manifest.model import Reference
+from layoutprobe.observe.floats import Computed, FloatRecorder
+from layoutprobe.place import Place
+from layoutprobe.trace.comparisons import Comparison, recorded_for, reference_bound, reference_of, references
+from layoutprobe.trace.places import where
+from layoutprobe.trace.reference_changes import NUMBER, Change, changes
+from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, UndecidedError
+
+Doubles = NDArray[np.float64]
+
+_SECONDS = 4.0
+"""Processor time after which no further change is tried."""
+_KEPT = 4
+"""Explanations that are looked for: which of them hold at all sizes is seen later."""
+_ASKED = 256
+"""Numbers of a step, and of an instruction, that are compared."""
+_FEW = 8
+"""Different numbers that tell a step from another one."""
+_NEAR, _CHANCE = 1e-3, 0.05
+"""How near two numbers are that are said to be one, and how often others may be so by chance."""
+_MOST = 0.9
+"""Share of an instruction's numbers that are those of a step."""
+
+
+@runtime_checkable
+class Changeable(Protocol):
+    """A reference whose text may be changed."""
+
+    def changed(self, tree: ast.Module, seen: Callable[[Any], Any]) -> Callable[..., Any]:
+        """The reference of another text; every step of it gives `seen` what it computes."""
+        ...
+
+
+@dataclass(frozen=True)
+class StepOtherwise:
+    """A change of the reference that explains an output in all runs.
+
+    Attributes:
+        says: one clause.
+        place: where the kernel goes on behind the step; None where that is not seen.
+        sure: a step is left out, or comes in another place: no number was chosen for it.
+    """
+
+    says: str
+    place: Place | None
+    sure: bool
+
+
+def steps_otherwise(subject: Subject, runs: Sequence[Comparison]) -> tuple[StepOtherwise, ...]:
+    """Each of these explains every element of an output in all runs, and leaves other outputs as they are; none where
+    nothing does.
+
+    Args:
+        subject: with a Python reference.
+        runs: all comparisons of that output.
+    """
+    contract = subject.contract
+    reference: object = subject.reference
+    if not isinstance(contract, Reference) or not isinstance(reference, Changeable):
+        return ()
+    try:
+        text = contract.path.read_text(encoding="utf-8")
+        found = list(
+            _explaining(subject, reference, runs, changes(text, contract.function, list(subject.sizes)))
+        )
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ()
+    return tuple(
+        StepOtherwise(
+            f"{runs[0].name} is what the reference gives {one.says} ({contract.path.name}:{one.line})",
+            _goes_on(subject, reference, runs[-1], one),
+            one.kind < NUMBER,
+        )
+        for one in found
+    )
+
+
+def _explaining(
+    subject: Subject, reference: Changeable, runs: Sequence[Comparison], every: Iterator[Change]
+) -> Iterator[Change]:
+    until = time.process_time() + _SECONDS
+    first = sorted(runs, key=lambda run: not run.wrong.any())
+    kept, kind = 0, float(NUMBER)
+    for change in every:
+        if time.process_time() > until or kept >= _KEPT or (kept and change.kind > kind):
+            return
+        asked = reference.changed(change.tree, lambda value: value)
+        if all(_gives(subject, asked, run) for run in first):
+            kept, kind = kept + 1, change.kind
+            yield change
+
+
+def _gives(subject: Subject, asked: Callable[..., Any], run: Comparison) -> bool:
+    """Whether the changed reference gives what was observed in a run, of all outputs."""
+    with np.errstate(all="ignore"):
+        try:
+            given = asked(reference_of(recorded_for(subject, run.spec)), dict(subject.sizes))
+        except UndecidedError:
+            return False
+        beside = [c for c in references(subject) if c.spec == run.spec]
+        return isinstance(given, Mapping) and all(
+            _near(subject, c, given.get(c.name)) for c in (run, *beside)
+        )
+
+
+def _near(subject: Subject, c: Comparison, given: object) -> bool:
+    try:
+        wanted = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        return False
+    if wanted.shape != c.observed.shape or wanted.size < 2 or not (wanted != wanted.flat[0]).any():
+        return False
+    right = np.abs(c.observed - wanted) <= reference_bound(subject, c.name, wanted)
+    right |= (c.observed == wanted) | (np.isnan(wanted) & np.isnan(c.observed))
+    return bool(right[~c.undefined].all())
+
+
+# Where the kernel goes on
+
+
+def _goes_on(subject: Subject, reference: Changeable, run: Comparison, change: Change) -> Place | None:
+    """The first instruction that leaves numbers which only the changed reference computes."""
+    inputs = reference_of(recorded_for(subject, run.spec))
+    before, after = (_computed(reference, tree, inputs, subject) for tree in (change.usual, change.tree))
+    known = {_print(values) for values in before}
+    steps = [values for values in after if _print(values) not in known and _telling(values)]
+    if not steps:
+        return None
+    try:
+        done = subject.run(RunSpec(run.spec.inputs, (FloatRecorder,))).record(Computed)
+    except RunStoppedError:
+        return None
+    return next((place for step in steps if (place := _made_at(subject, done, step)) is not None), None)
+
+
+def _made_at(subject: Subject, done: Computed, step: Doubles) -> Place | None:
+    """The first instruction that computes the numbers of a step; in f16, of which others may be equal, its line also
+    computes most of them."""
+    wanted = np.unique(step[np.isfinite(step)])
+    rounded = np.unique(wanted.astype(np.float16).astype(np.float64))
+    lines: dict[object, list[int]] = {}
+    for pc, values in done.values.items():
+        if pc not in done.halves and _are_of(values, wanted, min(_NEAR, _CHANCE / wanted.size)):
+            return where(subject, subject.insts[pc])
+        if pc in done.halves and _are_of(values, rounded, 0.0):
+            lines.setdefault(subject.line(pc) or pc, []).append(pc)
+    for pcs in lines.values():
+        held = np.unique(np.concatenate([done.values[pc] for pc in pcs]))
+        if np.isin(rounded, held).mean() > 0.5:
+            return where(subject, subject.insts[pcs[0]])
+    return None
+
+
+def _computed(
+    reference: Changeable, tree: ast.Module, inputs: Mapping[str, Any], subject: Subject
+) -> list[Doubles]:
+    """What the steps of a reference compute, in their order."""
+    found: list[Doubles] = []
+
+    def seen(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            found.append(np.array(value, np.float64))
+        return value
+
+    try:
+        with np.errstate(all="ignore"):
+            reference.changed(tree, seen)(inputs, dict(subject.sizes))
+    except UndecidedError:
+        return []
+    return found
+
+
+def _print(values: Doubles) -> bytes:
+    return np.sort(values, axis=None).tobytes()
+
+
+def _telling(values: Doubles) -> bool:
+    """Enough different numbers, and no integers, which anything may be."""
+    finite = values[np.isfinite(values)]
+    return np.unique(finite).size >= _FEW and bool((finite % 1 != 0).mean() > _MOST)
+
+
+def _are_of(values: NDArray[np.float32], wanted: Doubles, near: float) -> bool:
+    """Whether what an instruction left are numbers of a step; these are in order, and each is there once."""
+    mine = np.unique(values[np.isfinite(values) & (values != 0)])
+    if mine.size < _FEW or wanted.size < _FEW:
+        return False
+    mine = mine[np.linspace(0, mine.size - 1, min(mine.size, _ASKED)).astype(np.int64)].astype(np.float64)
+    at = np.clip(np.searchsorted(wanted, mine), 1, wanted.size - 1)
+    apart = np.minimum(np.abs(wanted[at] - mine), np.abs(wanted[at - 1] - mine))
+    return bool((apart <= near * np.abs(mine)).mean() > _MOST)

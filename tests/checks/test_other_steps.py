@@ -1,0 +1,133 @@
+"""Kernels that compute what their Python reference would with one step changed: the step and the kernel's line."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checks.test_references import HEAD, Style, verdict
+
+from layoutprobe.trace.reference_changes import EXCHANGED, LEFT_OUT, changes
+
+STEPS = Style(
+    HEAD
+    + """// A row a wave: centred, scaled, with a residual behind the activation.
+extern "C" __global__ void layer(const float* x, const float* g, const float* res, float* y, int N, float alpha) {
+  const int row = blockIdx.x, lane = threadIdx.x;
+  float sum = 0;
+  for (int i = lane; i < N; i += 32) sum += x[row * N + i];
+  for (int o = 16; o; o >>= 1) sum += __shfl_xor(sum, o);
+  const float mean = sum / N;
+  for (int i = lane; i < N; i += 32) {
+    const float c = x[row * N + i] - mean;
+    float v = c * alpha;
+    v = v + g[i];
+    v = fmaxf(v, 0.0f);
+    y[row * N + i] = v + res[row * N + i];
+  }
+}
+""",
+    """block = [32]
+grid = ["M"]
+sizes = [{ M = 5, N = 20 }, { M = 3, N = 41 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["M", "N"] },
+  { name = "g", role = "in", dtype = "f32", shape = ["N"] },
+  { name = "res", role = "in", dtype = "f32", shape = ["M", "N"] },
+  { name = "y", role = "out", dtype = "f32", shape = ["M", "N"] },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+  { name = "alpha", role = "scalar", dtype = "f32", value = 0.75 },
+]""",
+    """
+import numpy as np
+def centred(x):
+    return x - x.mean(1, keepdims=True)
+def layer(inputs, sizes):
+    v = centred(inputs["x"]) * 0.75
+    v += inputs["g"]
+    v = np.maximum(v, 0)
+    return {"y": v + inputs["res"]}
+""",
+)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A fault: its edit, what is said of the reference, and text of the kernel's line."""
+
+    edit: tuple[str, str]
+    words: str
+    at: str
+
+
+FAULTS = {
+    "no mean": Changed((" - mean;", ";"), "without `- x.mean(1, keepdims=True)` (reference.py:4)", "v + g[i]"),
+    "no activation": Changed(("    v = fmaxf(v, 0.0f);\n", ""), "without `np.maximum(..., 0)`", "v + res"),
+    "residual before the activation": Changed(
+        (
+            "v = fmaxf(v, 0.0f);\n    y[row * N + i] = v + res[row * N + i]",
+            "y[row * N + i] = fmaxf(v + res[row * N + i], 0.0f)",
+        ),
+        "with `np.maximum(..., 0)` behind `+ inputs['res']`",
+        "v + res",
+    ),
+    "scaled behind the bias": Changed(
+        ("float v = c * alpha;\n    v = v + g[i];", "float v = c + g[i];\n    v = v * alpha;"),
+        "with `* 0.75` behind `+ inputs['g']`",
+        "c + g",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_step_comes_first_with_the_line_behind_it(tmp_path: Path, name: str) -> None:
+    fault = FAULTS[name]
+    first = verdict(tmp_path, STEPS, (fault.edit,)).findings[0]
+    assert fault.words in first.what, first.what
+    assert first.place.source is not None
+    assert fault.at in (tmp_path / "kernel.hip").read_text().split("\n")[first.place.source.line - 1], first
+
+
+TEXT = """
+import numpy as np
+def f(inputs, sizes):
+    v = inputs["a"] * 2.5
+    v = v + inputs["b"]
+    return {"y": np.maximum(v, 0)}
+"""
+GIVEN = {"a": np.array([1.0, -2.0]), "b": np.array([0.5, 1.5])}
+
+
+def _made(says: str) -> list[object]:
+    """What the changed references of a sentence give."""
+    found: list[object] = []
+    for change in changes(TEXT, "f", ["M"]):
+        if change.says == says:
+            names: dict[str, Any] = {"__layoutprobe_seen__": lambda value: value}
+            exec(compile(change.tree, "f.py", "exec"), names)
+            found.append(names["f"](GIVEN, {})["y"].tolist())
+    return found
+
+
+def test_changed_references_compute_what_their_sentences_say() -> None:
+    assert _made("without `* 2.5`") == [[1.5, 0.0]]
+    assert _made("without `np.maximum(..., 0)`") == [[3.0, -3.5]]
+    assert _made("with `* 2.5` behind `+ inputs['b']`") == [[3.75, 0.0]]
+    assert [3.0, 1.5] in _made("with `+ inputs['b']` behind `np.maximum(..., 0)`")
+    kinds = [one.kind for one in changes(TEXT, "f", [])]
+    assert kinds == sorted(kinds)
+    assert {int(kind) for kind in kinds} >= {LEFT_OUT, EXCHANGED}
+
+
+@pytest.mark.parametrize(
+    "line", ["import os", "from pathlib import Path", "np.save('x', 1)", "open('x', 'w')"]
+)
+def test_a_file_that_does_more_than_compute_is_not_changed(line: str) -> None:
+    assert ast.parse(TEXT + line)
+    assert not list(changes(TEXT + line, "f", ["M"]))
