@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layoutprobe.cli.arguments import Parser, refuse_idle
 from layoutprobe.cli.command import Command
@@ -13,6 +14,9 @@ from layoutprobe.cli.programs import found_program, run_program, said, warn_of_m
 from layoutprobe.cli.terminal import say
 from layoutprobe.errors import UsageError
 from layoutprobe.files import check_writable, writing
+
+if TYPE_CHECKING:
+    from layoutprobe.gate.draft_reference import References
 
 MANIFEST = "layoutprobe.toml"
 EXAMPLES = """\
@@ -53,22 +57,36 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the file is there already, or no such source, kernel or program.
     """
     output = Path(arguments.output)
+    from layoutprobe.gate.draft_reference import References
+
     check_writable(output, "the manifest")
     if output.is_file() and not arguments.force:
         raise UsageError(f"{output} is there already", hint="--force replaces it; --output writes elsewhere")
-    count, text = (_from_run if arguments.from_run else _from_file)(arguments, output)
+    references = References(f"{output.stem}_references.py")
+    functions = output.with_name(references.file)
+    if functions.is_file() and not arguments.force:
+        raise UsageError(
+            f"{functions} is there already", hint="--force replaces it; --output writes elsewhere"
+        )
+    count, text = (_from_run if arguments.from_run else _from_file)(arguments, output, references)
     if not count:
         return 2
+    if references.text:
+        with writing(functions, what="the references") as stream:
+            stream.write(references.text)
     check = "layoutprobe check" + (
         f" {shlex.quote(os.fspath(output))}" if arguments.output != MANIFEST else ""
     )
     kernels = f"{count} kernel{'s' if count != 1 else ''}"
     todo = "Fill in what is marked FILL IN, then" if "FILL IN" in text.partition("[[kernel]]")[2] else "Now"
+    if references.text:
+        check += " --allow-reference"
+        todo = f"Read {functions}, which says what it computes. {todo}"
     say(f"{os.fspath(output)}: {kernels}. {todo} `{check}`.")
     return 0
 
 
-def _from_file(arguments: argparse.Namespace, output: Path) -> tuple[int, str]:
+def _from_file(arguments: argparse.Namespace, output: Path, references: References) -> tuple[int, str]:
     """Draft from a file; the number of kernels, and the text."""
     from layoutprobe.gate.draft import draft
 
@@ -82,13 +100,14 @@ def _from_file(arguments: argparse.Namespace, output: Path) -> tuple[int, str]:
         symbols=arguments.kernel,
         include=[Path(folder) for folder in arguments.include],
         target=arguments.arch,
+        references=references,
     )
     with writing(output, what="the manifest") as stream:
         stream.write(text)
     return len(kernels), text
 
 
-def _from_run(arguments: argparse.Namespace, output: Path) -> tuple[int, str]:
+def _from_run(arguments: argparse.Namespace, output: Path, references: References) -> tuple[int, str]:
     """Run a program, and draft from its launches; the number of kernels, 0 where the program failed, and the text."""
     from layoutprobe.arch import DEFAULT
     from layoutprobe.extras.hiphost.noting import LaunchNotes
@@ -105,7 +124,7 @@ def _from_run(arguments: argparse.Namespace, output: Path) -> tuple[int, str]:
         failed = f"exit code {code}, {server.faults} launches failed, {server.refused} refused"
         say(f"layoutprobe: the program did not end well ({failed}): nothing is drafted from it")
         return 0, ""
-    text, kernels, codes = draft_run(notes.launches, output.parent, output.stem, arguments.kernel)
+    text, kernels, codes = draft_run(notes.launches, output.parent, output.stem, arguments.kernel, references)
     for path, image in codes.items():
         with writing(path, binary=True, what="the code object") as stream:
             stream.write(image)

@@ -20,9 +20,10 @@ from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.errors import ToolchainError, UsageError, did_you_mean
 from layoutprobe.gate.bits import float_behind, types_read
 from layoutprobe.gate.chained import chained, handed_on
-from layoutprobe.gate.draft_run import SeenDraft
+from layoutprobe.gate.draft_reference import References
 from layoutprobe.gate.draft_words import name_of, quoted, unique
 from layoutprobe.gate.launch_sites import LaunchSite, launch_sites
+from layoutprobe.gate.seen_draft import SeenDraft
 from layoutprobe.gate.trial import Trial, tried
 from layoutprobe.manifest.files import ASSEMBLY, SOURCES, is_code_object, read_code_object
 from layoutprobe.manifest.model import KernelCase
@@ -54,6 +55,7 @@ def draft(
     symbols: Sequence[str] = (),
     include: Sequence[Path] = (),
     target: str | None = None,
+    references: References | None = None,
 ) -> tuple[str, tuple[Kernel, ...]]:
     """The text of a manifest, and the kernels in it.
 
@@ -63,6 +65,7 @@ def draft(
         symbols: kernels to put in; empty for all.
         include: directories of headers.
         target: what to compile a source for; the default target where None.
+        references: takes up functions for kernels that are no product; None for none.
 
     Raises:
         UsageError: no such file or kernel.
@@ -89,7 +92,10 @@ def draft(
         one.name = name
     for one in drafts:
         one.follow([other for other in drafts if other is not one])
-    tables = ["\n".join(one.lines(shared, several)) for one in sorted(drafts, key=lambda one: one.is_behind)]
+    tables = [
+        "\n".join(one.lines(shared, several, references))
+        for one in sorted(drafts, key=lambda one: one.is_behind)
+    ]
     return "\n".join((HEADER, *tables)) + "\n", kernels
 
 
@@ -214,12 +220,12 @@ class _Draft:
                 self.trial = found
                 return
 
-    def lines(self, shared: Sequence[str], several: bool) -> Iterator[str]:
+    def lines(self, shared: Sequence[str], several: bool, references: References | None) -> Iterator[str]:
         """Its text; `shared` says what is built."""
         code, kernel, signature = self.code, self.kernel, self.signature
         if self.trial is not None:
             origin = [*shared, f"symbol = {quoted(kernel.name)}"]
-            yield from SeenDraft(self.trial.launches, self.trial).lines(self.name, origin)
+            yield from SeenDraft(self.trial.launches, self.trial, references).lines(self.name, origin)
             return
         members: Mapping[int, int] = {}
         if signature is not None:

@@ -9,11 +9,14 @@ from itertools import islice
 
 _TYPE = (
     r"(?:(?:static|const|constexpr|inline|unsigned|signed|long)\s+)*"
-    r"(?:auto|int|unsigned|long|short|float|double|(?:std::)?size_t|(?:std::)?u?int(?:16|32|64)_t|dim3|void\s*\*)"
+    r"(?:auto|int|unsigned|long|short|float|double|(?:std::)?size_t|(?:std::)?u?int(?:16|32|64)_t|dim3)"
 )
-DECLARED = re.compile(rf"(?<![\w(,<]){_TYPE}\s+(?:const\s+)?(?=[A-Za-z_]\w*\s*(?:=|\(|{{|\[\s*\]\s*=))")
+DECLARED = re.compile(
+    rf"(?<![\w(,<])(?:{_TYPE}\s+|void\s*\*\s*)(?:const\s+)?(?=[A-Za-z_]\w*\s*(?:=|\(|{{|\[\s*\]\s*=))"
+)
 _STRUCT = re.compile(r"(?:\btemplate\s*<([^<>{};]*)>\s*)?\b(?:struct|class)\s+(\w+)[^;{}()<>]*\{")
 _ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*(?:typename\s+)?([\w:]+)\s*(<[^;{}()]*>)?\s*;")
+_INSTANCE = re.compile(r"([A-Za-z_][\w:]*)\s*(<.*>)?\s*", re.DOTALL)
 _MOST_STRUCTURES, _LONGEST_STRUCTURE = 64, 1 << 13
 _MOST_CONSTANTS, _MOST_VISITS, _DEEPEST, _LONGEST = 1024, 256, 4, 1000
 
@@ -88,6 +91,11 @@ def _of(
         return
     filled = dict(structure.parameters)
     filled.update(zip(filled, _listed(given[1:-1]), strict=False))
+    for parameter, value in [*filled.items()]:  # a structure itself: its constants are told, too
+        instance = _INSTANCE.fullmatch(value)
+        if instance and instance[1].rpartition("::")[2] in known:
+            filled[parameter] = f"{prefix}::{parameter}"
+            yield from _of(filled[parameter], instance[1], instance[2] or "", known, visits)
     own = dict(one for at in DECLARED.finditer(structure.body) for one in declared(structure.body, at.end()))
     filled.update({one: f"{prefix}::{one}" for one in own})
     inside = re.compile(rf"(?<![\w:])({'|'.join(filled)})\b") if filled else None

@@ -17,8 +17,12 @@ from layoutprobe.patterns.expression import parse
 
 _CHEVRON = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?:[^<>;]|<[^<>;]*>)*>)?\s*<<<")
 _CALL = re.compile(
-    r"\b(hipLaunchKernelGGL|hipExtLaunchKernelGGL|hipLaunchCooperativeKernel|hipModuleLaunchKernel)\s*\("
+    r"\b(hipLaunchKernelGGL|hipExtLaunchKernelGGL|hipLaunchCooperativeKernel|hipLaunchKernel|hipModuleLaunchKernel)"
+    r"\s*\("
 )
+_ADDRESS = re.compile(r"([A-Za-z_]\w*)\s*(?:<(?:[^<>;]|<[^<>;]*>)*>)?[\s)]*$")
+"""The function behind casts, whose address is taken."""
+_ADDRESSED = ("hipLaunchKernel", "hipLaunchCooperativeKernel")
 _NAMED = re.compile(r"(?:HIP_KERNEL_NAME)?[\s(&]*([A-Za-z_][\w:]*)")
 _DIM3 = re.compile(r"\(*\s*dim3\s*[({](.*)[)}]\s*\)*", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
@@ -43,6 +47,7 @@ class LaunchSite:
         members: "p.M", or "p.3" by its number, of a structure that is an argument -> its value; "p.problem[0].a" or
             "p.0.0.2" where it holds others.
         block_at: where in the text the block of code begins that it stands in.
+        listed: the one argument is an array of the addresses of all.
     """
 
     kernel: str
@@ -52,6 +57,7 @@ class LaunchSite:
     arguments: tuple[str, ...]
     members: Mapping[str, str] = field(default_factory=dict)
     block_at: int = field(default=0, compare=False)
+    listed: bool = field(default=False, compare=False)
 
     def taken_apart(self, parameters: Sequence[Parameter]) -> LaunchSite:
         """The launch with a value for each member of a structure, as the kernel's parameters have them."""
@@ -104,7 +110,15 @@ def _raw(text: str) -> Iterator[tuple[int, LaunchSite]]:
         given = split(text[found.end() : closing(text, found.end() - 1)])
         name = _NAMED.match(given[0]) if given else None
         if found[1] == "hipModuleLaunchKernel" and len(given) >= 10:
-            yield found.start(), LaunchSite("", tuple(given[1:4]), tuple(given[4:7]), given[7], (given[9],))
+            yield (
+                found.start(),
+                LaunchSite("", tuple(given[1:4]), tuple(given[4:7]), given[7], (given[9],), listed=True),
+            )
+        elif found[1] in _ADDRESSED and len(given) >= 5 and (called := _ADDRESS.search(given[0])):
+            yield (
+                found.start(),
+                LaunchSite(called[1], (given[1],), (given[2],), given[4], (given[3],), listed=True),
+            )
         elif name and found[1] in _SKIPPED and len(given) >= _SKIPPED[found[1]]:
             kernel = name[1].rpartition("::")[2]
             rest = tuple(given[_SKIPPED[found[1]] :])
@@ -117,7 +131,7 @@ def _resolved(raw: LaunchSite, scope: Scope) -> LaunchSite | None:
     What goes to the kernel as a mere name is a size, also where this host code gives it a number.
     """
     arguments = raw.arguments
-    if not raw.kernel and len(arguments) == 1:  # of a module: an array of addresses
+    if raw.listed:
         listed = re.search(r"\{(.*)\}", scope.values.get(arguments[0], ""), re.DOTALL)
         arguments = tuple(one.strip("& ") for one in split(listed[1])) if listed else ()
     plain = {one for one in arguments if _PLAIN.fullmatch(one)}
@@ -140,7 +154,7 @@ def _resolved(raw: LaunchSite, scope: Scope) -> LaunchSite | None:
     if None in block or not any(grid):
         return None
     values = tuple(_number(scope, one) or _expression(scope, one) or "" for one in arguments)
-    told = {name: _expression(scope, text) or "" for name, text in members.items()}
+    told = {name: _number(scope, one) or _expression(scope, one) or "" for name, one in members.items()}
     named = tuple(one or f"grid_{axis}" for one, axis in zip(grid, _AXES, strict=True))
     return LaunchSite(raw.kernel, named, tuple(one or "" for one in block), lds or "0", values, told)
 

@@ -373,17 +373,24 @@ def _epilogue(
         shapes = {i: shape for i, shape, *_ in read}
         kinds = {i: kind for i, *_, kind in read}
         linear = p * math.prod(one for _, _, one, _ in scales) + (bias[2] if bias else 0.0)
-        for i, residual in added:
+        for i, matrix in added:
             with np.errstate(over="ignore", invalid="ignore"):
-                ways = {name: function(linear) + residual for name, function in functions.items()}
+                ways = {(name, False): function(linear) + matrix for name, function in functions.items()}
+                if i is not None:
+                    ways |= {
+                        (name, True): function(linear + matrix)
+                        for name, function in functions.items()
+                        if name
+                    }
             # Activations differ where the argument is small, and roundings where it is large.
-            name = min(ways, key=lambda one: _typically_off(ways[one], d))
-            error = _off(ways[name], d)
+            name, inside = min(ways, key=lambda one: _typically_off(ways[one], d))
+            error = _off(ways[name, inside], d)
             if error < least * (_CLOSER if best else 1) and error <= _ERROR:
                 least = error
                 best = replace(
                     way, scales=tuple(one for one, *_ in scales), bias=bias[0] if bias else None,
-                    activation=name, residual=i, shapes=shapes, kinds=kinds,
+                    activation=name, residual=None if inside else i, c=i if inside else None,
+                    beta=float(inside), shapes=shapes, kinds=kinds,
                 )  # fmt: skip
     return best
 

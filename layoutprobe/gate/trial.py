@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from layoutprobe.codeobj.parameters import Parameter, Signature
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.fits import fit
 from layoutprobe.gate.launch_sites import LaunchSite, renamed
+from layoutprobe.gate.made_up import BYTES, codes, elements
 from layoutprobe.gate.products import FoundProduct, find_product, holds, readings
 from layoutprobe.gate.runner import Deadline
 from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
@@ -32,22 +32,16 @@ from layoutprobe.numbers import element_type
 from layoutprobe.observe.touched import Touched
 from layoutprobe.patterns.expression import evaluate, parse
 
-_BYTES = 1 << 20
-"""Of each buffer: what the kernel touches of it is what it has."""
-_PARTS = tuple(range(0, _BYTES, _BYTES // 16))
+_PARTS = tuple(range(0, BYTES, BYTES // 16))
 """To which pointers lead that lie in memory themselves."""
 _BUDGET = 200_000
 _SECONDS, _PATIENCE = 10.0, 30.0
 """That a launch may take, and all launches of a kernel together."""
-INDICES = 4
-"""Integers of an input are less: they may be indices."""
-_SPREAD = 0.25
-"""Of floats: sums of their products are about 1, where activations differ from each other."""
 _LARGEST_STEP = 512
 _DEEP = 32
 """What an extent that no workgroup is for is a multiple of: a step of K, most often."""
-_CYCLES = ((2, 1, 3), (1, 3, 2), (3, 4, 5))
-"""Of the first three sizes in each launch: no two sizes, and no two products of some, grow alike."""
+_CYCLES = ((2, 1, 3, 1, 2, 1), (1, 3, 2, 2, 3, 1), (3, 4, 5, 2, 1, 2))
+"""Of the first sizes in each launch: no two sizes, and no two products of some, grow alike."""
 _LAUNCHES = 3
 _MOST_WAYS = 4
 _MOST_GROUPS = 512
@@ -91,6 +85,7 @@ class Trial:
         members: number of an argument that is a member of a structure -> its offset there.
         indices: numbers of arguments whose elements, up to `INDICES`, say how far others are read or written.
         made: what a kernel before has stored; None where it stands alone.
+        filled: in the last launch integers are any, as codes of numbers may be.
     """
 
     launches: tuple[SeenLaunch, ...]
@@ -103,6 +98,7 @@ class Trial:
     members: Mapping[int, int] = field(default_factory=dict)
     indices: frozenset[int] = frozenset()
     made: Made | None = None
+    filled: bool = False
 
     __repr__ = brief
 
@@ -136,9 +132,11 @@ def _tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchS
         if plain is None:
             indices = attempt.indices(launches[0], values[0], kinds)
             more, relied = attempt.ragged(launches, values, kinds)
+            filled = attempt.filled(launches, values, kinds, indices)
+            more += filled
             plain = Trial(
                 (*launches, *(seen for seen, _ in more)), None, (*values, *(size for _, size in more)),
-                attempt.site, multiple=relied, indices=indices,
+                attempt.site, multiple=relied, indices=indices, filled=bool(filled),
             )  # fmt: skip
     return plain
 
@@ -186,8 +184,9 @@ class Attempt:
         more = np.flatnonzero(counts[1:] > counts[:-1])
         return int(tried[more[0]]) if more.size else 0
 
-    def size(self, at: int) -> Sizes:
-        """Sizes that differ from each other, and from those of other launches."""
+    def size(self, at: int, least: int) -> Sizes:
+        """Sizes that differ from each other, and from those of other launches; what a small step gives is a multiple
+        of at least so much, as groups of elements have one scale."""
         result: dict[str, int] = {}
         narrow = {i for i in self.integers if self.kernel.explicit_args[i].size == 1}
         flags = {self.site.arguments[i] for i in narrow}
@@ -197,8 +196,9 @@ class Attempt:
                 result[name] = 1
                 continue
             few = step == 1
-            unit = step or _DEEP
-            value = unit * (_CYCLES[at][number % 3] + few)
+            unit = -(-least // step) * step if step else _DEEP
+            unit = 1 if few else unit
+            value = unit * (_CYCLES[at][number % len(_CYCLES[at])] + few)
             while value in result.values() and not few:
                 value += unit
             result[name] = value
@@ -206,14 +206,17 @@ class Attempt:
 
     def launches(self, kinds: Mapping[int, str]) -> tuple[list[SeenLaunch], list[Sizes]]:
         """Some that come to their end, and their sizes; none where one does not."""
-        seen: list[SeenLaunch] = []
-        values = [self.size(at) for at in range(_LAUNCHES)]
-        for size in values:
-            one = None if self.late else self.run(size, kinds)
-            if one is None:
-                return [], []
-            seen.append(one)
-        return seen, values
+        for least in (_DEEP, 1):
+            seen: list[SeenLaunch] = []
+            values = [self.size(at, least) for at in range(_LAUNCHES)]
+            for size in values:
+                one = None if self.late else self.run(size, kinds)
+                if one is None:
+                    break
+                seen.append(one)
+            else:
+                return seen, values
+        return [], []
 
     def ways(self) -> Iterator[Mapping[int, str]]:
         """What the elements that pointers lead to may be: types that the source leaves open, alike for all."""
@@ -260,12 +263,31 @@ class Attempt:
                 or self.late
             ):
                 continue
-            seen = self.run(size, kinds, {i: np.zeros(_BYTES, np.uint8)})
+            seen = self.run(size, kinds, {i: np.zeros(BYTES, np.uint8)})
             if seen is not None and any(
                 seen.buffers[j].size < usual.buffers[j].size for j in kinds if j != i
             ):
                 found.add(i)
         return frozenset(found)
+
+    def filled(
+        self,
+        launches: Sequence[SeenLaunch],
+        values: Sequence[Sizes],
+        kinds: Mapping[int, str],
+        indices: frozenset[int],
+    ) -> list[tuple[SeenLaunch, Sizes]]:
+        """A launch in which inputs of integers that are no indices have all their bits, as codes of four or eight
+        have; none where there are no such inputs, or the kernel does not bear it."""
+        random = np.random.default_rng(0)
+        given = {
+            i: codes(random)
+            for i, kind in kinds.items()
+            if kind[:1] in ("i", "u") and launches[0].buffers[i].role == "in" and i not in indices
+        }
+        seen = self.run(values[0], kinds, given) if given and not self.late else None
+        kept = seen is not None and _follows(launches, values, seen, values[0], kinds)
+        return [(seen, values[0])] if kept and seen else []
 
     def run(
         self, size: Sizes, kinds: Mapping[int, str], given: Mapping[int, NDArray[np.uint8]] | None = None
@@ -273,7 +295,7 @@ class Attempt:
         """The launch at these sizes, with what buffers begin with where given; None where it cannot be made, or
         faults."""
         random = np.random.default_rng(sum(size.values()))
-        before = {i: _elements(kind, random) for i, kind in kinds.items()}
+        before = {i: elements(kind, random) for i, kind in kinds.items()}
         for i, data in (given or {}).items():
             before[i][: data.size] = data
         touched = Touched({self.pointers.index(i): _PARTS for i in self.tables})
@@ -417,18 +439,3 @@ def _follows(
         if known and fit([*extents, buffer.size // width], [*values, sizes]) is None:
             return False
     return True
-
-
-def _elements(kind: str, random: np.random.Generator) -> NDArray[np.uint8]:
-    """A buffer of numbers of a type, as bytes."""
-    element = element_type(kind)
-    count = _BYTES // element.storage.itemsize
-    values: NDArray[Any]
-    if element.is_float:
-        values = random.standard_normal(count) * _SPREAD
-    elif element.storage.itemsize == 1:
-        values = random.integers(-9 if element.signed else 0, 10, count)
-    else:
-        values = random.integers(0, INDICES, count)
-        values[0] = INDICES - 1  # what it may be an index of is as long in every launch
-    return np.ascontiguousarray(element.store(values)).view(np.uint8).ravel()

@@ -1,4 +1,5 @@
-"""What the kernels of this folder compute that are no products, in numpy: the one line that their drafts need."""
+"""What the kernels of this folder compute that are no products, in numpy, by somebody who read them: drafts have to
+say the same."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ def nibbles(words: NDArray[np.uint32], axis: int) -> NDArray[np.int64]:
 def gptq(inputs: Arrays, sizes: Sizes) -> Arrays:
     """x @ ((codes - zero - 1) * scale), a scale and a zero point for 32 rows of a column; weights are f16."""
     m, n, k = (sizes[name] for name in "MNK")
-    codes = nibbles(inputs["qweight"].reshape(k // 8, n).view(np.uint32), 0)
-    zeros = nibbles(inputs["qzeros"].reshape(k // 32, n // 8).view(np.uint32), 1) + 1
+    codes = nibbles(inputs["qweight"].reshape(k // 8, n), 0)
+    zeros = nibbles(inputs["qzeros"].reshape(k // 32, n // 8), 1) + 1
     scales = inputs["scales"].reshape(k // 32, n)
     weights = (codes - np.repeat(zeros, 32, 0)) * np.repeat(scales, 32, 0)
     y = inputs["x"].reshape(m, k) @ weights.astype(np.float16).astype(np.float64)
@@ -84,20 +85,12 @@ def transposed(inputs: Arrays, sizes: Sizes) -> Arrays:
     return {"odata": inputs["idata"].reshape(sizes["height"], sizes["width"]).T.reshape(-1)}
 
 
-def e4m3(codes: NDArray[np.uint8]) -> Array:
-    """OCP's 8-bit floats: no infinity, and NaN where all bits but the sign are set."""
-    exponent, fraction = (codes >> 3 & 15).astype(np.int64), codes & 7
-    value = np.where(exponent, (8 + fraction) * 2.0 ** (exponent - 10), fraction * 2.0**-9)
-    value[codes & 127 == 127] = np.nan
-    return np.where(codes & 128, -value, value)
-
-
 def w8a16(inputs: Arrays, sizes: Sizes) -> Arrays:
     """act @ weight^T, with a scale for each block of 32 x 32 weights."""
     t, o, h = (sizes[name] for name in ("tokens", "out_features", "hidden"))
     scale = inputs["weight_scale"].reshape((o + 31) // 32, h // 32)
     each = np.repeat(np.repeat(scale, 32, 0), 32, 1)[:o]
-    weights = e4m3(inputs["weight"].reshape(o, h)) * each
+    weights = inputs["weight"].reshape(o, h) * each
     return {"out": (inputs["act"].reshape(t, h) @ weights.T).reshape(-1)}
 
 
@@ -114,3 +107,48 @@ def swiglu(inputs: Arrays, sizes: Sizes) -> Arrays:
     """silu of the first half of a row, times its second half; silu is not rounded in between."""
     x = inputs["input"].reshape(sizes["num_tokens"], 2, sizes["d"])
     return {"out": (x[:, 0] / (1 + np.exp(-x[:, 0])) * x[:, 1]).reshape(-1)}
+
+
+def add_norm(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """The residual takes up the input, and the input is its norm."""
+    z = (inputs["input"] + inputs["residual"]).reshape(sizes["tokens"], sizes["hidden"])
+    normed = z / np.sqrt((z**2).mean(axis=1)[:, None] + 1e-6) * inputs["weight"]
+    return {"residual": z.reshape(-1), "input": normed.reshape(-1)}
+
+
+def topk(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """The two largest of a row; of equal ones the first."""
+    x = inputs["logits"].reshape(sizes["tokens"], sizes["experts"])
+    places = np.argsort(-x, axis=1, kind="stable")[:, :2]
+    return {"values": np.take_along_axis(x, places, 1).reshape(-1), "indices": places.reshape(-1)}
+
+
+def cross_entropy(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """By rows, and the logarithm of the sum of their exponentials."""
+    x = inputs["logits"].reshape(sizes["rows"], sizes["classes"])
+    lse = np.log(np.exp(x).sum(axis=1))
+    return {"lse": lse, "loss": lse - x[np.arange(len(x)), inputs["labels"]]}
+
+
+def decode(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """A query of 64 elements for each head."""
+    heads, length = sizes["heads"], sizes["len"]
+    q, k, v = (inputs[name].reshape(heads, -1, 64) for name in "qkv")
+    assert k.shape[1] == length
+    p = np.exp(np.einsum("hqd,hkd->hqk", q, k) / 8)
+    return {"o": np.einsum("hqk,hkd->hqd", p / p.sum(axis=2, keepdims=True), v).reshape(-1)}
+
+
+def quantize(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """By the largest magnitude of a token, in f32 as the kernel does."""
+    x = inputs["input"].reshape(sizes["num_tokens"], sizes["hidden_size"]).astype(np.float32)
+    top = np.abs(x).max(axis=1)
+    return {"scale": top / 127, "out": np.rint(x * (np.float32(127) / top)[:, None]).reshape(-1)}
+
+
+def unpack_int4(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Two codes a byte along the columns, around 8, with a scale for 64 rows."""
+    rows, columns = sizes["rows"], sizes["columns"]
+    both = inputs["src"].reshape(rows, columns // 2).astype(np.int64)
+    codes = np.stack([both & 15, both >> 4], axis=2).reshape(rows, columns) - 8
+    return {"dst": (codes * inputs["scales"].reshape(-1, columns)[np.arange(rows) // 64]).reshape(-1)}

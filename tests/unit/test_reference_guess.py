@@ -1,0 +1,119 @@
+"""Formulas found in what a kernel stored: each of these is found, none in data that has no formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from layoutprobe.gate.draft_reference import DraftedReference, References
+from layoutprobe.gate.reference_terms import Tensors
+from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
+from layoutprobe.numbers import element_type
+
+Array = NDArray[Any]
+SIZES = ({"r": 4, "c": 32, "k": 64}, {"r": 6, "c": 64, "k": 32}, {"r": 3, "c": 96, "k": 96})
+
+
+def _softmax(x: Array) -> Array:
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def _silu(x: Array) -> Array:
+    return x / (1 + np.exp(-x))
+
+
+FOUND: Mapping[str, tuple[Mapping[str, str], Callable[..., Array], str]] = {
+    "log softmax": ({"x": "rc"}, lambda x: np.log(_softmax(x)), "log_softmax(x)"),
+    "an average of columns": ({"x": "rc"}, lambda x: x.mean(axis=0), "x.T.mean(axis=-1)"),
+    "largest of rows": ({"x": "rc"}, lambda x: x.max(axis=1), "x.max(axis=-1)"),
+    "softmax of a sum": ({"x": "rc", "y": "rc"}, lambda x, y: _softmax(x + y), "softmax(x + y)"),
+    "a sum": ({"x": "rc", "y": "rc"}, lambda x, y: x + y, "x + y"),
+    "a scale and a bias of columns": (
+        {"x": "rc", "w": "c", "b": "c"},
+        lambda x, w, b: x * w + b,
+        "(x * w) + b",
+    ),
+    "a gate beside": ({"x": "rc", "g": "rc"}, lambda x, g: _silu(g) * x, "silu(g) * x"),
+    "a bias and relu": ({"x": "rc", "b": "c"}, lambda x, b: np.maximum(x + b, 0), "relu(x + b)"),
+    "a scale of rows": ({"x": "rc", "s": "r"}, lambda x, s: x * s[:, None], "x * s"),
+    "rmsnorm as Gemma has it": (
+        {"x": "rc", "w": "c"},
+        lambda x, w: x / np.sqrt((x**2).mean(axis=1, keepdims=True) + 1e-6) * (1 + w),
+        "rmsnorm(x, 1e-06) * (1 + w)",
+    ),
+    "turned and halved": ({"x": "rc"}, lambda x: x.T / 2, "x.T / 2"),
+    "a product, a bias and silu": (
+        {"a": "rk", "w": "ck", "b": "c"},
+        lambda a, w, b: _silu(a @ w.T + b),
+        "silu((a @ w.T) + b)",
+    ),
+}
+
+
+def _drafted(shapes: Mapping[str, str], stored: Callable[..., Array]) -> DraftedReference:
+    random = np.random.default_rng(1)
+    names = [*shapes, "out"]
+    launches = []
+    for sizes in SIZES:
+        given = [random.standard_normal([sizes[one] for one in shape]) for shape in shapes.values()]
+        result = stored(*given)
+        buffers = {i: _buffer(values, None) for i, values in enumerate(given)}
+        buffers[len(given)] = _buffer(None, result)
+        launches.append(SeenLaunch(None, None, (1, 1, 1), (1, 1, 1), 0, (), buffers))  # type: ignore[arg-type]
+    return DraftedReference(Tensors(launches, SIZES, names, ["f64"] * len(names), {}))
+
+
+def _buffer(before: Array | None, after: Array | None) -> SeenBuffer:
+    element = element_type("f64")
+    kept = [
+        None if x is None else np.ascontiguousarray(element.store(x)).view(np.uint8).ravel()
+        for x in (before, after)
+    ]
+    size = next(x.size for x in kept if x is not None)
+    return SeenBuffer(size, before is not None, after is not None, kept[0], kept[1], True)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_formula_is_found(name: str) -> None:
+    shapes, stored, text = FOUND[name]
+    found = _drafted(shapes, stored)
+    assert (found.missing, found.unread) == ([], [])
+    assert f"= {text}\n" in "\n".join(found.lines("f", {}))
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        lambda x, w: np.cumsum(x, axis=1) * w,
+        # By two percent of its spread: no rounding, and so another formula.
+        lambda x, w: x * w + 0.1 * np.sin(40 * x),
+    ],
+)
+def test_none_is_found_where_there_is_none(stored: Callable[..., Array]) -> None:
+    found = _drafted({"x": "rc", "w": "c"}, stored)
+    assert found.missing == [2]
+    assert "NotImplementedError" in "\n".join(found.lines("f", {}))
+
+
+def test_an_input_without_a_part_is_told() -> None:
+    found = _drafted({"x": "rc", "w": "c"}, lambda x, w: _softmax(x))
+    assert found.remark == "FILL IN: w is loaded, and what for was not found"
+
+
+def test_a_file_has_the_functions_that_it_calls_once() -> None:
+    references = References("file.py")
+    for name in ("softmax", "soft-max"):
+        found = _drafted({"x": "rc"}, _softmax)
+        assert f'"file.py:{references.function_of(name)}"' in references.add(name, found, {})
+    names: dict[str, Any] = {}
+    exec(references.text, names)
+    x = np.random.default_rng(0).standard_normal((2, 5))
+    for function in ("softmax_reference", "soft_max"):
+        given = names[function]({"x": x}, {"r": 2, "c": 5})["out"]
+        assert np.allclose(given, _softmax(x))
+    assert references.text.count("def softmax(") == 1
