@@ -17,6 +17,7 @@ from layoutprobe.manifest.files import SUFFIX_OF_RECORDINGS
 if TYPE_CHECKING:
     from layoutprobe.gate.inspect import Inspection
     from layoutprobe.recording.model import Group, Recording
+    from layoutprobe.recording.questions import Asked
     from layoutprobe.report.answer import Answer
 
 _MIB = 1 << 20
@@ -31,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer a question about a recording, or show an operand; without either, tell which moments it has.
 
     Returns:
-        0; a recording is no verdict.
+        0; of an operand beside what it needs, 1 where it is wrong. A recording is no other verdict.
 
     Raises:
         ProbeError: it is no whole recording, or has no such moment.
@@ -47,9 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         idle = {f"--{name}": getattr(arguments, name) for name in moments} | {"--lane": arguments.lanes}
         which = ", ".join(f"--{name}" for name in QUESTIONS)
         refuse_idle("without a question", idle, f"ask one: {which}, or what an operand holds: --matrix")
-    format = chosen(arguments, subject(question))
-    if not question and arguments.matrix is None and format.name == "html":
-        return _page(arguments)
+        if chosen(arguments, subject(question)).name == "html":
+            return _page(arguments)
 
     from layoutprobe.recording import questions
     from layoutprobe.recording.file import read_recording
@@ -60,14 +60,32 @@ def run(arguments: argparse.Namespace) -> int:
             read_recording(Path(arguments.manifest)), arguments.at, wave=arguments.wave or 0,
             iteration=arguments.iteration or 0, group=arguments.workgroup,
         )  # fmt: skip
-        if question:
-            found = answer(arguments, question, moment)
-        elif arguments.matrix is not None:
-            found = moment.operand(arguments.matrix, arguments.lanes)
-        else:
-            found = moment.events()
+    if not question and arguments.matrix is not None:
+        return _operand(arguments, moment)
+    format = chosen(arguments, subject(question))
+    with waiting("inspect: reading the recording", sys.stderr):
+        found = answer(arguments, question, moment) if question else moment.events()
     emit(format, found, arguments.output, outcome=lambda: found.summary)
     return 0
+
+
+def _operand(arguments: argparse.Namespace, moment: Asked) -> int:
+    """An operand beside what it needs, where the recording has that; else what it holds, and why that is all."""
+    if moment.recording.moments is None:
+        held = moment.operand(arguments.matrix, arguments.lanes)
+        say(f"shown, and not judged: {moment.recording.unjudged}")
+        emit(chosen(arguments, "answer"), held, arguments.output, outcome=lambda: held.summary)
+        return 0
+
+    from layoutprobe.gate.kept import kept_operand
+    from layoutprobe.render.layout import words
+    from layoutprobe.render.layout.view import select
+
+    report = kept_operand(moment, arguments.matrix)
+    view = select(report, wave=arguments.wave, lanes=arguments.lanes, vgprs=None)
+    outcome = str(words.verdict(report))
+    emit(chosen(arguments, "fragments"), view, arguments.output, outcome=lambda: outcome)
+    return report.exit_code
 
 
 def _page(arguments: argparse.Namespace) -> int:
@@ -82,7 +100,7 @@ def _page(arguments: argparse.Namespace) -> int:
     with waiting("inspect: reading the recording", sys.stderr):
         view = page_of(read_recording(Path(arguments.manifest)))
     emit(find("sites", "html"), view, arguments.output, outcome=lambda: str(verdict(view.sites)))
-    return 0
+    return view.exit_code if view.sites.judged else 0
 
 
 def refuse_building(arguments: argparse.Namespace) -> None:
@@ -198,12 +216,17 @@ def save(arguments: argparse.Namespace) -> int:
     )
     check_writable(path, "the recording")
     with waiting("inspect: recording the kernel", sys.stderr):
-        made = recording_of(arguments, arguments.workgroup or (0, 0, 0))
+        made = opened(arguments).kept(arguments.workgroup or (0, 0, 0))
         digest = write_recording(path, made)
     lines = sum(map(len, made.sources.values()))
     size = path.stat().st_size / _MIB if path.is_file() else 0
     say(
         f"{path}: {made.steps.inst.size} instructions of {len(made.waves)} waves, {lines} lines of source, "
         f"{size:.1f} MiB, digest {digest[:12]}" + (f"; {made.cut}" if made.cut else "")
+    )
+    say(
+        f"what operands need is not in it: {made.unjudged}"
+        if made.unjudged
+        else "it has what operands need, too"
     )
     return 2 if made.cut else 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.checks import epilogue, operand_provenance
 from layoutprobe.layouts.explain import explain
-from layoutprobe.manifest.model import size_title
+from layoutprobe.manifest.model import Sizes, size_title
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.inspection import Site
 from layoutprobe.report.layout import LayoutReport
@@ -40,28 +40,45 @@ def held_report(
         evidence, toolchain: of the run.
         findings: about it; where None, those of the checks that look at operands.
     """
-    form = subject.insts[site.place.pc or 0]
-    problem = subject.sizes
+    if findings is None:
+        findings = _findings(subject, fragment) if fragment.mismatch.any() else ()
+    of = Of(subject.case.name, subject.code.target, subject.sizes, evidence, toolchain)
+    return report_of(of, site, fragment, group, turn, findings)
+
+
+@dataclass(frozen=True)
+class Of:
+    """Whose operand it is: the kernel and its size, and what is known of the run."""
+
+    kernel: str
+    target: str
+    sizes: Sizes
+    evidence: Evidence
+    toolchain: Mapping[str, str]
+
+
+def report_of(
+    of: Of, site: Site, fragment: Fragment, group: Group, turn: int, findings: tuple[Finding, ...] = ()
+) -> LayoutReport:
+    """The same of a kernel that need not be there; arguments as of `held_report`."""
     least, most = site.times
     often = f"{most}" if least == most else f"{least} to {most}"
     about: tuple[tuple[str, str], ...] = (
-        ("kernel", f"{subject.case.name}, {size_title(problem)}"),
+        ("kernel", f"{of.kernel}, {size_title(of.sizes)}"),
         ("at", f"matrix instruction {site.number}, {site.place.site}, PC {site.place.pc:#x}"),
         ("registers", _registers(fragment)),
         ("moment", f"workgroup {group}, execution {turn} of {often} by each wave"),
     )
     if fragment.role != fragment.matrix and fragment.role in "AB":
         about += (("feeds", f"{fragment.matrix}, transposed, is the instruction's {fragment.role}"),)
-    if findings is None:
-        findings = _findings(subject, fragment) if fragment.mismatch.any() else ()
     return LayoutReport(
         command="inspect",
-        arch=subject.code.target,
-        instruction=form.name,
+        arch=of.target,
+        instruction=site.place.instruction,
         matrix=fragment.loaded.matrix,
         dtype="",
         lds="",
-        tile=(problem.get("M", 0), problem.get("N", 0), problem.get("K", 0)),
+        tile=(of.sizes.get("M", 0), of.sizes.get("N", 0), of.sizes.get("K", 0)),
         patterns=(),
         loaded=fragment.loaded,
         needed=fragment.needed,
@@ -74,8 +91,8 @@ def held_report(
         ambiguity="",
         coverage=None,
         findings=findings,
-        evidence=(evidence,),
-        toolchain=toolchain,
+        evidence=(of.evidence,),
+        toolchain=of.toolchain,
         about=about,
     )
 

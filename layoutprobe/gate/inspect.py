@@ -20,7 +20,7 @@ from layoutprobe.gate.draft import guessed, is_source
 from layoutprobe.gate.excerpts import whole_sources
 from layoutprobe.gate.gate import chosen
 from layoutprobe.gate.held import CHECKS, held_report
-from layoutprobe.gate.record import record
+from layoutprobe.gate.record import record, with_needs
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.gate.tally import subject_of
@@ -129,6 +129,15 @@ class Inspection:
             UsageError: the launch has no such workgroup.
         """
         return record(self._subject, self._backend, workgroups or ((0, 0, 0),))
+
+    def kept(self, workgroup: Group = (0, 0, 0)) -> Recording:
+        """A recording of a workgroup with what operands of matrix instructions need, for who has no contract; or with
+        the reason why nobody knows.
+
+        Raises:
+            UsageError: the launch has no such workgroup.
+        """
+        return with_needs(self.recording(workgroup), self._subject, workgroup)
 
     def moment(
         self,
@@ -309,7 +318,7 @@ class Inspection:
         )
 
     def _unjudged_view(self, group: Group, why: str) -> KernelView:
-        page = page_of(self.recording(group), why)
+        page = page_of(replace(self.recording(group), unjudged=why))
         findings = None if self.guesses else self._every_finding()
         return replace(page, sites=replace(page.sites, findings=findings), toolchain=self._toolchain)
 

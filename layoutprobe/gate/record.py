@@ -12,8 +12,10 @@ from layoutprobe.manifest.binding import Binding
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.recording.model import Buffer, Group, Recording
 from layoutprobe.recording.recorder import LIMIT, Record
+from layoutprobe.trace.moments import moments_of
 from layoutprobe.trace.orders import signals
-from layoutprobe.trace.subject import RunSpec, Subject
+from layoutprobe.trace.problem import NoProductError
+from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, UndecidedError
 
 
 def record(
@@ -49,6 +51,15 @@ def record(
         cut=cut,
         sources=whole_sources(subject.case, (one.place for one in made.code)),
     )
+
+
+def with_needs(made: Recording, subject: Subject, group: Group) -> Recording:
+    """A recording with what operands of matrix instructions need, for who has no contract; or with the reason why
+    nobody knows. The kernel runs again, on coded inputs."""
+    try:
+        return replace(made, moments=moments_of(subject, group, alone=True), unjudged="")
+    except (NoProductError, UndecidedError, RunStoppedError) as reason:
+        return replace(made, unjudged=str(reason))
 
 
 def alone(subject: Subject, groups: Sequence[Group]) -> frozenset[int]:

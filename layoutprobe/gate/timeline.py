@@ -6,18 +6,17 @@ import numpy as np
 
 from layoutprobe.arch.registry import TARGETS
 from layoutprobe.gate.contents import MOST_NAMES, contents_of, held_operands
+from layoutprobe.gate.kept import sites_of
 from layoutprobe.manifest.model import size_title
 from layoutprobe.recording.model import SPACES, Recording
 from layoutprobe.recording.names import Names
-from layoutprobe.report.inspection import Site, Sites
+from layoutprobe.report.inspection import Sites
 from layoutprobe.report.kernel_view import COLUMNS, Event, KernelView, LdsAccesses, Moments, Timeline
 
 KINDS = ("matrix", "load", "store", "atomic", "barrier", "wait", "end")
 """Instructions that are events."""
 MOST_EVENTS = 60_000
 """Above which a page leaves them out."""
-
-NO_CONTRACT = "a recording has no contract that would say what operands need; inspect of the manifest has"
 
 
 def timeline_of(recording: Recording, banks: int) -> Timeline | None:
@@ -44,30 +43,32 @@ def timeline_of(recording: Recording, banks: int) -> Timeline | None:
     )
 
 
-def page_of(recording: Recording, why: str = NO_CONTRACT) -> KernelView:
-    """What a page shows of a recording alone: who did what when, the source, LDS, and what operands hold.
+def page_of(recording: Recording) -> KernelView:
+    """What a page shows of a recording alone: who did what when, the source, LDS, and what operands hold, beside
+    what they need where that was kept.
 
     Args:
         recording: of one workgroup.
-        why: operands are held beside nothing.
     """
-    every = [at for at, one in enumerate(recording.code) if one.kind == "matrix"]
-    steps = recording.steps
-    times = [np.bincount(steps.wave[steps.inst == at], minlength=len(recording.waves)) for at in every]
-    sites = tuple(
-        Site(number, recording.code[at].place, (int(count.min()), int(count.max())))
-        for number, (at, count) in enumerate(zip(every, times, strict=True))
-    )
     size = size_title(recording.size) if recording.size else ""
     arch = TARGETS.get(recording.target)
+    moments, judged = recording.moments, recording.moments is not None
+    none = Moments((recording.waves[0].group,), 0, {}, (), (), (), np.zeros((0, len(COLUMNS)), np.int32), {})
     return KernelView(
-        Sites(recording.kernel, recording.target, size, sites, (recording.evidence,), judged=False),
-        Moments((recording.waves[0].group,), 0, {}, (), (), (), np.zeros((0, len(COLUMNS)), np.int32), {}),
+        Sites(
+            recording.kernel,
+            recording.target,
+            size,
+            sites_of(recording),
+            (recording.evidence,),
+            judged=judged,
+        ),
+        none if moments is None else moments,
         None,
         "a recording has no outputs",
         recording.sources,
         timeline_of(recording, arch.lds.banks if arch else 0),
-        held=held_operands(recording, why),
+        held=None if judged else held_operands(recording, recording.unjudged),
     )
 
 

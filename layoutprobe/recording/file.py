@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from layoutprobe import __version__
 from layoutprobe.capture.archive import Archive, Kind, keep, reading, write
 from layoutprobe.capture.schema import KEY, IndexTable, opened
+from layoutprobe.recording import needed
 from layoutprobe.recording.model import Recording, Tags
 from layoutprobe.recording.schema import TABLES, arrays, described, outline
 from layoutprobe.recording.sound import COLUMNS, flaws, misfits
 from layoutprobe.recording.tags import Elements
 
 FORMAT = "layoutprobe recording"
-VERSION = 1
+VERSION = 2
 KIND = Kind("recording", "recording.json", array=256 << 20, index_bytes=16 << 20)
 
 
@@ -45,16 +46,22 @@ def read_recording(path: Path) -> Recording:
         UsageError: there is none, or it is damaged, truncated, altered, too large, or no recording.
     """
     with reading(KIND, path) as archive:
-        table, _, _ = opened(archive.text, path, FORMAT, VERSION)
+        table, version, _ = opened(archive.text, path, FORMAT, VERSION)
+        if version < VERSION:
+            archive.refuse(f"it has version {version}, which numbers elements otherwise: record it again")
         about, columns = outline(table), _columns(table.table("arrays"), archive)
+        shapes, registers = needed.of_index(table.table("needed"), about)
         table.finish()
         for why in misfits(columns, {"lane": about.lanes, "nibble": 8}):
+            archive.refuse(why)
+        for why in needed.flaws(columns, about, registers):
             archive.refuse(why)
         starts = Elements(about.buffers).starts
         made = Recording(
             **{name: getattr(about, name) for name in vars(about) if name != "evidence"},
             **{table: _table(table, columns, starts) for table in TABLES},
             evidence=about.evidence.replayed(archive.digest),
+            moments=needed.unflat(columns, shapes, registers, about) if shapes else None,
         )
         for why in flaws(made):
             archive.refuse(why)

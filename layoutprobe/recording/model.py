@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.place import Place
+from layoutprobe.report.kernel_view import Moments
 
 Ints = NDArray[np.int64]
 Group = tuple[int, int, int]
@@ -256,6 +257,8 @@ class Outline:
         cut: why it does not go on to the end; "" where it does.
         sources: file -> line -> its text, as far as they may be shown.
         evidence: what it rests on.
+        unjudged: why operands of matrix instructions are held beside nothing; "" where `Recording.moments` says
+            what they need.
     """
 
     kernel: str
@@ -271,6 +274,7 @@ class Outline:
     cut: str
     sources: Mapping[str, Mapping[int, str]]
     evidence: Evidence
+    unjudged: str
 
     __repr__ = brief
 
@@ -281,6 +285,8 @@ class Recording(Outline):
 
     Attributes:
         steps, vectors, scalars, accesses, stored, tags: see their classes.
+        moments: what operands of matrix instructions held and needed in the coded runs of `trace/`; None where
+            nobody asked, or `unjudged` says why nobody can.
     """
 
     steps: Steps
@@ -289,6 +295,7 @@ class Recording(Outline):
     accesses: Accesses
     stored: Stored
     tags: Tags
+    moments: Moments | None = None
     memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     __repr__ = brief

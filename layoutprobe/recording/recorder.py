@@ -29,6 +29,9 @@ from layoutprobe.recording.columns import Columns
 from layoutprobe.recording.flow import Begun, Flow
 from layoutprobe.recording.model import INACTIVE, NOTHING, SPACES, Buffer, Group, Recording, Wave
 
+NOT_ASKED = (
+    "nobody asked what operands need when this was recorded; inspect of the manifest knows, and what it saves"
+)
 LIMIT = 200 << 20
 """Bytes that a recording may take; where they are spent it ends, and says so."""
 
@@ -287,7 +290,7 @@ class RunRecorder(Recorder):
             kernel.name, code.target, {}, self._lanes, self._vgprs, first_acc, self._lds_size,
             tuple(self._waves), listing(code, kernel, [inst for _, inst in self._insts]),
             buffers, self._cut, {}, Evidence("emulated", f"layoutprobe emulator {__version__}"),
-            steps, vectors, scalars, accesses, stored, tags,
+            NOT_ASKED, steps, vectors, scalars, accesses, stored, tags,
         )  # fmt: skip
 
 

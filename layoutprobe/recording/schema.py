@@ -30,6 +30,7 @@ from layoutprobe.recording.model import (
     VectorWrites,
     Wave,
 )
+from layoutprobe.recording.needed import flat, in_index
 
 TABLES = {
     "steps": Steps, "vectors": VectorWrites, "scalars": ScalarWrites, "accesses": Accesses, "stored": Stored,
@@ -56,7 +57,7 @@ def arrays(recording: Recording) -> dict[str, NDArray[Any]]:
             value = getattr(getattr(recording, table), column.name)
             if isinstance(value, np.ndarray):
                 found[f"{table}.{column.name}"] = value
-    return found
+    return found | flat(recording.moments)
 
 
 def described(recording: Recording) -> dict[str, Any]:
@@ -64,7 +65,7 @@ def described(recording: Recording) -> dict[str, Any]:
 
     "code" are the instructions, in the order of the code: "text", "kind", "place" (as in every report), "reads"
     and "writes" (kind, first register, how many, upper half, bits). "waves" name workgroup and wave; columns
-    "wave" and "inst" count in these two lists.
+    "wave" and "inst" count in these two lists. "needed": see `needed.py`.
     """
     evidence = recording.evidence
     kind = evidence.recorded if evidence.kind == "replayed" else evidence.kind
@@ -77,6 +78,8 @@ def described(recording: Recording) -> dict[str, Any]:
         "first_acc": recording.first_acc,
         "lds_size": recording.lds_size,
         "cut": recording.cut,
+        "unjudged": recording.unjudged,
+        "needed": in_index(recording.moments),
         "evidence": {"kind": kind, "source": evidence.source},
         "waves": [[*wave.group, wave.index] for wave in recording.waves],
         "code": [
@@ -128,6 +131,7 @@ def outline(table: IndexTable) -> Outline:
             cast("Literal['emulated', 'measured']", evidence.choice("kind", ("emulated", "measured"))),
             evidence.words("source"),
         ),
+        table.words("unjudged"),
     )
     evidence.finish()
     return made

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.machine.registers import SGPRS
 from layoutprobe.recording.model import INACTIVE, RUN, SPACES, Recording, ScalarWrites, VectorWrites
+from layoutprobe.recording.needed import EXTENTS, FLAT
 from layoutprobe.recording.tags import Elements
 
 COLUMNS = {
@@ -29,8 +30,9 @@ COLUMNS = {
     "accesses.address": ("int64", "access lane"),
     "stored.access": ("int32", "dword"), "stored.dword": ("int32", "dword"), "stored.value": ("uint32", "dword lane"),
     "stored.tag": ("int32", "dword lane"), "stored.undefined": ("uint32", "dword lane"),
-    "tags.words": ("int32", "word nibble"), "tags.origins": ("int32", "origin column"),
+    "tags.words": ("int32", "word nibble"), "tags.origins": ("int32", "origin box"),
 }  # fmt: skip
+COLUMNS |= FLAT
 """Array -> its type and axes. Axes of one name have one length."""
 _MOST_BYTES = 256
 """Of a lane in one access."""
@@ -46,7 +48,7 @@ def misfits(arrays: dict[str, Array], extents: dict[str, int]) -> Iterator[str]:
         arrays: by name.
         extents: of those axes whose lengths are known.
     """
-    known = dict(extents)
+    known = EXTENTS | extents
     for name, (dtype, axes) in COLUMNS.items():
         array, names = arrays[name], axes.split()
         if array.dtype.name != dtype or array.ndim != len(names):

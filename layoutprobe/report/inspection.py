@@ -46,7 +46,7 @@ class Sites:
         sites: in the order of the code.
         evidence: what it rests on.
         findings: what `check` finds at this size, causes alone; None where it was not asked.
-        judged: operands were held beside what they need; a recording says nothing of that.
+        judged: operands were held beside what they need; of a recording that may not be known.
     """
 
     kernel: str

@@ -47,12 +47,13 @@ class _Once:
         return self._known[known]
 
 
-def moments_of(subject: Subject, first: Group) -> Moments:
+def moments_of(subject: Subject, first: Group, *, alone: bool = False) -> Moments:
     """All that the page of a kernel shows of its matrix instructions.
 
     Args:
         subject: the kernel.
         first: the workgroup that is kept in any case; others follow in the order of the launch.
+        alone: no others do.
 
     Raises:
         NoProductError, UndecidedError, RunStoppedError: as `analysis_of`.
@@ -60,7 +61,7 @@ def moments_of(subject: Subject, first: Group) -> Moments:
     analysis = analysis_of(subject)
     launched = analysis.operands.waves.group
     every = list(dict.fromkeys([first, *sorted(map(_triple, np.unique(launched, axis=0)), key=_order)]))
-    groups = _fitting(analysis.judged, launched, every)
+    groups = _fitting(analysis.judged, launched, every[:1] if alone else every)
     found, problem = _Found(subject, groups), analysis.problem
     turns = _iterations(analysis.judged)
     lines = lines_of(problem)

@@ -20,21 +20,24 @@ from numpy.lib import format as npy
 from recording.kernels import opened
 
 from layoutprobe.errors import UsageError
+from layoutprobe.gate.kept import kept_operand
+from layoutprobe.gate.timeline import page_of
 from layoutprobe.recording.file import KIND, read_recording, write_recording
 from layoutprobe.recording.questions import Asked
 from layoutprobe.recording.sound import COLUMNS
+from layoutprobe.render.kernel.data import document
 
 Members = dict[str, bytes]
 
 
 @cache
 def whole() -> bytes:
-    """A recording with LDS, undefined bits, and what was computed."""
+    """A recording with LDS, undefined bits, what was computed, and what operands need."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.cap"
-        write_recording(path, opened("column").recording())
+        write_recording(path, opened("column").kept())
         return path.read_bytes()
 
 
@@ -105,6 +108,7 @@ BEYOND = {
     "scalars.register": -1, "scalars.tag": -(1 << 30), "accesses.row": 1 << 30, "accesses.space": 3,
     "accesses.size": 1 << 20, "accesses.register": 1 << 20, "accesses.address": -(1 << 62), "stored.access": 1 << 30,
     "stored.dword": 1 << 20, "stored.tag": (1 << 31) - 1, "tags.words": -(1 << 30),
+    "moments.rows": 1 << 23, "moments.layouts": 1 << 30, "moments.layout_axes": 65, "moments.mask_axes": 0,
 }  # fmt: skip
 
 
@@ -121,7 +125,7 @@ def test_an_array_of_another_kind_is_refused(tmp_path: Path, name: str, how: str
         "axes": lambda values: values[..., None],
         "length": lambda values: np.concatenate([values, values[:1]]),
     }
-    if how == "length" and name in ("tags.words", "tags.origins"):
+    if how == "length" and name in ("tags.words", "tags.origins", "moments.rows"):
         return  # one more is one more
     told = refused(tmp_path, rebuilt(with_array(name, changes[how])))
     assert "no whole recording file" in told
@@ -133,7 +137,11 @@ FORGERIES: dict[str, tuple[Callable[[Members], None], str]] = {
     "an array missing": (lambda m: m.__delitem__(next(n for n in m if n != KIND.index)), "missing"),
     "no JSON": (lambda m: m.update({KIND.index: b"{"}), "no JSON"),
     "deep JSON": (lambda m: m.update({KIND.index: b"[" * 100_000}), "no JSON"),
-    "a version of the future": (edited(lambda i: i.update(version=2)), "version"),
+    "a version of the future": (edited(lambda i: i.update(version=3)), "version"),
+    "a version of the past": (edited(lambda i: i.update(version=1)), "record it again"),
+    "operands without registers": (edited(lambda i: i["needed"].update(registers=[])), "moments.rows"),
+    "an instruction too many": (edited(lambda i: i["needed"]["registers"][0].__setitem__(0, 99)), "registers"),
+    "matrices of no extent": (edited(lambda i: i["needed"].update(shapes=[[1, -1]] * 3)), "shapes"),
     "another format": (edited(lambda i: i.update(format="layoutprobe captures")), "format"),
     "an unknown key": (edited(lambda i: i.update(run="rm")), "key run"),
     "an unknown array": (edited(lambda i: i["arrays"].update(x="0" * 64)), "arrays.x"),
@@ -209,5 +217,8 @@ def test_numbers_that_pass_break_no_question(tmp_path: Path, data: st.DataObject
                 asked.where("A[1][1]"), asked.follow("A[1][1]"), asked.events(),
             ):  # fmt: skip
                 assert answer.summary
+        if name.startswith("moments"):
+            assert document(page_of(found))
+            assert all(kept_operand(Asked(found, 0, None), matrix).about for matrix in "ABC")
     except UsageError:
         return

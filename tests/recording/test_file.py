@@ -11,6 +11,7 @@ import pytest
 
 from layoutprobe.cli.main import main
 from layoutprobe.errors import ToolchainError
+from layoutprobe.gate.kept import kept_operand
 from layoutprobe.recording import questions
 from layoutprobe.recording.file import read_recording, write_recording
 from layoutprobe.recording.model import Recording
@@ -49,6 +50,39 @@ def test_what_goes_in_comes_out(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "again.cap").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", ["ragged", "column", "triton-mfma"])
+def test_operands_of_a_file_are_those_of_the_kernel(tmp_path: Path, name: str) -> None:
+    """Held, needed and wrong, slot by slot, of every wave: as where the contract is."""
+    kernel = opened(name)
+    write_recording(tmp_path / "run.cap", kernel.kept())
+    found = read_recording(tmp_path / "run.cap")
+    assert found.moments is not None
+    site = kernel.sites.sites[-1]
+    moment = questions.Asked(found, 0, f"wmma:{site.number}", site.times[0] - 1)
+    for matrix in "ABC":
+        live = kernel.operand(matrix, site.number, workgroup=(0, 0, 0), iteration=moment.iteration)
+        kept = kept_operand(moment, matrix)
+        assert kept.about == live.about
+        for mine, theirs in ((kept.loaded, live.loaded), (kept.needed, live.needed)):
+            assert mine is not None
+            assert theirs is not None
+            assert np.array_equal(mine.row, theirs.row), matrix
+            assert np.array_equal(mine.col, theirs.col), matrix
+        assert np.array_equal(kept.mismatch, live.mismatch)
+        assert (kept.exit_code == 1) == bool(live.mismatch.any())
+
+
+def test_a_file_says_why_operands_are_held_beside_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_recording(tmp_path / "run.cap", opened("int4").kept())
+    assert main(["inspect", str(tmp_path / "run.cap"), "--matrix", "B"]) == 0
+    assert "shown, and not judged: the contract names no matrix product" in capsys.readouterr().err
+    assert main(["inspect", str(tmp_path / "run.cap"), "--output", str(tmp_path / "run.html")]) == 0
+    assert "the contract names no matrix product" in (tmp_path / "run.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize("name", ["column", "int4", "triton-mfma"])
 def test_a_file_answers_as_the_run_does(tmp_path: Path, name: str) -> None:
     made = recorded(name)
@@ -84,6 +118,9 @@ def test_the_command_needs_neither_source_nor_compiler(
     why = ["--wave", "3", "--why", "v80:3", "--format", "csv"]
     assert main(["inspect", str(BUGGY), *what, *why]) == 0
     live = capsys.readouterr().out
+    operand = ["--matrix", "A", "--wave", "3", "--lane", "3", "--format", "csv"]
+    assert main(["inspect", str(BUGGY), *what, *operand]) == 1
+    needed = capsys.readouterr().out
     moved = tmp_path / "elsewhere" / "from a friend.cap"
     moved.parent.mkdir()
     shutil.move(cap, moved)
@@ -99,14 +136,11 @@ def test_the_command_needs_neither_source_nor_compiler(
     assert capsys.readouterr().out == live
     assert main(["inspect", moved.name, "--where", "A[3][5]"]) == 0
     assert "seen       (replayed) A[3][5] is in 5 places" in capsys.readouterr().out
-    assert (
-        main(["inspect", moved.name, "--matrix", "A", "--wave", "3", "--lane", "3", "--format", "csv"]) == 0
-    )
-    held = capsys.readouterr().out
-    assert all(f"A[{32 + 2 * n}][3], A[{33 + 2 * n}][3]" in held for n in range(8)), "wave 3 takes a column"
-    assert main(["inspect", moved.name, "--output", "run.html"]) == 0
-    assert "UNDECIDED (replayed): a recorded run" in capsys.readouterr().err
-    assert '"judged":false' in Path("run.html").read_text("utf-8")
+    assert main(["inspect", moved.name, *operand]) == 1
+    assert capsys.readouterr().out.replace("replayed", "emulated") == needed
+    assert main(["inspect", moved.name, "--output", "run.html"]) == 1
+    assert "FINDING (replayed): 4 of 4 matrix instructions with wrong operands" in capsys.readouterr().err
+    assert '"judged":true' in Path("run.html").read_text("utf-8")
     assert main(["inspect", moved.name]) == 0
     told = capsys.readouterr().out
     assert "M=128 N=128 K=64" in told

@@ -16,6 +16,7 @@ from layoutprobe.numbers import TYPES, element_type
 from layoutprobe.recording.model import Buffer, Group, Recording
 from layoutprobe.recording.recorder import Record, RunRecorder
 
+_NO_CONTRACT = "the launch of a program has no contract that would say what operands need; a manifest has"
 _MOST_BYTES = 256 << 20
 """Of allocations whose elements are told apart."""
 Run = Callable[[Dispatch], None]
@@ -73,7 +74,11 @@ class LaunchRecorder:
         finally:
             made = observer.record()
             self.recording = replace(
-                made, size={"launch": number}, evidence=EmulatorBackend().evidence, cut=made.cut or cut
+                made,
+                size={"launch": number},
+                evidence=EmulatorBackend().evidence,
+                cut=made.cut or cut,
+                unjudged=_NO_CONTRACT,
             )
             arena.use(regions)
 
