@@ -21,11 +21,19 @@ _MOST = 20_000
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of element: its name, the number of its colour (None: a dashed frame), and whether it is hatched."""
+    """A kind of element.
+
+    Attributes:
+        name: what it is.
+        colour: its number; None: a dashed frame.
+        hatched: lines go across it.
+        labels: texts for its stretches, of which the first is written that has room there.
+    """
 
     name: str
     colour: int | None
     hatched: bool = False
+    labels: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +42,12 @@ class MatrixMap:
 
     Attributes:
         kind: int [row, col], position in `kinds`.
-        kinds: what there is; each is in the legend.
+        kinds: what there is.
         colours: how many colours there are in all.
         notes: sentences below.
         labels: of rows: the first one's, and how far apart they are.
         square: elements are; else they fill the picture's width.
+        legend: what stands below; None: all kinds.
     """
 
     kind: NDArray[np.integer]
@@ -47,6 +56,7 @@ class MatrixMap:
     notes: Sequence[str] = ()
     labels: tuple[int, int] = (0, 1)
     square: bool = True
+    legend: Sequence[Kind] | None = None
 
     __repr__ = brief
 
@@ -78,6 +88,7 @@ class MatrixMap:
             sheet.box(*box, self._css(sheet, kind), f"[{span}]: {kind.name}")
             if kind.hatched:
                 sheet.hatch(*box)
+            self._label(sheet, kind, *box)
             drawn += 1
             if drawn >= _MOST:
                 break
@@ -91,9 +102,13 @@ class MatrixMap:
     def _css(self, sheet: Sheet, kind: Kind) -> str:
         return "hole" if kind.colour is None else sheet.colour(kind.colour, self.colours)
 
+    def _label(self, sheet: Sheet, kind: Kind, x: float, y: float, width: float, height: float) -> None:
+        fits = (text for text in kind.labels if GLYPHS[""] * len(text) + 4 <= width and height >= _LARGEST)
+        sheet.text(x + width / 2, y + height / 2 + 4, next(fits, ""), "head")
+
     def _legend(self, sheet: Sheet) -> None:
         x = EDGE
-        for kind in self.kinds:
+        for kind in self.kinds if self.legend is None else self.legend:
             width = 26 + round(GLYPHS[""] * (len(kind.name) + 2))
             if x + width > sheet.width - EDGE and x > EDGE:
                 x, sheet.y = EDGE, sheet.y + ROW + 2

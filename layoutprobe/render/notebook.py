@@ -55,19 +55,32 @@ def launched(result: Launched) -> str:
 
 
 def owner_map(shown: Owners) -> str:
-    """The picture: a colour for each wave; leading axes of a batch below each other."""
+    """The picture: a colour and a number for each wave, and lines across every other workgroup, so that no two
+    neighbours look the same in one colour either; leading axes of a batch below each other."""
     cols = shown.wave.shape[-1]
     wave, group = shown.wave.reshape(-1, cols), shown.workgroup.reshape(-1, cols, 3)
     ids, kind = np.unique(
         np.concatenate([group, wave[..., None]], axis=-1).reshape(-1, 4), axis=0, return_inverse=True
     )
     waves = max(1, int(wave.max()) + 1)
-    kinds = [
-        Kind(f"wave {w} of workgroup ({x}, {y}, {z})", w) if w >= 0 else Kind("nobody", None)
-        for x, y, z, w in ids.tolist()
+    kinds = [_owner(*each) for each in ids.tolist()]
+    legend = [Kind(f"wave {number}", number) for number in sorted({w for *_, w in ids.tolist() if w >= 0})]
+    legend += [one for one in kinds if one.colour is None]
+    several = len(np.unique(ids[ids[:, 3] >= 0, :3], axis=0)) > 1
+    notes = [
+        "a number is that of the wave"
+        + (" in its workgroup, of which every other one is hatched" if several else "")
     ]
-    notes = ["of each element the last store counts; the arrays tell lane, register and PC, too"]
-    return picture(f"who stored {shown.output}", [MatrixMap(kind.reshape(wave.shape), kinds, waves, notes)])
+    notes.append("of each element the last store counts; the arrays tell lane, register and PC, too")
+    shown_as = MatrixMap(kind.reshape(wave.shape), kinds, waves, notes, legend=legend)
+    return picture(f"who stored {shown.output}", [shown_as])
+
+
+def _owner(x: int, y: int, z: int, wave: int) -> Kind:
+    if wave < 0:
+        return Kind("nobody", None, labels=("nobody",))
+    name = f"wave {wave} of workgroup ({x}, {y}, {z})"
+    return Kind(name, wave, (x + y + z) % 2 == 1, (f"{wave} of ({x}, {y}, {z})", str(wave)))
 
 
 def _named(operand: Held) -> Iterator[str]:
