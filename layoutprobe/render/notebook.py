@@ -96,4 +96,4 @@ def _held(operand: Held) -> Iterator[str]:
 
 
 def _undefined(bits: NDArray[np.unsignedinteger] | None) -> str:
-    return "" if bits is None else plural(int(np.count_nonzero(bits)), "element")
+    return "none" if bits is None else plural(int(np.count_nonzero(bits)), "element")
