@@ -12,7 +12,7 @@ from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
 from layoutprobe.checks.registry import check_names
 from layoutprobe.engine.base import DEFAULT_BUDGET
-from layoutprobe.errors import ProbeError
+from layoutprobe.errors import ProbeError, debugging
 from layoutprobe.gate.beside import Glance, glance
 from layoutprobe.gate.build import Built, build
 from layoutprobe.gate.excerpts import excerpts
@@ -22,7 +22,7 @@ from layoutprobe.gate.tally import Bring, Outcome, Tally
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.reservations import reservations
 from layoutprobe.report.coverage import CodeCoverage
-from layoutprobe.report.gate import CheckResult, Hunt, KernelVerdict, Pictures
+from layoutprobe.report.gate import CheckResult, Hunt, KernelVerdict, Mending, Pictures
 
 
 def check_kernel(
@@ -87,10 +87,18 @@ def check_kernel(
     again = partial(
         check_kernel, target=target, checks=checks, allow_reference=allow_reference, explain=False, draw=False
     )
-    return replace(
-        verdict,
-        mending=mend(everywhere, target, verdict, Judge(checks, done.tally.reference, again), suggest),
-    )
+    judge = Judge(checks, done.tally.reference, again)
+    return replace(verdict, mending=_mended(everywhere, target, verdict, judge, suggest))
+
+
+def _mended(case: KernelCase, target: str, verdict: KernelVerdict, judge: Judge, seconds: float) -> Mending:
+    """What looking for a change brings. Whatever goes wrong there must not cost the verdict that was found before."""
+    try:
+        return mend(case, target, verdict, judge, seconds)
+    except Exception as problem:
+        if debugging():
+            raise
+        return Mending(0, 0, 0.0, None, problem=f"{type(problem).__name__}: {problem}")
 
 
 @dataclass

@@ -197,15 +197,19 @@ class Mending:
         compiled: how many of them compile.
         seconds: for which it went on.
         fix: the one that holds; None where none does.
+        problem: a fault of layoutprobe's own that ended the search; "" where it came to its end.
     """
 
     tried: int
     compiled: int
     seconds: float
     fix: Fix | None
+    problem: str = ""
 
     def __str__(self) -> str:
         """ "41 changes in 38 s, of which 35 compile: none makes it hold"."""
+        if self.problem:
+            return f"a bug in layoutprobe, not in your kernel, ended the search for a change: {self.problem}"
         if not self.tried:
             return "nothing: the findings name no line of a source in HIP that can be changed, or there was no time"
         tried = f"{self.tried} change{'s' if self.tried != 1 else ''} in {self.seconds:.0f} s"

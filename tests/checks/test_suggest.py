@@ -147,6 +147,43 @@ def test_what_is_wrong_is_never_shown(folder: Path, monkeypatch: pytest.MonkeyPa
         assert text not in written(report, name)
 
 
+REFERENCE = """
+def rows(inputs, sizes):
+    return {"C": inputs["A"] @ inputs["B"]}
+"""
+
+
+def test_a_kernel_with_a_python_reference_is_mended_as_well(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its contract names no product: what the reference says of the outputs decides."""
+    (folder / "ref.py").write_text(REFERENCE)
+    contract = 'contract = { kind = "reference", function = "ref.py:rows" }'
+    manifest = re.sub(r', matrix = "."', "", MANIFEST.replace('contract = { kind = "gemm" }', contract))
+    (folder / "layoutprobe.toml").write_text(manifest)
+    tried = offers(monkeypatch, WRONG.replace("row * M", "row * N"), RIGHT)
+    report = check(folder / "layoutprobe.toml", checks=["numerics"], allow_reference=True, suggest=ENOUGH)
+    fix = fix_of(report)
+    assert tried
+    assert fix is not None
+    assert RIGHT in fix.new[0]
+
+
+def test_a_fault_of_the_search_does_not_cost_the_verdict(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(spot: Spot, kind: str) -> list[Rewrite]:
+        raise KeyError(kind)
+
+    monkeypatch.setattr(mending, "rewrites", broken)
+    monkeypatch.delenv("LAYOUTPROBE_DEBUG", raising=False)
+    report = suggested(folder)
+    assert report.exit_code == 1
+    assert report.verdicts[0].findings
+    assert fix_of(report) is None
+    assert "a bug in layoutprobe, not in your kernel" in str(report.verdicts[0].mending)
+
+
 def test_of_several_changes_the_first_that_holds_is_shown(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ def _mending(verdict: KernelVerdict, mending: Mending) -> dict[str, Any]:
         "tried": mending.tried,
         "compiled": mending.compiled,
         "seconds": round(mending.seconds, 3),
+        "problem": mending.problem,
         "fix": fix
         and {
             "rule": fix.finding.rule.id,
