@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from layoutprobe.checks import memory
@@ -54,25 +54,29 @@ def apply(check: Check, subject: Subject) -> CheckResult:
 
 
 def with_faults(
-    results: Mapping[str, CheckResult], faults: Sequence[ExecutionError]
+    results: Mapping[str, CheckResult],
+    faults: Sequence[ExecutionError],
+    worded: Callable[[ExecutionError], Finding] = fault_finding,
 ) -> dict[str, CheckResult]:
-    """Results with every fault of the kernel as a finding of the check whose law it breaks.
+    """Results with every fault of the kernel as a finding of the check whose law it breaks, in words of `worded`.
 
     An undefined address or branch is a consequence: it is no finding of its own where another check
     has found what led to it. Where the check of a fault was not asked for or does not apply, `memory`
     reports it; without that, too, it is a reason for the others not to decide.
     """
     merged = made_up(without_consequences(results, faults), faults)
+    told: list[ExecutionError] = []
     for fault in sorted(faults, key=_tells_less):
         law = _law_of(fault, merged)
         known = [finding for result in merged.values() for finding in result.findings]
         if law is None or (fault.kind.startswith("undefined") and known):
             continue
-        if any(_same_statement(fault, finding) for finding in known):
+        if any(_same_statement(fault, other) for other in told):
             continue
         owner, pc = merged[law], fault.place.pc
         if pc is None or all(finding.place.pc != pc for finding in owner.findings):
-            findings = (*owner.findings, fault_finding(fault))
+            told.append(fault)
+            findings = (*owner.findings, worded(fault))
             merged[law] = replace(owner, status="finding", findings=findings, reason="")
     return merged
 
@@ -122,15 +126,15 @@ def made_up(results: Mapping[str, CheckResult], faults: Sequence[ExecutionError]
     return merged
 
 
-def _same_statement(fault: ExecutionError, known: Finding) -> bool:
+def _same_statement(fault: ExecutionError, known: ExecutionError) -> bool:
     """On one line, and of one kind or beside one buffer, which `expected` names.
 
     A statement that loads and stores one element goes astray twice for one reason. Where a load and a store of a
     line miss different buffers, the one says nothing of the other.
     """
-    line, rule = fault.place.line, FAULT_RULES.get(fault.kind)
+    line = fault.place.line
     same_line = bool(line) and (line, fault.what) == (known.place.line, known.what)
-    return same_line and (rule == known.rule or fault.expected == known.expected)
+    return same_line and (fault.kind == known.kind or fault.expected == known.expected)
 
 
 def _stopped(fault: ProbeError) -> str:

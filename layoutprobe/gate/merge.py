@@ -100,8 +100,11 @@ def _cause(finding: Finding) -> Hashable:
     go astray at other sizes. Elements of an output are stored by other code where a tile is ragged.
     """
     place = finding.place
-    if place.line and finding.rule in FAULT_RULES.values():
-        return finding.rule.id, place.line, finding.what
+    if finding.rule in FAULT_RULES.values():
+        # What is shown at a test that lets it through happens at the access, which is told beside it.
+        access = finding.related[0].place if finding.related else place
+        if access.line:
+            return finding.rule.id, access.line, place.buffer or finding.what
     if place.element:
         return finding.rule.id, place.element.matrix
     return finding.rule.id, place.source, place.pc, place.matrix, place.buffer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from math import prod
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.plan import SIZES, Plan, Step, launches_of, volume
 from layoutprobe.gate.runner import KernelRunner
+from layoutprobe.gate.stray import stray_finding
 from layoutprobe.gate.unproven import unproven
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.store import load_instructions
@@ -299,7 +300,7 @@ class Tally:
         choices = _choices(subject, runner)
         return Outcome(
             sizes,
-            with_faults(results, runner.faults),
+            with_faults(results, runner.faults, partial(stray_finding, subject)),
             _bytes(subject.binding),
             runner.endless,
             runner.coverage,

@@ -20,6 +20,24 @@ from layoutprobe.place import Place
 _NULL_PAGE = 4096
 
 
+class StrayError(ExecutionError):
+    """A global access that lies in no allocation.
+
+    Attributes:
+        lanes: int64 [lane], where the lanes of its wave point: bytes of the arena.
+        active: bool [lane], those that take part.
+        wave: number of the wave in the batch.
+        region: the allocation that is nearest.
+        size: bytes of the access.
+    """
+
+    lanes: Array
+    active: Array
+    wave: int
+    region: Region
+    size: int
+
+
 def fault(
     c: Cohort,
     inst: Inst,
@@ -58,7 +76,7 @@ def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -
         what = f"global access of {size} bytes in memory that was freed"
         expected = f"{region.name} ({region.end - region.start} bytes) still to be allocated"
         hint = "free it behind the last launch that uses it"
-    return ExecutionError(
+    error = StrayError(
         what,
         place=_place(c, inst, bad),
         expected=expected,
@@ -66,6 +84,11 @@ def global_fault(c: Cohort, inst: Inst, offsets: Array, size: int, bad: Array) -
         hint=hint,
         kind=kind,
     )
+    position = int(np.argwhere(np.broadcast_to(bad, c.exec.shape))[0][0])
+    error.lanes = np.broadcast_to(offsets, c.exec.shape)[position].astype(np.int64)
+    error.active = c.exec[position].copy()
+    error.wave, error.region, error.size = int(c.waves[position]), region, size
+    return error
 
 
 def _place(c: Cohort, inst: Inst, bad: Array) -> Place:

@@ -209,8 +209,8 @@ def test_a_correct_kernel_holds(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "what", "line"),
     [
-        ("store_far", (Y, N), "outside every allocation", "k.hip:13"),
-        ("load_far", (X, Y, N), "outside every allocation", "k.hip:14"),
+        ("store_far", (Y, N), "y[32] is stored, and y has n = 32 elements", "k.hip:13"),
+        ("load_far", (X, Y, N), "x[32] is loaded, and x has n = 32 elements", "k.hip:14"),
         ("traps", (Y.replace('"out"', '"inout"'),), "traps", "k.hip:16"),
         ("undefined_address", (Y, Y.replace('"y"', '"z"')), "an undefined value is used as", "k.hip:19"),
     ],
@@ -253,7 +253,7 @@ def test_what_undefined_data_breaks_is_no_finding_beside_the_load_that_brought_i
 def test_allocations_are_called_as_the_manifest_calls_them(folder: Path) -> None:
     renamed = Y.replace('"y"', '"result"')
     (found,) = verdict_of(folder, "store_far", renamed, N).findings
-    assert "buffer result (128 bytes)" in found.expected
+    assert "buffer result (128 bytes)" in found.observed
     assert "0 bytes past its end" in found.observed
 
 

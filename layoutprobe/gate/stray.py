@@ -1,0 +1,222 @@
+"""Words for an access outside of every buffer: which element it would be, of how many there are, and which test let
+it through.
+
+Where lanes of the same instruction hit a buffer, their elements tell what those beside them are: what lies behind the
+last column of the last row may be a row too many, or columns too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from layoutprobe.checks.faults import fault_finding
+from layoutprobe.codeobj.inlining import place_of
+from layoutprobe.errors import ExecutionError
+from layoutprobe.machine.faults import StrayError
+from layoutprobe.manifest.binding import BoundBuffer
+from layoutprobe.observe.bounds import Bounds, BoundsRecorder, Compared
+from layoutprobe.place import Element
+from layoutprobe.report.finding import Finding, Related, Role
+from layoutprobe.trace.places import loop_around
+from layoutprobe.trace.subject import RunSpec, Subject
+
+_REGION = "buffer "
+"""Allocations of arguments are called so."""
+_TELLING = 2
+"""Numbers that differ from lane to lane by which an index is recognised."""
+
+
+@dataclass(frozen=True)
+class _Beyond:
+    """An element that does not exist.
+
+    Attributes:
+        buffer: of which it would be one.
+        index: its own, of which that of `axis` is too large, or below 0.
+        others: lane -> index of an element that exists, of lanes beside it.
+    """
+
+    buffer: BoundBuffer
+    index: tuple[int, ...]
+    axis: int
+    lane: int
+    others: dict[int, tuple[int, ...]]
+
+    @property
+    def at(self) -> int:
+        """The index that is too large."""
+        return self.index[self.axis]
+
+    @property
+    def extent(self) -> str:
+        """ "N = 21"."""
+        text, number = self.buffer.argument.shape[self.axis].text, self.buffer.shape[self.axis]
+        return str(number) if text == str(number) else f"{text} = {number}"
+
+    @property
+    def noun(self) -> str:
+        """What the axis counts."""
+        rank, axis = len(self.buffer.shape), self.axis
+        if rank == 1:
+            return "element"
+        return {rank - 1: "column", rank - 2: "row"}.get(axis, f"index {axis}")
+
+    @property
+    def count(self) -> str:
+        """ "B has N = 21 columns"."""
+        if self.axis < len(self.buffer.shape) - 2:
+            return f"the extent of its axis {self.axis} is {self.extent}"
+        return f"{self.buffer.name} has {self.extent} {self.noun}s"
+
+
+def stray_finding(subject: Subject, fault: ExecutionError) -> Finding:
+    """A fault as a finding; of a stray access with its element, and at the test that should have kept it out."""
+    plain = fault_finding(fault)
+    if not isinstance(fault, StrayError) or fault.place.workgroup is None:
+        return plain
+    seen, tests = _seen_alone(subject, fault)
+    beyond = _beyond(subject, seen)
+    if beyond is None:
+        return plain
+    done = "loaded" if fault.kind == "global-load" else "stored"
+    element = Element(beyond.buffer.name, beyond.index)
+    what = f"{element} is {done}, and " + (beyond.count if beyond.at >= 0 else "no index is below 0")
+    access = replace(seen.place, buffer=beyond.buffer.name)
+    near = f"{seen.region.name} ({beyond.buffer.nbytes} bytes)"
+    observed = f"{fault.what}, nearest to {near}; {seen.observed}"
+    found = replace(
+        plain, what=what, place=access, expected=f"no access, as there is no {element}", observed=observed
+    )
+    guard = next(_guards(beyond, tests), None) if beyond.at >= 0 else None
+    if guard is None:
+        compared = any(beyond.at in (test.left[beyond.lane], test.right[beyond.lane]) for test in tests)
+        none = "" if compared else f": none that compares {beyond.at} was executed by this wave"
+        return replace(found, hint=f"look for the test of the {beyond.noun} before this line{none}")
+    return _at_guard(subject, found, beyond, *guard)
+
+
+def _at_guard(subject: Subject, found: Finding, beyond: _Beyond, test: Compared, bound: int) -> Finding:
+    """The finding at the test that lets the element through."""
+    place = place_of(subject.code, subject.kernel, test.inst.pc, test.inst.name)
+    extent = beyond.buffer.shape[beyond.axis]
+    says = f"lets {beyond.noun} {beyond.at} through: it compares with {_named(subject, bound)}"
+    if bound == extent:
+        says = f"lets the {beyond.noun} through that equals {beyond.extent}"
+    access = found.place
+    found = replace(
+        found,
+        expected=f"a test that lets nothing through from {beyond.noun} {beyond.extent} on",
+        hint=f"compare the {beyond.noun} with {beyond.extent}",
+    )
+    # A test that a compiler moved before a loop has the line of its head.
+    head = loop_around(subject, access.pc or 0)
+    if not place.line or (head is not None and head.line == place.line):
+        return replace(found, what=f"{found.what}; a test before this {says}")
+    at = replace(place, workgroup=access.workgroup, wave=access.wave, lane=access.lane, buffer=access.buffer)
+    role: Role = "stored by" if found.check == "epilogue" else "loaded by"
+    return replace(
+        found, what=f"{found.what}; the test at {at.line} {says}", place=at, related=(Related(role, access),)
+    )
+
+
+def _named(subject: Subject, number: int) -> str:
+    """ "M = 37": the arguments that have this value."""
+    names = [name for name, value in subject.binding.scalars.items() if value == number]
+    return " = ".join([*names[:2], str(number)])
+
+
+def _seen_alone(subject: Subject, fault: StrayError) -> tuple[StrayError, Sequence[Compared]]:
+    """The access in a run of its workgroup alone, and the comparisons before it; that of the fault where none is
+    made there."""
+    x, y, z = fault.place.workgroup or (0, 0, 0)
+    wide, high, _ = subject.binding.grid
+    number = x + wide * (y + high * z)
+    run = subject.runner(RunSpec("integers", (BoundsRecorder,), alone=frozenset([number])))
+    stray, tests = run.record(Bounds).strays.get(fault.place.pc or 0, (fault, ()))
+    where = replace(fault.place, wave=stray.place.wave, lane=stray.place.lane)
+    stray.put(where)
+    return stray, tests
+
+
+def _beyond(subject: Subject, fault: StrayError) -> _Beyond | None:
+    """The element of the first lane that has none."""
+    lane = fault.place.lane or 0
+    name = fault.region.name.removeprefix(_REGION)
+    buffer = subject.binding.buffers.get(name)
+    if buffer is None or buffer.argument.pointers or not fault.region.name.startswith(_REGION):
+        return None
+    elements = (fault.lanes - fault.region.start) // buffer.itemsize
+    others = {
+        at: index
+        for at, element in enumerate(elements.tolist())
+        if fault.active[at]
+        and 0 <= element < buffer.size
+        and _is_in(buffer, index := _split(buffer, element))
+    }
+    wrong = int(elements[lane])
+    if 0 <= wrong < buffer.size:  # it begins inside, and ends behind the last element
+        wrong = buffer.size
+    steps = [(_moved(buffer, wrong - int(elements[at])), at) for at in others]
+    best = min(steps, key=lambda one: _far(one[0]), default=None)
+    index = _split(buffer, wrong)
+    if best is not None:
+        near = tuple(a + b for a, b in zip(others[best[1]], best[0], strict=True))
+        index = index if _is_in(buffer, near) else near
+    outside = [
+        axis for axis, (i, extent) in enumerate(zip(index, buffer.shape, strict=True)) if not 0 <= i < extent
+    ]
+    return _Beyond(buffer, index, outside[0], lane, others) if outside else None
+
+
+def _far(move: Sequence[int]) -> tuple[int, int]:
+    """Orders moves from one element to another: along one axis before along two, a short one first."""
+    return sum(step != 0 for step in move), sum(map(abs, move))
+
+
+def _moved(buffer: BoundBuffer, distance: int) -> tuple[int, ...]:
+    """A distance in elements as steps along the axes, the largest strides first."""
+    sign, left = (1, distance) if distance >= 0 else (-1, -distance)
+    steps = [0] * len(buffer.shape)
+    for axis in _by_stride(buffer):
+        taken, left = divmod(left, buffer.strides[axis])
+        steps[axis] = sign * taken
+    return tuple(steps)
+
+
+def _split(buffer: BoundBuffer, element: int) -> tuple[int, ...]:
+    """The index of an element by its place in the allocation; what is too large for it along its largest stride."""
+    index = [0] * len(buffer.shape)
+    for axis in _by_stride(buffer):
+        index[axis], element = divmod(element, buffer.strides[axis])
+    return tuple(index)
+
+
+def _by_stride(buffer: BoundBuffer) -> list[int]:
+    return sorted(range(len(buffer.shape)), key=lambda axis: (-buffer.strides[axis], buffer.shape[axis] == 1))
+
+
+def _is_in(buffer: BoundBuffer, index: Sequence[int]) -> bool:
+    return all(0 <= i < extent for i, extent in zip(index, buffer.shape, strict=True))
+
+
+def _guards(beyond: _Beyond, tests: Sequence[Compared]) -> Iterator[tuple[Compared, int]]:
+    """Tests of the index that is too large, last first, with what they compare with: one side is that index in
+    every lane whose element is known, and they come out alike for elements that exist and the one that does not.
+
+    A lane that is beyond the edge as well may hit an element that exists, of the next row. Where all lanes have one
+    index, any number that happens to be the same would do: nothing is said.
+    """
+    extent = beyond.buffer.shape[beyond.axis]
+    lanes = {**{lane: index[beyond.axis] for lane, index in beyond.others.items()}, beyond.lane: beyond.at}
+    at, wanted = np.array(list(lanes)), np.array(list(lanes.values()))
+    if len(set(lanes.values())) < _TELLING:
+        return
+    for test in reversed(tests):
+        for side, bound in ((test.left, test.right), (test.right, test.left)):
+            is_index = side[beyond.lane] == beyond.at and ((side[at] == wanted) | (side[at] >= extent)).all()
+            bounds, outcomes = set(bound[at].tolist()), set(test.holds[at].tolist())
+            if is_index and len(bounds) == len(outcomes) == 1 and min(bounds) >= extent:
+                yield test, min(bounds)

@@ -1,0 +1,118 @@
+"""Comparisons that a wave executed before it went outside of a buffer: what was held against what."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.brief import brief
+from layoutprobe.errors import ExecutionError
+from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.machine.cohort import Cohort
+from layoutprobe.machine.faults import StrayError
+from layoutprobe.machine.program import Program
+from layoutprobe.observe.base import Recorder
+from layoutprobe.observe.choices import tested
+
+Numbers = NDArray[np.int64]
+_COMPARES = re.compile(r"(?:v_cmpx?|s_cmpk?)_(lt|le|gt|ge|eq|ne|lg)_([iu])(32|64)")
+_HOLDS: Mapping[str, Callable[[Numbers, Numbers], NDArray[np.bool_]]] = {
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lg": operator.ne,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One comparison of a wave, as it was last executed.
+
+    Attributes:
+        inst: the instruction.
+        left, right: int64 [lane], what it compares.
+        holds: bool [lane], how it came out.
+    """
+
+    inst: Inst
+    left: Numbers
+    right: Numbers
+    holds: NDArray[np.bool_]
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Attributes: strays: PC of an access that left every buffer -> its error, and the comparisons before it."""
+
+    strays: Mapping[int, tuple[StrayError, tuple[Compared, ...]]]
+
+    __repr__ = brief
+
+
+class BoundsRecorder(Recorder):
+    """Keeps the last execution of each comparison, wave by wave, for the first lanes that go astray."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, dict[int, Compared]] = {}  # wave -> PC -> comparison
+        self._strays: dict[int, tuple[StrayError, tuple[Compared, ...]]] = {}
+
+    def stops(self, program: Program) -> frozenset[int]:
+        """See Observer."""
+        insts = (inst for block in program.blocks.values() for inst in block.listing)
+        return frozenset(inst.pc for inst in insts if _COMPARES.match(inst.name))
+
+    def step(self, c: Cohort, inst: Inst) -> None:
+        """See Observer."""
+        found = _COMPARES.match(inst.name)
+        both = _sides(c, inst, signed=found[2] == "i", wide=found[3] == "64") if found else None
+        if found is None or both is None:
+            return
+        holds = _HOLDS[found[1]](*both)
+        for at, wave in enumerate(c.waves.tolist()):
+            seen = self._seen.setdefault(wave, {})
+            seen.pop(inst.pc, None)  # the last one executed comes last
+            seen[inst.pc] = Compared(inst, both[0][at], both[1][at], holds[at])
+
+    def fault(self, c: Cohort, inst: Inst, error: ExecutionError) -> None:
+        """See Observer."""
+        if isinstance(error, StrayError) and inst.pc not in self._strays:
+            self._strays[inst.pc] = error, tuple(self._seen.get(error.wave, {}).values())
+
+    def record(self) -> Bounds:
+        """See Recorder."""
+        return Bounds(dict(self._strays))
+
+
+def _sides(c: Cohort, inst: Inst, *, signed: bool, wide: bool) -> tuple[Numbers, Numbers] | None:
+    """What is compared: int64 [wave, lane] each; None where an operand is no number of a register."""
+    given = [_value(c, operand, signed=signed, wide=wide) for operand in inst.src[:2]]
+    if inst.name.startswith("s_cmpk"):
+        number = tested(inst)
+        given = [*given[:1], None if number is None else np.asarray(number[0], np.int64)]
+    if len(given) < 2 or given[0] is None or given[1] is None:
+        return None
+    left, right = (np.broadcast_to(side, c.exec.shape) for side in given if side is not None)
+    return left.copy(), right.copy()
+
+
+def _value(c: Cohort, operand: Operand, *, signed: bool, wide: bool) -> Numbers | None:
+    if operand.number is not None:
+        return np.asarray(operand.number, np.int64)
+    if operand.kind not in ("v", "s") or operand.bits < 32:
+        return None
+    words = c.u if operand.kind == "v" else c.su
+    low = words[operand.index]
+    if wide:
+        high = words[operand.index + 1].astype(np.int64)
+        return np.asarray(high << 32 | low.astype(np.int64))
+    return np.asarray(low.view(np.int32) if signed else low, np.int64)
