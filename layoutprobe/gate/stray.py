@@ -75,7 +75,8 @@ class _Beyond:
 def stray_finding(subject: Subject, fault: ExecutionError) -> Finding:
     """A fault as a finding; of a stray access with its element, and at the test that should have kept it out."""
     plain = fault_finding(fault)
-    if not isinstance(fault, StrayError) or fault.place.workgroup is None:
+    own = fault.place.kernel == subject.kernel.name  # and not one that is launched before
+    if not isinstance(fault, StrayError) or fault.place.workgroup is None or not own:
         return plain
     seen, tests = _seen_alone(subject, fault)
     beyond = _beyond(subject, seen)
