@@ -79,26 +79,11 @@ def check_kernel(
     verdict = done.verdict(case, target, explain=explain, start=start)
     if not suggest or done.tally is None or not verdict.findings:
         return verdict
-    from layoutprobe.gate.hunt import with_hunted
-    from layoutprobe.gate.mending import Judge, mend
-
     step("changes that may mend it", SIZES)
-    everywhere = with_hunted(case, done.hunted) if done.hunted else case
     again = partial(
         check_kernel, target=target, checks=checks, allow_reference=allow_reference, explain=False, draw=False
     )
-    judge = Judge(checks, done.tally.reference, again)
-    return replace(verdict, mending=_mended(everywhere, target, verdict, judge, suggest))
-
-
-def _mended(case: KernelCase, target: str, verdict: KernelVerdict, judge: Judge, seconds: float) -> Mending:
-    """What looking for a change brings. Whatever goes wrong there must not cost the verdict that was found before."""
-    try:
-        return mend(case, target, verdict, judge, seconds)
-    except Exception as problem:
-        if debugging():
-            raise
-        return Mending(0, 0, 0.0, None, problem=f"{type(problem).__name__}: {problem}")
+    return replace(verdict, mending=_mended(case, target, verdict, done, again, suggest))
 
 
 @dataclass
@@ -157,6 +142,29 @@ def _explained(tally: Tally, results: Sequence[CheckResult]) -> Sequence[CheckRe
     from layoutprobe.gate.counterfactual import explained
 
     return explained(tally, results)
+
+
+def _mended(
+    case: KernelCase,
+    target: str,
+    verdict: KernelVerdict,
+    done: _Done,
+    again: Callable[[KernelCase], KernelVerdict],
+    seconds: float,
+) -> Mending:
+    """What looking for a change brings. Whatever goes wrong there must not cost the verdict that was found before."""
+    from layoutprobe.gate.hunt import with_hunted
+    from layoutprobe.gate.mending import Judge, mend
+
+    assert done.tally is not None
+    judge = Judge(done.tally.checks, done.tally.reference, again)
+    try:
+        everywhere = with_hunted(case, done.hunted) if done.hunted else case
+        return mend(everywhere, target, verdict, judge, seconds)
+    except Exception as problem:
+        if debugging():
+            raise
+        return Mending(0, 0, 0.0, None, problem=f"{type(problem).__name__}: {problem}")
 
 
 def check_size(

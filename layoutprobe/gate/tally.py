@@ -20,7 +20,6 @@ from layoutprobe.gate.causes import linked
 from layoutprobe.gate.merge import Sized, merge
 from layoutprobe.gate.plan import SIZES, Plan, Step, launches_of, volume
 from layoutprobe.gate.runner import KernelRunner
-from layoutprobe.gate.stray import stray_finding
 from layoutprobe.gate.unproven import unproven
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.store import load_instructions
@@ -300,7 +299,7 @@ class Tally:
         choices = _choices(subject, runner)
         return Outcome(
             sizes,
-            with_faults(results, runner.faults, partial(stray_finding, subject)),
+            _with_faults(results, subject, runner.faults),
             _bytes(subject.binding),
             runner.endless,
             runner.coverage,
@@ -328,6 +327,18 @@ class Tally:
         for name, result in outcome.results.items():
             self.collected[name].append((tuple(outcome.sizes.items()), result))
         self.outcomes.append(outcome)
+
+
+def _with_faults(
+    results: dict[str, CheckResult], subject: Subject, faults: Sequence[ExecutionError]
+) -> dict[str, CheckResult]:
+    if not faults:
+        return with_faults(results, ())
+    if not faults:
+        return results
+    from layoutprobe.gate.stray import stray_finding  # a kernel that holds needs none
+
+    return with_faults(results, faults, partial(stray_finding, subject))
 
 
 def _choices(subject: Subject, runner: KernelRunner) -> Choices | None:
