@@ -29,9 +29,7 @@ from layoutprobe.recording.columns import Columns
 from layoutprobe.recording.flow import Begun, Flow
 from layoutprobe.recording.model import INACTIVE, NOTHING, SPACES, Buffer, Group, Recording, Wave
 
-NOT_ASKED = (
-    "nobody asked what operands need when this was recorded; inspect of the manifest knows, and what it saves"
-)
+NOT_ASKED = "nobody asked what operands need when this was recorded; inspect --save keeps that, too"
 LIMIT = 200 << 20
 """Bytes that a recording may take; where they are spent it ends, and says so."""
 

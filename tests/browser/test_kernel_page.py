@@ -294,6 +294,26 @@ def test_lds_is_empty_before_the_first_store(opened: Chrome) -> None:
     assert "has not accessed LDS yet" in opened.find_element(By.CSS_SELECTOR, ".lds").text
 
 
+def test_a_recording_with_what_operands_need_shows_both(
+    chrome: Chrome, kernel: Inspection, page: str, tmp_path: Path
+) -> None:
+    """As the page of the manifest does, whose first view is the same."""
+    resize(chrome, 1500, 1000)
+    chrome.get(page)
+    live = slots(chrome)
+    complaints_of(chrome), requests_of(chrome)
+    write_recording(tmp_path / "run.cap", kernel.kept())
+    address = written(page_of(read_recording(tmp_path / "run.cap")), tmp_path)
+    chrome.get(address)
+    settled(chrome)
+    for kept, seen in zip(slots(chrome), live, strict=True):
+        assert np.array_equal(kept, seen)
+    said = chrome.find_element(By.CSS_SELECTOR, ".verdict").text
+    assert "4 of 4 matrix instructions with wrong operands" in said
+    assert complaints_of(chrome) == []
+    assert requests_of(chrome) == [address]
+
+
 def test_a_recording_has_a_page_of_its_own(chrome: Chrome, kernel: Inspection, tmp_path: Path) -> None:
     """LDS, source and what operands hold are those of the run; nothing is judged, and nothing looks as if it were."""
     made = kernel.recording()
@@ -309,7 +329,7 @@ def test_a_recording_has_a_page_of_its_own(chrome: Chrome, kernel: Inspection, t
     assert not chrome.find_elements(By.CSS_SELECTOR, ".operand, .moment, .output, .swatch.wrong")
     assert "A[37][6], A[37][7], stored by wave 2, lane 10" in lds_says(chrome, 2 * (24 * 37 + 6))
     assert (
-        "held beside nothing: a recording has no contract"
+        "held beside nothing: nobody asked what operands need"
         in chrome.find_element(By.CSS_SELECTOR, ".held .says").text
     )
     cells = [cell.text for cell in chrome.find_elements(By.CSS_SELECTOR, ".held tbody td")]
