@@ -13,6 +13,7 @@ from layoutprobe.checks.registry import RULES, check_names, find_check
 from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.gate.base import relaxed
 from layoutprobe.gate.baseline import with_baseline
+from layoutprobe.gate.behind import behind
 from layoutprobe.gate.cells import PROCESSES, Job, Progress, serial, spread
 from layoutprobe.manifest.model import Acceptance, KernelCase, Manifest
 from layoutprobe.manifest.read import read_manifest
@@ -84,10 +85,14 @@ def check(
     ]
     verdicts: dict[int, KernelVerdict] = {}
     for index, verdict in _verdicts(work, backend, jobs, executor, progress):
-        verdicts[index] = replace(verdict, strict=strict)
+        verdict = replace(verdict, strict=strict)
+        verdicts[index] = behind(verdict, work[index].case, verdicts.values())
         if each is not None:
             each(verdicts[index])
-    ordered = tuple(verdicts[index] for index in range(len(work)))
+    # Of an executor they come in any order.
+    ordered = tuple(
+        behind(verdicts[index], work[index].case, verdicts.values()) for index in range(len(work))
+    )
     return GateReport(str(manifest.path), ordered, __version__, base, relaxations, strict)
 
 

@@ -251,6 +251,18 @@ def test_a_wrong_one_is_red_where_it_shows(name: str, tmp_path: Path) -> None:
         assert fault.at in (tmp_path / "kernel.hip").read_text().split("\n")[found.place.source.line - 1]
 
 
+def test_what_is_wrong_before_is_told_once(tmp_path: Path) -> None:
+    """The last launch has no fault of its own: its finding leads to that of the first."""
+    found = verdicts(tmp_path, SPLIT, "? A[r * K + k0 + i]", "? A[r * K + k0 + (i ^ 1)]")
+    (first, *_), (last,) = (found[name].findings for name in ("partial", "reduce"))
+    assert first.rule.id.startswith("operand-provenance/")
+    said = (
+        f"it goes on with wrong values: partial, launched before, has {first.rule.id} at {first.place.line}"
+    )
+    assert (last.what, found["reduce"].exit_code) == (said, 1)
+    assert last.hint == f"mend partial first: {first.what}"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

@@ -129,6 +129,42 @@ FAULTS = (
         "ds_load.* at",
         "As[r][c] =",
     ),
+    Fault(
+        "keys for values",
+        "decode.hip",
+        "v[j * D + t]",
+        "k[j * D + t]",
+        "numerics/input-taken-otherwise",
+        "k is taken in place of v",
+        "__half2float(k[j * D + d])",
+    ),
+    Fault(
+        "the upper code first",
+        "awq.hip",
+        "both >> (4 * i)",
+        "both >> (4 - 4 * i)",
+        "numerics/input-taken-otherwise",
+        "the two nibbles of every byte of src",
+        "both = src[at]",
+    ),
+    Fault(
+        "the label of the first row for all",
+        "cross_entropy.cu",
+        "x[labels[row]]",
+        "x[labels[0]]",
+        "numerics/input-taken-otherwise",
+        "element 0 of labels is taken for all",
+        "labels[0]",
+    ),
+    Fault(
+        "the row map of RDNA4 behind an instruction by hand",
+        "inline_asm.hip",
+        "16 + 2 * i + lane / 16",
+        "16 + i + 8 * (lane / 16)",
+        "epilogue/half-wave-rows",
+        "rows",
+        "D[row * N + n]",
+    ),
 )
 
 
