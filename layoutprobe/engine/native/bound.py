@@ -74,6 +74,15 @@ class Bound:
         """PCs of all instructions that an engine executes: not of hints, nor of what ends a block."""
         return frozenset(record.pc for record in self.records if record.executor)
 
+    @cached_property
+    def tells(self) -> NDArray[np.bool_]:
+        """bool [block], it has accesses that write lines into the log."""
+        found = np.zeros(len(self.lowered.blocks), np.bool_)
+        for record in self.records:
+            if record.symbol == "F_block":
+                found[record.immediates[1]] = record.immediates[3] > 0
+        return found
+
     def alone(self, n: int) -> ctypes.Array[Ins]:
         """The record of a matrix instruction, and behind it one that returns: for `lp_step`."""
         if n not in self._alone:

@@ -68,7 +68,7 @@ class Replay:
         start = _Part(bound.program.kernel.entry, np.arange(groups.size))
         self._turns = Turns(start, groups, _Part.join, self._passed)
         self._inside: _Part | None = None
-        self._block = bound.lowered.blocks[0]  # that of `_inside`
+        self._row, self._block = 0, bound.lowered.blocks[0]  # that of `_inside`
 
     def advance(self) -> Waves | None:
         """Tell as much as C has written down.
@@ -99,8 +99,8 @@ class Replay:
             return self._stopped(silent)
         lines = self._read(waves, _LINE)
         self._inside = part
-        block = self._bound.lowered.blocks[int(lines[0, 0])]
-        self._block = block
+        self._row = int(lines[0, 0])
+        self._block = block = self._bound.lowered.blocks[self._row]
         words = np.ascontiguousarray(lines[:, _LANES : _LANES + self._machine.wave_size // 32])
         told = Told(self._machine, part.pc, waves, unpack_mask(words))
         for tell in self._events.block:
@@ -138,13 +138,13 @@ class Replay:
         """Tell of the accesses of a block; who must do something before its waves have left it, None if nobody."""
         assert self._inside is not None
         waves = self._inside.waves
-        if self._stage is None:
-            unfinished = self._unfinished(waves[self._exhausted(waves)])
-            return self._stopped(unfinished) if unfinished.size else None
         while True:
             exhausted = self._exhausted(waves)
-            unfinished = self._unfinished(waves[exhausted])
-            heads, writers = self._written(waves[~exhausted])
+            some = bool(exhausted.any())
+            unfinished = self._unfinished(waves[exhausted]) if some else _NOBODY
+            if self._stage is None or not (self._executed or self._bound.tells[self._row]):
+                return self._stopped(unfinished) if unfinished.size else None
+            heads, writers = self._written(waves[~exhausted] if some else waves)
             pcs = [rows.inst.pc for rows in self._executed]
             if heads.size:
                 pcs.append(int(self._bound.pcs[heads].min()))
@@ -164,12 +164,19 @@ class Replay:
         """Of waves whose logs go on: those that go on with an access, and the records of these."""
         heads = self._log[writers, self._cursor[writers]].astype(np.int64)
         which = heads & ACCESS_LINE != 0
-        return heads[which] & ~ACCESS_LINE, writers[which]
+        if not which.all():
+            heads, writers = heads[which], writers[which]
+        return heads & ~ACCESS_LINE, writers
 
     def _access(self, pc: int, heads: NDArray[np.int64], writers: Waves) -> None:
         """Tell of an access that waves of the block have written down, or numpy has executed."""
         assert self._inside is not None
         assert self._stage is not None
+        if heads.size and not self._executed and (heads == heads[0]).all():
+            turns = self._log[writers, self._cursor[writers] + 1] & 0xFF
+            if (turns == turns[0]).all():  # mostly all waves do the same
+                self._stage.tell(self._inside.pc, self._inside.waves, [self._lines(int(heads[0]), writers)])
+                return
         found = [rows for rows in self._executed if rows.inst.pc == pc]
         here = self._bound.pcs[heads] == pc
         turns = self._log[writers[here], self._cursor[writers[here]] + 1] & 0xFF
@@ -178,11 +185,15 @@ class Replay:
         self._executed = [rows for rows in self._executed if rows not in found]
         now, records = writers[here][turns == turn], heads[here][turns == turn]
         for record in sorted(set(records.tolist())):
-            mine = now[records == record]
-            line = self._bound.records[record].line
-            assert line is not None
-            found.append(self._stage.written(record, mine, self._read(mine, line.words)))
+            found.append(self._lines(record, now[records == record]))
         self._stage.tell(self._inside.pc, self._inside.waves, found)
+
+    def _lines(self, record: int, waves: Waves) -> Rows:
+        """What waves have written down of an access."""
+        line = self._bound.records[record].line
+        assert line is not None
+        assert self._stage is not None
+        return self._stage.written(record, waves, self._read(waves, line.words))
 
     def _execute(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
         """An access that numpy executes: told of when it has been, with those of other waves."""
