@@ -22,6 +22,8 @@ _CHECKS = {"operand-provenance": 16.0, "numerics": 3.0, "epilogue": 1.0}
 _OTHERS = 0.1
 _RUNS = 0.9
 """Share of the launches in a check that makes any."""
+_WATCHED = 0.9
+"""Share of the workgroups that are looked at, which come first, in a launch of which the others are not."""
 Step = Callable[[str, float], None]
 """Told what is about to be done, and what share of all is done."""
 
@@ -40,7 +42,7 @@ def volume(sizes: Sizes, looked_at: int, grid: Sequence[int]) -> float:
 
 def launches_of(check: str, digits: int) -> int:
     """Launches that a check makes, about, where it is the first to ask; `digits` of the code that A and B carry."""
-    return {"operand-provenance": digits + 3, "numerics": 3}.get(check, 1)
+    return {"operand-provenance": digits + 2, "numerics": 3}.get(check, 1)
 
 
 class Plan:
@@ -62,10 +64,10 @@ class Plan:
         self._launches, self._launch, self._text = launches, 0, text
         self._step(text, self._done)
 
-    def launched(self, groups: int) -> Observer:
-        """An observer for the next launch of the check, of so many workgroups."""
+    def launched(self, groups: int, looked_at: int) -> Observer:
+        """An observer for the next launch of the check, of so many workgroups; see `volume` for the others."""
         self._launch += 1
-        return _Batches(self._launch - 1, groups, self._within)
+        return _Batches(self._launch - 1, groups, looked_at, self._within)
 
     def _within(self, launches: float) -> None:
         share = _RUNS * min(1.0, launches / max(1, self._launches))
@@ -77,10 +79,18 @@ class _Batches(Observer):
 
     everywhere = True
 
-    def __init__(self, before: int, groups: int, tell: Callable[[float], None]) -> None:
-        self._before, self._groups, self._tell, self._begun = before, max(1, groups), tell, 0
+    def __init__(self, before: int, groups: int, looked_at: int, tell: Callable[[float], None]) -> None:
+        self._before, self._groups, self._looked_at = before, max(1, groups), looked_at
+        self._tell, self._begun = tell, 0
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
-        self._tell(self._before + self._begun / self._groups)
+        self._tell(self._before + self._share())
         self._begun += int(machine.waves.workgroup.max(initial=-1)) + 1
+
+    def _share(self) -> float:
+        """How much of the launch is done."""
+        if not self._looked_at:
+            return self._begun / self._groups
+        others = max(0, self._begun - self._looked_at) / max(1, self._groups - self._looked_at)
+        return _WATCHED * min(1.0, self._begun / self._looked_at) + (1 - _WATCHED) * others

@@ -160,9 +160,9 @@ class KernelRunner:
         backend: WatchedBackend,
         endless: ExecutionError | None = None,
         sample: frozenset[int] = frozenset(),
-        launched: Callable[[int], Observer] | None = None,
+        launched: Callable[[int, int], Observer] | None = None,
     ) -> None:
-        """A runner; `launched`: makes an observer for each launch of so many workgroups, see `gate.plan`."""
+        """A runner; `launched`: makes an observer for each launch, see `Plan.launched`."""
         self.built = built
         self.binding = binding
         self.coding = coding
@@ -236,7 +236,11 @@ class KernelRunner:
             if (stopped := self.endless or ready.failed) is not None:
                 raise stopped
             late: list[Observer] = [deadline, *([Clock(deadline)] if self.sample else [])]
-            late += [self._launched(prod(self.binding.grid))] if self._launched is not None else []
+            late += (
+                [self._launched(prod(self.binding.grid), len(self.sample))]
+                if self._launched is not None
+                else []
+            )
             result = self.backend.run(
                 ready.launch, [*late, *([besides] if besides is not None else []), astray, *recorders]
             )

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import io
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
 
 from layoutprobe.gate.plan import SIZES, Plan, launches_of, volume
+from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.program import Program
 from layoutprobe.render.steps import steps, time_left
 
 
@@ -26,7 +31,7 @@ def test_shares_grow_from_none_to_that_of_the_sizes() -> None:
         for check in ("operand-provenance", "races"):
             plan.next(f"{size} {check}", launches_of(check, 2))
             for _ in range(7):  # more than it thought
-                plan.launched(4)
+                plan.launched(4, 0)
             plan._within(3.5)
             plan._within(7)
     plan.next("behind all", 1)
@@ -37,6 +42,18 @@ def test_shares_grow_from_none_to_that_of_the_sizes() -> None:
     at = dict(reversed(told))
     assert at["large operand-provenance"] == pytest.approx(SIZES / 4), "three quarters are the larger size's"
     assert at["large races"] > 0.9 * SIZES, "most of it the first check's"
+
+
+def test_of_a_sampled_launch_most_is_what_is_looked_at() -> None:
+    told: list[float] = []
+    plan = Plan([1.0], ["operand-provenance"], lambda _, share: told.append(share))
+    plan.next("", 1)
+    batches = plan.launched(10, 2)
+    for groups in (2, 4, 4):
+        machine = SimpleNamespace(waves=SimpleNamespace(workgroup=np.arange(groups)))
+        batches.batch(cast(Machine, machine), cast(Program, None))
+    whole = SIZES * 0.9
+    assert told == pytest.approx([0, 0, 0.9 * whole, 0.95 * whole])
 
 
 @pytest.mark.parametrize(("share", "left"), [(0.0, None), (0.5, 10.0), (0.25, 30.0), (1.0, 0.0)])
