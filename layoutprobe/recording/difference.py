@@ -19,8 +19,9 @@ from layoutprobe.recording.code import register_name
 from layoutprobe.recording.common import Common
 from layoutprobe.recording.model import INACTIVE, SPACES, Group, Instruction, Recording, Wave
 from layoutprobe.recording.names import Names, joined
-from layoutprobe.recording.questions import asked, line_of, spans
+from layoutprobe.recording.questions import asked
 from layoutprobe.recording.replay import Registers, Replay
+from layoutprobe.recording.whereabouts import line_of, spans
 from layoutprobe.report.answer import Answer, Cell
 
 KINDS = ("load", "store", "matrix", "barrier")

@@ -10,12 +10,13 @@ from layoutprobe.errors import UsageError
 from layoutprobe.isa.inst import SCC
 from layoutprobe.place import Element
 from layoutprobe.recording.code import register_name
-from layoutprobe.recording.model import INACTIVE, RUN, SPACES, Group, Instruction, Recording
+from layoutprobe.recording.model import INACTIVE, SPACES, Group, Instruction, Recording
 from layoutprobe.recording.names import Names, joined
 from layoutprobe.recording.operands import family_of, held_by, in_words, operands_of, registers_of
 from layoutprobe.recording.replay import Lds, Registers, Replay
 from layoutprobe.recording.slots import Slot, element_of, slot_of, slots_of
 from layoutprobe.recording.ways import Ways
+from layoutprobe.recording.whereabouts import Whereabouts, line_of, spans, writer_in_words
 from layoutprobe.report.answer import Answer, Cell
 
 _NUMBERED = ("matrix", "wmma", "mfma", "swmmac", "smfmac", "barrier", "store", "load", "wait", "atomic")
@@ -305,30 +306,8 @@ class Asked:
             UsageError: there is no such element.
         """
         element = element_of(element, self.recording) if isinstance(element, str) else element
-        own, inside = self.names.finds(element)
-        rows: list[tuple[Cell, ...]] = []
-        group = self.recording.waves[self.wave].group
-        for wave, who in enumerate(self.recording.waves):
-            if who.group != group:
-                continue
-            held = self.replay.registers(wave, self.row)
-            for register, lane in np.argwhere(self._has(held.tags, own, inside)).tolist():
-                word, bits = int(held.tags[register, lane]), int(held.undefined[register, lane])
-                by = self._by(int(held.writer[register]))
-                rows.append((f"wave {who.index}", self._name(Slot("v", register, 0)), lane,
-                             joined(self.names.word(word, bits)), by))  # fmt: skip
-        image = self.replay.lds(self.wave, self.row)
-        first = (image.tags == own.start).any(axis=1)
-        rows += [
-            ("LDS", f"byte {byte}", None, str(element), self._by(int(image.writer[byte])))
-            for byte in np.flatnonzero(first).tolist()
-        ]
-        return self._answer(
-            "where",
-            ("in", "place", "lane", "holds", "written by"),
-            rows,
-            f"{element} is in {len(rows)} places",
-        )
+        rows, summary = Whereabouts(self.replay, self.names).at(element, self.wave, self.row)
+        return self._answer("where", ("in", "place", "lanes", "holds", "written by"), rows, summary)
 
     def follow(self, element: str | Element) -> Answer:
         """The journey of an element through the recorded waves in time: who moved it, and what was computed of it.
@@ -337,50 +316,13 @@ class Asked:
             UsageError: there is no such element.
         """
         element = element_of(element, self.recording) if isinstance(element, str) else element
-        r = self.recording
-        own, inside = self.names.finds(element)
-        hits: dict[tuple[int, str], list[tuple[int, int]]] = {}
-        for at, lane in np.argwhere(self._has(r.vectors.tag, own, inside)).tolist():
-            key = int(r.vectors.row[at]), self._name(Slot("v", int(r.vectors.register[at]), 0))
-            hits.setdefault(key, []).append((lane, int(r.vectors.tag[at, lane])))
-        for at, lane in np.argwhere(self._has(r.stored.tag, own, inside)).tolist():
-            access = int(r.stored.access[at])
-            address = int(r.accesses.address[access, lane])
-            if address != INACTIVE:
-                space = SPACES[int(r.accesses.space[access])]
-                byte = address + 4 * int(r.stored.dword[at])
-                place = self.names.pointer(byte) if space == "global" else f"{space} byte {byte}"
-                hits.setdefault((int(r.accesses.row[access]), place), []).append(
-                    (lane, int(r.stored.tag[at, lane]))
-                )
-        rows: list[tuple[Cell, ...]] = []
-        for (row, place), lanes in sorted(hits.items()):
-            one, (wave, step) = self._inst(row), self.replay.step(row)
-            held = dict.fromkeys(joined(self.names.word(word)) for _, word in lanes)
-            text = next(iter(held)) + (f", and {len(held) - 1} others" if len(held) > 1 else "")
-            where = spans(sorted(lane for lane, _ in lanes))
-            rows.append((row, r.waves[wave].index, step, one.text, line_of(one), place, where, text))
+        rows = Whereabouts(self.replay, self.names).journey(element)
         columns = ("row", "wave", "step", "instruction", "line", "to", "lanes", "holds")
         return self._answer(
             "follow", columns, rows, f"{element} is moved or used {len(rows)} times", moment=False
         )
 
     # Parts of them.
-
-    def _has(self, words: np.ndarray, own: range, inside: np.ndarray) -> np.ndarray:
-        """Which words name an element: bool, of their shape."""
-        tags = self.recording.tags
-        rows = (tags.words >= own.start) & (tags.words < own.stop)
-        rows |= np.where(
-            tags.words < 0, inside[-1 - np.minimum(tags.words, -1)] if inside.size else False, False
-        )
-        fits = np.asarray(rows.any(axis=1))[np.where(words < RUN, np.maximum(words, 0), 0)]
-        run = words >= RUN
-        first = 8 * (words.astype(np.int64) - RUN) + 1
-        fits = np.where(run, (first < own.stop) & (first + 8 > own.start), fits)
-        if inside.size:
-            fits = np.where(words < 0, inside[-1 - np.minimum(words, -1)], fits)
-        return np.asarray(fits)
 
     def touched(self) -> dict[int, list[int]]:
         """LDS dword -> lanes that the instruction at the moment accesses it from."""
@@ -398,8 +340,7 @@ class Asked:
         return self.recording.code[int(self.recording.steps.inst[row])]
 
     def _by(self, row: int) -> str:
-        """Who wrote: "ds_load_b128 at gemm.hip:97"."""
-        return self._inst(row).place.site if row >= 0 else "the launch" if row == -1 else "nobody"
+        return writer_in_words(self.recording, row)
 
     def _name(self, slot: Slot) -> str:
         return register_name(slot.kind, slot.register, self.recording.first_acc)
@@ -451,24 +392,8 @@ def asked(
     return Asked(recording, position, at, iteration)
 
 
-def spans(numbers: Sequence[int]) -> str:
-    """Ascending numbers in words: "0-3, 16"."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number <= parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in parts)
-
-
 def _lines(one: Instruction) -> set[str]:
     """The lines of an instruction: its own, and those of the calls around it, by path and by name."""
     sources = [one.place.source, *(call.source for call in one.place.inlined_at)]
     known = {str(source) for source in sources if source is not None and not one.place.near}
     return known | {name.rpartition("/")[2] for name in known}
-
-
-def line_of(one: Instruction) -> str:
-    """Its line; its PC where the compiler gave it none."""
-    return one.place.line or f"PC {one.place.pc:#x}"

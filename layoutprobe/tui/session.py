@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from layoutprobe.errors import UsageError
 from layoutprobe.recording.model import Instruction, Span
 from layoutprobe.recording.names import joined
-from layoutprobe.recording.questions import Asked, line_of, spans
+from layoutprobe.recording.questions import Asked
 from layoutprobe.recording.slots import Slot, element_of
+from layoutprobe.recording.whereabouts import line_of, spans
 from layoutprobe.text import printable
 
 LETTERS = {"matrix": "M", "barrier": "B", "store": "S", "load": "L", "atomic": "A", "wait": "w", "end": "E"}

@@ -135,7 +135,7 @@ def test_where_and_follow_agree_with_the_registers() -> None:
     places = moment.where(element).rows
     assert [row[1] for row in places if row[0] == "LDS"] == ["byte 154"]  # 3 * 48 + 2 * 5
     assert {(row[0], row[1], row[2]) for row in places if row[0] != "LDS"} == {
-        (f"wave {wave}", "v73", lane) for wave in (0, 1) for lane in (5, 21)
+        (f"wave {wave}", "v73", "5, 21") for wave in (0, 1)
     }
     journey = moment.follow(element).rows
     assert [str(row[3]).split()[0] for row in journey[:3]] == [
@@ -145,6 +145,19 @@ def test_where_and_follow_agree_with_the_registers() -> None:
     ]
     assert [row[0] for row in journey] == sorted(row[0] for row in journey)  # type: ignore[type-var]
     assert journey[3][6] == "5, 21"
+
+
+def test_copies_come_before_what_was_computed_and_lanes_of_a_register_are_one_row() -> None:
+    """In the second K step accumulators hold what was computed of an element of the first."""
+    moment = asked(at="wmma:3", iteration=1)
+    found = moment.where("A[3][5]")
+    kinds = ["sum" in str(row[3]) or "products" in str(row[3]) for row in found.rows]
+    assert kinds == sorted(kinds)
+    assert True in kinds
+    assert len({row[:2] for row in found.rows}) == len(found.rows)
+    assert "and what was computed of it in " in found.summary
+    rows = [row[0] for row in moment.follow("A[3][5]").rows if str(row[3]).startswith("global_store")]
+    assert len(set(rows)) == len(rows) > 0, "a store is one row, whichever lanes it stores from"
 
 
 @pytest.mark.parametrize(
