@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.place import Element
 from layoutprobe.recording.model import NOTHING, Buffer, Recording
-from layoutprobe.recording.tags import FAR, HULL, OPAQUE, PRODUCT, Elements
+from layoutprobe.recording.tags import FAR, FLAGS, HULL, OPAQUE, PRODUCT, Elements
 
 HeldKind = Literal["element", "part", "padding", "sum", "computed", "unfollowed", "plain", "undefined"]
 Box = tuple[tuple[int, int], ...]
@@ -144,6 +144,17 @@ class Names:
             if span and span[0] != FAR:
                 boxes[buffer.name] = tuple((span[n], -span[n + 1]) for n in range(0, len(span), 2))
         return Origin(boxes, bool(row[PRODUCT]), bool(row[HULL]), bool(row[OPAQUE]))
+
+    def within(self, word: int, tags: Sequence[int]) -> bool:
+        """A register by its tag comes from nothing else than what values of these nibble tags come from."""
+        parts = {tag for tag in self.recording.tags.nibbles(np.array([word], np.int32))[0].tolist() if tag}
+        wide = [self._box(tag) for tag in {tag for tag in tags if tag}]
+        return any((self._box(part) >= box).all() for part in parts for box in wide)
+
+    def _box(self, tag: int) -> NDArray[np.int32]:
+        """Of a nibble tag, the columns of an origin that are its box."""
+        row = self.recording.tags.origins[-1 - tag] if tag < 0 else self._elements.boxes(np.array([tag]))[0]
+        return np.asarray(row[FLAGS:])
 
     def says(self, origin: Origin) -> str:
         """ "sum over k 0-31 of row 3, column 5", "from B[3][5], scale[0]"."""

@@ -15,7 +15,7 @@ from layoutprobe.recording.names import Names, joined
 from layoutprobe.recording.operands import family_of, held_by, in_words, operands_of, registers_of
 from layoutprobe.recording.replay import Lds, Registers, Replay
 from layoutprobe.recording.slots import Slot, element_of, slot_of, slots_of
-from layoutprobe.recording.ways import Ways
+from layoutprobe.recording.ways import STEPS, Ways
 from layoutprobe.recording.whereabouts import Whereabouts, line_of, spans, writer_in_words
 from layoutprobe.report.answer import Answer, Cell
 
@@ -292,6 +292,7 @@ class Asked:
             rows.append((depth, self.replay.step(row)[1], one.text, f"{line_of(one)}{calls}", where, text))
         what = f"{self._name(slot)} of lane {slot.lane}"
         steps = "1 instruction" if len(rows) == 1 else f"{len(rows)} instructions"
+        steps += ", and no further" if len(rows) == STEPS else ""
         begun = int(self.state.writer[slot.register]) == -1
         unwritten = f"{what} holds what the launch put there" if begun else f"nobody has written {what}"
         return self._answer(

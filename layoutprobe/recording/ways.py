@@ -12,7 +12,7 @@ from layoutprobe.recording.names import Names
 from layoutprobe.recording.replay import Replay
 from layoutprobe.recording.slots import Slot
 
-_STEPS = 64
+STEPS = 64
 """Instructions that are followed back."""
 
 
@@ -29,7 +29,7 @@ class Ways:
         """Depth, row, wave, register, lane, and a remark, from a register back to loads."""
         todo = [(0, wave, row, slot.register, slot.lane)]
         seen: set[tuple[int, int, int]] = set()
-        while todo and len(seen) < _STEPS:
+        while todo and len(seen) < STEPS:
             depth, wave, row, register, lane = todo.pop()
             writer = int(self.replay.registers(wave, row).writer[register])
             if writer < 0 or (writer, register, lane) in seen:
@@ -99,7 +99,8 @@ class Ways:
     def _sources(
         self, one: Instruction, wave: int, row: int, register: int, lane: int
     ) -> list[tuple[int, int]]:
-        """Register and lane of the sources that have a part in a result: those with the same element, if any has."""
+        """Register and lane of the sources that have a part in a result: those with the same element, if any has;
+        else one that holds the same, in whichever lane; else those of the lane that come from nothing else."""
         before, after = self.replay.registers(wave, row), self.replay.registers(wave, row + 1)
         wanted = self.recording.tags.nibbles(after.tags[register, lane][None])[0]
         spans = [span for span in one.reads if span.kind == "v"]
@@ -115,4 +116,14 @@ class Ways:
             ]
             if moved:
                 return moved[:2]
-        return [(source, lane) for source in reversed(named) if before.tags[source, lane] != 0]
+        same = [
+            (source, at)
+            for at in (lane, *range(self.recording.lanes))
+            for source in named
+            if before.tags[source, at] == after.tags[register, lane]
+        ]
+        if same:
+            return same[:1]
+        tagged = [(source, lane) for source in reversed(named) if before.tags[source, lane] != 0]
+        fits = [at for at in tagged if self.names.within(int(before.tags[at]), wanted.tolist())]
+        return fits or tagged  # of two halves of an instruction, the other one has no part in it

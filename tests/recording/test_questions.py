@@ -15,8 +15,10 @@ from layoutprobe.gate.contents import held_operands
 from layoutprobe.gate.inspect import inspect
 from layoutprobe.gate.timeline import timeline_of
 from layoutprobe.place import Element
+from layoutprobe.recording.names import joined
 from layoutprobe.recording.questions import Asked
 from layoutprobe.recording.slots import Slot, element_of, slots_of
+from layoutprobe.recording.ways import Ways
 from recording.kernels import GEMM, KERNELS, opened
 
 COLUMN = [
@@ -158,6 +160,23 @@ def test_copies_come_before_what_was_computed_and_lanes_of_a_register_are_one_ro
     assert "and what was computed of it in " in found.summary
     rows = [row[0] for row in moment.follow("A[3][5]").rows if str(row[3]).startswith("global_store")]
     assert len(set(rows)) == len(rows) > 0, "a store is one row, whichever lanes it stores from"
+
+
+def test_the_way_of_a_computed_value_leads_to_what_it_was_computed_from() -> None:
+    """Softmax: dual instructions compute two rows at once, and a butterfly brings values of other lanes. Whatever is
+    on the way of a slot comes from nothing else than what the slot comes from."""
+    moment = Asked(opened("attention").recording(), 0, "wmma:14")
+    slot = Slot("v", moment.inst.reads[0].index, 0)
+    assert "products of" in joined(moment.names.word(int(moment.state.tags[slot.register, 0])))
+    wanted = moment.recording.tags.nibbles(moment.state.tags[slot.register, :1])[0].tolist()
+    lanes = set()
+    for _, row, wave, register, lane, _ in Ways(moment.replay, moment.names).back(0, moment.row, slot):
+        after = moment.replay.registers(wave, row + 1)
+        text = moment.recording.code[int(moment.recording.steps.inst[row])].text
+        word = int(after.tags[register, lane])
+        assert moment.names.within(word, wanted), (text, register, lane, joined(moment.names.word(word)))
+        lanes.add(lane)
+    assert len(lanes) > 1
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from layoutprobe.cli.main import main
 from layoutprobe.recording import questions
 from layoutprobe.recording.file import write_recording
 from layoutprobe.recording.model import Recording
+from layoutprobe.recording.whereabouts import line_of
 from layoutprobe.tui.app import Inspector, Pane
 from layoutprobe.tui.session import Session
 from recording.kernels import opened
@@ -117,7 +118,7 @@ def test_lines_and_loop_passes() -> None:
     session = Session(questions.asked(recorded("column")))
     code = session.recording.code
     insts = session._insts().tolist()
-    lines = [questions.line_of(code[i]) for i in insts]
+    lines = [line_of(code[i]) for i in insts]
     for _ in range(20):
         before = session.step
         assert session.to_line()
