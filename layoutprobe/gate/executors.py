@@ -5,6 +5,7 @@ Anything that is an `Executor` of `concurrent.futures` will do. What is lost wit
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -44,8 +45,10 @@ class Processes(Executor):
     def _process(self) -> ProcessPoolExecutor:
         pool: ProcessPoolExecutor | None = getattr(self._mine, "pool", None)
         if pool is None:
-            # Spawned, not forked: the caller has threads.
-            pool = self._mine.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+            # Spawned, not forked: the caller has threads. It looks for garbage as seldom as the caller does.
+            pool = self._mine.pool = ProcessPoolExecutor(
+                1, get_context("spawn"), initializer=gc.set_threshold, initargs=gc.get_threshold()
+            )
             self._pools.append(pool)
         return pool
 

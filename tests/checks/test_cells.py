@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 from collections.abc import Callable
@@ -106,6 +107,16 @@ def test_a_process_that_dies_takes_nothing_with_it() -> None:
         assert before.result() == 3
         assert isinstance(dies.exception(), BrokenExecutor)
         assert after.result() == 3
+
+
+def test_processes_look_for_garbage_as_seldom_as_their_parent() -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(12_345, 6, 7)
+    try:
+        with executor_named("processes", 1) as executor:
+            assert executor.submit(gc.get_threshold).result() == (12_345, 6, 7)
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_a_kernel_whose_process_dies_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
