@@ -7,13 +7,18 @@ from dataclasses import replace
 
 from layoutprobe.checks.faults import FAULT_RULES
 from layoutprobe.gate.agreed import agreed
-from layoutprobe.place import Size, in_words
+from layoutprobe.place import Place, Size, in_words
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import CheckResult, Status
 from layoutprobe.solver.diagnose import UNEXPLAINED
 
 ORDER: tuple[Status, ...] = ("finding", "undecided", "holds", "skipped")
 """Which status of several sizes counts: the first that occurs."""
+
+ODD = "odd-read"
+"""Name of a rule that says which load is unlike the others, and not what the kernel needs."""
+_SHAPED = ("operand-provenance", "epilogue", "swizzle", "numerics")
+"""Checks that look for a cause in the shape of what is wrong."""
 
 Sized = tuple[Size, CheckResult]
 """A problem size, () where a check has none; and what the check came to."""
@@ -45,7 +50,7 @@ def _findings(results: Sequence[Sized]) -> tuple[Finding, ...]:
     for size, finding in agreed([(size, found) for size, result in results for found in result.findings]):
         groups.setdefault(_cause(finding), []).append((size, finding))
     merged = []
-    for group in _joined(_by_pairs(list(groups.values()))):
+    for group in _by_place(_joined(_by_pairs(list(groups.values())))):
         sizes = list(dict.fromkeys(size for size, _ in group))
         total = sum(finding.count for _, finding in group)
         merged.append(_placed(replace(group[0][1], count=total), sizes))
@@ -71,6 +76,47 @@ def _by_pairs(groups: list[list[tuple[Size, Finding]]]) -> list[list[tuple[Size,
 
 def _pairs(group: list[tuple[Size, Finding]]) -> frozenset[tuple[int, int]]:
     return frozenset().union(*(finding.pairs for _, finding in group))
+
+
+def _by_place(groups: list[list[tuple[Size, Finding]]]) -> list[list[tuple[Size, Finding]]]:
+    """Groups, those about one place that show at different sizes as one: what is wrong there looks like something
+    else where a tile is ragged, or where fewer waves share it. The words that fit most sizes lead."""
+    joined: list[list[tuple[Size, Finding]]] = []
+    for group in groups:
+        sizes = {size for size, _ in group}
+        home = next(
+            (
+                known
+                for known in joined
+                if _one_culprit(known[0][1], group[0][1]) and sizes.isdisjoint(size for size, _ in known)
+            ),
+            None,
+        )
+        if home is None:
+            joined.append(group)
+        else:
+            first, then = sorted([list(home), group], key=_leads)
+            home[:] = first + then
+    return joined
+
+
+def _leads(group: list[tuple[Size, Finding]]) -> tuple[bool, int]:
+    """Orders groups: a guess from the pattern of loads alone comes last, and what shows at most sizes first."""
+    return group[0][1].name == ODD, -len({size for size, _ in group})
+
+
+def _one_culprit(one: Finding, other: Finding) -> bool:
+    """The same instruction, matrix and output; or one is a guess about an output of which the other knows more."""
+    a, b = one.place, other.place
+    if one.check != other.check or _output(a) != _output(b) or one.check not in _SHAPED:
+        return False
+    if _output(a) and ODD in (one.name, other.name):
+        return True
+    return a.pc is not None and (a.pc, a.matrix, a.buffer) == (b.pc, b.matrix, b.buffer)
+
+
+def _output(place: Place) -> str:
+    return place.element.matrix if place.element else ""
 
 
 def _joined(groups: list[list[tuple[Size, Finding]]]) -> list[list[tuple[Size, Finding]]]:

@@ -333,8 +333,6 @@ def _with_faults(
     results: dict[str, CheckResult], subject: Subject, faults: Sequence[ExecutionError]
 ) -> dict[str, CheckResult]:
     if not faults:
-        return with_faults(results, ())
-    if not faults:
         return results
     from layoutprobe.gate.stray import stray_finding  # a kernel that holds needs none
 

@@ -56,6 +56,34 @@ def test_one_cause_at_three_sizes_is_one_finding() -> None:
     ]
 
 
+STORED, HALF, ODD = (
+    Rule(rule, "title", "why", "mend")
+    for rule in ("epilogue/stored-order", "epilogue/half-wave-ignored", "numerics/odd-read")
+)
+
+
+def test_one_place_that_looks_otherwise_at_another_size_is_one_cause() -> None:
+    """What fits most sizes leads; two findings of one size are two causes."""
+    order, half = (finding(rule.id, 0x10, rule, matrix="C") for rule in (STORED, HALF))
+    few, many, more = ((m(size), EPILOGUE.found([one])) for size, one in enumerate((half, order, order), 1))
+    (found,) = merge([few, many, more]).findings
+    assert (found.rule, found.sizes) == (STORED, (m(2), m(3), m(1)))
+    both = merge([many, (m(3), EPILOGUE.found([order, half]))])
+    assert [one.rule for one in both.findings] == [STORED, HALF]
+    elsewhere = replace(half, place=replace(half.place, pc=0x20))
+    assert len(merge([many, (m(3), EPILOGUE.found([elsewhere]))]).findings) == 2
+
+
+def test_a_guess_by_the_pattern_of_loads_gives_way_to_what_is_known_at_another_size() -> None:
+    numerics = Check("numerics", "a law", "words", _never)
+    known = Rule("numerics/other-elements", "title", "why", "mend")
+    first, second = (
+        finding(rule.id, pc, rule, element=Element("y", (0, pc))) for rule, pc in ((ODD, 1), (known, 2))
+    )
+    (found,) = merge([(m(1), numerics.found([first])), (m(2), numerics.found([second]))]).findings
+    assert (found.rule, found.sizes) == (known, (m(2), m(1)))
+
+
 def test_races_with_a_pair_in_common_are_one_missing_barrier() -> None:
     """At K = 16 a loop has one pass, and the barrier at its end nothing to order."""
 
