@@ -242,6 +242,11 @@ def _same_buffer(cause: Finding, effect: Finding) -> bool:
     return bool(cause.place.buffer) and cause.place.buffer == effect.place.buffer
 
 
+def _beyond_both(cause: Finding, effect: Finding) -> bool:
+    """What is stored beyond the end of a buffer was taken from beyond what LDS holds."""
+    return cause.name == "out-of-bounds" and effect.name == "undefined-read" and _meet(cause, effect)
+
+
 def _leaves_buffer(cause: Finding, effect: Finding) -> bool:
     """A load looks elsewhere than it should, and there leaves its buffer."""
     return effect.name == "load-out-of-bounds" and cause.name not in _TIMING and _meet(cause, effect)
@@ -280,6 +285,7 @@ _WAYS = (
     # A wrong address: others find there what they do not look for.
     _Way("operand-provenance", "lds-safety", _wrong_place),
     _Way("swizzle", "lds-safety", _wrong_place),
+    _Way("epilogue", "lds-safety", _beyond_both),
     _Way("operand-provenance", "races", _wrong_place),
     _Way("swizzle", "races", _wrong_place),
     _Way("memory", "memory", _one_function),

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from layoutprobe.checks.faults import fault_finding
 from layoutprobe.codeobj.inlining import place_of
 from layoutprobe.errors import ExecutionError
 from layoutprobe.machine.faults import StrayError
 from layoutprobe.manifest.binding import BoundBuffer
-from layoutprobe.observe.bounds import Bounds, BoundsRecorder, Compared
+from layoutprobe.observe.bounds import Bounds, BoundsRecorder, Compared, Stray
 from layoutprobe.place import Element
 from layoutprobe.report.finding import Finding, Related, Role
 from layoutprobe.trace.places import loop_around
@@ -78,8 +79,9 @@ def stray_finding(subject: Subject, fault: ExecutionError) -> Finding:
     own = fault.place.kernel == subject.kernel.name  # and not one that is launched before
     if not isinstance(fault, StrayError) or fault.place.workgroup is None or not own:
         return plain
-    seen, tests = _seen_alone(subject, fault)
-    beyond = _beyond(subject, seen)
+    stray = _seen_alone(subject, fault)
+    seen, tests = stray.error, stray.compared
+    beyond = _beyond(subject, stray)
     if beyond is None:
         return plain
     done = "loaded" if fault.kind == "global-load" else "stored"
@@ -129,47 +131,49 @@ def _named(subject: Subject, number: int) -> str:
     return " = ".join([*names[:2], str(number)])
 
 
-def _seen_alone(subject: Subject, fault: StrayError) -> tuple[StrayError, Sequence[Compared]]:
-    """The access in a run of its workgroup alone, and the comparisons before it; that of the fault where none is
-    made there."""
+def _seen_alone(subject: Subject, fault: StrayError) -> Stray:
+    """The access in a run of its workgroup alone; that of the fault where none is made there."""
     x, y, z = fault.place.workgroup or (0, 0, 0)
     wide, high, _ = subject.binding.grid
     number = x + wide * (y + high * z)
     run = subject.runner(RunSpec("integers", (BoundsRecorder,), alone=frozenset([number])))
-    stray, tests = run.record(Bounds).strays.get(fault.place.pc or 0, (fault, ()))
-    where = replace(fault.place, wave=stray.place.wave, lane=stray.place.lane)
-    stray.put(where)
-    return stray, tests
+    stray = run.record(Bounds).strays.get(fault.place.pc or 0, Stray(fault))
+    stray.error.put(replace(fault.place, wave=stray.error.place.wave, lane=stray.error.place.lane))
+    return stray
 
 
-def _beyond(subject: Subject, fault: StrayError) -> _Beyond | None:
+def _beyond(subject: Subject, stray: Stray) -> _Beyond | None:
     """The element of the first lane that has none."""
+    fault = stray.error
     lane = fault.place.lane or 0
     name = fault.region.name.removeprefix(_REGION)
     buffer = subject.binding.buffers.get(name)
     if buffer is None or buffer.argument.pointers or not fault.region.name.startswith(_REGION):
         return None
-    elements = (fault.lanes - fault.region.start) // buffer.itemsize
-    others = {
-        at: index
-        for at, element in enumerate(elements.tolist())
-        if fault.active[at]
-        and 0 <= element < buffer.size
-        and _is_in(buffer, index := _split(buffer, element))
-    }
-    wrong = int(elements[lane])
+
+    def elements(at: NDArray[np.int64]) -> list[int]:
+        return [int(element) for element in (at - fault.region.start) // buffer.itemsize]
+
+    beside = elements(np.where(fault.active, fault.lanes, -1))
+    others = {at: index for at, element in enumerate(beside) if (index := _inside(buffer, element))}
+    before = [] if others or stray.before is None else elements(stray.before)
+    known = [beside[at] for at in others] or [one for one in before if _inside(buffer, one)]
+    wrong = elements(fault.lanes)[lane]
     if 0 <= wrong < buffer.size:  # it begins inside, and ends behind the last element
         wrong = buffer.size
-    steps = [(_moved(buffer, wrong - int(elements[at])), at) for at in others]
-    best = min(steps, key=lambda one: _far(one[0]), default=None)
     index = _split(buffer, wrong)
-    if best is not None:
-        near = tuple(a + b for a, b in zip(others[best[1]], best[0], strict=True))
+    if known:
+        base, move = min(((one, _moved(buffer, wrong - one)) for one in known), key=lambda one: _far(one[1]))
+        near = tuple(a + b for a, b in zip(_split(buffer, base), move, strict=True))
         index = index if _is_in(buffer, near) else near
-    outside = [
-        axis for axis, (i, extent) in enumerate(zip(index, buffer.shape, strict=True)) if not 0 <= i < extent
-    ]
+    outside = [axis for axis, i in enumerate(index) if not 0 <= i < buffer.shape[axis]]
     return _Beyond(buffer, index, outside[0], lane, others) if outside else None
+
+
+def _inside(buffer: BoundBuffer, element: int) -> tuple[int, ...] | None:
+    """The index of an element that exists."""
+    index = _split(buffer, element)
+    return index if 0 <= element < buffer.size and _is_in(buffer, index) else None
 
 
 def _far(move: Sequence[int]) -> tuple[int, int]:

@@ -15,6 +15,8 @@ from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import StrayError
+from layoutprobe.machine.memory import Addresses
+from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.choices import tested
@@ -51,10 +53,28 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
-    """Attributes: strays: PC of an access that left every buffer -> its error, and the comparisons before it."""
+class Stray:
+    """An access that left every buffer.
 
-    strays: Mapping[int, tuple[StrayError, tuple[Compared, ...]]]
+    Attributes:
+        error: what is wrong.
+        compared: comparisons that its wave had executed, each as it was last.
+        before: int64 [lane], where the wave's lanes pointed when it last executed the same instruction inside of
+            buffers, -1 for those that did not; None where it never had.
+    """
+
+    error: StrayError
+    compared: tuple[Compared, ...] = ()
+    before: Numbers | None = None
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Attributes: strays: the first one of each instruction, by its PC."""
+
+    strays: Mapping[int, Stray]
 
     __repr__ = brief
 
@@ -64,7 +84,13 @@ class BoundsRecorder(Recorder):
 
     def __init__(self) -> None:
         self._seen: dict[int, dict[int, Compared]] = {}  # wave -> PC -> comparison
-        self._strays: dict[int, tuple[StrayError, tuple[Compared, ...]]] = {}
+        self._inside: dict[tuple[int, int], Numbers] = {}  # wave, PC -> where its lanes pointed
+        self._strays: dict[int, Stray] = {}
+
+    @property
+    def moves(self) -> Moves:
+        """See Observer."""
+        return Moves.GLOBAL
 
     def stops(self, program: Program) -> frozenset[int]:
         """See Observer."""
@@ -86,7 +112,14 @@ class BoundsRecorder(Recorder):
     def fault(self, c: Cohort, inst: Inst, error: ExecutionError) -> None:
         """See Observer."""
         if isinstance(error, StrayError) and inst.pc not in self._strays:
-            self._strays[inst.pc] = error, tuple(self._seen.get(error.wave, {}).values())
+            compared = tuple(self._seen.get(error.wave, {}).values())
+            self._strays[inst.pc] = Stray(error, compared, self._inside.get((error.wave, inst.pc)))
+
+    def access(self, c: Cohort, inst: Inst, place: Addresses, size: int, *, store: bool) -> None:
+        """See Observer."""
+        if place.memory is c.machine.arena and inst.pc not in self._strays:
+            at = np.where(place.mask, place.offsets, -1)
+            self._inside |= {(wave, inst.pc): at[i] for i, wave in enumerate(c.waves.tolist())}
 
     def record(self) -> Bounds:
         """See Recorder."""

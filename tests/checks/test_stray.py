@@ -91,3 +91,37 @@ def test_an_index_below_zero(tmp_path: Path) -> None:
     (told,) = findings(tmp_path, "X[row * ldx + col]", "X[(row - 1) * ldx + col]")
     assert told.what == "X[-1][0] is loaded, and no index is below 0"
     assert len(told.sizes) == 2, "one cause, whatever the size"
+
+
+LOOP = """\
+#include <hip/hip_runtime.h>
+
+extern "C" __global__ void planes(float* Y, int D) {
+  for (int d = 0; d < D + 2; ++d)
+    Y[(blockIdx.x * D + d) * 32 + threadIdx.x] = d;
+}
+"""
+
+
+PLANES = """
+[[kernel]]
+name = "planes"
+source = "kernel.hip"
+block = [32]
+grid = ["B"]
+sizes = [{ B = 2, D = 5 }]
+checks = ["memory"]
+contract = { kind = "none" }
+argument = [
+  { name = "Y", role = "out", dtype = "f32", shape = ["B", "D", 32] },
+  { name = "D", role = "scalar", dtype = "i32", value = "D" },
+]
+"""
+
+
+def test_where_all_lanes_are_beyond_the_pass_before_tells_the_index(tmp_path: Path) -> None:
+    """By its place alone it would be an element of the next plane."""
+    (tmp_path / "kernel.hip").write_text(LOOP)
+    (tmp_path / "layoutprobe.toml").write_text(PLANES)
+    (told,) = check(tmp_path / "layoutprobe.toml").verdicts[0].findings
+    assert told.what.startswith("Y[1][5][0] is stored, and Y has D = 5 rows")
