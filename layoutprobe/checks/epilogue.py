@@ -30,7 +30,7 @@ from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.by_values import used_elements
 from layoutprobe.trace.comparisons import holds_f32, plain_product, require_doubt, wrong_on_integers
 from layoutprobe.trace.culprits import Culprit, culprits_of
-from layoutprobe.trace.findings import accumulator_finding, destination
+from layoutprobe.trace.findings import accumulator_finding, destination, of_output
 from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.stores import missing_tiles, narrow_stores, writers
@@ -332,7 +332,7 @@ def _stray(
             buffer=buffer.name,
             buffer_byte=at * buffer.itemsize,
         ),
-        hint="a row of C ends before the leading dimension does: test the column against N",
+        hint=f"a row of {buffer.name} ends before the leading dimension does: test the column against N",
         count=int(mask.sum()),
     )
 
@@ -346,7 +346,7 @@ def _by_values(subject: Subject) -> Iterator[Finding]:
         return
     found = used_elements(subject)
     if found is not None and found.matrix == "C":
-        what, hint = found.diagnosis.what, found.diagnosis.hint
+        what, hint = of_output(found.diagnosis.what, subject.contract.d), found.diagnosis.hint
         rule = RULES[found.diagnosis.name]
         yield Finding(rule, what, found.place, found.needed, found.held, hint, found.count)
 

@@ -153,6 +153,7 @@ def _places(problem: Problem, letter: str, buffer: BoundBuffer, line: Ints, othe
 
 
 def _diagnosis(problem: Problem, letter: str, stride: int, taken: int, whose: list[str]) -> Diagnosis:
+    letter = problem.contract.d if letter == "C" else letter
     if taken:
         those = f", as those of {whose[0]}" if whose else ""
         what = (

@@ -164,8 +164,8 @@ def _stored(subject: Subject, contract: Gemm, seen: list[_Seen]) -> UsedElements
         found,
         "C",
         replace(place or Place(kernel=subject.kernel.name), matrix="C"),
-        f"C[{row[at]}][{col[at]}]",
-        f"stored to C[{at[0]}][{at[1]}]",
+        f"{contract.d}[{row[at]}][{col[at]}]",
+        f"stored to {contract.d}[{at[0]}][{at[1]}]",
         int((suspect.live[0, ..., 0] & ((stored[0] != row) | (stored[1] != col))).sum()),
     )
 

@@ -210,7 +210,15 @@ def product_beside(subject: Subject, contract: Gemm, recorded: Recorded) -> Comp
     ):  # where a sum may overflow on the way, anything may come out
         expected = np.where(judgeable(product, (dtype, *computed.sums, *computed.once)), expected, observed)
     return Comparison(
-        "C", contract.d, recorded.spec, dtype, observed, expected, np.asarray(undefined), bound, product
+        contract.d,
+        contract.d,
+        recorded.spec,
+        dtype,
+        observed,
+        expected,
+        np.asarray(undefined),
+        bound,
+        product,
     )
 
 

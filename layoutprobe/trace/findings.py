@@ -72,13 +72,18 @@ def accumulator_finding(
     needed = needed_element(analysis.problem, culprit)
     return Finding(
         rules[culprit.diagnosis.name],
-        culprit.diagnosis.what,
+        of_output(culprit.diagnosis.what, analysis.problem.contract.d),
         slot_place(subject, analysis.operands.waves, culprit.slot),
         expected=f"no store, as there is no {needed}" if culprit.diagnosis.name == BEYOND else needed,
         observed=_stored_to(analysis, culprit),
         hint=culprit.diagnosis.hint + _law(culprit.slot),
         count=culprit.count,
     )
+
+
+def of_output(what: str, name: str) -> str:
+    """What a diagnosis says of C, of the output by its own name: the solver knows letters alone."""
+    return what.replace(" of C", f" of {name}")
 
 
 def _law(slot: Slot) -> str:
@@ -125,9 +130,12 @@ def needed_element(problem: Problem, culprit: Culprit) -> str:
 
 
 def element_name(problem: Problem, letter: str, index: Sequence[int]) -> str:
-    """ "B[1][0][8]": an element by the contract's letter; leading axes of a single product are left out."""
+    """ "B[1][0][8]": an element by the contract's letter, of the output by its own name; leading axes of a single
+    product are left out."""
     single = problem.batch == 1 and not (letter == "C" and problem.contract.split_k)
-    return letter + "".join(f"[{i}]" for i in (index[-2:] if single else index))
+    return (problem.contract.d if letter == "C" else letter) + "".join(
+        f"[{i}]" for i in (index[-2:] if single else index)
+    )
 
 
 def destination(analysis: Analysis, culprit: Culprit) -> int:
