@@ -25,6 +25,7 @@ from layoutprobe.solver.cause_rules import STORE_RULES
 from layoutprobe.solver.diagnose import BATCH_STRIDE, BEYOND, UNEXPLAINED
 from layoutprobe.solver.product import NOWHERE
 from layoutprobe.solver.rules import NEVER_WRITTEN, WRITTEN_TWICE
+from layoutprobe.trace.advances import at_batch_advance
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.by_values import used_elements
@@ -381,7 +382,8 @@ def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit:
     place = next(same, stored[0] if stored else None)
     if place is None:
         return found
-    return replace(found, place=replace(place, matrix="C"), related=(Related("computed by", mine),))
+    found = replace(found, place=replace(place, matrix="C"), related=(Related("computed by", mine),))
+    return at_batch_advance(subject, found, output, "stored by") if found.name == BATCH_STRIDE else found
 
 
 def _of_another(subject: Subject, analysis: Analysis, stores: Stores) -> Finding:

@@ -34,6 +34,7 @@ from layoutprobe.solver.diagnose import (
     UNEXPLAINED,
 )
 from layoutprobe.solver.hypotheses import COPY
+from layoutprobe.trace.advances import at_batch_advance
 from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.beginnings import NOT_RESET, NOT_ZERO, not_reset, wrong_beginnings
@@ -181,7 +182,11 @@ def _by_values(subject: Subject) -> list[Finding]:
 
 def _operand_findings(subject: Subject, analysis: Analysis) -> Iterator[Finding]:
     for culprit, found in blames(subject):
-        yield operand_finding(subject, analysis, culprit, found, RULES)
+        one = operand_finding(subject, analysis, culprit, found, RULES)
+        names = {"A": analysis.problem.contract.a, "B": analysis.problem.contract.b}
+        if one.name == BATCH_STRIDE and one.place.matrix in names:
+            one = at_batch_advance(subject, one, names[one.place.matrix], "loaded by")
+        yield one
 
 
 def _once(found: Iterable[Finding]) -> list[Finding]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from layoutprobe.checks.base import Check
 from layoutprobe.isa.dialect import isa_of
 from layoutprobe.isa.inst import Inst
+from layoutprobe.isa.kind import Kind
 from layoutprobe.observe.clashes import Clash, LdsRecord
 from layoutprobe.observe.counters import spelled, waits
 from layoutprobe.observe.lds import LdsObserver
@@ -114,10 +115,35 @@ def _hazard(subject: Subject, hazards: Sequence[Hazard]) -> Finding:
 
 def _last(subject: Subject, hazard: Hazard) -> str:
     wait: Inst | None = hazard.last_wait
-    if wait is None:
+    counting = isa_of(subject.code, subject.kernel).counting
+    if wait is not None:
+        left = waits(wait, counting)[hazard.counter]
+        return f"the wait before it, {site(subject, wait)}, lets {left} be outstanding"
+    above = _above(subject, hazard.inst, lambda inst: hazard.counter in waits(inst, counting))
+    left = waits(above, counting)[hazard.counter] if above is not None else 0
+    if above is None or left <= hazard.allows:
         return f"no wait on {hazard.counter} between the beginning of the block and this place"
-    left = waits(wait, isa_of(subject.code, subject.kernel).counting)[hazard.counter]
-    return f"the wait before it, {site(subject, wait)}, lets {left} be outstanding"
+    return (
+        f"the wait above it in the code, {site(subject, above)}, lets {left} be outstanding, and may let "
+        f"{hazard.allows}"
+    )
+
+
+def _above(subject: Subject, inst: Inst, fits: Callable[[Inst], bool]) -> Inst | None:
+    """The last instruction of a kind that stands before another one in the code."""
+    return max(
+        (one for pc, one in subject.insts.items() if pc < inst.pc and fits(one)), key=_pc, default=None
+    )
+
+
+def _barrier_below(subject: Subject, inst: Inst) -> Inst | None:
+    """The first barrier behind an instruction in the code."""
+    below = (one for pc, one in subject.insts.items() if pc > inst.pc and Kind.ARRIVE in one.kind)
+    return min(below, key=_pc, default=None)
+
+
+def _pc(inst: Inst) -> int:
+    return inst.pc
 
 
 def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
@@ -129,6 +155,8 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     isa = isa_of(subject.code, subject.kernel)
     bare, barrier = ("s_barrier_signal",) * 2 if isa.split_barrier else ("s_barrier", "the barrier")
     wait = spelled(isa.counting, isa.counting.loads if first.inst.to_lds else isa.counting.lds, 0)
+    below = _barrier_below(subject, first.inst)
+    barrier = barrier if below is None else f"{barrier}, {site(subject, below)}"
     return Finding(
         LATE_ACCESS,
         f"an LDS {access} is outstanding at the barrier, and wave {second.who.wave} {effect} its byte after it",

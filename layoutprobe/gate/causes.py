@@ -242,6 +242,15 @@ def _same_buffer(cause: Finding, effect: Finding) -> bool:
     return bool(cause.place.buffer) and cause.place.buffer == effect.place.buffer
 
 
+def _same_load(cause: Finding, effect: Finding) -> bool:
+    """The wait for a load lets it be outstanding: where its register is not read, it is overwritten."""
+    loads = [
+        {step.place.pc for step in found.related if step.role == "loaded by"} for found in (cause, effect)
+    ]
+    late = (cause.name, effect.name) == ("read-before-wait", "overwritten-before-wait")
+    return late and bool(loads[0] & loads[1])
+
+
 def _beyond_both(cause: Finding, effect: Finding) -> bool:
     """What is stored beyond the end of a buffer was taken from beyond what LDS holds."""
     return cause.name == "out-of-bounds" and effect.name == "undefined-read" and _meet(cause, effect)
@@ -277,6 +286,7 @@ _WAYS = (
     _Way("operand-provenance", "operand-provenance", _one_function),
     _Way("lds-safety", "lds-safety", _one_function),
     _Way("waits", "waits", _one_function),
+    _Way("waits", "waits", _same_load),
     # Values that come at a wrong time, or never.
     _Way("races", "operand-provenance", _too_late),
     _Way("races", "swizzle", _too_late),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
 from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.faults import StrayError
 from layoutprobe.machine.memory import Addresses
@@ -20,8 +20,8 @@ from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Program
 from layoutprobe.observe.base import Recorder
 from layoutprobe.observe.choices import tested
+from layoutprobe.observe.values import Numbers, integers
 
-Numbers = NDArray[np.int64]
 _COMPARES = re.compile(r"(?:v_cmpx?|s_cmpk?)_(lt|le|gt|ge|eq|ne|lg)_([iu])(32|64)")
 _HOLDS: Mapping[str, Callable[[Numbers, Numbers], NDArray[np.bool_]]] = {
     "lt": operator.lt,
@@ -128,7 +128,7 @@ class BoundsRecorder(Recorder):
 
 def _sides(c: Cohort, inst: Inst, *, signed: bool, wide: bool) -> tuple[Numbers, Numbers] | None:
     """What is compared: int64 [wave, lane] each; None where an operand is no number of a register."""
-    given = [_value(c, operand, signed=signed, wide=wide) for operand in inst.src[:2]]
+    given = [integers(c, operand, signed=signed, wide=wide) for operand in inst.src[:2]]
     if inst.name.startswith("s_cmpk"):
         number = tested(inst)
         given = [*given[:1], None if number is None else np.asarray(number[0], np.int64)]
@@ -136,16 +136,3 @@ def _sides(c: Cohort, inst: Inst, *, signed: bool, wide: bool) -> tuple[Numbers,
         return None
     left, right = (np.broadcast_to(side, c.exec.shape) for side in given if side is not None)
     return left.copy(), right.copy()
-
-
-def _value(c: Cohort, operand: Operand, *, signed: bool, wide: bool) -> Numbers | None:
-    if operand.number is not None:
-        return np.asarray(operand.number, np.int64)
-    if operand.kind not in ("v", "s") or operand.bits < 32:
-        return None
-    words = c.u if operand.kind == "v" else c.su
-    low = words[operand.index]
-    if wide:
-        high = words[operand.index + 1].astype(np.int64)
-        return np.asarray(high << 32 | low.astype(np.int64))
-    return np.asarray(low.view(np.int32) if signed else low, np.int64)

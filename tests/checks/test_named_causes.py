@@ -173,20 +173,20 @@ NAMED = {
         ("B += z * K * N;", "B += z * M * K;"),
         "operand-provenance/batch-stride",
         "batches of B are taken 9216",
-        LOAD_B,
+        "B += z * M * K;",
     ),
     "batches of B as those of A, which have a gap": Named(
         ("A += z * M * K;\n  B += z * K * N;", "A += z * (M * K + 64); B += z * (M * K + 64);"),
         "operand-provenance/batch-stride",
         "batches of B are taken 9280 elements apart, as those of A, and lie 6144 (M*N or N*K) apart",
-        LOAD_B,
+        "B += z * (M * K + 64)",
         padded=64,
     ),
     "the same through LDS": Named(
         ("B += z * K * N;", "B += z * M * K;"),
         "operand-provenance/batch-stride",
         "batches of B are taken 9216",
-        "tile[wave][e][l] = B[",
+        "B += z * M * K;",
         also=(
             "for (int e = 0; e < 16; ++e) b[e] = B[(k + e) * N + j0 + l];",
             "__shared__ _Float16 tile[4][16][16];\n"
@@ -214,7 +214,7 @@ NAMED = {
         ("C += z * M * N;", "C += z * M * K;"),
         "epilogue/batch-stride",
         "batches of C are taken 9216",
-        "] = alpha",
+        "C += z * M * K;",
     ),
     "last row": Named(
         ("row >= M ||", "row >= M - 1 ||"), "epilogue/never-written", "the last row is left out", ""

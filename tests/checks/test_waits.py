@@ -99,6 +99,17 @@ def test_a_missing_wait_is_named(name: str) -> None:
     assert finding.related[0].place.instruction in " ".join(body)
 
 
+def test_a_wait_in_another_block_that_lets_too_much_be_outstanding_is_named() -> None:
+    finding = only(
+        result_of(
+            *(LOAD, NEXT, "s_waitcnt vmcnt(2)", "s_cmp_eq_u32 s2, 0x7777", "s_cbranch_scc1 over"),
+            *("v_mov_b32_e32 v5, v3", "over:", "s_waitcnt vmcnt(0)"),
+        )
+    )
+    assert "the wait above it in the code, s_waitcnt at kernel.s:" in finding.observed
+    assert finding.observed.endswith("lets 2 be outstanding, and may let 0")
+
+
 THIRD = "global_load_b32 v4, v1, s[4:5] offset:256"
 USES = ("v_mov_b32_e32 v5, v2", "v_mov_b32_e32 v6, v3", "v_mov_b32_e32 v7, v4")
 
@@ -144,6 +155,7 @@ def test_a_store_to_lds_must_be_there_when_the_barrier_opens(outstanding: bool) 
     assert "reads its byte after it" in finding.what
     assert finding.place.instruction == "ds_store_b32"
     assert "s_waitcnt lgkmcnt(0) between ds_store_b32" in finding.expected
+    assert "and the barrier, s_barrier at kernel.s:" in finding.expected
 
 
 @pytest.mark.parametrize("outstanding", [True, False])

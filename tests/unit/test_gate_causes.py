@@ -193,3 +193,20 @@ def test_copies_of_a_store_that_meets_others_are_one_fault() -> None:
     other = found("races/global-overwrite", 31, buffer="Z")
     assert len(verdict(full, ragged).findings) == 1
     assert len(verdict(full, other).findings) == 2
+
+
+def test_a_load_that_is_let_be_outstanding_is_read_here_and_overwritten_there() -> None:
+    load = Related("loaded by", Place(pc=7))
+    read, over = (
+        replace(found(f"waits/{name}-before-wait", line), related=(load,))
+        for name, line in (("read", 54), ("overwritten", 61))
+    )
+    assert told(over, read) == {"waits/read-before-wait": ["waits/overwritten-before-wait"]}
+    other = replace(over, related=(Related("loaded by", Place(pc=8)),))
+    assert len(told(other, read)) == 2
+
+
+def test_what_is_stored_beyond_a_buffer_was_read_beyond_what_lds_holds() -> None:
+    beyond, unstored = found("epilogue/out-of-bounds", 30), found("lds-safety/undefined-read", 30)
+    assert told(unstored, beyond) == {"epilogue/out-of-bounds": ["lds-safety/undefined-read"]}
+    assert len(told(found("lds-safety/undefined-read", 31), beyond)) == 2
