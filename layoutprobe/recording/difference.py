@@ -28,7 +28,7 @@ KINDS = ("load", "store", "matrix", "barrier")
 """Instructions that are moments."""
 _COUNTED = ("load", "store")
 """Of these the n-th is the n-th of the other side only where there are as many."""
-_COLUMNS = ("wave", "step", "moment", "line", "other line", "slot", "holds", "other holds", "differ")
+_COLUMNS = ("waves", "step", "moment", "line", "other line", "slot", "holds", "other holds", "differ")
 _MOST = 4096
 """Rows of an answer."""
 
@@ -158,13 +158,14 @@ class Difference:
             raise UsageError("no workgroup was recorded of both", hint="name it: --workgroup")
 
     def found(self, wave: int | None = None, row: int | None = None) -> Answer:
-        """Moments that differ, a row for each: its first slot, and how many of its slots differ.
+        """Moments that differ, a row for each: its first slot, and how many of its slots differ. Waves that differ
+        alike, in the same slots of the same moment, are one row, with what the lowest of them holds.
 
         Args:
             wave: position in the first recording's waves, to compare one moment alone: a row for each slot of it.
             row: of the first recording, that moment.
         """
-        rows: list[tuple[int, tuple[Cell, ...]]] = []
+        rows: list[tuple[int, int, tuple[Cell, ...]]] = []
         compared, differing, notes = 0, 0, []
         for who in self._waves:
             mine, theirs = (side.recording.waves.index(who) for side in self._sides)
@@ -184,9 +185,8 @@ class Difference:
                     compared += 1
                     told = self._told(who, f"{kind} {number}", (mine, theirs), (at, there), row is not None)
                     differing += bool(told)
-                    rows += [(at, cells) for cells in told]
-        rows.sort(key=lambda pair: pair[0])
-        return self._answer([cells for _, cells in rows], compared, differing, notes)
+                    rows += [(at, who.index, cells) for cells in told]
+        return self._answer(_merged(rows), compared, differing, notes)
 
     def _shows_lds(self, who: Wave) -> bool:
         """LDS is compared once for a workgroup, where both have as much of it."""
@@ -202,7 +202,7 @@ class Difference:
         insts = [side.inst(row) for side, row in zip(self._sides, rows, strict=True)]
         lines = [line_of(inst) for inst in insts]
         step = self._sides[0].replay.step(rows[0])[1]
-        start = (who.index, step, moment, lines[0], lines[1] if lines[1] != lines[0] else "")
+        start = (step, moment, lines[0], lines[1] if lines[1] != lines[0] else "")
         if insts[0].kind == "matrix" and insts[0].place.instruction != insts[1].place.instruction:
             return [
                 (*start, "", insts[0].place.instruction, insts[1].place.instruction, "another instruction")
@@ -260,11 +260,11 @@ class Difference:
         self, rows: list[tuple[Cell, ...]], compared: int, differing: int, notes: list[tuple[str, int, int]]
     ) -> Answer:
         one, other = (side.recording for side in self._sides)
-        waves = spans(sorted(wave.index for wave in self._waves))
+        every = spans(sorted(wave.index for wave in self._waves))
         size = " ".join(f"{name}={value}" for name, value in one.size.items())
         about = [("kernel", f"{one.kernel} on {one.target}, {size}".rstrip(", ")),
                  ("other", f"{other.kernel} on {other.target}, {other.evidence}"),
-                 ("moment", f"workgroup {self._waves[0].group}, waves {waves}")]  # fmt: skip
+                 ("moment", f"workgroup {self._waves[0].group}, waves {every}")]  # fmt: skip
         for kind, mine, theirs in dict.fromkeys(notes):
             skipped = ": not compared" if kind in _COUNTED else ""
             about.append(("counts", f"a wave executes {mine} of {kind} here, {theirs} there{skipped}"))
@@ -273,10 +273,25 @@ class Difference:
         about += [(name, r.cut) for name, r in (("cut", one), ("other cut", other)) if r.cut]
         if len(rows) > _MOST:
             about.append(("rows", f"the first {_MOST} of {len(rows)}"))
-        first = f"; first {rows[0][2]} of wave {rows[0][0]}, step {rows[0][1]}" if rows else ""
+        waves = str(rows[0][0]) if rows else ""
+        who = f"wave{'s' if not waves.isdigit() else ''} {waves}"
+        first = f"; first {rows[0][2]} of {who}, step {rows[0][1]}" if rows else ""
         counts = ", but not as many are executed" if notes and not rows else ""
         summary = f"{differing} of {compared} moments differ{first}{counts}"
         return Answer("diff", tuple(about), _COLUMNS, tuple(rows[:_MOST]), summary, one.evidence)
+
+
+def _merged(rows: list[tuple[int, int, tuple[Cell, ...]]]) -> list[tuple[Cell, ...]]:
+    """Row, wave and cells, as they were executed: one for all waves at which moment, lines, slot and count agree."""
+    alike: dict[tuple[Cell, ...], list[tuple[int, tuple[Cell, ...]]]] = {}
+    for _, wave, cells in sorted(rows, key=lambda one: one[0]):
+        _, *moment, _, _, count = cells
+        alike.setdefault((*moment, count), []).append((wave, cells))
+    lowest = (min(each, key=lambda one: one[0])[1] for each in alike.values())
+    return [
+        (spans(sorted({wave for wave, _ in each})), *cells)
+        for each, cells in zip(alike.values(), lowest, strict=True)
+    ]
 
 
 def differ(answer: Answer) -> int:

@@ -221,8 +221,10 @@ class Inspector(App[None]):
     def action_again(self, back: bool) -> None:
         """What was searched for, once more."""
         if self._wanted:
+            wave = self.session.recording.waves[self.session.wave].index
             other = "n looks behind it" if back else "N looks before it"
-            self._show(self.session.search(self._wanted, back), f"no {self._wanted} {_way(back)}; {other}")
+            missed = f"wave {wave}: no {self._wanted} {_way(back)}; {other}, w in another wave"
+            self._show(self.session.search(self._wanted, back), missed)
 
     def action_alone(self) -> None:
         """One pane alone, or all again."""

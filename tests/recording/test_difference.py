@@ -37,13 +37,12 @@ def test_a_transposed_operand_is_the_first_difference() -> None:
     """The wrong kernel loads A by columns: where one has A[r + l][k], the other has A[r + k][l]."""
     answer = differences(recorded("column"), recorded("asmOpt"))
     assert differ(answer) == 1
-    steps = [int(row[1] or 0) for row in answer.rows if row[0] == 4]
+    steps = [int(row[1] or 0) for row in answer.rows if str(row[0]).startswith("0")]
     assert steps == sorted(steps)
-    wave, _, moment, line, _, slot, holds, other, count = answer.rows[0]
+    waves, _, moment, line, _, slot, holds, other, count = answer.rows[0]
     assert (moment, line, slot) == ("matrix 0", "../wmma_helpers.h:98", "v72 lane 0")
-    assert isinstance(wave, int)
-    row = 32 * (wave // 2)
-    assert (holds, other) == (f"A[{row}][0], A[{row + 1}][0]", f"A[{row}][0], A[{row}][1]")
+    assert waves == "0-7", "all waves differ alike"
+    assert (holds, other) == ("A[0][0], A[1][0]", "A[0][0], A[0][1]"), "of wave 0"
     assert count == "256 of 768"
 
 
@@ -52,7 +51,7 @@ def test_a_moment_alone_has_every_slot() -> None:
     assert len(answer.rows) == 256
     for n, (wave, _, _, _, _, slot, holds, other, _) in enumerate(answer.rows):
         vgpr, lane = divmod(n, 32)
-        assert (wave, slot) == (5, f"v{72 + vgpr} lane {lane}")
+        assert (wave, slot) == ("5", f"v{72 + vgpr} lane {lane}")
         k, i = 2 * vgpr, lane % 16
         assert holds == f"A[{64 + k}][{i}], A[{65 + k}][{i}]"
         assert other == f"A[{64 + i}][{k}], A[{64 + i}][{k + 1}]"
@@ -78,7 +77,7 @@ def test_one_changed_number_of_a_store_is_found_there(part: str) -> None:
     row = int(made.accesses.row[stores.access[at]])
     who = int(made.steps.wave[row])
     step = int(np.flatnonzero(made.steps_of(who) == row)[0])
-    assert answer.rows[0][:2] == (made.waves[who].index, step)
+    assert answer.rows[0][:2] == (str(made.waves[who].index), step)
     assert str(answer.rows[0][2]).startswith("store")
     assert str(answer.rows[0][5]).endswith("lane 3")
     assert str(answer.rows[0][8]).startswith("1 of ")

@@ -192,7 +192,7 @@ def test_search_and_go() -> None:
         await pilot.press("n")
         assert session.row == next(row for row in rows if int(row or 0) > int(rows[0] or 0))
         await pilot.press("slash", *"no such text", "enter")
-        assert "no no such text behind this; N looks before it" in foot(app)
+        assert "wave 0: no no such text behind this; N looks before it, w in another wave" in foot(app)
         await pilot.press("slash", "escape", "right")
         assert "no such" not in foot(app)
 
