@@ -18,8 +18,8 @@ Row = tuple[Cell, ...]
 
 
 class Whereabouts:
-    """Finds elements in a recording. Lanes of one register, or of one store, are one row: of what they hold it says
-    the first, and how many others there are."""
+    """Finds elements in a recording. Lanes of a register, or of what an instruction wrote, are one row: of places and
+    of what they hold it says the first, and how many others there are."""
 
     def __init__(self, replay: Replay, names: Names) -> None:
         self._replay, self._names, self._recording = replay, names, replay.recording
@@ -63,7 +63,7 @@ class Whereabouts:
         hits: dict[tuple[int, str], list[tuple[int, int, str]]] = {}
         for at, lane in np.argwhere(self._has(r.vectors.tag, own, inside)).tolist():
             place = self._register(int(r.vectors.register[at]))
-            key = int(r.vectors.row[at]), place
+            key = int(r.vectors.row[at]), ""
             hits.setdefault(key, []).append((lane, int(r.vectors.tag[at, lane]), place))
         for at, lane in np.argwhere(self._has(r.stored.tag, own, inside)).tolist():
             access = int(r.stored.access[at])
