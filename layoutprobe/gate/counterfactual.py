@@ -131,7 +131,8 @@ def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
     behind = found.name == _STEP and found.place.source is not None and bool(first.place.near)
     if found.name in _WHOLE or behind or (found.name == _ROUTED and first.at_loop):
         says = f"{rest}; with {first.says} at {first.place.line or first.place.site} {right}"
-        return replace(found, what=f"{about}: {says}", hint=hint)
+        there = Related("computed by", first.place)  # where somebody looks who is to mend it
+        return replace(found, what=f"{about}: {says}", hint=hint, related=(there, *found.related))
     old, says = found.place, f"with {first.says} {right}; {rest}"
     place = replace(first.place, element=old.element, size=old.size)
     related = (*found.related, *_before(old, first))

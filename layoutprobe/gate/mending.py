@@ -224,7 +224,12 @@ class _Search:
             for place in self._statements(finding):
                 spot = Spot(self.sources[place.file], place.within, list(self.sources.values()), scalars)
                 for kind in KINDS:
-                    for nth, rewrite in enumerate(rewrites(spot, kind)):
+                    found = rewrites(spot, kind)
+                    if (
+                        kind == "numbers"
+                    ):  # a statement has many; the one that an instruction has is beside it
+                        found.sort(key=lambda one: abs(one.start - place.offset))
+                    for nth, rewrite in enumerate(found):
                         key = (place.file, rewrite.start, rewrite.end, rewrite.text)
                         before = rewrite.start < place.offset
                         rank = place.far + order[kind] + nth * _NEXT + before * _BEFORE
@@ -308,6 +313,7 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
     ("lds-safety/", ("borrow", "names", "numbers", "operators", "terms")),
     ("numerics/wrong-factor", ("factors", "swap")),
     ("numerics/wrong-epilogue", ("factors", "swap")),
+    ("numerics/input-taken-otherwise", ("numbers", "operators", "names", "swap")),
     ("epilogue/leading-dimension", ("scalars", "names", "terms")),
     ("epilogue/batch-stride", ("scalars", "names", "terms")),
     ("epilogue/", ("weights", "lanes", "swap", "names", "terms", "numbers")),

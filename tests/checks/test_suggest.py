@@ -233,6 +233,52 @@ def test_the_stride_that_a_finding_misses_is_tried_first(folder: Path) -> None:
     assert mending_.tried == 1
 
 
+ZERO_POINT = """\
+#include <hip/hip_runtime.h>
+extern "C" __global__ void unpack(float* y, const unsigned char* q, const float* scales, int columns) {
+  const int row = blockIdx.x, column = threadIdx.x;
+  const int both = q[(row * columns + column) / 2];
+  const int code = (both >> (4 * (column % 2)) & 15) - 7;
+  y[row * columns + column] = code * scales[column];
+}
+"""
+
+
+def test_the_number_is_changed_that_the_finding_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The zero point is another one: its line is not that of the load, at which the finding is."""
+    monkeypatch.setattr(mending, "MOST", 15)
+    (tmp_path / "kernel.hip").write_text(ZERO_POINT)
+    (tmp_path / "reference.py").write_text("""import numpy as np
+def unpack(inputs, sizes):
+    q = inputs["q"].astype(np.int64)
+    codes = np.stack([q & 15, q >> 4], axis=2).reshape(sizes["M"], sizes["N"])
+    return {"y": (codes - 8) * inputs["scales"]}
+""")
+    (tmp_path / "layoutprobe.toml").write_text("""[[kernel]]
+name = "unpack"
+source = "kernel.hip"
+block = ["N"]
+grid = ["M"]
+sizes = [{ M = 3, N = 32 }]
+contract = { kind = "reference", function = "reference.py:unpack" }
+argument = [
+  { name = "y", role = "out", dtype = "f32", shape = ["M", "N"] },
+  { name = "q", role = "in", dtype = "u8", shape = ["M", "N / 2"] },
+  { name = "scales", role = "in", dtype = "f32", shape = ["N"] },
+  { name = "columns", role = "scalar", dtype = "i32", value = "N" },
+]
+""")
+    report = check(tmp_path / "layoutprobe.toml", allow_reference=True, suggest=60)
+    (found,) = report.verdicts[0].findings
+    assert (found.name, found.place.line) == ("input-taken-otherwise", "kernel.hip:4")
+    assert "with -8 in place of -7 at kernel.hip:5" in found.what
+    fix = fix_of(report)
+    assert fix is not None
+    assert fix.new == ("  const int code = (both >> (4 * (column % 2)) & 15) - 8;",)
+
+
 def test_sizes_that_a_hunt_has_found_count_as_well(folder: Path) -> None:
     """The listed sizes have K = M; with N in place of K they would hold, too."""
     manifest = re.sub(
