@@ -77,6 +77,18 @@ EXPECTED: dict[str, dict[str, Any]] = {
             "strideC": {"role": "scalar", "dtype": "i64", "value": "M * (N + 4)"},
         },
     },
+    "pointed": {
+        "grid": ["(N + 15) / 16", "(M + 15) / 16", "batch"],
+        "block": [16, 16, 1],
+        "sizes": THREE,
+        "contract": {"kind": "gemm"},
+        "arguments": {
+            "A": {"role": "in", "matrix": "A", "shape": ["batch", "M", "K"], **FLOAT, "pointers": True},
+            "B": {"role": "in", "matrix": "B", "shape": ["batch", "K", "N"], **FLOAT, "pointers": True},
+            "C": {"role": "out", "matrix": "D", "shape": ["batch", "M", "N"], **FLOAT, "pointers": True},
+            **{name: {"role": "scalar", "dtype": "i32", "value": name.upper()} for name in "mnk"},
+        },
+    },
     "layer": {
         "grid": ["(N + 15) / 16", "(M + 15) / 16", 1],
         "block": [16, 16, 1],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ _MOST_BYTES = 8 << 20
 _MOST_SHAPES = 32
 """Launches of a kernel that are noted: each has another grid, block, number or extent."""
 _MOST_KERNELS = 64
+_POINTER, _MOST_POINTERS = 8, 1024
+"""Bytes of one, and how many lie in an array of them at most."""
 
 
 class LaunchNotes:
@@ -43,22 +45,23 @@ class LaunchNotes:
 
     def _run(self, run: Callable[[Dispatch], object], dispatch: Dispatch) -> None:
         values = _values(dispatch)
-        regions = _pointed_at(dispatch, values)
         touched = Touched()
         arena = dispatch.memory.arena
-        before = {i: _copied(arena, at, region) for i, (at, region) in regions.items()}
-        defined = {i: _defined(arena, at, region) for i, (at, region) in regions.items()}
+        given = _pointed_at(dispatch, values)
+        before = {i: one.copied(arena) for i, one in given.items()}
+        defined = {i: one.defined(arena) for i, one in given.items()}
         run(replace(dispatch, observers=(*dispatch.observers, touched)))
         buffers = {
             i: SeenBuffer(
-                size=region.end - at,
-                loaded=region.start in touched.loaded,
-                stored=region.start in touched.stored,
+                size=one.size * len(one.parts),
+                loaded=bool(one.regions & touched.loaded),
+                stored=bool(one.regions & touched.stored),
                 before=before[i],
-                after=_copied(arena, at, region),
+                after=one.copied(arena),
                 defined=defined[i],
+                groups=one.groups,
             )
-            for i, (at, region) in regions.items()
+            for i, one in given.items()
         }
         lds = dispatch.lds_size - dispatch.kernel.descriptor.group_segment_size
         self._note(
@@ -89,20 +92,62 @@ def _values(dispatch: Dispatch) -> tuple[bytes, ...]:
     )
 
 
-def _pointed_at(dispatch: Dispatch, values: tuple[bytes, ...]) -> dict[int, tuple[int, Region]]:
-    """Number of an argument -> offset in the arena, and the allocation, of arguments that are pointers."""
+@dataclass(frozen=True)
+class _Pointed:
+    """Where a pointer leads.
+
+    Attributes:
+        parts: offsets in the arena, each with the allocation that it lies in: one, or those to which pointers in
+            memory lead.
+        size: bytes of each.
+        groups: how many pointers lie there; 0 where the pointer leads to the data.
+    """
+
+    parts: tuple[tuple[int, Region], ...]
+    size: int
+    groups: int = 0
+
+    @property
+    def regions(self) -> set[int]:
+        """Where the allocations start."""
+        return {region.start for _, region in self.parts}
+
+    def copied(self, arena: Arena) -> NDArray[np.uint8] | None:
+        """The bytes, part behind part; None where they are too many to keep."""
+        if self.size * len(self.parts) > _MOST_BYTES:
+            return None
+        return np.concatenate([arena.data.bytes[at : at + self.size] for at, _ in self.parts])
+
+    def defined(self, arena: Arena) -> bool:
+        """Whether every byte has been written."""
+        return not arena.tracked or not any(
+            arena.shadow.bytes[at : at + self.size].any() for at, _ in self.parts
+        )
+
+
+def _pointed_at(dispatch: Dispatch, values: tuple[bytes, ...]) -> dict[int, _Pointed]:
+    """Number of an argument -> where it leads, of arguments that are pointers."""
     found = {}
+    arena = dispatch.memory.arena
     for i, (argument, value) in enumerate(zip(dispatch.kernel.explicit_args, values, strict=True)):
         at = int.from_bytes(value, "little") - BASE_ADDRESS
-        region = dispatch.memory.arena.region_at(at) if argument.kind == "global_buffer" else None
+        region = arena.region_at(at) if argument.kind == "global_buffer" else None
         if region is not None:
-            found[i] = at, region
+            found[i] = _through(arena, at, region) or _Pointed(((at, region),), region.end - at)
     return found
 
 
-def _copied(arena: Arena, at: int, region: Region) -> NDArray[np.uint8] | None:
-    return arena.data.bytes[at : region.end].copy() if region.end - at <= _MOST_BYTES else None
-
-
-def _defined(arena: Arena, at: int, region: Region) -> bool:
-    return not arena.tracked or not arena.shadow.bytes[at : region.end].any()
+def _through(arena: Arena, at: int, region: Region) -> _Pointed | None:
+    """Where the pointers lead that lie in memory; None where something else does: numbers are no addresses."""
+    size = region.end - at
+    if size % _POINTER or not 0 < size // _POINTER <= _MOST_POINTERS:
+        return None
+    places = (arena.data.bytes[at : region.end].copy().view(np.uint64) - np.uint64(BASE_ADDRESS)).tolist()
+    parts = tuple((place, inside) for place in places if (inside := arena.region_at(place)) is not None)
+    if len(parts) < len(places):
+        return None
+    # Of one allocation each has what lies before the next.
+    starts = sorted({place for place, _ in parts})
+    ends = [*starts[1:], 1 << 63]
+    after = dict(zip(starts, ends, strict=True))
+    return _Pointed(parts, min(min(inside.end, after[place]) - place for place, inside in parts), len(parts))

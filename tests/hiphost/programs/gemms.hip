@@ -1,4 +1,4 @@
-// Five products, each as another program would have it, chosen by name. `layoutprobe init --from-run` has to find out
+// Seven products, each as another program would have it, chosen by name. `layoutprobe init --from-run` has to find out
 // what they are; the expected manifest is in test_from_run.py.
 #include <hip/hip_bf16.h>
 #include <hip/hip_fp16.h>
@@ -95,6 +95,16 @@ __global__ void strided(int m, int n, int k, float alpha, const float* A, int ld
   C[row * ldc + column] = alpha * sum + beta * C[row * ldc + column];
 }
 
+// 7: an array of pointers for each matrix of a batch.
+__global__ void pointed(const float* const* A, const float* const* B, float* const* C, int m, int n, int k) {
+  const float *a = A[blockIdx.z], *b = B[blockIdx.z];
+  const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+  if (row >= m || column >= n) return;
+  float sum = 0.0f;
+  for (int i = 0; i < k; i++) sum += a[row * k + i] * b[i * n + column];
+  C[blockIdx.z][row * n + column] = sum;
+}
+
 struct Size {
   int m, n, k;
 };
@@ -120,6 +130,17 @@ static unsigned short bits_of(int value) {
   return (unsigned short)(bits >> 16);
 }
 
+// Of one allocation, or of one each.
+static float** pointers(int batches, size_t count, bool apart, float (*made)(int)) {
+  std::vector<float*> host;
+  float* whole = apart ? nullptr : filled(batches * count, made);
+  for (int i = 0; i < batches; i++) host.push_back(apart ? filled(count, made) : whole + i * count);
+  float** device;
+  CHECK(hipMalloc(&device, batches * sizeof(float*)));
+  CHECK(hipMemcpy(device, host.data(), batches * sizeof(float*), hipMemcpyHostToDevice));
+  return device;
+}
+
 int main(int count, char** words) {
   const char* name = count > 1 ? words[1] : "";
   const auto is = [name](const char* other) { return strcmp(name, other) == 0; };
@@ -131,6 +152,12 @@ int main(int count, char** words) {
     if (is("padded"))
       padded<<<across * down, block>>>(filled(m * (k + 8), bits_of), filled(k * n, bits_of), filled(m * n, nothing), m,
                                        n, k, k + 8);
+    if (is("pointed")) {
+      const int batches = m == 32 ? 2 : m == 17 ? 4 : 3;
+      pointed<<<dim3(across, down, batches), block>>>(pointers(batches, m * k, true, number),
+                                                      pointers(batches, k * n, false, number),
+                                                      pointers(batches, m * n, true, nothing), m, n, k);
+    }
     if (is("strided")) {
       const int batches = m == 32 ? 2 : m == 17 ? 3 : 1;
       strided<<<dim3(across, down, batches), block>>>(
