@@ -6,8 +6,9 @@ Nobody says that the kernel must bear them, so what goes wrong there is no findi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import gcd, prod
 
 from layoutprobe.errors import ProbeError
@@ -218,21 +219,22 @@ class _Glance:
         ]
         if len({passes for _, passes in points}) < 2:
             return
-        for less in (0, 1, -1):
-            for name in self.listed:
-                found = _extent([(sizes[name], passes + less) for sizes, passes in points], self._step(name),
-                                CLASSES.index(wanted) + 1 + less)  # fmt: skip
-                if found is not None:
-                    yield name, found
+        # A step that is a power of two is likelier than another one that fits by chance.
+        for whole, less, name in product((True, False), (0, 1, -1), self.listed):
+            found = extent_for([(sizes[name], passes + less) for sizes, passes in points], self._step(name),
+                            CLASSES.index(wanted) + 1 + less, whole=whole)  # fmt: skip
+            if found is not None:
+                yield name, found
 
 
-def _extent(points: list[tuple[int, int]], divisor: int, passes: int) -> int | None:
+def extent_for(points: Sequence[tuple[int, int]], divisor: int, passes: int, *, whole: bool) -> int | None:
     """An extent with which a loop over it goes round so often; None where it is not over this extent.
 
     Args:
         points: extents, and how often it went round with each: the extent divided by some step, rounded up or down.
         divisor: of what is found.
         passes: that are wanted.
+        whole: the step is a power of two.
     """
     if passes < 1 or any(times < 1 for _, times in points):
         return None
@@ -245,7 +247,7 @@ def _extent(points: list[tuple[int, int]], divisor: int, passes: int) -> int | N
         min(extent // times for extent, times in points),
     )
     powers = [(1 << max(least - 1, 0).bit_length(), most) for least, most in (up, down)]
-    for step, most in (*powers, up, down):
+    for step, most in powers if whole else (up, down):
         extent = step * passes // divisor * divisor
         if step <= most and extent and -(-extent // step) == passes:
             return extent

@@ -117,10 +117,10 @@ def _order(part: _Part, route: Route | None) -> tuple[bool, bool, float]:
 
 def _told(part: _Part, name: str) -> str:
     clauses = [
-        f"{says.format(part.element)} {_first(mask, name)}, and by the reference it {beside}"
+        f"{says.format(part.element)} {_first(mask, name)}, where by the reference it {beside}"
         for mask, says, beside in (
-            (part.foreign, "{} has a part in", "has none"),
-            (part.missing, "{} has no part in", "has one"),
+            (part.foreign, "{} goes into", "does not"),
+            (part.missing, "{} does not go into", "does"),
         )
         if mask.any()
     ]

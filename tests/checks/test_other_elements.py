@@ -151,7 +151,7 @@ class Named:
     at: str
 
 
-NO_PART, PART = "has no part in", "has a part in"
+NO_PART, PART = "does not go into", "goes into"
 FAULTS = {
     "a step of an exchange": Named(NORM, ("int o = 16", "int o = 8"), (NO_PART, "exchange between lanes"), "int o ="),
     "one partial sum": Named(NORM, ("+ part[1]", ""), (NO_PART, "from where it does not come back"), "= v;"),

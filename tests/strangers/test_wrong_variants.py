@@ -45,7 +45,7 @@ FAULTS = (
         "(4 * (col % 8))",
         "(4 * (n % 7))",
         "numerics/other-elements",
-        r"qzeros(\[\d+\])+ has a part in y(\[\d+\])+",
+        r"qzeros(\[\d+\])+ goes into y(\[\d+\])+",
         "zw = qzeros[",
     ),
     Fault(
@@ -81,7 +81,7 @@ FAULTS = (
         "x[r * K + k0 + ks + i]",
         "x[r * K + k0 + i]",
         "numerics/other-elements",
-        r"x(\[\d+\])+ has a part in y(\[\d+\])+",
+        r"x(\[\d+\])+ goes into y(\[\d+\])+",
         "a, b, acc",
     ),
     Fault(
@@ -108,7 +108,7 @@ FAULTS = (
         "Bs[i][wave * 16 + (lane & 15)]",
         "Bs[i][lane & 15]",
         "numerics/other-elements",
-        r"problem0_b(\[\d+\])+ has no part in problem0_c(\[\d+\])+",
+        r"problem0_b(\[\d+\])+ does not go into problem0_c(\[\d+\])+",
         "Bs[r][c] =",
     ),
     Fault(
@@ -117,7 +117,7 @@ FAULTS = (
         "2 * i + (lane >> 4)",
         "i + 8 * (lane >> 4)",
         "numerics/other-elements",
-        r"problem0_a(\[\d+\])+ has a part in problem0_c(\[\d+\])+",
+        r"problem0_a(\[\d+\])+ goes into problem0_c(\[\d+\])+",
         "a, b, acc",
     ),
     Fault(
