@@ -42,6 +42,7 @@ class Unusual:
         takes: whether an input can be so; None where they are about all inputs together.
         whole: they tell something of outputs that are integers alone.
         hunted: they are tried where somebody hunts for trouble, or the manifest says that the kernel bears them.
+        scaled: all inputs are scaled together, where there are several: outputs that become as small tell nothing.
     """
 
     says: str
@@ -49,6 +50,7 @@ class Unusual:
     takes: Callable[[BoundBuffer], bool] | None = None
     whole: bool = False
     hunted: bool = False
+    scaled: bool = False
 
 
 def _shifted(by: int, spread: int = _SPREAD) -> Callable[[Values, BoundBuffer, bool], Values]:
@@ -86,6 +88,10 @@ def _times(narrow: float, wide: float) -> Callable[[Values, BoundBuffer, bool], 
         return usual * (narrow if buffer.element.largest < _REACH else wide) if mine else usual
 
     return fill
+
+
+def _faint(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
+    return usual * _NEAR_EPSILON if _is_wide(buffer) else usual
 
 
 def _saturated(usual: Values, buffer: BoundBuffer, mine: bool) -> Values:
@@ -134,6 +140,7 @@ UNUSUAL = {
     "high": Unusual(f"{{name}} is about {_SHIFT}", _shifted(_SHIFT), _is_wide),
     "offset": Unusual(f"{{name}} is about {_MEAN}, give or take 1", _shifted(_MEAN, 1), _is_precise),
     "small": Unusual("{name} is about 0.001", _times(_NEAR_EPSILON, _NEAR_EPSILON), _is_wide),
+    "faint": Unusual("all inputs are about 0.001", _faint, scaled=True),
     "subnormal": Unusual("{name} is subnormal", _subnormal, _is_small),
     "blank": Unusual("rows of the inputs are zero", _blank),
     "halves": Unusual("values tie, or lie half-way between two integers", _halves, whole=True),
@@ -155,6 +162,8 @@ def kinds_for(inputs: Sequence[BoundBuffer], *, hunted: bool = False) -> Iterato
     """
     for word, unusual in UNUSUAL.items():
         if unusual.hunted and not hunted:
+            continue
+        if unusual.scaled and sum(map(_is_wide, inputs)) <= 1:
             continue
         if unusual.takes is None:
             yield word

@@ -25,6 +25,8 @@ _LITTLE = 1 << 16
 """Bytes of a launch's buffers that cost nothing: a fault may need more of them than the smallest size has."""
 _FAR = 0.1
 """Of an element, and of the usual element of its output."""
+_SHRUNK = 2.0**-8
+"""An output that becomes as small as its inputs is no better told from a wrong one than on usual ones."""
 
 
 def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]:
@@ -115,6 +117,17 @@ def _is_whole(kind: str) -> bool:
     return unusual is not None and unusual[0].whole
 
 
+def _is_scaled(kind: str) -> bool:
+    unusual = unusual_of(kind)
+    return unusual is not None and unusual[0].scaled
+
+
+def _usually(values: NDArray[np.float64]) -> float:
+    """The usual size of an element."""
+    finite = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+
+
 def _run(subject: Subject, kind: str, beta: float | None = None) -> Recorded | None:
     """The run on inputs of a kind, if it comes to its end."""
     recorded = subject.run(RunSpec(kind, beta=beta), partial=True)
@@ -137,6 +150,8 @@ def _beside(subject: Subject, recorded: Recorded, usual: Sequence[Comparison]) -
             if isinstance(subject.contract, Gemm) and subject.contract.split_k:
                 observed = observed.sum(axis=0)
             wanted = np.broadcast_to(wanted, one.expected.shape)
+            if _is_scaled(recorded.spec.inputs) and _usually(wanted) < _SHRUNK * _usually(one.expected):
+                continue
             held, bound = _far(wanted, one.dtype)
             yield Comparison(
                 one.name,
@@ -164,5 +179,4 @@ def _far(wanted: NDArray[np.float64], dtype: str) -> tuple[NDArray[np.bool_], ND
     """Elements that are judged, and how far off each may be."""
     kind = element_type(dtype)
     held = np.isfinite(wanted) & (np.abs(wanted) < kind.largest / 2) if kind.is_float else np.isfinite(wanted)
-    usual = float(np.sqrt(np.mean(wanted[held] ** 2))) if held.any() else 0.0
-    return held, _FAR * (np.abs(wanted) + usual) + kind.smallest
+    return held, _FAR * (np.abs(wanted) + _usually(wanted[held])) + kind.smallest

@@ -58,6 +58,31 @@ def layer(inputs, sizes):
     return {"y": inputs["x"] * 0.0 + inputs["x"].sum(1, keepdims=True)}
 """,
 )
+ADDED = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const float* x, const float* r, float* y, int N) {
+  float squares = 0;
+  for (int i = 0; i < N; ++i) {
+    const float v = x[blockIdx.x * N + i] + r[blockIdx.x * N + i];
+    squares += v * v;
+  }
+  const float by = rsqrtf(squares / N + 1e-5f);
+  for (int i = threadIdx.x; i < N; i += 32)
+    y[blockIdx.x * N + i] = (x[blockIdx.x * N + i] + r[blockIdx.x * N + i]) * by;
+}
+""",
+    _ROWS.format(x="f32", y="f32", more="").replace(
+        '  { name = "y"',
+        '  { name = "r", role = "in", dtype = "f32", shape = ["M", "N"] },\n  { name = "y"',
+        1,
+    ),
+    """
+import numpy as np
+def layer(inputs, sizes):
+    v = inputs["x"] + inputs["r"]
+    return {"y": v / np.sqrt((v * v).mean(1, keepdims=True) + 1e-5)}
+""",
+)
 COUNTED = Style(
     HEAD
     + """// The workgroup that comes last doubles everything.
@@ -147,6 +172,12 @@ CASES = {
     ),
     "decoded": (DECODED, (), None),
     "no subnormals": (DECODED, ((" : ldexpf(rest, -9)", " : 0"),), "y is far off where x is subnormal"),
+    "a sum that is normed": (ADDED, (), None),
+    "a sum, and its epsilon outside of the root": (
+        ADDED,
+        (("rsqrtf(squares / N + 1e-5f)", "1 / (sqrtf(squares / N) + 1e-5f)"),),
+        "y is far off where all inputs are about 0.001",
+    ),
     "counted": (COUNTED, (), None),
     "never reset": (
         COUNTED,
