@@ -46,6 +46,7 @@ _LONGEST = 400
 _MOST_TEXT = 1 << 22
 """Of assembly, in which a directive is looked for."""
 _TILE = {"M": 128, "N": 128, "K": 16}
+_TILE_OF_A_WAVE = {"M": 16, "N": 16, "K": 16}
 
 
 def draft(
@@ -257,6 +258,7 @@ def _kernel(
     if several:
         yield f"symbol = {quoted(kernel.name)}"
     block = min(kernel.max_workgroup_size, 1024)
+    tile = _TILE_OF_A_WAVE if block <= kernel.wavefront_size else _TILE
     if site is not None and all(one.isdigit() for one in site.block):
         yield f"block = [{', '.join(site.block)}]"
     else:
@@ -264,12 +266,13 @@ def _kernel(
     if site is not None:
         yield f"grid = [{', '.join(map(quoted, site.grid))}]  # FILL IN: its names are those of the host code"
     elif gemm:
-        yield 'grid = ["(N + 127) / 128", "(M + 127) / 128"]  # FILL IN: workgroups in x, y, z'
+        across, down = (f"({name} + {tile[name] - 1}) / {tile[name]}" for name in "NM")
+        yield f'grid = ["{across}", "{down}"]  # FILL IN: workgroups in x, y, z'
     else:
         yield "grid = [1]  # FILL IN: workgroups in x, y, z, as expressions of the sizes"
     yield "# FILL IN: what a workgroup makes, and how deep a k step is. The sizes follow from it: whole, ragged, one"
     yield "# more and one less, one k step and several. `multiple = { K = 8 }` where the kernel relies on that."
-    yield f"tile = {{ {', '.join(f'{name} = {extent}' for name, extent in _TILE.items())} }}"
+    yield f"tile = {{ {', '.join(f'{name} = {extent}' for name, extent in tile.items())} }}"
     if gemm:
         chosen = "".join(f", {name} = {value}" for name, value in factors.items())
         yield f'contract = {{ kind = "gemm"{chosen} }}  # D = alpha * A @ B + beta * C'

@@ -23,7 +23,7 @@ from layoutprobe.manifest.model import (
     shared_buffers,
 )
 from layoutprobe.manifest.section import Section, guessed_lines, load_bytes, load_toml
-from layoutprobe.manifest.sizes import read_sizes
+from layoutprobe.manifest.sizes import read_sizes, require_extents
 from layoutprobe.manifest.unusual import UNUSUAL, unusual_of
 from layoutprobe.patterns.expression import Number
 
@@ -105,6 +105,7 @@ def _kernel(
     names = tuple(sizes[0])
     after, before = _before(table, names, known)
     arguments = _made(read_arguments(table, names), before)
+    require_extents(table, sizes, arguments)
     case = KernelCase(
         name=name,
         source=source,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from layoutprobe.manifest.model import Sizes
+from layoutprobe.manifest.model import Argument, Sizes
 from layoutprobe.manifest.section import Section
 
 MOST = 64
@@ -90,8 +90,12 @@ def _listed(table: Section) -> tuple[Sizes, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MOST:
         table.fail("sizes", expected)
     for size in value:
-        if not isinstance(size, dict) or not all(_is_size(k, v) for k, v in size.items()) or len(size) > 32:
-            table.fail("sizes", f"{expected}; names are identifiers, values 1 to {_LARGEST}")
+        if (
+            not isinstance(size, dict)
+            or not all(_is_size(k, v, 0) for k, v in size.items())
+            or len(size) > 32
+        ):
+            table.fail("sizes", f"{expected}; names are identifiers, values 0 to {_LARGEST}")
         if set(size) != set(value[0]):
             table.fail("sizes", f"the same names in every size: {', '.join(value[0])}")
     return tuple(_ordered(size, value[0]) for size in value)
@@ -101,7 +105,22 @@ def _ordered(size: Mapping[str, int], names: Mapping[str, int]) -> Sizes:
     return {name: size[name] for name in names}
 
 
-def _is_size(name: str, value: Any) -> bool:
+def require_extents(table: Section, sizes: Sequence[Sizes], arguments: Sequence[Argument]) -> None:
+    """A padding or the number of an axis may be 0, an extent of a buffer may not.
+
+    Raises:
+        UsageError: one is.
+    """
+    for argument in arguments:
+        for extent in argument.shape:
+            if any(size.get(extent.text) == 0 for size in sizes):
+                table.fail(
+                    "sizes",
+                    f"values 1 to {_LARGEST} for {extent.text}, which is an extent of {argument.name}",
+                )
+
+
+def _is_size(name: str, value: Any, least: int = 1) -> bool:
     plain = name.isascii() and name.isidentifier() and len(name) <= 32
     reserved = name in ("if", "else", "shuffle")
-    return plain and not reserved and type(value) is int and 1 <= value <= _LARGEST
+    return plain and not reserved and type(value) is int and least <= value <= _LARGEST

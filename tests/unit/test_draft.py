@@ -60,10 +60,22 @@ def test_the_sizes_follow_from_the_tile(tmp_path: Path) -> None:
     """What they are is tested in test_sizes.py."""
     drafted(tmp_path, IN_PLACE, "C", "sum")
     (case,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
-    assert case.tile == {"M": 128, "N": 128, "K": 16}
+    assert case.tile == {"M": 16, "N": 16, "K": 16}
     assert case.sizes == sizes_of(case.tile, {})
-    assert {"M": 128, "N": 128, "K": 16} in case.sizes
-    assert {"M": 129, "N": 127, "K": 17} in case.sizes
+    assert {"M": 16, "N": 16, "K": 16} in case.sizes
+    assert {"M": 17, "N": 15, "K": 17} in case.sizes
+
+
+def test_a_kernel_of_one_wave_makes_the_tile_of_one_matrix_instruction(tmp_path: Path) -> None:
+    (tmp_path / "k.hip").write_text(
+        "#include <hip/hip_runtime.h>\n"
+        'extern "C" __global__ void __launch_bounds__(32) gemm(const float* A, const float* B, float* C, int lda) {\n'
+        "  C[threadIdx.x] = A[threadIdx.x] * B[lda];\n}\n",
+        "utf-8",
+    )
+    text, _ = draft(tmp_path / "k.hip", folder=tmp_path)
+    assert "tile = { M = 16, N = 16, K = 16 }" in text
+    assert 'grid = ["(N + 15) / 16", "(M + 15) / 16"]' in text
 
 
 @pytest.mark.parametrize(
@@ -72,10 +84,10 @@ def test_the_sizes_follow_from_the_tile(tmp_path: Path) -> None:
 )
 def test_a_kernel_that_ignores_a_factor_is_red(tmp_path: Path, value: str, code: int) -> None:
     text = drafted(tmp_path, IN_PLACE, "C", value)
-    tile = "tile = { M = 128, N = 128, K = 16 }"
+    tile = "tile = { M = 16, N = 16, K = 16 }"
     assert tile in text
     small = text.replace(tile, "sizes = [{ M = 16, N = 16, K = 4 }, { M = 9, N = 7, K = 5 }]")
-    small = small.replace('"(N + 127) / 128", "(M + 127) / 128"', '"N", "M"')
+    small = small.replace('"(N + 15) / 16", "(M + 15) / 16"', '"N", "M"')
     (tmp_path / "layoutprobe.toml").write_text(small, "utf-8")
     assert main(["check", str(tmp_path / "layoutprobe.toml"), "--check", "numerics"]) == code
 

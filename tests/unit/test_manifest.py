@@ -269,6 +269,16 @@ def test_digits_are_exact_in_their_dtype(dtype: str) -> None:
     assert np.unique(meant).size == values.size
 
 
+def test_a_number_that_is_no_extent_may_be_zero(tmp_path: Path) -> None:
+    """A padding, or an axis."""
+    text = GEMM.replace("K = 80 }", "K = 80, P = 0 }").replace(
+        'shape = ["M", "K"]', 'shape = ["M + P", "K"]', 1
+    )
+    (tmp_path / "layoutprobe.toml").write_text(text)
+    (tmp_path / "g.hip").write_text("")
+    assert read_manifest(tmp_path / "layoutprobe.toml").kernels[0].sizes[0]["P"] == 0
+
+
 # Mistakes.
 
 
@@ -299,7 +309,7 @@ MISTAKES = [
     (edited('source = "g.hip"', 'source = "g.hip"\ncode_object = "g.co"'), "kernel[0].code_object", "not both"),
     (edited('source = "g.hip"', 'code_object = "g.co"\nflags = ["-O3"]'), "kernel[0].flags", "compiled already"),
     (edited("M = 200", "M = 0"), "kernel[0].sizes", "1 to 2147483647"),
-    (edited("M = 200", "M = true"), "kernel[0].sizes", "1 to 2147483647"),
+    (edited("M = 200", "M = true"), "kernel[0].sizes", "0 to 2147483647"),
     (edited("[{ M = 200, N = 136, K = 80 }]", "[]"), "kernel[0].sizes", "1 to 64 tables"),
     (edited("K = 80 }", "K = 80 }, { M = 1 }"), "kernel[0].sizes", "the same names"),
     (edited("block = 256", 'block = 256\narch = "gfx1159"'), "kernel[0].arch", "did you mean gfx115"),
