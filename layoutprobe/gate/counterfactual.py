@@ -38,6 +38,8 @@ from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED
 
 COST = 5_000_000
 """What all tries together may cost, about a microsecond of a processor each."""
+OF_ACCESSES = 3_000_000
+"""The same where a finding is about accesses, which says much already."""
 AFTER = 600_000
 """The same for other changes that mend it, too, once one is found."""
 _LAUNCH, _LEFT, _EACH = 4_000, 150, 0.05
@@ -77,7 +79,8 @@ def mended_by(tally: Tally, findings: Sequence[Finding]) -> tuple[Mended, ...]:
     if not isinstance(tally.backend, EmulatorBackend) or tally.endless:
         return ()
     red = [dict(size) for found in findings for size in (found.sizes or (found.place.size,))]
-    return _Search(tally, red or list(tally.case.sizes)).run()
+    of_values = any(found.rule.check == numerics.NAME for found in findings)
+    return _Search(tally, red or list(tally.case.sizes)).run(COST if of_values else OF_ACCESSES)
 
 
 def explained(tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
@@ -86,7 +89,7 @@ def explained(tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult
         pair
         for result, known in zip(results, linked(results), strict=True)
         for pair in zip(result.findings, known.findings, strict=True)
-        if result.check == numerics.NAME
+        if result.check in _OF_VALUES
     ]
     still = [found for found, known in pairs if known.follows is None and found.name not in _EXACT]
     if not still:
@@ -108,6 +111,8 @@ def _noted(still: Sequence[Finding], why: str) -> dict[int, Finding]:
     return {id(root): replace(root, hint=f"{root.hint}; {why}") for root in still}
 
 
+_OF_VALUES = (numerics.NAME, "operand-provenance", "epilogue", "swizzle", "lds-safety", "memory")
+"""Checks of what an index, a factor or a bound may be behind."""
 _EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "wrong-factor", "unread-input")
 """Names of rules of which the cause is known, or cannot be one instruction: nothing is searched for."""
 _WHOLE = ("input-taken-otherwise", "wrong-epilogue", CHANGED, MISPLACED, ROUNDED)
@@ -127,6 +132,8 @@ def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
         f"emulated with this change alone, every output of every run at {'all sizes' if sizes > 1 else 'this size'} "
         "is right: is that what was meant? The change is one of the compiled instruction"
     )
+    if found.rule.check != numerics.NAME:
+        return _at_the_change(found, first, right, hint)
     about, _, rest = found.what.partition(": ")
     behind = found.name == _STEP and found.place.source is not None and bool(first.place.near)
     if found.name in _WHOLE or behind or (found.name == _ROUTED and first.at_loop):
@@ -137,6 +144,16 @@ def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
     place = replace(first.place, element=old.element, size=old.size)
     related = (*found.related, *_before(old, first))
     return replace(found, what=f"{about}: {says}", place=place, hint=hint, related=related)
+
+
+def _at_the_change(found: Finding, first: Mended, right: str, hint: str) -> Finding:
+    """A finding about an access, whose address or bound is computed elsewhere: there it is to be changed."""
+    what = f"{found.what}; with {first.says} at {first.place.line or first.place.site} {right}"
+    old = found.place
+    if first.place.near or first.place.source is None or old.line == first.place.line:
+        return replace(found, what=what)
+    place = replace(first.place, element=old.element, size=old.size, matrix=old.matrix, buffer=old.buffer)
+    return replace(found, what=what, place=place, related=(*_before(old, first), *found.related))
 
 
 def _before(old: Place, first: Mended) -> Iterator[Related]:
@@ -158,6 +175,11 @@ class _AtSize:
     def compared(self) -> list[Comparison]:
         """Every output of every run; the runs that are wrong come first."""
         return sorted(compared_in(self.subject), key=lambda c: not c.wrong.any())
+
+    @property
+    def is_wrong(self) -> bool:
+        """What is right shows no change that mends it."""
+        return bool(self.compared and self.compared[0].wrong.any()) or bool(self.subject.plain().astray)
 
     @cached_property
     def work(self) -> Work:
@@ -210,7 +232,7 @@ class _AtSize:
         values = self._values(ready)
         changes = {pc: edit.make(values) for pc, edit in candidate.edits.items()}
         found = self.runner.with_changes(ready, changes, self.budget)
-        if found.fault is not None or found.stray:
+        if found.fault is not None or found.stray or found.astray:
             return None
         return [with_outputs(self.subject, c, found) for c in self._of(spec)]
 
@@ -264,13 +286,14 @@ class _Search:
             self._at[n] = _AtSize(replace(subject, observers=()), runner)
         return self._at[n]
 
-    def run(self) -> tuple[Mended, ...]:
+    def run(self, cost: float) -> tuple[Mended, ...]:
+        """What mends it, where all tries together cost no more."""
         first = self.at(0)
-        if first.subject.sample or self._bytes(self.sizes[0]) > _BYTES or not first.compared[0].wrong.any():
+        if first.subject.sample or self._bytes(self.sizes[0]) > _BYTES or not first.is_wrong:
             return ()
         first.take_the_faster()
         found: dict[object, tuple[Candidate, float]] = {}
-        left = float(COST)
+        left = cost
         for candidate in self._in_turn():
             line = (candidate.place.line, candidate.place.near)
             known = found.get(line)

@@ -255,7 +255,7 @@ class KernelRunner:
 
     def with_changes(self, ready: Prepared, changes: Changes, budget: int) -> Recorded:
         """A run of the kernel in which other instructions are executed at some addresses. Nobody watches it, nothing
-        of it is remembered, and its faults are an answer.
+        of it is remembered, and its faults are an answer: an access outside of every buffer ends it.
 
         Args:
             ready: what is launched.

@@ -97,6 +97,8 @@ def _stands_in_a_source(fault: Fault, finding: Finding) -> bool:
 
 REACH = 10
 """Lines between an edit and the access that it spoils."""
+CLOSE = 1
+"""The same where another line is meant: a change that mends it may be found at the edit."""
 
 
 def _is_at_the_fault(fault: Fault, cause: Finding) -> bool:
@@ -108,22 +110,20 @@ def _is_at_the_fault(fault: Fault, cause: Finding) -> bool:
     own = next(iter(files))
     lines = [line for line in (cause.place.source, *(c.source for c in cause.place.inlined_at)) if line]
     named = {(Path(line.file).name, line.line) for line in lines}
-    if fault.at:
-        meant = {
-            (path.name, number)
-            for path in files.values()
-            for number, text in enumerate(path.read_text().split("\n"), 1)
-            if fault.at in text
-        }
-        return bool(meant & named)
+    meant = {
+        (path.name, number)
+        for path in files.values()
+        for number, text in enumerate(path.read_text().split("\n"), 1)
+        if fault.at and fault.at in text
+    }
+    reach = CLOSE if fault.at else REACH
     edited = []
     for edit in fault.edits:
         if isinstance(edit, Edit):
             path = files[edit.file or own]
             edited.append((path.name, path.read_text().partition(edit.old)[0].count("\n") + 1))
-    return not edited or any(
-        file == where and abs(line - at) <= REACH for file, line in named for where, at in edited
-    )
+    near = any(file == where and abs(line - at) <= reach for file, line in named for where, at in edited)
+    return bool(meant & named) or near or not (meant or edited)
 
 
 def test_the_page_lists_every_fault() -> None:
