@@ -17,7 +17,7 @@ from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.text import either
 from layoutprobe.trace.altered import TakenOtherwise, shown, taken_otherwise
-from layoutprobe.trace.comparisons import Comparison, executed
+from layoutprobe.trace.comparisons import Comparison, executed, taken_for
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, lines_moved, where_wrong
 from layoutprobe.trace.influence import other_elements
 from layoutprobe.trace.odd_reads import odd_read
@@ -273,6 +273,8 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
         rule = WRONG_FACTOR if all(fault.factor for fault in faults) else rule
         place = _multiplying(subject) if faults[0].read else _load_of(subject, faults[0].about)
         return _Cause(rule, either(fault.says for fault in faults), None, place)
+    if kind := taken_for(c):
+        return _Cause(WRONG_VALUES, _stored_as(c, kind), None, _converting(subject, kind))
     unexplained = _unexplained(subject, c, runs)
     others = taken_otherwise(subject, runs)
     causes = [(one.says, _taken(subject, one)) for one in others]
@@ -327,6 +329,18 @@ def _unexplained(subject: Subject, c: Comparison, runs: Sequence[Comparison]) ->
     tile = (c.product.tile,) if c.product else ()
     told = (lines_moved(c.observed, c.expected), where_wrong(wrong, *tile))
     return _Cause(WRONG_VALUES, "; ".join(filter(None, told)))
+
+
+def _stored_as(c: Comparison, kind: str) -> str:
+    return f"{c.name} is stored as {kind}, and is {c.dtype} in the manifest: its bits mean other numbers"
+
+
+def _converting(subject: Subject, kind: str) -> Place | None:
+    """The last conversion to a type that ran; None where none did, as by shifts."""
+    ran = [
+        inst for inst in executed(subject) if f"cvt_{kind}_f32" in inst.name or f"cvt_pk_{kind}" in inst.name
+    ]
+    return where(subject, ran[-1]) if ran else None
 
 
 def _multiplying(subject: Subject) -> Place | None:

@@ -37,6 +37,9 @@ FACTORS = ((0.0, 1.0), (-1.5, 0.0), (3e-6, -0.7))
 """alpha and beta of runs beside those of the contract, as far as the kernel takes them as arguments."""
 _MOSTLY = 0.9
 """Share of numbers that must be there for being recognised: stores of other rows may lie between."""
+_SIXTEEN = ("f16", "bf16")
+_ROUNDED = 2.0**-7
+"""How far off numbers of the wider type are in the other one."""
 _REFERENCE = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-5, "f64": 1e-10}
 
 
@@ -117,6 +120,19 @@ def holds_f32(c: Comparison) -> bool:
     wanted = c.expected.ravel()[:pairs].astype(np.float32)
     found = bits.view(np.float32) == wanted
     return bool(known.any() and np.unique(wanted[known]).size > 1 and found[known].mean() > _MOSTLY)
+
+
+def taken_for(c: Comparison) -> str:
+    """The other type of 16 bits as which nearly all bits of a wrong output are what should be there; "" for none."""
+    if c.dtype not in _SIXTEEN or c.undefined.all():
+        return ""
+    (other,) = (kind for kind in _SIXTEEN if kind != c.dtype)
+    bits = np.asarray(element_type(c.dtype).encode(c.observed[~c.undefined]))
+    held = np.asarray(element_type(other).decode(bits), np.float64)
+    wanted = c.expected[~c.undefined]
+    with np.errstate(invalid="ignore"):
+        near = np.abs(held - wanted) <= _ROUNDED * np.abs(wanted)
+    return other if np.unique(wanted).size > 1 and near.mean() > _MOSTLY else ""
 
 
 def compared_in(subject: Subject) -> list[Comparison]:

@@ -54,6 +54,10 @@ _OF_ONE = frozenset(
 )
 """Functions of numpy that may be left out: what is left is the first argument."""
 _CALLS = {
+    "exp": "exp2",
+    "exp2": "exp",
+    "log": "log2",
+    "log2": "log",
     "max": "min",
     "mean": "sum",
     "sum": "mean",
@@ -271,6 +275,10 @@ def _of_operator(node: ast.BinOp) -> Changed:
             yield OTHERWISE - 0.05, told, ast.Call(ast.Name(MIXED, ast.Load()), arguments, [])
     if isinstance(node.op, ast.Add | ast.Mult):
         yield LEFT_OUT, f"without `{_quoted(node.left)} {sign}`", node.right
+    inner = node.left
+    if isinstance(inner, ast.BinOp) and type(inner.op) in _SIGNS:
+        both = f"{_SIGNS[type(inner.op)][1]} {_quoted(inner.right)} {sign} {_quoted(node.right)}"
+        yield LEFT_OUT + 0.5, f"without `{both}`", inner.left
     changed = ast.BinOp(node.left, other(), node.right)
     yield OTHERWISE, _instead(changed, node), changed
 

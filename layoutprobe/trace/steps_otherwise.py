@@ -10,13 +10,15 @@ import ast
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.isa.edits_of_constants import LOG2E
 from layoutprobe.manifest.model import Reference
-from layoutprobe.observe.floats import Computed, FloatRecorder
+from layoutprobe.observe.floats import MOST, Computed, FloatRecorder
 from layoutprobe.place import Place
 from layoutprobe.trace.comparisons import Comparison, recorded_for, reference_bound, reference_of, references
 from layoutprobe.trace.places import where
@@ -33,10 +35,20 @@ _ASKED = 256
 """Numbers of a step, and of an instruction, that are compared."""
 _FEW = 8
 """Different numbers that tell a step from another one."""
-_NEAR, _CHANCE = 1e-3, 0.05
-"""How near two numbers are that are said to be one, and how often others may be so by chance."""
+_EXACT, _NEAR = 3e-7, 1e-3
+"""How far off a number is at least, and at most, that is taken for another one."""
+_CHANCE = 0.05
+"""The same, in parts of the distance between two numbers of a step."""
 _MOST = 0.9
 """Share of an instruction's numbers that are those of a step."""
+
+
+_BEHIND, _BEFORE = 2, 3
+"""Steps behind the change, and before it, that are looked for in the kernel: what is farther is at another line."""
+_SCALES = (1.0, LOG2E)
+"""What steps may be multiplied by: kernels take powers of 2 for those of e."""
+_MOSTLY = 0.3
+"""Share of a step's numbers that a line has: the largest of each row, and the like, are some of them, too."""
 
 
 @runtime_checkable
@@ -136,36 +148,42 @@ def _near(subject: Subject, c: Comparison, given: object) -> bool:
 
 
 def _goes_on(subject: Subject, reference: Changeable, run: Comparison, change: Change) -> Place | None:
-    """The first instruction that leaves numbers which only the changed reference computes."""
+    """The first instruction that leaves numbers which only the changed reference computes; where there is none, the
+    first that leaves those of the last step before the change."""
     inputs = reference_of(recorded_for(subject, run.spec))
     before, after = (_computed(reference, tree, inputs, subject) for tree in (change.usual, change.tree))
-    known = {_print(values) for values in before}
-    steps = [values for values in after if _print(values) not in known and _telling(values)]
-    if not steps:
-        return None
     try:
         done = subject.run(RunSpec(run.spec.inputs, (FloatRecorder,))).record(Computed)
     except RunStoppedError:
         return None
-    return next((place for step in steps if (place := _made_at(subject, done, step)) is not None), None)
+    known = {_print(values) for values in before}
+    behind = [values for values in after if _print(values) not in known]
+    pairs = zip(before, after, strict=False)
+    alike = takewhile(lambda pair: _print(pair[0]) == _print(pair[1]), pairs)
+    earlier = [one for one, _ in alike if _telling(one)]
+    steps = (
+        *list(filter(_telling, behind))[:_BEHIND],
+        *(one * factor for one in earlier[: -_BEFORE - 1 : -1] for factor in _SCALES),
+    )
+    made = next(filter(None, (_made_at(subject, done, step) for step in steps)), None)
+    return where(subject, subject.insts[made[0]]) if made else None
 
 
-def _made_at(subject: Subject, done: Computed, step: Doubles) -> Place | None:
-    """The first instruction that computes the numbers of a step; in f16, of which others may be equal, its line also
-    computes most of them."""
+def _made_at(subject: Subject, done: Computed, step: Doubles) -> list[int]:
+    """Addresses of the first instructions of one line that compute the numbers of a step, in the order of execution:
+    those, and no others, and most of them."""
     wanted = np.unique(step[np.isfinite(step)])
-    rounded = np.unique(wanted.astype(np.float16).astype(np.float64))
+    halves = np.unique(wanted.astype(np.float16).astype(np.float64))
     lines: dict[object, list[int]] = {}
     for pc, values in done.values.items():
-        if pc not in done.halves and _are_of(values, wanted, min(_NEAR, _CHANCE / wanted.size)):
-            return where(subject, subject.insts[pc])
-        if pc in done.halves and _are_of(values, rounded, 0.0):
-            lines.setdefault(subject.line(pc) or pc, []).append(pc)
+        rounded = pc in done.halves
+        if _are_of(values, halves if rounded else wanted, rounded=rounded):
+            lines.setdefault((rounded, subject.line(pc) or pc), []).append(pc)
     for pcs in lines.values():
-        held = np.unique(np.concatenate([done.values[pc] for pc in pcs]))
-        if np.isin(rounded, held).mean() > 0.5:
-            return where(subject, subject.insts[pcs[0]])
-    return None
+        held = np.unique(np.concatenate([done.values[pc] for pc in pcs])).size
+        if held > _MOSTLY * min(wanted.size, MOST):
+            return pcs
+    return []
 
 
 def _computed(
@@ -197,12 +215,19 @@ def _telling(values: Doubles) -> bool:
     return np.unique(finite).size >= _FEW and bool((finite % 1 != 0).mean() > _MOST)
 
 
-def _are_of(values: NDArray[np.float32], wanted: Doubles, near: float) -> bool:
-    """Whether what an instruction left are numbers of a step; these are in order, and each is there once."""
+def _are_of(values: NDArray[np.float32], wanted: Doubles, *, rounded: bool) -> bool:
+    """Whether what an instruction left are numbers of a step, and not by chance: nearer than these are to each other.
+
+    Args:
+        values: what it left.
+        wanted: numbers of the step in order, each once.
+        rounded: they are as f16 has them: equal or not.
+    """
     mine = np.unique(values[np.isfinite(values) & (values != 0)])
     if mine.size < _FEW or wanted.size < _FEW:
         return False
     mine = mine[np.linspace(0, mine.size - 1, min(mine.size, _ASKED)).astype(np.int64)].astype(np.float64)
     at = np.clip(np.searchsorted(wanted, mine), 1, wanted.size - 1)
-    apart = np.minimum(np.abs(wanted[at] - mine), np.abs(wanted[at - 1] - mine))
-    return bool((apart <= near * np.abs(mine)).mean() > _MOST)
+    low, high = wanted[at - 1], wanted[at]
+    bound = np.clip(_CHANCE * (high - low), _EXACT * np.abs(mine), _NEAR * np.abs(mine)) * (not rounded)
+    return bool((np.minimum(np.abs(high - mine), np.abs(low - mine)) <= bound).mean() > _MOST)

@@ -131,3 +131,35 @@ def test_changed_references_compute_what_their_sentences_say() -> None:
 def test_a_file_that_does_more_than_compute_is_not_changed(line: str) -> None:
     assert ast.parse(TEXT + line)
     assert not list(changes(TEXT + line, "f", ["M"]))
+
+
+BITS = Style(
+    HEAD
+    + """extern "C" __global__ void layer(const float* x, unsigned short* y) {
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  const float v = fmaxf(x[i], -3.0f);
+  const _Float16 h = (_Float16)v;
+  y[i] = __builtin_bit_cast(unsigned short, h);
+}
+""",
+    """block = [32]
+grid = ["M"]
+sizes = [{ M = 2 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["M", 32] },
+  { name = "y", role = "out", dtype = "bf16", shape = ["M", 32] },
+]""",
+    """
+import numpy as np
+def layer(inputs, sizes):
+    return {"y": np.maximum(inputs["x"], -3)}
+""",
+)
+
+
+def test_the_bits_of_another_type_are_told_at_the_conversion(tmp_path: Path) -> None:
+    first = verdict(tmp_path, BITS, ()).findings[0]
+    assert "y is stored as f16, and is bf16 in the manifest" in first.what, first.what
+    assert first.place.source is not None
+    assert "_Float16 h" in (tmp_path / "kernel.hip").read_text().split("\n")[first.place.source.line - 1]
