@@ -381,12 +381,16 @@ _STRICT = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 
 
 def _as_written(says: str, line: str) -> str:
-    """A change of a comparison in the words of the source, where that has only one: compilers turn them round."""
+    """A change of a comparison in the words of the source, where one is meant: compilers turn them round."""
     written = _TESTS.findall(line.partition("//")[0])
     told = re.findall(r"`([^`]*)`", says)
-    if len(written) != 1 or len(told) != 2:
+    if len(told) != 2:
         return says
     pair = [sign.removeprefix("not ") for sign in told]
+    if len(written) > 1:  # which of them it is, is only known of one that is as strict as no other
+        written = [sign for sign in written if sign in ("<=", ">=")] if pair[1] in ("<=", ">=") else []
+    if len(written) != 1:
+        return says
     if _STRICT.get(pair[0]) == pair[1] and written[0] in _STRICT:
         return f"`{_STRICT[written[0]]}` in place of `{written[0]}`"
     return says

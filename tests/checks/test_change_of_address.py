@@ -1,4 +1,4 @@
-"""Where an index or a bound is wrong, findings about accesses are at the line where it is computed, if a change of one
+"""Where an index or a bound is wrong, findings about accesses are at the line that computes it, if a change of one
 instruction there makes all right."""
 
 from __future__ import annotations
