@@ -90,6 +90,8 @@ def batch_fault(
     matrix, taken = fault
     letter = judged.executions.letter(matrix)
     whose = [other for other, stride in apart.items() if stride == taken and other != letter]
+    if subject.binding.buffers[_name(problem, letter)].argument.pointers:
+        return matrix, _by_pointers(problem, letter, taken)
     return matrix, _diagnosis(problem, letter, apart[letter], taken, whose)
 
 
@@ -163,6 +165,18 @@ def _diagnosis(problem: Problem, letter: str, stride: int, taken: int, whose: li
     else:
         what = f"every batch takes {letter} of batch 0: its pointer does not advance with the batch"
     return Diagnosis(BATCH_STRIDE, what, f"advance {letter} by batch * {_named(problem, stride)}")
+
+
+def _by_pointers(problem: Problem, letter: str, taken: int) -> Diagnosis:
+    """The same where pointers in memory lead to the batches: how far these lie apart is no matter of the kernel's."""
+    name = _name(problem, letter)
+    what = (
+        f"batches of {name} are taken {_named(problem, taken)} elements apart, from its first pointer on, and each "
+        "lies where a pointer of its own leads"
+        if taken
+        else f"every batch takes {name} of batch 0: its first pointer is taken for all"
+    )
+    return Diagnosis(BATCH_STRIDE, what, f"take the pointer of {name} that has the number of the batch")
 
 
 def _named(problem: Problem, number: int) -> str:

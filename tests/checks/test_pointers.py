@@ -62,13 +62,21 @@ class Fault:
 
 FAULTS = {
     "the first product's A for all": Fault(
-        "a_of = A[g]", "a_of = A[0]", "operand-provenance/batch-stride", "A[1][0][0]", "a_of["
+        "a_of = A[g]",
+        "a_of = A[0]",
+        "operand-provenance/batch-stride",
+        "every batch takes A of batch 0: its first pointer is taken for all; A[1][0][0]",
+        "a_of[",
     ),
     "A transposed": Fault(
         "As[lane % 16][i]", "As[i][lane % 16]", "operand-provenance/transposed", "A[0][0][1]", "a[i] ="
     ),
     "as if one allocation": Fault(
-        "b_of = B[g]", "b_of = B[0] + g * K * N", "operand-provenance/batch-stride", "B[1][0][0]", "b_of["
+        "b_of = B[g]",
+        "b_of = B[0] + g * K * N",
+        "operand-provenance/batch-stride",
+        "from its first pointer on, and each lies where a pointer of its own leads; B[1][0][0]",
+        "b_of = B[0]",
     ),
     "the next product's C": Fault(
         "c_of = C[g]", "c_of = C[(g + 1) % gridDim.z]", "epilogue/", "C[1][0][0]", "c_of["
