@@ -19,6 +19,8 @@ from layoutprobe.report.finding import Finding
 from layoutprobe.solver.rules import COPIES_DIFFER
 
 Mask = NDArray[np.bool_]
+_AT_ONCE = 4096
+"""Rows that are compared at once, so that what is copied of them stays small."""
 
 
 def partners(lanes: int, period: int) -> Iterator[NDArray[np.intp]]:
@@ -46,10 +48,11 @@ def differing(held: NDArray[np.integer], live: Mask, period: int, reached: Mask 
     for other in partners(held.shape[1], period):
         asked = ~live & live[other]
         mine, theirs = slots[asked], slots[other][asked]
-        apart = each.take(mine, axis=1) != each.take(theirs, axis=1)
-        if apart.any():
-            apart &= True if reached is None else reached[:, other[np.nonzero(asked)[0]]]
-            differs.reshape(each.shape)[:, mine] |= apart
+        for some in (slice(first, first + _AT_ONCE) for first in range(0, len(each), _AT_ONCE)):
+            apart = each[some].take(mine, axis=1) != each[some].take(theirs, axis=1)
+            if apart.any():
+                apart &= True if reached is None else reached[some, other[np.nonzero(asked)[0]]]
+                differs.reshape(each.shape)[some, mine] |= apart
     return differs
 
 

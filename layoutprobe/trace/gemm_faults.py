@@ -108,9 +108,8 @@ class Product:
         added = scaled if self.c is None or not self.beta else scaled + self.beta * self.c
         return applied(self.steps, added)
 
-    @cached_property
     def magnitude(self) -> tuple[Doubles, Doubles]:
-        """|alpha| * |A| @ |B| and |beta * C|: what rounding errors are relative to."""
+        """|alpha| * |A| @ |B| and |beta * C|: what rounding errors are relative to. Not kept: two arrays like D."""
         terms = np.asarray(abs(self.alpha) * self.factored.terms)
         added = np.zeros(()) if self.c is None or not self.beta else np.abs(self.beta * self.c)
         for step in self.steps:

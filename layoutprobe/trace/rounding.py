@@ -58,10 +58,10 @@ def tolerated(
     """
     if given.absolute is not None or given.relative is not None:
         return np.asarray((given.absolute or 0.0) + (given.relative or 0.0) * np.abs(expected))
-    terms, added = product.magnitude
-    kinds = computed.sums
     if is_exact(product, dtype, computed):
         return 0.0
+    terms, added = product.magnitude()
+    kinds = computed.sums
     output = element_type(dtype)
     steps = product.a.shape[-1] + 8
     if not output.is_float:
@@ -75,17 +75,26 @@ def tolerated(
     unit = max((half_ulp(kind) for kind in kinds), default=0.0)
     if unit > _F32:
         smallest = max(element_type(kind).smallest for kind in kinds)
-        error = error + _narrow(product, expected, unit, steps, random=random) + steps * smallest
+        narrow = _narrow(product, expected, (terms, added), unit, steps, random=random)
+        error = error + narrow + steps * smallest
     return np.asarray(error)
 
 
-def _narrow(product: Product, expected: Doubles, unit: float, steps: int, *, random: bool) -> Doubles:
+def _narrow(
+    product: Product,
+    expected: Doubles,
+    magnitude: tuple[Doubles, Doubles],
+    unit: float,
+    steps: int,
+    *,
+    random: bool,
+) -> Doubles:
     """Error of sums in 16 bits.
 
     On random data a partial sum is a random walk, and so is the sum of its roundings: both grow with the
     square root of their number. Otherwise all roundings may point the same way.
     """
-    terms, added = product.magnitude
+    terms, added = magnitude
     linear = np.asarray(steps * unit * terms + 8 * unit * added)
     if not random:
         return linear
@@ -127,12 +136,12 @@ def is_exact(product: Product, dtype: str, computed: Arithmetic) -> bool:
             scaled = min(scaled, quantum(step.values))
     if product.steps and (scaled < smallest or (not types[1].is_float and scaled < 1)):
         return False
-    terms, added = product.magnitude
+    terms, added = product.magnitude()
     return float((terms + added).max(initial=0.0)) / scaled <= limit
 
 
 def judgeable(product: Product, kinds: Iterable[str]) -> NDArray[np.bool_]:
     """Elements of which no partial sum, in whatever order, comes near the largest number of a type."""
-    terms, added = product.magnitude
+    terms, added = product.magnitude()
     largest = min((element_type(kind).largest for kind in kinds), default=np.inf)
     return np.asarray(terms / (abs(product.alpha) or 1.0) + terms + added < largest / 4)
