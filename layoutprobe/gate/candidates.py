@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ from layoutprobe.gate.missing_factors import multiplied, rescaled, unread
 from layoutprobe.isa.edit import Edit, Known
 from layoutprobe.isa.edits import edits
 from layoutprobe.isa.inst import Inst
+from layoutprobe.manifest.model import Expression
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.coverage import Coverage
 from layoutprobe.observe.work import Work
@@ -125,7 +127,7 @@ class Candidates:
             yield Candidate(edits, self._shown(places[one.about.pc]), next(iter(edits.values())).rank, at)
 
     def _known(self, inst: Inst) -> Known:
-        return Known(*self._scalars, self._arguments.get(inst.pc, {}), self._neighbours(inst))
+        return Known(*self._scalars, self._arguments.get(inst.pc, {}), self._neighbours(inst), self._extents)
 
     @cached_property
     def _scalars(self) -> tuple[Sequence[str], Sequence[str]]:
@@ -134,6 +136,19 @@ class Candidates:
         kinds = {name: element_type(binding.case.argument(name).dtype) for name in binding.scalars}
         small = [name for name, kind in kinds.items() if kind.storage.itemsize == 4]
         return [n for n in small if not kinds[n].is_float], [n for n in small if kinds[n].is_float]
+
+    @cached_property
+    def _extents(self) -> frozenset[str]:
+        """Arguments of whose sizes the extents or distances of buffers are made."""
+        arguments = self.subject.case.arguments
+        used = {
+            name
+            for one in arguments
+            for expression in (*one.shape, *one.strides, *([one.ld] if one.ld else []))
+            for name in _names(expression)
+        }
+        values = {one.name: one.value for one in arguments if isinstance(one.value, Expression)}
+        return frozenset(name for name, value in values.items() if used.intersection(_names(value)))
 
     @cached_property
     def _arguments(self) -> Mapping[int, Mapping[int, str]]:
@@ -189,6 +204,10 @@ class Candidates:
             call = outer.pop(0)
             shown = replace(place, source=call.source, inlined_at=tuple(outer))
         return shown if self.text(shown) else place
+
+
+def _names(expression: Expression) -> list[str]:
+    return re.findall(r"[A-Za-z_]\w*", expression.text)
 
 
 def _pattern(inst: Inst) -> object:

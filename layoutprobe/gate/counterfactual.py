@@ -150,7 +150,8 @@ def _at_the_change(found: Finding, first: Mended, right: str, hint: str) -> Find
     """A finding about an access, whose address or bound is computed elsewhere: there it is to be changed."""
     what = f"{found.what}; with {first.says} at {first.place.line or first.place.site} {right}"
     old = found.place
-    if first.place.near or first.place.source is None or old.line == first.place.line:
+    hoisted = first.at_loop and first.says.startswith("argument")  # it has the line of the loop's head
+    if hoisted or first.place.near or first.place.source is None or old.line == first.place.line:
         return replace(found, what=what)
     place = replace(first.place, element=old.element, size=old.size, matrix=old.matrix, buffer=old.buffer)
     return replace(found, what=what, place=place, related=(*_before(old, first), *found.related))

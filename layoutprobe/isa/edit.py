@@ -37,12 +37,15 @@ class Known:
         integers, floats: scalar arguments of the kernel of 32 bits.
         held: scalar register -> the argument that it holds there, as far as that is known.
         registers: vector registers that neighbours of the instruction read.
+        extents: integers that say how large a matrix is, or how far its lines are apart: they are not taken for
+            counts.
     """
 
     integers: Sequence[str] = ()
     floats: Sequence[str] = ()
     held: Mapping[int, str] = field(default_factory=dict)
     registers: Sequence[int] = ()
+    extents: frozenset[str] = frozenset()
 
 
 def edit(key: tuple[object, ...], says: str, rank: float, *made: Inst) -> Edit:

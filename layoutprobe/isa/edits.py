@@ -158,7 +158,7 @@ def _arguments(inst: Inst, known: Known) -> Iterator[Edit]:
         names = known.floats if operand.fmt == "F32" else known.integers
         names = (*names, *known.floats) if operand.fmt == "B32" else names
         for name in names:
-            if name != held:
+            if name != held and (not held or (name in known.extents) == (held in known.extents)):
                 here = held or f"what s{operand.index} holds"
                 yield _argument(
                     inst, at, operand, name, f"argument {name} in place of {here}", 0.5 if held else 2.5

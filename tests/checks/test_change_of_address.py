@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from checks.test_references import HEAD, Style, verdict
 
+from layoutprobe.isa.edit import Known
+from layoutprobe.isa.edits import edits
+from layoutprobe.isa.inst import Inst, Operand
+
 GEMM = Style(
     HEAD
     + """typedef _Float16 v16h __attribute__((ext_vector_type(16)));
@@ -62,3 +66,12 @@ def test_the_line_of_the_index_comes_first(tmp_path: Path, name: str) -> None:
     assert words in first.what, first.what
     assert first.place.source is not None
     assert at in (tmp_path / "kernel.hip").read_text().split("\n")[first.place.source.line - 1], first
+
+
+def test_extents_are_not_taken_for_counts() -> None:
+    """With rows in place of the number of splits a kernel may be right by chance."""
+    one, held = Operand("s", 1, fmt="I32"), Operand("s", 4, fmt="I32")
+    inst = Inst(0, 4, "s_mul_i32", "SOP2", (one,), (held, one))
+    known = Known(("M", "N", "splits"), (), {4: "splits", 1: "M"}, (), frozenset("MN"))
+    told = {edit.says for edit in edits(inst, known) if edit.says.startswith("argument")}
+    assert told == {"argument N in place of M"}
