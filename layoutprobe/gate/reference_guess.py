@@ -77,7 +77,7 @@ class _Search:
 
     def output(self, i: int) -> Guess | None:
         """The formula of one output, of the first kind of which one fits."""
-        if max(self.tensors.counts(i)) > _MOST_ELEMENTS:
+        if max(self.tensors.counts(i)) > _MOST_ELEMENTS or not self.tensors.is_known(i):
             return None
         for kind in (self._alone, self._picked, self._special, self._with_one, self._with_two):
             found = self._best(i, kind(i))

@@ -238,6 +238,12 @@ class Tensors:
             launch.buffers[i].before is not None and not launch.buffers[i].groups for launch in self.launches
         )
 
+    def is_known(self, i: int) -> bool:
+        """Whether what the launches stored in an output was kept, and is one tensor."""
+        return all(
+            launch.buffers[i].after is not None and not launch.buffers[i].groups for launch in self.launches
+        )
+
     def counts(self, i: int, dtype: str = "") -> list[int]:
         """Elements of a buffer, launch by launch."""
         width = element_type(dtype or self.dtypes[i]).raw.itemsize
@@ -274,8 +280,22 @@ class Tensors:
         """The axes that so many elements may have, in no order."""
         key = tuple(counts)
         if key not in self._factorings:
-            self._factorings[key] = tuple(factorings(key, self.sizes))
+            found = tuple(factorings(key, self.sizes))
+            self._factorings[key] = (*found, *(more for axes in found for more in self._split(axes)))
         return self._factorings[key]
+
+    def _split(self, axes: Shape) -> Iterator[Shape]:
+        """With the number apart that the grid has in every launch: of heads, where the launches all had as many."""
+        *named, last = axes or (Axis(),)
+        for extents in zip(*(launch.grid for launch in self.launches), strict=True):
+            count = extents[0]
+            if (
+                len(set(extents)) == 1
+                and not last.names
+                and 1 < count < last.times
+                and not last.times % count
+            ):
+                yield (*named, Axis(times=count), Axis(times=last.times // count))
 
     def pairs(self, i: int) -> Iterator[Shape]:
         """The ways to read a buffer as rows and columns."""

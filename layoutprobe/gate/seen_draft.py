@@ -89,7 +89,10 @@ class SeenDraft:
         """What is known of the outputs of a kernel that is no product."""
         if self.product or self.references is None or not any(b.stored for b in self.first.buffers.values()):
             return None
-        found = DraftedReference(self._tensors(len(self.launches)))
+        tensors = self._tensors(len(self.launches))
+        if not tensors.outputs:  # of no known type
+            return None
+        found = DraftedReference(tensors)
         if found.missing and self.trial and self.trial.filled:
             usual = DraftedReference(self._tensors(len(self.launches) - 1))
             found = usual if len(usual.missing) < len(found.missing) else found

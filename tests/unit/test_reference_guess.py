@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,28 @@ def test_none_is_found_where_there_is_none(stored: Callable[..., Array]) -> None
     found = _drafted({"x": "rc", "w": "c"}, stored)
     assert found.missing == [2]
     assert "NotImplementedError" in "\n".join(found.lines("f", {}))
+
+
+def test_of_one_launch_the_grid_tells_heads_from_their_depth() -> None:
+    random = np.random.default_rng(0)
+    q, k, v = random.standard_normal((3, 2, 24, 8))
+    stored = _softmax(q @ k.swapaxes(1, 2) / np.sqrt(8)) @ v
+    buffers = {i: _buffer(one, None) for i, one in enumerate((q, k, v))} | {3: _buffer(None, stored)}
+    launch = SeenLaunch(None, None, (2, 2, 1), (1, 1, 1), 0, (), buffers)  # type: ignore[arg-type]
+    found = DraftedReference(Tensors([launch], [{"n": 24}], ["q", "k", "v", "o"], ["f64"] * 4, {}))
+    assert "attention(q, k, v, scale=8 ** -0.5, causal=False)" in "\n".join(found.lines("f", {}))
+    assert [axis.expression for axis in found.shapes[3]] == ["2", "n", "8"]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"after": None}, {"groups": 2}], ids=["too large to keep", "behind pointers"]
+)
+def test_an_output_that_cannot_be_compared_is_to_be_filled_in(changes: Mapping[str, Any]) -> None:
+    known = _drafted({"x": "rc"}, _softmax).tensors
+    launches = [
+        replace(one, buffers={**one.buffers, 1: replace(one.buffers[1], **changes)}) for one in known.launches
+    ]
+    assert DraftedReference(Tensors(launches, SIZES, known.names, known.dtypes, {})).missing == [1]
 
 
 def test_an_input_without_a_part_is_told() -> None:
