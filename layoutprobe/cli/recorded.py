@@ -65,8 +65,24 @@ def run(arguments: argparse.Namespace) -> int:
     format = chosen(arguments, subject(question))
     with waiting("inspect: reading the recording", sys.stderr):
         found = answer(arguments, question, moment) if question else moment.events()
+    if not question:
+        say(_operands_of(moment.recording))
     emit(format, found, arguments.output, outcome=lambda: found.summary)
     return 0
+
+
+def _operands_of(recording: Recording) -> str:
+    """What a recording knows of its operands, in a line."""
+    from layoutprobe.gate.kept import sites_of
+
+    if recording.moments is None:
+        return f"what operands need is not in it: {recording.unjudged}"
+    sites = sites_of(recording)
+    wrong = [site for site in sites if site.wrong]
+    told = f"{len(wrong)} of {len(sites)} matrix instructions have wrong operands"
+    return told + (
+        f": --at matrix:{wrong[0].number} --matrix {wrong[0].wrong[0][0]} shows them" if wrong else ""
+    )
 
 
 def _operand(arguments: argparse.Namespace, moment: Asked) -> int:

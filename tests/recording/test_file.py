@@ -142,7 +142,8 @@ def test_the_command_needs_neither_source_nor_compiler(
     assert "FINDING (replayed): 4 of 4 matrix instructions with wrong operands" in capsys.readouterr().err
     assert '"judged":true' in Path("run.html").read_text("utf-8")
     assert main(["inspect", moved.name]) == 0
-    told = capsys.readouterr().out
+    told, aside = capsys.readouterr()
+    assert "4 of 4 matrix instructions have wrong operands: --at matrix:0 --matrix A shows them" in aside
     assert "M=128 N=128 K=64" in told
     assert "matrix:3" in told
 
