@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
@@ -14,8 +13,8 @@ from layoutprobe.gate.reference_products import attention, convolved, dequantise
 from layoutprobe.gate.reference_terms import Array, Axis, Shape, Tensors, Term, product_of
 from layoutprobe.numbers import element_type
 
-_PATIENCE = 5.0
-"""Seconds of a processor that the search may take, of a draft that is waited for."""
+_MOST_TRIED = 10_000
+"""Formulas that are tried for a kernel, whose draft is waited for; a time would depend on the machine."""
 _ERROR, _TYPICAL = 0.02, 0.004
 """Of the spread of an output: what roundings may make an element differ, and all on average. Other formulas are off
 by about all of it."""
@@ -67,7 +66,7 @@ class _Search:
         small = [value for value in tensors.floats.values() if 0 < value <= 1]
         self.epsilons = tuple(dict.fromkeys((*small, *_EPSILONS)))
         self._known: dict[tuple[int, ...], Shape] = {}
-        self._begun = time.process_time()
+        self._tried = 0
 
     def take_note(self, guess: Guess) -> None:
         """Of shapes that buffers have in a formula."""
@@ -85,15 +84,12 @@ class _Search:
                 return found
         return None
 
-    @property
-    def _late(self) -> bool:
-        return time.process_time() - self._begun > _PATIENCE
-
     def _best(self, i: int, candidates: Iterable[Found]) -> Guess | None:
         """That which is least off."""
         best, least = None, np.inf
         for term, shape in candidates:
-            if self._late:
+            self._tried += 1
+            if self._tried > _MOST_TRIED:
                 return None
             found = self._fitting(i, term)
             if found is not None and found[1] < least:
