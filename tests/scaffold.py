@@ -93,7 +93,7 @@ def scaffolded(
     gfx9 = target.startswith("gfx9")
     wave32 = f".amdhsa_wavefront_size32 {int(wave_size == 32)}"
     arguments = pointers if arguments is None else arguments
-    text = _TEXT.format(
+    text = written(
         target=target,
         prologue=loads(pointers, target) if prologue is None else prologue,
         body=body,
@@ -110,6 +110,29 @@ def scaffolded(
     size = "-m" if wave_size == 64 else "-mno-"
     flags = () if gfx9 else (f"{size}wavefrontsize64",)
     return load(assemble(text, target=target, flags=flags).data)
+
+
+def written(**parts: object) -> str:
+    """The assembly of such a kernel; see `scaffolded` for what its parts are made of."""
+    return _TEXT.format(**parts)
+
+
+def of_pointers(body: str, *, target: str, pointers: int) -> str:
+    """The assembly of a kernel in wave32 without LDS, as a file that a manifest names."""
+    return written(
+        target=target,
+        prologue=loads(pointers, target),
+        body=body,
+        kernarg=8 * pointers,
+        lds=0,
+        scratch=0,
+        has_scratch=0,
+        vgprs=96,
+        user=2,
+        own=".amdhsa_wavefront_size32 1",
+        wave_size=32,
+        args="\n".join(_ARGUMENT.format(i, 8 * i) for i in range(pointers)),
+    )
 
 
 def loads(pointers: int, target: str) -> str:

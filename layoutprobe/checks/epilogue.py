@@ -25,7 +25,7 @@ from layoutprobe.solver.cause_rules import STORE_RULES
 from layoutprobe.solver.diagnose import BATCH_STRIDE, BEYOND, UNEXPLAINED
 from layoutprobe.solver.product import NOWHERE
 from layoutprobe.solver.rules import NEVER_WRITTEN, WRITTEN_TWICE
-from layoutprobe.trace.advances import at_batch_advance
+from layoutprobe.trace.advances import at_batch_advance, at_step_advance
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.by_values import used_elements
@@ -383,7 +383,9 @@ def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit:
     if place is None:
         return found
     found = replace(found, place=replace(place, matrix="C"), related=(Related("computed by", mine),))
-    return at_batch_advance(subject, found, output, "stored by") if found.name == BATCH_STRIDE else found
+    if found.name == BATCH_STRIDE:
+        return at_batch_advance(subject, found, output, "stored by")
+    return at_step_advance(subject, found, culprit.suspect, "stored by")
 
 
 def _of_another(subject: Subject, analysis: Analysis, stores: Stores) -> Finding:

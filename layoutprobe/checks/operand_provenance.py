@@ -34,7 +34,7 @@ from layoutprobe.solver.diagnose import (
     UNEXPLAINED,
 )
 from layoutprobe.solver.hypotheses import COPY
-from layoutprobe.trace.advances import at_batch_advance
+from layoutprobe.trace.advances import at_batch_advance, at_step_advance
 from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.beginnings import NOT_RESET, NOT_ZERO, not_reset, wrong_beginnings
@@ -186,6 +186,8 @@ def _operand_findings(subject: Subject, analysis: Analysis) -> Iterator[Finding]
         names = {"A": analysis.problem.contract.a, "B": analysis.problem.contract.b}
         if one.name == BATCH_STRIDE and one.place.matrix in names:
             one = at_batch_advance(subject, one, names[one.place.matrix], "loaded by")
+        elif one.name in (OTHER_STEP, UNEXPLAINED):
+            one = at_step_advance(subject, one, culprit.suspect, "loaded by")
         yield one
 
 
