@@ -14,6 +14,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutprobe.checks.base import Check
+from layoutprobe.checks.buffer_in_use import IN_USE, in_use
 from layoutprobe.checks.faults import fault_rules
 from layoutprobe.manifest.model import NoContract
 from layoutprobe.observe.barriers import ApartBarriers, SkippedBarrier
@@ -29,6 +30,7 @@ from layoutprobe.trace.missing_barriers import missing_barriers
 from layoutprobe.trace.orders import in_other_orders
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.subject import Subject
+from layoutprobe.trace.wrong_buffer import into_buffer_in_use
 
 NAME = "races"
 
@@ -38,10 +40,12 @@ least one of them writes, and not both accesses are atomic. It is found from the
 barriers and not from the order in which the emulator ran the waves, so a result that happens to be
 right hides none: read after write (a barrier is missing between store and load), write after read
 (the tile is overwritten while another wave may still read it), write after write. Stores of equal
-values to one byte, or to a byte that nobody reads, harm nobody, and are only counted. Lanes that store
-different values to one address by one instruction lose all but one, in LDS (where somebody reads it) and in
-global memory; with a contract, `swizzle` and `epilogue` say which elements. What lanes of one wave do
-by different instructions is in the order of these, as the compiler left them: that is no race of the
+values to one byte, or to a byte that nobody reads, harm nobody, and are only counted. A store that overwrites a
+tile which is still to be read, while the buffer of other passes lies idle, has the wrong number of a
+buffer. Lanes that store different values to one address by one instruction lose all but one, in LDS
+(where somebody reads it) and in global memory; with a contract, `swizzle` and `epilogue` say
+which elements. What lanes of one wave do by different instructions is in the order of these, as the
+compiler left them: that is no race of the
 machine, and not reported.
 Where a wave signals a barrier and waits later (RDNA4), what it accesses in between is ordered against
 nobody. Divergent barriers are found here too: waves that let each other go from different s_barrier
@@ -221,6 +225,8 @@ def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     names = sorted({_spelled(c.kind) for c in clashes})
     loop = first.inst.pc >= second.inst.pc and not shown.meant
     between = f"{site(subject, first.inst)} and {site(subject, second.inst)}"
+    if (store := into_buffer_in_use(subject, shown)) is not None:
+        return in_use(subject, store, second if store is first else first, clashes, names)
     return Finding(
         rule,
         f"wave {second.who.wave} {verb} (wave {first.who.wave}) with no barrier between: {_spelled(shown.kind)}",
@@ -450,6 +456,7 @@ CHECK = Check(
     cleared=cleared,
     rules=(
         *(rule for _, rule in _WORDS.values()),
+        IN_USE,
         DIVERGENT,
         LOST,
         UNORDERED,

@@ -28,7 +28,15 @@ _OF_STORES = (
     "wrong-accumulator", "beyond-edge",
 )  # fmt: skip
 """Names of rules about which elements are stored, not about which sums go where."""
-_UNORDERED = ("read-after-write", "write-after-read", "write-after-write", "divergent-barrier")
+_IN_USE = "buffer-in-use"
+"""The name of a race by which a tile is lost that waits for its turn."""
+_UNORDERED = (
+    _IN_USE,
+    "read-after-write",
+    "write-after-read",
+    "write-after-write",
+    "divergent-barrier",
+)
 """Races in LDS."""
 
 
@@ -124,6 +132,8 @@ def _lost_in_lds(cause: Finding, effect: Finding) -> bool:
 
 def _too_late(cause: Finding, effect: Finding) -> bool:
     """Waves that nothing orders, and an operand that would be right at another time."""
+    if cause.name == _IN_USE and effect.name in _OF_PARTNERS:
+        return _through_lds(effect)
     if cause.name not in _UNORDERED or effect.name not in _TIMING:
         return False
     sure = cause.name == "divergent-barrier" or effect.name in ("stale-tile", "incomplete-sum")

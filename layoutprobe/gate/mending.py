@@ -308,6 +308,7 @@ def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:
 
 
 _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
+    ("races/buffer-in-use", ("parity", "names", "numbers")),
     ("races/", ("barriers", "parity")),
     ("lds-safety/undefined-read", ("barriers", "parity")),
     ("lds-safety/", ("borrow", "names", "numbers", "operators", "terms")),
