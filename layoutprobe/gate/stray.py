@@ -97,7 +97,10 @@ def stray_finding(subject: Subject, fault: ExecutionError) -> Finding:
     if guard is None:
         compared = any(beyond.at in (test.left[beyond.lane], test.right[beyond.lane]) for test in tests)
         none = "" if compared else f": none that compares {beyond.at} was executed by this wave"
-        return replace(found, hint=f"look for the test of the {beyond.noun} before this line{none}")
+        return replace(
+            found,
+            hint=f"look where the {beyond.noun} comes from, and for a test of it before this line{none}",
+        )
     return _at_guard(subject, found, beyond, *guard)
 
 
