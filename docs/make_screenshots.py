@@ -12,7 +12,7 @@ from pathlib import Path
 
 from layoutprobe.cli.main import parser
 from layoutprobe.cli.probes import report_of
-from layoutprobe.gate.inspect import inspect
+from layoutprobe.inspector.inspect import inspect
 from layoutprobe.render import formats
 from layoutprobe.render.layout.view import select
 from layoutprobe.render.terminal_svg import terminal_svg

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from layoutprobe.experiments.epilogue import epilogue
     from layoutprobe.experiments.roundtrip import roundtrip
     from layoutprobe.gate.gate import check
-    from layoutprobe.gate.inspect import Inspection, inspect
-    from layoutprobe.gate.launch import LaunchedKernel, launch
+    from layoutprobe.inspector.inspect import Inspection, inspect
+    from layoutprobe.inspector.launch import LaunchedKernel, launch
     from layoutprobe.layouts.layout import Layout
     from layoutprobe.patterns import load_pattern
     from layoutprobe.report.finding import Finding
@@ -49,16 +49,16 @@ __all__ = [
 _HOMES = {
     "Finding": "layoutprobe.report.finding",
     "GateReport": "layoutprobe.report.gate",
-    "Inspection": "layoutprobe.gate.inspect",
-    "LaunchedKernel": "layoutprobe.gate.launch",
+    "Inspection": "layoutprobe.inspector.inspect",
+    "LaunchedKernel": "layoutprobe.inspector.launch",
     "Layout": "layoutprobe.layouts.layout",
     "LayoutReport": "layoutprobe.report.layout",
     "ProbeError": "layoutprobe.errors",
     "check": "layoutprobe.gate.gate",
     "dump": "layoutprobe.experiments.dump",
     "epilogue": "layoutprobe.experiments.epilogue",
-    "inspect": "layoutprobe.gate.inspect",
-    "launch": "layoutprobe.gate.launch",
+    "inspect": "layoutprobe.inspector.inspect",
+    "launch": "layoutprobe.inspector.launch",
     "load_pattern": "layoutprobe.patterns",
     "roundtrip": "layoutprobe.experiments.roundtrip",
 }

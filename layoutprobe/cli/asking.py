@@ -9,7 +9,7 @@ from layoutprobe.cli.arguments import Parser, refuse_idle
 from layoutprobe.errors import UsageError
 
 if TYPE_CHECKING:
-    from layoutprobe.gate.inspect import Inspection
+    from layoutprobe.inspector.inspect import Inspection
     from layoutprobe.recording.questions import Asked
     from layoutprobe.report.answer import Answer
 

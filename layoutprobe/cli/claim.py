@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _ttgir(arguments: argparse.Namespace) -> int:
     """Hold a TTGIR against its object; 0 agrees, 1 refuted, 2 cannot decide."""
     from layoutprobe.claims.ttgir import read_ttgir
-    from layoutprobe.gate.inspect import inspect
+    from layoutprobe.inspector.inspect import inspect
     from layoutprobe.render.progress import waiting
 
     given = {"a claim": arguments.claims, "--instruction": arguments.instruction, "--exact": arguments.exact}

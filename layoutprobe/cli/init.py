@@ -16,7 +16,7 @@ from layoutprobe.errors import UsageError
 from layoutprobe.files import check_writable, writing
 
 if TYPE_CHECKING:
-    from layoutprobe.gate.draft_reference import References
+    from layoutprobe.drafting.references import References
 
 MANIFEST = "layoutprobe.toml"
 EXAMPLES = """\
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the file is there already, or no such source, kernel or program.
     """
     output = Path(arguments.output)
-    from layoutprobe.gate.draft_reference import References
+    from layoutprobe.drafting.references import References
 
     check_writable(output, "the manifest")
     if output.is_file() and not arguments.force:
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _from_file(arguments: argparse.Namespace, output: Path, references: References) -> tuple[int, str]:
     """Draft from a file; the number of kernels, and the text."""
-    from layoutprobe.gate.draft import draft
+    from layoutprobe.drafting.draft import draft
 
     if len(arguments.words) != 1:
         raise UsageError(
@@ -110,9 +110,9 @@ def _from_file(arguments: argparse.Namespace, output: Path, references: Referenc
 def _from_run(arguments: argparse.Namespace, output: Path, references: References) -> tuple[int, str]:
     """Run a program, and draft from its launches; the number of kernels, 0 where the program failed, and the text."""
     from layoutprobe.arch import DEFAULT
+    from layoutprobe.drafting.from_launches import draft_run
     from layoutprobe.extras.hiphost.noting import LaunchNotes
     from layoutprobe.extras.hiphost.server import Server
-    from layoutprobe.gate.draft_run import draft_run
 
     refuse_idle("together with --from-run", {"--include": arguments.include})
     program = found_program(arguments.words, _RUN)

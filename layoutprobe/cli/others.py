@@ -36,7 +36,7 @@ def other(arguments: argparse.Namespace, kernel: str | None, size: Sizes | None,
     Raises:
         ProbeError: there is no such kernel, recording or commit, or it does not run.
     """
-    from layoutprobe.gate.inspect import inspect
+    from layoutprobe.inspector.inspect import inspect
     from layoutprobe.recording.file import read_recording
 
     name = arguments.diff

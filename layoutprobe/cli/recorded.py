@@ -15,7 +15,7 @@ from layoutprobe.files import check_writable
 from layoutprobe.manifest.files import SUFFIX_OF_RECORDINGS
 
 if TYPE_CHECKING:
-    from layoutprobe.gate.inspect import Inspection
+    from layoutprobe.inspector.inspect import Inspection
     from layoutprobe.recording.model import Group, Recording
     from layoutprobe.recording.questions import Asked
     from layoutprobe.report.answer import Answer
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _operands_of(recording: Recording) -> str:
     """What a recording knows of its operands, in a line."""
-    from layoutprobe.gate.kept import sites_of
+    from layoutprobe.inspector.kept import sites_of
 
     if recording.moments is None:
         return f"what operands need is not in it: {recording.unjudged}"
@@ -93,7 +93,7 @@ def _operand(arguments: argparse.Namespace, moment: Asked) -> int:
         emit(chosen(arguments, "answer"), held, arguments.output, outcome=lambda: held.summary)
         return 0
 
-    from layoutprobe.gate.kept import kept_operand
+    from layoutprobe.inspector.kept import kept_operand
     from layoutprobe.render.layout import words
     from layoutprobe.render.layout.view import select
 
@@ -106,7 +106,7 @@ def _operand(arguments: argparse.Namespace, moment: Asked) -> int:
 
 def _page(arguments: argparse.Namespace) -> int:
     """Who did what when, and LDS, on a page."""
-    from layoutprobe.gate.timeline import page_of
+    from layoutprobe.inspector.timeline import page_of
     from layoutprobe.recording.file import read_recording
     from layoutprobe.render.formats import find
     from layoutprobe.render.progress import waiting
@@ -183,8 +183,8 @@ def opened(arguments: argparse.Namespace) -> Inspection:
     Raises:
         ProbeError: there is none, or it does not compile.
     """
-    from layoutprobe.gate.draft import is_source
-    from layoutprobe.gate.inspect import inspect
+    from layoutprobe.drafting.draft import is_source
+    from layoutprobe.inspector.inspect import inspect
 
     path = Path(arguments.manifest)
     path = path if is_source(path) else manifest_path(arguments.manifest)

@@ -21,8 +21,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 from layoutprobe.assets import asset_dir
-from layoutprobe.gate.inspect import Inspection, inspect, look_into
-from layoutprobe.gate.timeline import KINDS, page_of
+from layoutprobe.inspector.inspect import Inspection, inspect, look_into
+from layoutprobe.inspector.timeline import KINDS, page_of
 from layoutprobe.recording.file import read_recording, write_recording
 from layoutprobe.render import formats
 from layoutprobe.report.kernel_view import KernelView

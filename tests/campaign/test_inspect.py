@@ -16,7 +16,7 @@ from examples import one_of_each
 from layoutprobe.arch import DEFAULT
 from layoutprobe.errors import ProbeError
 from layoutprobe.gate.gate import check
-from layoutprobe.gate.inspect import Inspection, look_into
+from layoutprobe.inspector.inspect import Inspection, look_into
 from layoutprobe.layouts.layout import element_name
 from layoutprobe.manifest.model import KernelCase, Manifest
 from layoutprobe.report.gate import KernelVerdict

@@ -17,8 +17,8 @@ from layoutprobe.checks.registry import CHECKS, check_names
 from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.inspect import look_into
 from layoutprobe.gate.session import check_kernel
+from layoutprobe.inspector.inspect import look_into
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.layouts.views import RAW

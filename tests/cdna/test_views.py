@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cdna.test_transposing import goes_to
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.inspect import Inspection, look_into
+from layoutprobe.inspector.inspect import Inspection, look_into
 from layoutprobe.layouts.layout import Layout
 from layoutprobe.layouts.views import PACKED, RAW, RECEIVED, VIEWS, OperandViews, k_and_col
 from layoutprobe.solver.lane_groups import exchanged_bits, in_words, lane_groups, named, parting, toggles

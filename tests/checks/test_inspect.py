@@ -12,7 +12,7 @@ from sampling import one_in
 from layoutprobe.assets import asset_dir
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.inspect import Inspection, inspect
+from layoutprobe.inspector.inspect import Inspection, inspect
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.report.layout import LayoutReport
 

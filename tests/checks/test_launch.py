@@ -13,7 +13,7 @@ import layoutprobe
 from layoutprobe.assets import asset_dir
 from layoutprobe.backends.base import Buffer
 from layoutprobe.errors import ExecutionError, UsageError
-from layoutprobe.gate.launch import LaunchedKernel
+from layoutprobe.inspector.launch import LaunchedKernel
 
 SEEDS = Path(asset_dir("probes")) / "gemm" / "seeds"
 COUNT = 150

@@ -16,8 +16,8 @@ from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.cli.main import main
 from layoutprobe.gate import gate, tally
-from layoutprobe.gate.inspect import inspect
 from layoutprobe.gate.session import check_kernel
+from layoutprobe.inspector.inspect import inspect
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest

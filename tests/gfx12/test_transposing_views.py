@@ -16,8 +16,8 @@ from layoutprobe import dump
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.inspect import Inspection, look_into
 from layoutprobe.gate.session import check_kernel
+from layoutprobe.inspector.inspect import Inspection, look_into
 from layoutprobe.layouts.views import PACKED, RAW, RECEIVED, VIEWS, OperandViews, k_and_col
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest

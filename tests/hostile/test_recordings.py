@@ -20,8 +20,8 @@ from numpy.lib import format as npy
 from recording.kernels import opened
 
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.kept import kept_operand
-from layoutprobe.gate.timeline import page_of
+from layoutprobe.inspector.kept import kept_operand
+from layoutprobe.inspector.timeline import page_of
 from layoutprobe.recording.file import KIND, read_recording, write_recording
 from layoutprobe.recording.questions import Asked
 from layoutprobe.recording.sound import COLUMNS

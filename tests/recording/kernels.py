@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from layoutprobe.assets import asset_dir
-from layoutprobe.gate.inspect import Inspection, inspect
+from layoutprobe.inspector.inspect import Inspection, inspect
 
 TESTS = Path(__file__).parents[1]
 GEMM = Path(asset_dir("probes")) / "gemm"

@@ -11,7 +11,7 @@ import pytest
 
 from layoutprobe.cli.main import main
 from layoutprobe.errors import ToolchainError
-from layoutprobe.gate.kept import kept_operand
+from layoutprobe.inspector.kept import kept_operand
 from layoutprobe.recording import questions
 from layoutprobe.recording.file import read_recording, write_recording
 from layoutprobe.recording.model import Recording

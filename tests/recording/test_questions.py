@@ -11,9 +11,9 @@ import pytest
 
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.contents import held_operands
-from layoutprobe.gate.inspect import inspect
-from layoutprobe.gate.timeline import timeline_of
+from layoutprobe.inspector.contents import held_operands
+from layoutprobe.inspector.inspect import inspect
+from layoutprobe.inspector.timeline import timeline_of
 from layoutprobe.place import Element
 from layoutprobe.recording.names import joined
 from layoutprobe.recording.questions import Asked

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.inspect import inspect
 from layoutprobe.gate.record import record
+from layoutprobe.inspector.inspect import inspect
 from layoutprobe.isa.inst import NULL, Inst
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.machine import Machine

@@ -9,7 +9,7 @@ import pytest
 
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.inspect import inspect
+from layoutprobe.inspector.inspect import inspect
 from layoutprobe.recording import questions
 from recording.kernels import GEMM, SMALL, TESTS, opened
 

@@ -17,7 +17,7 @@ from layoutprobe.checks.registry import check_names
 from layoutprobe.codeobj.elf import load
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.gate import check
-from layoutprobe.gate.inspect import inspect
+from layoutprobe.inspector.inspect import inspect
 from layoutprobe.isa.inst import M0, Inst
 from layoutprobe.isa.kind import Kind
 from layoutprobe.isa.store import load_instructions

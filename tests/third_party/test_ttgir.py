@@ -17,7 +17,7 @@ from third_party.ttgir_changes import Change, changes
 from layoutprobe.claims.ttgir import parse_ttgir, read_ttgir
 from layoutprobe.cli.main import main
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.inspect import Inspection, inspect
+from layoutprobe.inspector.inspect import Inspection, inspect
 from layoutprobe.layouts.declared import Declared, Distribution
 from layoutprobe.numbers import digit_base
 from layoutprobe.report.declared import AGREES, REFUTED, Agreement

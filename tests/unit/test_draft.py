@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from layoutprobe.cli.main import main
-from layoutprobe.gate.draft import draft
+from layoutprobe.drafting.draft import draft
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.manifest.sizes import sizes_of

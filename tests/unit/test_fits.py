@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from layoutprobe.gate.fits import fit, fit_extent
+from layoutprobe.drafting.fits import fit, fit_extent
 from layoutprobe.patterns.expression import evaluate, parse
 
 FORMS: dict[str, Callable[[dict[str, int]], int]] = {

@@ -8,8 +8,8 @@ import pytest
 
 from layoutprobe.arch import DEFAULT
 from layoutprobe.codeobj.elf import load
+from layoutprobe.drafting.draft import draft
 from layoutprobe.errors import ToolchainError
-from layoutprobe.gate.draft import draft
 from layoutprobe.toolchain.compile import assemble, compile_hip, files_read
 from layoutprobe.toolchain.headers import STAND_INS
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from layoutprobe.gate.chained import handed_on
-from layoutprobe.gate.launch_sites import LaunchSite, launch_sites
+from layoutprobe.drafting.chained import handed_on
+from layoutprobe.drafting.launch_sites import LaunchSite, launch_sites
 
 SITE = ("(N + 15) / 16", "M / 64", "1"), ("128", "1", "1"), "0", ("M", "N")
 WRITTEN = {

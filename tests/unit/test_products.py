@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from layoutprobe.gate.products import FoundProduct, find_product, leading
-from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
+from layoutprobe.drafting.products import FoundProduct, find_product, leading
+from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
 from layoutprobe.numbers import element_type
 from layoutprobe.numbers.activations import ACTIVATIONS
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from layoutprobe.gate.draft_reference import DraftedReference, References
-from layoutprobe.gate.reference_terms import Tensors
-from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
+from layoutprobe.drafting.reference_terms import Tensors
+from layoutprobe.drafting.references import DraftedReference, References
+from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
 from layoutprobe.numbers import element_type
 
 Array = NDArray[Any]

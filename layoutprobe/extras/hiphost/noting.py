@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
 from layoutprobe.engine.base import Dispatch
 from layoutprobe.engine.registry import make_engine
-from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
 from layoutprobe.machine.memory import BASE_ADDRESS, Arena, Region
 from layoutprobe.observe.touched import Touched
 

@@ -13,10 +13,10 @@ from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.registry import CHECKS as CHECKED
 from layoutprobe.checks.registry import RULES, check_names
+from layoutprobe.drafting.draft import guessed, is_source
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.build import build
-from layoutprobe.gate.draft import guessed, is_source
 from layoutprobe.gate.excerpts import whole_sources
 from layoutprobe.gate.gate import chosen
 from layoutprobe.gate.held import CHECKS, held_report
@@ -24,8 +24,8 @@ from layoutprobe.gate.record import record, with_needs
 from layoutprobe.gate.runner import KernelRunner
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.gate.tally import subject_of
-from layoutprobe.gate.timeline import page_of, timeline_of
-from layoutprobe.gate.viewing import shown_as
+from layoutprobe.inspector.timeline import page_of, timeline_of
+from layoutprobe.inspector.viewing import shown_as
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.layouts.declared import Declared
 from layoutprobe.layouts.views import PACKED, VIEWS, OperandViews

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from layoutprobe.gate import reference_parts
-from layoutprobe.gate.draft_words import quoted
-from layoutprobe.gate.reference_guess import Guess, guesses
-from layoutprobe.gate.reference_terms import Shape, Tensors, bare
+from layoutprobe.drafting import reference_parts
+from layoutprobe.drafting.reference_guess import Guess, guesses
+from layoutprobe.drafting.reference_terms import Shape, Tensors, bare
+from layoutprobe.drafting.words import quoted
 
 _HEADER = '''\
 """What kernels should compute: `layoutprobe check --allow-reference` calls these functions.

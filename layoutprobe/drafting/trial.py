@@ -19,14 +19,14 @@ from layoutprobe.brief import brief
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Parameter, Signature
+from layoutprobe.drafting.fits import fit
+from layoutprobe.drafting.launch_sites import LaunchSite, renamed
+from layoutprobe.drafting.made_up import BYTES, codes, elements
+from layoutprobe.drafting.products import FoundProduct, find_product, holds, readings
+from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
+from layoutprobe.drafting.strides_told import as_stored, with_strides
 from layoutprobe.errors import ProbeError
-from layoutprobe.gate.fits import fit
-from layoutprobe.gate.launch_sites import LaunchSite, renamed
-from layoutprobe.gate.made_up import BYTES, codes, elements
-from layoutprobe.gate.products import FoundProduct, find_product, holds, readings
 from layoutprobe.gate.runner import Deadline
-from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
-from layoutprobe.gate.strides_told import as_stored, with_strides
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.touched import Touched

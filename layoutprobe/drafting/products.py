@@ -15,7 +15,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
+from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
 from layoutprobe.numbers import element_type
 from layoutprobe.numbers.activations import ACTIVATIONS
 

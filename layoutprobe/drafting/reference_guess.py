@@ -8,9 +8,9 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 
-from layoutprobe.gate import reference_parts as parts
-from layoutprobe.gate.reference_products import attention, convolved, dequantised, multiplied
-from layoutprobe.gate.reference_terms import Array, Axis, Shape, Tensors, Term, product_of
+from layoutprobe.drafting import reference_parts as parts
+from layoutprobe.drafting.reference_products import attention, convolved, dequantised, multiplied
+from layoutprobe.drafting.reference_terms import Array, Axis, Shape, Tensors, Term, product_of
 from layoutprobe.numbers import element_type
 
 _MOST_TRIED = 10_000

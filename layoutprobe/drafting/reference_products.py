@@ -9,9 +9,9 @@ from itertools import permutations, product
 
 import numpy as np
 
-from layoutprobe.gate import reference_parts as parts
-from layoutprobe.gate.products import readings
-from layoutprobe.gate.reference_terms import (
+from layoutprobe.drafting import reference_parts as parts
+from layoutprobe.drafting.products import readings
+from layoutprobe.drafting.reference_terms import (
     Array,
     Axis,
     Shape,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from layoutprobe.codeobj.parameters import Parameter
-from layoutprobe.gate.launch_sites import LaunchSite
-from layoutprobe.gate.products import EXTENTS, FoundProduct
+from layoutprobe.drafting.launch_sites import LaunchSite
+from layoutprobe.drafting.products import EXTENTS, FoundProduct
 
 _STRIDE = re.compile(r"(?:batch_?)?stride_?([abcd])|([abcd])_?(?:batch_?)?stride", re.IGNORECASE)
 _LEADING = re.compile(r"ld_?([abcd])|([abcd])_?ld|leading_?([abcd])", re.IGNORECASE)

@@ -11,11 +11,11 @@ import numpy as np
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Signature
+from layoutprobe.drafting.launch_sites import LaunchSite, renamed
+from layoutprobe.drafting.products import FoundProduct, find_product
+from layoutprobe.drafting.seen import SeenLaunch
+from layoutprobe.drafting.trial import Attempt, Made, Trial
 from layoutprobe.errors import ProbeError
-from layoutprobe.gate.launch_sites import LaunchSite, renamed
-from layoutprobe.gate.products import FoundProduct, find_product
-from layoutprobe.gate.seen import SeenLaunch
-from layoutprobe.gate.trial import Attempt, Made, Trial
 
 
 def handed_on(first: LaunchSite, made: int, second: LaunchSite) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.gate.seen import SeenLaunch
+from layoutprobe.drafting.seen import SeenLaunch
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
 
@@ -192,7 +192,7 @@ _TAKEN = {"inputs", "sizes", "np", "math", "len", "sum", "range"}
 
 
 def _part_names() -> frozenset[str]:
-    from layoutprobe.gate import reference_parts
+    from layoutprobe.drafting import reference_parts
 
     return frozenset(vars(reference_parts))
 

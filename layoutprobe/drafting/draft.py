@@ -17,14 +17,14 @@ from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Signature, signature_of
+from layoutprobe.drafting.bits import float_behind, types_read
+from layoutprobe.drafting.chained import chained, handed_on
+from layoutprobe.drafting.kernel_table import SeenDraft
+from layoutprobe.drafting.launch_sites import LaunchSite, launch_sites
+from layoutprobe.drafting.references import References
+from layoutprobe.drafting.trial import Trial, tried
+from layoutprobe.drafting.words import name_of, quoted, unique
 from layoutprobe.errors import ToolchainError, UsageError, did_you_mean
-from layoutprobe.gate.bits import float_behind, types_read
-from layoutprobe.gate.chained import chained, handed_on
-from layoutprobe.gate.draft_reference import References
-from layoutprobe.gate.draft_words import name_of, quoted, unique
-from layoutprobe.gate.launch_sites import LaunchSite, launch_sites
-from layoutprobe.gate.seen_draft import SeenDraft
-from layoutprobe.gate.trial import Trial, tried
 from layoutprobe.manifest.files import ASSEMBLY, SOURCES, is_code_object, read_code_object
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest

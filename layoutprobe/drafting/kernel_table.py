@@ -12,12 +12,10 @@ from functools import cached_property
 
 from layoutprobe.codeobj.model import Kernel
 from layoutprobe.codeobj.parameters import Signature, signature_of
-from layoutprobe.gate.bits import float_behind, types_read
-from layoutprobe.gate.draft_reference import DraftedReference, References
-from layoutprobe.gate.draft_words import expression, liked, name_of, quoted, repr_of, sized
-from layoutprobe.gate.fits import fit, fit_extent
-from layoutprobe.gate.made_up import INDICES
-from layoutprobe.gate.products import (
+from layoutprobe.drafting.bits import float_behind, types_read
+from layoutprobe.drafting.fits import fit, fit_extent
+from layoutprobe.drafting.made_up import INDICES
+from layoutprobe.drafting.products import (
     EXTENTS,
     FoundProduct,
     Operand,
@@ -26,9 +24,11 @@ from layoutprobe.gate.products import (
     matrix_shape,
     readings,
 )
-from layoutprobe.gate.reference_terms import Tensors
-from layoutprobe.gate.seen import SeenBuffer, SeenLaunch
-from layoutprobe.gate.trial import Made, Trial
+from layoutprobe.drafting.reference_terms import Tensors
+from layoutprobe.drafting.references import DraftedReference, References
+from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
+from layoutprobe.drafting.trial import Made, Trial
+from layoutprobe.drafting.words import expression, liked, name_of, quoted, repr_of, sized
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
 

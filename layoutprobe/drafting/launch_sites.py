@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 from layoutprobe.codeobj.parameters import Parameter
+from layoutprobe.drafting.host_declarations import closing, split
+from layoutprobe.drafting.host_reals import real
+from layoutprobe.drafting.host_text import Scope, TooLongError, opened, read_text, scope_at
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.host_declarations import closing, split
-from layoutprobe.gate.host_reals import real
-from layoutprobe.gate.host_text import Scope, TooLongError, opened, read_text, scope_at
 from layoutprobe.patterns.expression import parse
 
 _CHEVRON = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<(?:[^<>;]|<[^<>;]*>)*>)?\s*<<<")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from layoutprobe.drafting.kernel_table import SeenDraft
+from layoutprobe.drafting.references import References
+from layoutprobe.drafting.seen import SeenLaunch
+from layoutprobe.drafting.words import quoted, unique
 from layoutprobe.errors import UsageError
-from layoutprobe.gate.draft_reference import References
-from layoutprobe.gate.draft_words import quoted, unique
-from layoutprobe.gate.seen import SeenLaunch
-from layoutprobe.gate.seen_draft import SeenDraft
 
 HEADER = """\
 # What `layoutprobe check` builds, launches and expects; docs/manifest.md describes every key.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from layoutprobe.arch.registry import TARGETS
-from layoutprobe.gate.contents import MOST_NAMES, contents_of, held_operands
-from layoutprobe.gate.kept import sites_of
+from layoutprobe.inspector.contents import MOST_NAMES, contents_of, held_operands
+from layoutprobe.inspector.kept import sites_of
 from layoutprobe.manifest.model import size_title
 from layoutprobe.recording.model import SPACES, Recording
 from layoutprobe.recording.names import Names

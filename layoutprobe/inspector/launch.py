@@ -21,8 +21,8 @@ from layoutprobe.checks.registry import check_names, find_check
 from layoutprobe.codeobj.model import Argument as Declared
 from layoutprobe.errors import UsageError
 from layoutprobe.gate.build import compiled
-from layoutprobe.gate.inspect import Inspection, opened
 from layoutprobe.gate.session import check_kernel
+from layoutprobe.inspector.inspect import Inspection, opened
 from layoutprobe.manifest.binding import DTYPES
 from layoutprobe.manifest.files import is_code_object
 from layoutprobe.manifest.model import Argument, Expression, KernelCase, NoContract

@@ -1,0 +1,1 @@
+"""Manifests that draft themselves: from debug information, host code, launches that happened; and references."""
