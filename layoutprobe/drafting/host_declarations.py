@@ -89,29 +89,33 @@ def _of(
     structure = known.get(name.rpartition("::")[2])
     if structure is None or prefix.count("::") > _DEEPEST or next(visits, None) is None:
         return
-    filled = dict(structure.parameters)
-    filled.update(zip(filled, _listed(given[1:-1]), strict=False))
-    for parameter, value in [*filled.items()]:  # a structure itself: its constants are told, too
+    given_for = dict(structure.parameters)
+    given_for.update(zip(given_for, _listed(given[1:-1]), strict=False))
+    named = dict(given_for)
+    for parameter, value in given_for.items():  # a structure itself: its constants are told, too
         instance = _INSTANCE.fullmatch(value)
         if instance and instance[1].rpartition("::")[2] in known:
-            filled[parameter] = f"{prefix}::{parameter}"
-            yield from _of(filled[parameter], instance[1], instance[2] or "", known, visits)
+            named[parameter] = f"{prefix}::{parameter}"
+            yield from _of(named[parameter], instance[1], instance[2] or "", known, visits)
     own = dict(one for at in DECLARED.finditer(structure.body) for one in declared(structure.body, at.end()))
-    filled.update({one: f"{prefix}::{one}" for one in own})
-    inside = re.compile(rf"(?<![\w:])({'|'.join(filled)})\b") if filled else None
-
-    def told(text: str) -> str:
-        """With what parameters stand for; "" where that becomes too long."""
-        if len(text) > _LONGEST:
-            return ""
-        result = inside.sub(lambda found: filled[found[1]], text) if inside else text
-        return result if len(result) <= _LONGEST else ""
-
-    yield from ((f"{prefix}::{one}", told(value)) for one, value in own.items())
+    members = {one: f"{prefix}::{one}" for one in own}
+    yield from ((members[one], _told(value, {**named, **members})) for one, value in own.items())
     for found in _ALIAS.finditer(structure.body):
-        again = _ALIAS.match(f"using {found[1]} = {told(found[2] + (found[3] or ''))};")
+        # An alias of a parameter is what was given for it: the structures that are known are known by their names.
+        again = _ALIAS.match(
+            f"using {found[1]} = {_told(found[2] + (found[3] or ''), {**given_for, **members})};"
+        )
         if again:
             yield from _of(f"{prefix}::{again[1]}", again[2], again[3] or "", known, visits)
+
+
+def _told(text: str, stands_for: Mapping[str, str]) -> str:
+    """With what names stand for; "" where that becomes too long."""
+    if len(text) > _LONGEST or not stands_for:
+        return text if len(text) <= _LONGEST else ""
+    names = rf"(?<![\w:])({'|'.join(stands_for)})\b"
+    result = re.sub(names, lambda found: stands_for[found[1]], text)
+    return result if len(result) <= _LONGEST else ""
 
 
 def _parameters(header: str) -> dict[str, str]:
