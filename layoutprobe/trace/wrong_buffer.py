@@ -3,7 +3,7 @@
 Where buffers take turns, a load goes to each of them, from one barrier interval to the next. A store in the same
 interval has the wrong number of a buffer where it overwrites a tile that was stored before and is still to be read,
 and nobody touches the bytes of the other turns. Where nothing lay there, the load waits for this store, and a barrier
-is what is missing.
+is what is missing. Where a tile waits in the other buffer, too, it is the load that may have the wrong number.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ def into_buffer_in_use(subject: Subject, clash: Clash) -> Touch | None:
     if clash.kind not in ("RAW", "WAR") or clash.late or clash.meant:
         return None
     store, load = (clash.first, clash.second) if clash.kind == "RAW" else (clash.second, clash.first)
-    run = subject.run(RunSpec("integers", (TrafficOf(store.who.workgroup),)), partial=True)
-    traffic = run.record(Traffic)
+    try:
+        run = subject.run(RunSpec("integers", (TrafficOf(store.who.workgroup),)), partial=True)
+        traffic = run.record(Traffic)
+    except LookupError:  # a launch that has happened is not made again
+        return None
     mine = [one for one in traffic.passages if one.pc == load.inst.pc and not one.store]
     ever = _touched(mine, traffic.size)
     intervals = sorted({one.interval for one in mine})
@@ -45,10 +48,10 @@ def _is_idle_beside(traffic: Traffic, mine: Sequence[Passage], at: int, ever: By
     read = _touched((one for one in mine if one.interval == at), traffic.size)
     stored = _touched((one for one in here if one.store and one.pc == store), traffic.size)
     other = ever & ~read
-    lying = _last((one for one in traffic.passages if one.store), at, traffic.size) > _last(
-        mine, at, traffic.size
-    )
-    alone = other.any() and not (_touched(here, traffic.size) & other).any()
+    every = [one for one in traffic.passages if one.store]
+    last_stored, last_read = (_last(passages, at, traffic.size) for passages in (every, mine))
+    lying, waiting = last_stored > last_read, (last_stored >= last_read) & (last_stored >= 0)
+    alone = other.any() and not ((_touched(here, traffic.size) | waiting) & other).any()
     return bool((stored & read & lying).any() and alone)
 
 
