@@ -104,7 +104,10 @@ def explained(tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult
 def _all_told(tally: Tally, still: Sequence[Finding]) -> dict[int, Finding]:
     """Finding (by identity) -> the same with what mends it."""
     mended = mended_by(tally, still)
-    return {id(root): _told(root, mended, len(tally.case.sizes)) for root in still} if mended else {}
+    behind = {id(root): [one for one in mended if _is_behind(root, one)] for root in still}
+    return {
+        id(root): _told(root, behind[id(root)], len(tally.case.sizes)) for root in still if behind[id(root)]
+    }
 
 
 def _noted(still: Sequence[Finding], why: str) -> dict[int, Finding]:
@@ -117,6 +120,13 @@ _EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "wrong-factor
 """Names of rules of which the cause is known, or cannot be one instruction: nothing is searched for."""
 _WHOLE = ("input-taken-otherwise", "wrong-epilogue", CHANGED, MISPLACED, ROUNDED)
 """Names of rules whose sentence names the cause at a place of its own: the line of the change stands in the words."""
+_BOUNDED = (
+    "out-of-bounds", "load-out-of-bounds", "scratch-out-of-bounds", "beyond-edge", "into-padding", "into-input",
+    "never-written", "written-twice", "incomplete-sum", "stale-tile", "undefined-read", "undefined-control",
+    "accumulator-not-reset", "accumulator-lost", "accumulator-doubled", "unexplained",
+)  # fmt: skip
+"""Names of rules about what too many or too few lanes or passes do: a test may be behind them."""
+_MATRIX = ("v_wmma", "v_swmmac", "v_mfma", "v_smfmac")
 _STEP = "other-step"
 """The name of one whose place is behind what is wrong: a line of the change itself is nearer."""
 _ROUTED = "other-elements"
@@ -144,6 +154,15 @@ def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
     place = replace(first.place, element=old.element, size=old.size)
     related = (*found.related, *_before(old, first))
     return replace(found, what=f"{about}: {says}", place=place, hint=hint, related=related)
+
+
+def _is_behind(found: Finding, change: Mended) -> bool:
+    """Whether a change may be what a finding comes of. Where elements lie follows from no test, and from no operands
+    of a matrix instruction: exchanged, they mend a result that is stored transposed."""
+    if found.rule.check == numerics.NAME:
+        return True
+    name = change.place.instruction
+    return not name.startswith(_MATRIX) and (found.name in _BOUNDED or "_cmp" not in name)
 
 
 def _at_the_change(found: Finding, first: Mended, right: str, hint: str) -> Finding:
