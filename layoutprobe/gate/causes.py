@@ -8,6 +8,7 @@ reports lead with the causes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -38,6 +39,9 @@ _UNORDERED = (
     "divergent-barrier",
 )
 """Races in LDS."""
+
+
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -184,6 +188,13 @@ def _named_elsewhere(cause: Finding, effect: Finding) -> bool:
     return cause.name != "wrong-values" and effect.name == "wrong-values"
 
 
+def _of_outputs(cause: Finding, effect: Finding) -> bool:
+    """The same is wrong in two outputs that one instruction stores, as where a kernel has a problem for each."""
+    said = [_NUMBER.sub("", found.what.partition(": ")[2]) for found in (cause, effect)]
+    stored = cause.place.pc is not None and cause.place.pc == effect.place.pc
+    return cause.name == effect.name and stored and said[0] == said[1]
+
+
 def _same_address(cause: Finding, effect: Finding) -> bool:
     """Two tiles of C at one place are stored, and with beta loaded, by two waves."""
     return effect.name not in _UNORDERED and _meet(cause, effect)
@@ -328,6 +339,7 @@ _WAYS = (
     _Way("numerics", "races", _wrong_index),
     # Wrong values come last.
     _Way("numerics", "numerics", _named_elsewhere),
+    _Way("numerics", "numerics", _of_outputs),
     _Way("numerics", "memory", _index_of),
     *(
         _Way(check, "numerics", _always)

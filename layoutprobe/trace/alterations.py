@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutprobe.trace.gemm_faults import rows_apart_of_16, transposed_tiles
+from layoutprobe.trace.gemm_faults import rows_apart_of_16, tiles_of_rows, transposed_tiles
 
 Values = NDArray[Any]
 Change = Callable[[Values], Values]
@@ -175,11 +175,9 @@ def of_outputs() -> Alterations:
 
 
 def _rows_joined(value: Values) -> Values:
-    """Row v + 8h of every tile stored to row 2v + h; only meaningful for whole tiles."""
-    rows = np.arange(value.shape[-2])
-    inside = rows % 16
-    source = rows - inside + inside // 2 + 8 * (inside % 2)
-    return np.asarray(value[..., np.minimum(source, value.shape[-2] - 1), :])
+    """Row v + 8h of every tile stored to row 2v + h."""
+    inside = np.arange(16)
+    return tiles_of_rows(value, inside // 2 + 8 * (inside % 2))
 
 
 def _groups(axis: int, fold: int) -> Change:

@@ -295,11 +295,17 @@ def _read_as(p: Product) -> Named:
 
 
 def rows_apart_of_16(value: Doubles) -> Doubles:
-    """Row 2v + h of every tile stored to row v + 8h; only meaningful for whole tiles."""
+    """Row 2v + h of every tile stored to row v + 8h."""
+    inside = np.arange(16)
+    return tiles_of_rows(value, inside % 8 * 2 + inside // 8)
+
+
+def tiles_of_rows(value: Doubles, source: NDArray[np.int64]) -> Doubles:
+    """Rows of every tile of 16, each from another one of it; 0 where that is beyond the last: it was not loaded."""
     rows = np.arange(value.shape[-2])
-    inside = rows % 16
-    source = rows - inside + inside % 8 * 2 + inside // 8
-    return np.asarray(value[..., np.minimum(source, value.shape[-2] - 1), :])
+    taken = rows - rows % 16 + source[rows % 16]
+    held = np.asarray(value[..., np.minimum(taken, rows.size - 1), :])
+    return np.where((taken < rows.size)[:, None], held, np.zeros((), held.dtype))
 
 
 def explaining(p: Product, observed: Doubles, bound: Doubles | float, dtype: str) -> list[KnownFault]:

@@ -116,9 +116,9 @@ FAULTS = (
         "grouped.hip",
         "2 * i + (lane >> 4)",
         "i + 8 * (lane >> 4)",
-        "numerics/other-elements",
-        r"problem0_a(\[\d+\])+ goes into problem0_c(\[\d+\])+",
-        "a, b, acc",
+        "numerics/wrong-values",
+        "half-waves store 8 consecutive rows, as on RDNA4",
+        "C[row * N + col] = acc[i]",
     ),
     Fault(
         "no barrier before the next tile",

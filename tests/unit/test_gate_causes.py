@@ -97,6 +97,15 @@ def test_the_same_in_both_matrices_by_one_line_is_one_fault() -> None:
     assert [f.place.matrix for f in judged.consequences(judged.findings[0])] == ["B"]
 
 
+def test_the_same_in_two_outputs_that_one_instruction_stores_is_one_fault() -> None:
+    one = replace(VALUES, what="c0 is wrong on small integers: alpha is missing; wrong: 4 of 64")
+    other = replace(one, what="c1 is wrong on small integers: alpha is missing; wrong: 9 of 32")
+    elsewhere = replace(other, place=replace(other.place, pc=4096))
+    otherwise = replace(one, what="c1 is wrong on small integers: beta is missing")
+    assert told(one, other) == {"numerics/wrong-values": ["numerics/wrong-values"]}
+    assert len(verdict(one, elsewhere).findings) == len(verdict(one, otherwise).findings) == 2
+
+
 def test_causes_with_consequences_come_first() -> None:
     alone = found("operand-provenance/other-matrix", 10)
     assert list(told(alone, RACE, found("lds-safety/undefined-read", 54))) == [
