@@ -156,7 +156,9 @@ def _late(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     bare, barrier = ("s_barrier_signal",) * 2 if isa.split_barrier else ("s_barrier", "the barrier")
     wait = spelled(isa.counting, isa.counting.loads if first.inst.to_lds else isa.counting.lds, 0)
     below = _barrier_below(subject, first.inst)
-    barrier = barrier if below is None else f"{barrier}, {site(subject, below)}"
+    if below is not None:
+        known = site(subject, below)
+        barrier = known if barrier == below.name else f"{barrier}, {known}"
     return Finding(
         LATE_ACCESS,
         f"an LDS {access} is outstanding at the barrier, and wave {second.who.wave} {effect} its byte after it",

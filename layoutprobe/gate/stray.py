@@ -95,7 +95,9 @@ def stray_finding(subject: Subject, fault: ExecutionError) -> Finding:
     )
     guard = next(_guards(beyond, tests), None) if beyond.at >= 0 else None
     if guard is None:
-        compared = any(beyond.at in (test.left[beyond.lane], test.right[beyond.lane]) for test in tests)
+        compared = beyond.at < 0 or any(
+            beyond.at in (test.left[beyond.lane], test.right[beyond.lane]) for test in tests
+        )
         none = "" if compared else f": none that compares {beyond.at} was executed by this wave"
         return replace(
             found,
