@@ -91,7 +91,14 @@ def explained(tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult
         for pair in zip(result.findings, known.findings, strict=True)
         if result.check in _OF_VALUES
     ]
-    still = [found for found, known in pairs if known.follows is None and found.name not in _EXACT]
+    disordered = any(result.findings for result in results if result.check in _OF_ORDER)
+    still = [
+        found
+        for found, known in pairs
+        if known.follows is None
+        and found.name not in _EXACT
+        and not (disordered and found.rule.check != numerics.NAME)
+    ]
     if not still:
         return tuple(results)
     told = diagnosed(lambda: _all_told(tally, still), lambda why: _noted(still, why))
@@ -116,6 +123,8 @@ def _noted(still: Sequence[Finding], why: str) -> dict[int, Finding]:
 
 _OF_VALUES = (numerics.NAME, "operand-provenance", "epilogue", "swizzle", "lds-safety", "memory")
 """Checks of what an index, a factor or a bound may be behind."""
+_OF_ORDER = ("races", "waits")
+"""Checks after whose findings a store is where it is by the order of waves: no address or bound needs to be wrong."""
 _EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "wrong-factor", "unread-input")
 """Names of rules of which the cause is known, or cannot be one instruction: nothing is searched for."""
 _WHOLE = ("input-taken-otherwise", "wrong-epilogue", CHANGED, MISPLACED, ROUNDED)
@@ -169,7 +178,10 @@ def _at_the_change(found: Finding, first: Mended, right: str, hint: str) -> Find
     """A finding about an access, whose address or bound is computed elsewhere: there it is to be changed."""
     what = f"{found.what}; with {first.says} at {first.place.line or first.place.site} {right}"
     old = found.place
-    hoisted = first.at_loop and first.says.startswith("argument")  # it has the line of the loop's head
+    # What a compiler moved out of a loop has the line of its head; what counts its passes is scalar.
+    hoisted = first.at_loop and (
+        first.says.startswith("argument") or first.place.instruction.startswith("v_")
+    )
     if hoisted or first.place.near or first.place.source is None or old.line == first.place.line:
         return replace(found, what=what)
     place = replace(first.place, element=old.element, size=old.size, matrix=old.matrix, buffer=old.buffer)
@@ -198,8 +210,9 @@ class _AtSize:
 
     @property
     def is_wrong(self) -> bool:
-        """What is right shows no change that mends it."""
-        return bool(self.compared and self.compared[0].wrong.any()) or bool(self.subject.plain().astray)
+        """What is right, or what nothing is compared with, shows no change that mends it."""
+        wrong = bool(self.compared) and bool(self.compared[0].wrong.any())
+        return wrong or bool(self.compared and self.subject.plain().astray)
 
     @cached_property
     def work(self) -> Work:
