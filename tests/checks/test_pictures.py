@@ -15,7 +15,7 @@ import pytest
 from layoutprobe.assets import asset_dir
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.cli.main import main
-from layoutprobe.gate import gate, tally
+from layoutprobe.gate import gate, pictures
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.inspector.inspect import inspect
 from layoutprobe.layouts.layout import HOLE
@@ -116,7 +116,7 @@ def test_without_a_finding_nothing_is_drawn(manifest: str, kernel: str, checks: 
 
 
 def test_pictures_are_made_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tally, "pictures_of", lambda *_: pytest.fail("a picture is made"))
+    monkeypatch.setattr(pictures, "pictures_of", lambda *_: pytest.fail("a picture is made"))
     checks = [check for check in CHECKS if check.name == "operand-provenance"]
     found = check_kernel(case_of("buggy.toml", "asmOpt-column"), "gfx1151", checks, draw=False)
     assert found.findings
