@@ -260,6 +260,11 @@ class _Cause:
     hint: str = ""
 
 
+_TYPES = "hold the type that this line takes or makes against the one that the manifest declares"
+_NAMED = "every element is as this sentence says: look for that in what the kernel computes or stores"
+"""The next step where the cause is known."""
+
+
 def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _Cause:
     wrong = c.wrong
     if c.spec.order:  # workgroups side by side gave what is right
@@ -272,9 +277,10 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
         rule = WRONG_EPILOGUE if all(fault.step for fault in faults) else WRONG_VALUES
         rule = WRONG_FACTOR if all(fault.factor for fault in faults) else rule
         place = _multiplying(subject) if faults[0].read else _load_of(subject, faults[0].about)
-        return _Cause(rule, either(fault.says for fault in faults), None, place)
+        hint = _TYPES if faults[0].read else _NAMED if rule is WRONG_VALUES else ""
+        return _Cause(rule, either(fault.says for fault in faults), None, place, hint=hint)
     if kind := taken_for(c):
-        return _Cause(WRONG_VALUES, _stored_as(c, kind), None, _converting(subject, kind))
+        return _Cause(WRONG_VALUES, _stored_as(c, kind), None, _converting(subject, kind), hint=_TYPES)
     unexplained = _unexplained(subject, c, runs)
     others = taken_otherwise(subject, runs)
     causes = [(one.says, _taken(subject, one)) for one in others]
