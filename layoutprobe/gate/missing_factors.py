@@ -63,13 +63,71 @@ def rescaled(block: Sequence[Inst], line: Mapping[int, Line]) -> Iterator[Missin
         first = reads[register][0]
         if first.half.name in _ADD and any(o is first.operand for o in _addends(first.half)):
             sums.setdefault(line.get(first.inst.pc, first.inst.pc), []).append(first)
-    for uses in sums.values():
-        for factor in factors:
-            taken = [use for use in uses if _reaches(factor, use.at, writes)]
-            if len(taken) == len(uses) and all(use.operand.index != factor.operand.index for use in uses):
-                says = "the sum that this adds to multiplied by the factor of {} first"
-                key = ("rescaled", factor.inst.pc, factor.operand.index)
-                yield Missing(_before(taken, factor.operand, key, says), uses[0].inst, factor.inst)
+    groups = sorted(sums.values(), key=len, reverse=True)
+    every = [
+        use for uses in groups for use in uses
+    ]  # inlined, the last step of one may have the line of a function
+    for uses in [*groups, every] if len(groups) > 1 else groups:
+        for pairs in _pairings(block, uses, factors):
+            apart = all(use.operand.index != factor.operand.index for use, factor in pairs)
+            if apart and all(
+                factor.at <= use.at or _reaches(factor, use.at, writes) for use, factor in pairs
+            ):
+                first, used = pairs[0]
+                key = ("rescaled", *((factor.inst.pc, factor.operand.index) for _, factor in pairs))
+                yield Missing(_before(pairs, key), first.inst, used.inst)
+
+
+def _pairings(
+    block: Sequence[Inst], uses: Sequence[_Use], factors: Sequence[_Use]
+) -> Iterator[list[tuple[_Use, _Use]]]:
+    """Sums with factors: one for all, or to each its own."""
+    for factor in factors[:_MOST]:
+        yield [(use, factor) for use in uses]
+    if 1 < len(uses) == len(factors):
+        of = _Origins(block)
+        added = of.own([(use.at, [o for o in use.half.src if o is not use.operand]) for use in uses])
+        scaled = of.own([(factor.at, [factor.operand]) for factor in factors])
+        pairs = [
+            (use, max(zip(factors, scaled, strict=True), key=lambda one: (one[1] & mine).bit_count())[0])
+            for use, mine in zip(uses, added, strict=True)
+        ]
+        if len({factor.operand.index for _, factor in pairs}) == len(pairs):
+            yield pairs
+
+
+class _Origins:
+    """Of which registers that a block begins with its values are computed: a bit for each."""
+
+    def __init__(self, block: Sequence[Inst]) -> None:
+        self._at: list[dict[int, int]] = []  # before each instruction: register -> origins, of those written
+        now: dict[int, int] = {}
+        for inst in block:
+            self._at.append(now)
+            made = {
+                register: self._together(len(self._at) - 1, half.src)
+                for half in inst.pair or (inst,)
+                for operand in half.dst
+                if operand.kind == "v"
+                for register in range(operand.index, operand.index + operand.regs)
+            }
+            now = {**now, **made} if made else now
+
+    def _together(self, at: int, operands: Iterable[Operand]) -> int:
+        known, result = self._at[at], 0
+        for operand in operands:
+            for n in range(operand.regs if operand.kind == "v" else 0):
+                register = operand.index + n
+                result |= known.get(register, 1 << register)
+        return result
+
+    def own(self, values: Sequence[tuple[int, Sequence[Operand]]]) -> list[int]:
+        """Origins of operands at positions, without those that all have: what is a row's own."""
+        found = [self._together(at, operands) for at, operands in values]
+        common = found[0]
+        for one in found:
+            common &= one
+        return [one & ~common for one in found]
 
 
 def multiplied(
@@ -142,7 +200,7 @@ def _factors(
                 others = (one for one in pair if one.kind == "v" and one.regs == 1 and one.index != register)
                 for other in others:
                     found.setdefault(other.index, replace(use, operand=other))
-    return list(found.values())[:_MOST]
+    return sorted(found.values(), key=lambda one: one.at)
 
 
 def _reaches(factor: _Use, at: int, writes: Mapping[int, Sequence[int]]) -> bool:
@@ -159,16 +217,16 @@ def _times(inst: Inst, to: Operand, factor: Operand) -> Inst:
     return Inst(inst.pc, inst.size, "v_mul_f32", "VOP2", (_plain(to),), (factor, _plain(to)))
 
 
-def _before(uses: Sequence[_Use], factor: Operand, key: tuple[object, ...], says: str) -> dict[int, Edit]:
-    """Registers multiplied by a factor before they are read."""
-    at: dict[int, list[_Use]] = {}
-    for use in uses:
-        at.setdefault(use.inst.pc, []).append(use)
-    found: dict[int, Edit] = {}
-    for pc, mine in at.items():
-        made = (*(_times(use.inst, use.operand, _plain(factor)) for use in mine), mine[0].inst)
-        found[pc] = edit(key, says, _RANK, *made)
-    return found
+def _before(pairs: Sequence[tuple[_Use, _Use]], key: tuple[object, ...]) -> dict[int, Edit]:
+    """Registers multiplied by their factors before they are read: where the factor is used, if that comes first, as
+    its register may hold something else afterwards."""
+    says = "the sum that this adds to multiplied by the factor of {} first"
+    changed: dict[int, tuple[Inst, list[Inst]]] = {}
+    for use, factor in pairs:
+        at = min(use, factor, key=lambda one: one.at).inst
+        _, made = changed.setdefault(at.pc, (at, []))
+        made.append(_times(at, use.operand, _plain(factor.operand)))
+    return {pc: edit(key, says, _RANK, *made, at) for pc, (at, made) in changed.items()}
 
 
 def _left_by_line(block: Sequence[Inst], line: Mapping[int, Line]) -> Iterator[tuple[Inst, Operand]]:

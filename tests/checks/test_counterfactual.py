@@ -162,6 +162,31 @@ def test_a_factor_that_was_left_out_is_named(tmp_path: Path, name: str) -> None:
     assert fault.at in (tmp_path / "kernel.hip").read_text().split("\n")[first.place.source.line - 1], first
 
 
+ROWS_OF_A_LANE = Style(
+    RUNNING.source.replace("A lane a row", "A lane three rows")
+    .replace("float most = -1e30f, sum = 0, kept = 0;", "float mosts[3], sums[3] = {}, all[3] = {};\n"
+             "  for (int r = 0; r < 3; ++r) mosts[r] = -1e30f;")
+    .replace("    const float score", "    for (int r = 0; r < 3; ++r) {\n"
+             "    float &most = mosts[r], &sum = sums[r], &kept = all[r];\n    const float score")
+    .replace("x[row * N", "x[(row * 3 + r) * N")
+    .replace("kept *= old;", "kept *= old; asm volatile(\"\" : \"+v\"(kept), \"+v\"(sum));")
+    .replace("most = now;", "most = now; }")
+    .replace("y[row] = kept / sum", "for (int r = 0; r < 3; ++r) y[row * 3 + r] = all[r] / sums[r]"),
+    RUNNING.keys.replace('["32"', '["96"'),
+    RUNNING.python,
+)  # fmt: skip
+"""A lane rescales what it keeps of a row before it goes on, as where a matrix instruction adds to that."""
+
+
+def test_a_factor_of_each_row_that_was_left_out_is_named(tmp_path: Path) -> None:
+    """A lane has a sum, and a factor, for each of its rows."""
+    assert not verdict(tmp_path, ROWS_OF_A_LANE).findings
+    first = verdict(tmp_path, ROWS_OF_A_LANE, (("    sum *= old;\n", ""),)).findings[0]
+    assert "multiplied by the factor of" in first.what, first.what
+    assert first.place.source is not None
+    assert "sum += e" in (tmp_path / "kernel.hip").read_text().split("\n")[first.place.source.line - 1], first
+
+
 def test_the_right_kernel_is_green(tmp_path: Path) -> None:
     found = verdict(tmp_path, LAYER)
     assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
