@@ -85,13 +85,16 @@ def mended_by(tally: Tally, findings: Sequence[Finding]) -> tuple[Mended, ...]:
 
 def explained(tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
     """The results of all checks, whose findings about values lead with what mends them, where anything does."""
+    judged = linked(results)
     pairs = [
         pair
-        for result, known in zip(results, linked(results), strict=True)
+        for result, known in zip(results, judged, strict=True)
         for pair in zip(result.findings, known.findings, strict=True)
         if result.check in _OF_VALUES
     ]
-    disordered = any(result.findings for result in results if result.check in _OF_ORDER)
+    disordered = any(
+        one.follows is None for result in judged if result.check in _OF_ORDER for one in result.findings
+    )
     still = [
         found
         for found, known in pairs
