@@ -26,6 +26,8 @@ from layoutprobe.trace.subject import RunSpec, Subject
 
 _REGION = "buffer "
 """Allocations of arguments are called so."""
+_WILD = 1 << 16
+"""Elements by which an address may miss a buffer, beside as many as that has, and still be an index of it."""
 _TELLING = 2
 """Numbers that differ from lane to lane by which an index is recognised."""
 
@@ -164,6 +166,8 @@ def _beyond(subject: Subject, stray: Stray) -> _Beyond | None:
     before = [] if others or stray.before is None else elements(stray.before)
     known = [beside[at] for at in others] or [one for one in before if _inside(buffer, one)]
     wrong = elements(fault.lanes)[lane]
+    if not -_WILD - buffer.size < wrong < 2 * buffer.size + _WILD:
+        return None  # a pointer from elsewhere
     if 0 <= wrong < buffer.size:  # it begins inside, and ends behind the last element
         wrong = buffer.size
     index = _split(buffer, wrong)
