@@ -67,7 +67,7 @@ def alone(subject: Subject, groups: Sequence[Group]) -> frozenset[int]:
     x, y, z = subject.binding.grid
     if len(set(groups)) == x * y * z or any(map(signals, subject.insts.values())):
         return frozenset()
-    return frozenset(at + x * (up + y * deep) for at, up, deep in groups)
+    return frozenset(map(subject.binding.number_of, groups))
 
 
 def _buffers(binding: Binding) -> Iterable[Buffer]:

@@ -140,9 +140,7 @@ def _named(subject: Subject, number: int) -> str:
 
 def _seen_alone(subject: Subject, fault: StrayError) -> Stray:
     """The access in a run of its workgroup alone; that of the fault where none is made there."""
-    x, y, z = fault.place.workgroup or (0, 0, 0)
-    wide, high, _ = subject.binding.grid
-    number = x + wide * (y + high * z)
+    number = subject.binding.number_of(fault.place.workgroup or (0, 0, 0))
     run = subject.runner(RunSpec("integers", (BoundsRecorder,), alone=frozenset([number])))
     stray = run.record(Bounds).strays.get(fault.place.pc or 0, Stray(fault))
     stray.error.put(replace(fault.place, wave=stray.error.place.wave, lane=stray.error.place.lane))

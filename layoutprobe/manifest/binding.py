@@ -163,6 +163,11 @@ class Binding:
         """ "M=128 N=128 K=64"."""
         return size_title(self.sizes)
 
+    def number_of(self, workgroup: tuple[int, int, int]) -> int:
+        """Which of all workgroups one is, x first."""
+        x, y, z = workgroup
+        return x + self.grid[0] * (y + self.grid[1] * z)
+
 
 def bind(case: KernelCase, sizes: Sizes) -> Binding:
     """The kernel at one size.

@@ -33,9 +33,7 @@ def at_batch_advance(subject: Subject, found: Finding, buffer: str, role: Role) 
     access = found.place
     if access.workgroup is None:
         return found
-    x, y, z = access.workgroup
-    wide, high, _ = subject.binding.grid
-    alone = frozenset([x + wide * (y + high * z)])
+    alone = frozenset([subject.binding.number_of(access.workgroup)])
     moved = [
         one
         for one in subject.runner(RunSpec("integers", (AdvanceRecorder,), alone=alone)).record(Advances).found
