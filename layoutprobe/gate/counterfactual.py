@@ -214,8 +214,7 @@ class _AtSize:
     @property
     def is_wrong(self) -> bool:
         """What is right, or what nothing is compared with, shows no change that mends it."""
-        wrong = bool(self.compared) and bool(self.compared[0].wrong.any())
-        return wrong or bool(self.compared and self.subject.plain().astray)
+        return bool(self.compared) and bool(self.compared[0].wrong.any() or self.subject.plain().astray)
 
     @cached_property
     def work(self) -> Work:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 
 from layoutprobe.isa.edit import Edit, Values, edit
 from layoutprobe.isa.edits_of_constants import number
@@ -64,9 +66,8 @@ def rescaled(block: Sequence[Inst], line: Mapping[int, Line]) -> Iterator[Missin
         if first.half.name in _ADD and any(o is first.operand for o in _addends(first.half)):
             sums.setdefault(line.get(first.inst.pc, first.inst.pc), []).append(first)
     groups = sorted(sums.values(), key=len, reverse=True)
-    every = [
-        use for uses in groups for use in uses
-    ]  # inlined, the last step of one may have the line of a function
+    # Inlined, the last step of one may have the line of a function.
+    every = [use for uses in groups for use in uses]
     for uses in [*groups, every] if len(groups) > 1 else groups:
         for pairs in _pairings(block, uses, factors):
             apart = all(use.operand.index != factor.operand.index for use, factor in pairs)
@@ -85,9 +86,9 @@ def _pairings(
     for factor in factors[:_MOST]:
         yield [(use, factor) for use in uses]
     if 1 < len(uses) == len(factors):
-        of = _Origins(block)
-        added = of.own([(use.at, [o for o in use.half.src if o is not use.operand]) for use in uses])
-        scaled = of.own([(factor.at, [factor.operand]) for factor in factors])
+        addends = [(use.at, [o for o in use.half.src if o is not use.operand]) for use in uses]
+        added = _own_origins(block, addends)
+        scaled = _own_origins(block, [(factor.at, [factor.operand]) for factor in factors])
         pairs = [
             (use, max(zip(factors, scaled, strict=True), key=lambda one: (one[1] & mine).bit_count())[0])
             for use, mine in zip(uses, added, strict=True)
@@ -96,38 +97,30 @@ def _pairings(
             yield pairs
 
 
-class _Origins:
-    """Of which registers that a block begins with its values are computed: a bit for each."""
+def _own_origins(block: Sequence[Inst], values: Sequence[tuple[int, Sequence[Operand]]]) -> list[int]:
+    """Of which registers that a block begins with operands at positions are computed, a bit for each; without those
+    that all have: what is a row's own."""
+    now: dict[int, int] = {}  # register that the block has written -> origins
 
-    def __init__(self, block: Sequence[Inst]) -> None:
-        self._at: list[dict[int, int]] = []  # before each instruction: register -> origins, of those written
-        now: dict[int, int] = {}
-        for inst in block:
-            self._at.append(now)
-            made = {
-                register: self._together(len(self._at) - 1, half.src)
-                for half in inst.pair or (inst,)
-                for operand in half.dst
-                if operand.kind == "v"
-                for register in range(operand.index, operand.index + operand.regs)
-            }
-            now = {**now, **made} if made else now
-
-    def _together(self, at: int, operands: Iterable[Operand]) -> int:
-        known, result = self._at[at], 0
+    def together(operands: Iterable[Operand]) -> int:
+        result = 0
         for operand in operands:
-            for n in range(operand.regs if operand.kind == "v" else 0):
-                register = operand.index + n
-                result |= known.get(register, 1 << register)
+            for register in operand.registers() if operand.kind == "v" else ():
+                result |= now.get(register, 1 << register)
         return result
 
-    def own(self, values: Sequence[tuple[int, Sequence[Operand]]]) -> list[int]:
-        """Origins of operands at positions, without those that all have: what is a row's own."""
-        found = [self._together(at, operands) for at, operands in values]
-        common = found[0]
-        for one in found:
-            common &= one
-        return [one & ~common for one in found]
+    asked: dict[int, list[int]] = {}
+    for at_value, (at, _) in enumerate(values):
+        asked.setdefault(at, []).append(at_value)
+    found = [0] * len(values)
+    for at, inst in enumerate(block):
+        for at_value in asked.get(at, ()):
+            found[at_value] = together(values[at_value][1])
+        halves = [(half, together(half.src)) for half in inst.pair or (inst,)]
+        for half, origins in halves:
+            now.update((r, origins) for o in half.dst if o.kind == "v" for r in o.registers())
+    common = reduce(and_, found)
+    return [one & ~common for one in found]
 
 
 def multiplied(
