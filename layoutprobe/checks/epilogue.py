@@ -29,11 +29,13 @@ from layoutprobe.trace.advances import at_batch_advance, at_step_advance
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.by_values import used_elements
-from layoutprobe.trace.comparisons import holds_f32, plain_product, require_doubt, wrong_on_integers
+from layoutprobe.trace.comparison import holds_f32
+from layoutprobe.trace.comparisons import require_doubt, wrong_on_integers
 from layoutprobe.trace.culprits import Culprit, culprits_of
 from layoutprobe.trace.findings import accumulator_finding, destination, of_output
 from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.problem import NoProductError, require_product
+from layoutprobe.trace.products import plain_product
 from layoutprobe.trace.stores import missing_tiles, narrow_stores, writers
 from layoutprobe.trace.subject import Subject, UndecidedError
 

@@ -12,7 +12,9 @@ from layoutprobe.manifest.coding import is_small_float
 from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.report.gate import CheckResult
 from layoutprobe.trace.again import in_need_of_zeros
-from layoutprobe.trace.comparisons import Comparison, compared_in, small_floats
+from layoutprobe.trace.comparison import Comparison
+from layoutprobe.trace.comparisons import compared_in
+from layoutprobe.trace.executed import small_floats
 from layoutprobe.trace.gemm_faults import error_metrics
 from layoutprobe.trace.subject import Subject
 from layoutprobe.trace.unusual import far_off, idle_c, told

@@ -40,12 +40,13 @@ from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.beginnings import NOT_RESET, NOT_ZERO, not_reset, wrong_beginnings
 from layoutprobe.trace.blame import blames
 from layoutprobe.trace.by_values import used_elements
-from layoutprobe.trace.comparisons import require_doubt, right_to_the_unit, wrong_on_integers
+from layoutprobe.trace.comparisons import require_doubt, wrong_on_integers
 from layoutprobe.trace.copies import differing_copies, own_orders
 from layoutprobe.trace.findings import copy_finding, operand_finding
 from layoutprobe.trace.load_path import related
 from layoutprobe.trace.places import loop_around, where, who_was
 from layoutprobe.trace.problem import NoProductError
+from layoutprobe.trace.products import right_to_the_unit
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import Subject
 from layoutprobe.trace.unread import left_in_lds, zeros_taken

@@ -10,7 +10,7 @@ import numpy as np
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Rule
-from layoutprobe.trace.comparisons import Comparison
+from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.selection import (
     LEAK,
     NO_ROW,

@@ -17,7 +17,8 @@ from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.text import either
 from layoutprobe.trace.altered import TakenOtherwise, shown, taken_otherwise
-from layoutprobe.trace.comparisons import Comparison, executed, taken_for
+from layoutprobe.trace.comparison import Comparison, taken_for
+from layoutprobe.trace.executed import executed
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, lines_moved, where_wrong
 from layoutprobe.trace.influence import other_elements
 from layoutprobe.trace.odd_reads import odd_read

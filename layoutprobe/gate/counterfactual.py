@@ -31,7 +31,8 @@ from layoutprobe.observe.work import Work, WorkRecorder
 from layoutprobe.place import Place
 from layoutprobe.report.finding import Finding, Related, Role
 from layoutprobe.report.gate import CheckResult
-from layoutprobe.trace.comparisons import Comparison, compared_in, with_outputs
+from layoutprobe.trace.comparison import Comparison
+from layoutprobe.trace.comparisons import compared_in, with_outputs
 from layoutprobe.trace.places import in_caller
 from layoutprobe.trace.subject import RunSpec, Subject
 from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED

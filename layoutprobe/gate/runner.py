@@ -34,7 +34,6 @@ from layoutprobe.place import Place
 from layoutprobe.trace.orders import LAST_FIRST, ONE_BY_ONE
 from layoutprobe.trace.subject import Recorded, RunSpec
 
-Logical = Mapping[str, NDArray[Any] | None]
 Changes = Mapping[int, tuple[Inst, ...]]
 _ORDERS = {"": "", ONE_BY_ONE: base.IN_TURN, LAST_FIRST: base.LAST_FIRST}
 _UNDEFINED = ("undefined-control", "undefined-address")

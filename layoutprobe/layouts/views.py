@@ -8,7 +8,6 @@ group: what a lane has in its registers then is *received*. Moves, permutes and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -107,17 +106,6 @@ class OperandViews:
         """The operand of one matrix instruction."""
         each = self.packed.vgprs // self.blocks
         return registers(self.packed, slice(number * each, (number + 1) * each))
-
-    def by_read(self, name: str) -> Iterator[Layout]:
-        """A view of the loads, one by one."""
-        table, first = self.view(name), 0
-        per_register = table.vgprs / sum(
-            read.words for read in self.reads
-        )  # an element may fill two registers
-        for read in self.reads:
-            past = first + round(read.words * per_register)
-            yield registers(table, slice(first, past))
-            first = past
 
 
 def registers(layout: Layout, which: slice) -> Layout:

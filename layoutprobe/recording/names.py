@@ -59,13 +59,6 @@ class Origin:
     within: bool
     unfollowed: bool
 
-    def covers(self, element: Element) -> bool:
-        """The element is in a box of its buffer."""
-        box = self.boxes.get(element.matrix)
-        return box is not None and len(box) == len(element.index) and all(
-            low <= at <= high for at, (low, high) in zip(element.index, box, strict=True)
-        )  # fmt: skip
-
 
 class Names:
     """Names of what a recording's registers and memories hold."""

@@ -20,8 +20,8 @@ from layoutprobe.manifest.model import Gemm
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Place
-from layoutprobe.trace.comparisons import reference_of
 from layoutprobe.trace.places import where
+from layoutprobe.trace.references import reference_of
 from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, UndecidedError
 
 Ints = NDArray[np.int64]

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from layoutprobe.manifest.model import Gemm
-from layoutprobe.trace.comparisons import reference_bound
+from layoutprobe.trace.references import reference_bound
 from layoutprobe.trace.subject import Recorded, Subject
 
 

@@ -27,14 +27,9 @@ from layoutprobe.trace.alterations import (
     of_outputs,
     of_places,
 )
-from layoutprobe.trace.comparisons import (
-    Comparison,
-    recorded_for,
-    reference_bound,
-    reference_of,
-    references,
-)
+from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.packed import BITS
+from layoutprobe.trace.references import recorded_for, reference_bound, reference_of, references
 from layoutprobe.trace.subject import Subject, UndecidedError
 
 Doubles = NDArray[np.float64]

@@ -28,7 +28,7 @@ from layoutprobe.report.words import spans
 from layoutprobe.solver.diagnose import LINE_ORDER, OTHER_BUFFER, UNEXPLAINED, Diagnosis, diagnose
 from layoutprobe.solver.hypotheses import HYPOTHESES
 from layoutprobe.solver.suspect import Suspect
-from layoutprobe.trace.comparisons import executed
+from layoutprobe.trace.executed import executed
 from layoutprobe.trace.places import loop_around, where
 from layoutprobe.trace.routes import taken_from_lds
 from layoutprobe.trace.stores import owners_of, writer_of

@@ -21,7 +21,8 @@ from layoutprobe.manifest.binding import BoundBuffer
 from layoutprobe.manifest.inputs import MOVED, is_coded, make_inputs
 from layoutprobe.place import Element
 from layoutprobe.report.inspection import Owners
-from layoutprobe.trace.comparisons import Comparison, reference_bound, reference_of
+from layoutprobe.trace.comparison import Comparison
+from layoutprobe.trace.references import reference_bound, reference_of
 from layoutprobe.trace.routes import Lanes, Route, Sharing, route_in, route_lost
 from layoutprobe.trace.stores import owners_of
 from layoutprobe.trace.subject import Recorded, RunSpec, RunStoppedError, Subject, UndecidedError

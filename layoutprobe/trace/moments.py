@@ -17,10 +17,10 @@ from layoutprobe.place import Register
 from layoutprobe.report.kernel_view import COLUMNS, Group, Moments, OutputView
 from layoutprobe.solver.product import NOWHERE
 from layoutprobe.trace.analysis import JudgedExecutions, analysis_of
-from layoutprobe.trace.comparisons import plain_product
 from layoutprobe.trace.moment import Seen, lines_of, operand_of, seen_of
 from layoutprobe.trace.places import vector
 from layoutprobe.trace.problem import Problem, require_product
+from layoutprobe.trace.products import plain_product
 from layoutprobe.trace.subject import Subject, UndecidedError
 
 Ints = NDArray[np.int64]

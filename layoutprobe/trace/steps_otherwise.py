@@ -20,9 +20,10 @@ from layoutprobe.isa.edits_of_constants import LOG2E
 from layoutprobe.manifest.model import Reference
 from layoutprobe.observe.floats import MOST, Computed, FloatRecorder
 from layoutprobe.place import Place
-from layoutprobe.trace.comparisons import Comparison, recorded_for, reference_bound, reference_of, references
+from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.places import where
 from layoutprobe.trace.reference_changes import NUMBER, Change, changes
+from layoutprobe.trace.references import recorded_for, reference_bound, reference_of, references
 from layoutprobe.trace.subject import RunSpec, RunStoppedError, Subject, UndecidedError
 
 Doubles = NDArray[np.float64]

@@ -18,7 +18,9 @@ from layoutprobe.manifest.inputs import IDLE, is_coded
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.unusual import kinds_for, unusual_of
 from layoutprobe.numbers import element_type
-from layoutprobe.trace.comparisons import Comparison, product_beside, reference_of
+from layoutprobe.trace.comparison import Comparison
+from layoutprobe.trace.products import product_beside
+from layoutprobe.trace.references import reference_of
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
 
 _LITTLE = 1 << 16

@@ -13,10 +13,12 @@ from layoutprobe.place import Place
 from layoutprobe.report.finding import Related
 from layoutprobe.trace.added import misplaced
 from layoutprobe.trace.analysis import analysis_of
-from layoutprobe.trace.comparisons import Comparison, executed, looser
+from layoutprobe.trace.comparison import Comparison
+from layoutprobe.trace.executed import executed
 from layoutprobe.trace.load_path import related
 from layoutprobe.trace.operands import Slot
 from layoutprobe.trace.places import slot_place, where
+from layoutprobe.trace.products import looser
 from layoutprobe.trace.subject import Subject
 from layoutprobe.trace.values import changed_operand, idle_element, path_of
 

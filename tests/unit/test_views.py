@@ -36,12 +36,9 @@ def test_views_have_names() -> None:
         seen.view("loaded")
 
 
-def test_blocks_and_loads_are_parts_of_the_tables() -> None:
+def test_blocks_are_parts_of_the_tables() -> None:
     seen = views()
     assert np.array_equal(seen.block(1).row, seen.packed.row[:, :, 3:])
-    parts = [part.row for part in seen.by_read(RECEIVED)]
-    assert [part.shape[2] for part in parts] == [2, 2, 4]
-    assert np.array_equal(np.concatenate(parts, axis=2), seen.received.row)
 
 
 def test_lanes_that_fetch_for_each_other() -> None:

@@ -1,0 +1,164 @@
+"""The outputs of a kernel beside what the user's Python reference says of them, run by run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.errors import did_you_mean
+from layoutprobe.manifest.model import Gemm
+from layoutprobe.numbers import element_type
+from layoutprobe.observe.coverage import Coverage
+from layoutprobe.trace.comparison import Comparison, Doubles, undefined_in
+from layoutprobe.trace.epilogues import Steps, rebound, steps_of
+from layoutprobe.trace.executed import tile_of
+from layoutprobe.trace.gemm_faults import Product
+from layoutprobe.trace.narrow import passed_through
+from layoutprobe.trace.orders import in_other_orders
+from layoutprobe.trace.packed import BITS, takes_all_bits
+from layoutprobe.trace.problem import NoProductError, require_product
+from layoutprobe.trace.products import product_of, typed
+from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
+
+_REFERENCE = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-5, "f64": 1e-10}
+
+
+def references(subject: Subject) -> tuple[Comparison, ...]:
+    """The outputs of which the user's Python reference says what they should be."""
+    return subject.once(_references)
+
+
+def _references(subject: Subject) -> tuple[Comparison, ...]:
+    return tuple(_compared(subject))
+
+
+def _compared(subject: Subject) -> Iterator[Comparison]:
+    assert subject.reference is not None
+    usual: dict[str, Doubles] = {}
+    for kind in ("integers", "normal"):
+        recorded = recorded_for(subject, RunSpec(kind))
+        expected = subject.reference(reference_of(recorded), dict(subject.sizes))
+        for compared in _beside(subject, recorded, expected):
+            usual[compared.name] = compared.expected
+            yield compared
+    if takes_all_bits(subject, reference_of(recorded), usual):
+        recorded = subject.run(BITS)
+        expected = subject.reference(reference_of(recorded), dict(subject.sizes))
+        yield from _beside(subject, recorded, expected)
+    for recorded in in_other_orders(subject):
+        yield from _beside(subject, recorded, subject.reference(reference_of(recorded), dict(subject.sizes)))
+
+
+def recorded_for(subject: Subject, spec: RunSpec) -> Recorded:
+    """The run that a Python reference is compared with."""
+    return subject.plain() if spec == RunSpec("integers") else subject.run(spec)
+
+
+def reference_of(recorded: Recorded) -> dict[str, NDArray[Any]]:
+    """What a Python reference gets of a run."""
+    return {name: _for_reference(values) for name, values in recorded.inputs.items()}
+
+
+def reference_bound(subject: Subject, name: str, wanted: Doubles) -> Doubles:
+    """The largest error of an output that a Python reference lets pass: the manifest's, or that of the narrowest of
+    the output's type and those that the kernel converts to on the way. A sum is as wrong as its terms are, which may
+    be larger than it is: the usual element counts, too."""
+    given, dtype = subject.case.tolerance, subject.binding.buffers[name].dtype
+    if given.absolute is not None or given.relative is not None:
+        usual = _REFERENCE.get(dtype, 0.0)
+        absolute = usual if given.absolute is None else given.absolute
+        relative = usual if given.relative is None else given.relative
+        return np.asarray(absolute + relative * np.abs(wanted))
+    if not element_type(dtype).is_float:
+        return np.zeros(wanted.shape)
+    kinds = passed_through(subject.plain().record(Coverage))
+    usual = max(_REFERENCE.get(kind, 0.0) for kind in (dtype, *kinds))
+    finite = wanted[np.isfinite(wanted)]
+    largest = float(np.sqrt(np.mean(finite**2))) if finite.size else 0.0
+    return np.asarray(usual * (1 + np.abs(wanted) + largest))
+
+
+def _for_reference(values: NDArray[Any]) -> NDArray[Any]:
+    floating = np.issubdtype(values.dtype, np.floating)
+    return values.astype(np.float64) if floating else values.copy()
+
+
+def _beside(subject: Subject, recorded: Recorded, expected: Mapping[str, Any]) -> Iterator[Comparison]:
+    spec = replace(recorded.spec, observers=())
+    for name, values in _named(recorded, expected).items():
+        dtype = subject.binding.buffers[name].dtype
+        observed = np.asarray(recorded.outputs[name], np.float64)
+        wanted = _shaped(name, values, observed.shape)
+        bound = reference_bound(subject, name, wanted)
+        found = Comparison(name, name, spec, dtype, observed, wanted, undefined_in(recorded, name), bound)
+        yield replace(found, product=_product_in(subject, recorded, found)) if found.wrong.any() else found
+
+
+def _product_in(subject: Subject, recorded: Recorded, c: Comparison) -> Product | None:
+    """The product that a reference computes, with the steps that it makes of it; None where they are not found."""
+    try:
+        contract = require_product(subject)
+    except NoProductError:
+        return None
+    if contract.d != c.output:
+        return None
+    product = typed(subject, contract, product_of(recorded, contract, tile_of(subject)))
+    beside = {
+        name: np.asarray(values, np.float64)
+        for name, values in recorded.inputs.items()
+        if name not in (contract.a, contract.b)
+    }
+    steps = _steps_in(subject, contract)
+    if steps is None:
+        return None
+    shape = c.observed.shape
+    return replace(product, steps=tuple(rebound(step, beside, shape) for step in steps))
+
+
+def _steps_in(subject: Subject, contract: Gemm) -> Steps | None:
+    """The steps of a reference, found on numbers of both signs: on others an activation may change nothing."""
+    assert subject.reference is not None
+    recorded = subject.run(RunSpec("normal"))
+    inputs = {name: _for_reference(values) for name, values in recorded.inputs.items()}
+    expected = np.asarray(subject.reference(inputs, dict(subject.sizes))[contract.d], np.float64)
+    a, b = (np.asarray(inputs.pop(name), np.float64) for name in (contract.a, contract.b))
+    beside = {name: np.asarray(values, np.float64) for name, values in inputs.items()}
+    return steps_of(a @ b, expected, beside)
+
+
+def _named(recorded: Recorded, expected: object) -> Mapping[str, Any]:
+    """What a reference returned, if it names outputs and nothing else.
+
+    Raises:
+        UndecidedError: it does not.
+    """
+    outputs = ", ".join(recorded.outputs)
+    if not isinstance(expected, Mapping) or not expected:
+        told = "nothing" if isinstance(expected, Mapping) else f"a {type(expected).__name__}"
+        raise UndecidedError(
+            f"your Python reference returned {told}; expected a mapping from outputs to arrays: {outputs}"
+        )
+    for name in expected:
+        if name not in recorded.outputs:
+            near = did_you_mean(name, recorded.outputs)
+            raise UndecidedError(
+                f"your Python reference returned {str(name)[:80]!r}, which is no output; outputs are {outputs}"
+                + (f"; {near}" if near else "")
+            )
+    return expected
+
+
+def _shaped(name: str, values: object, shape: tuple[int, ...]) -> Doubles:
+    try:
+        wanted = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise UndecidedError(f"your Python reference's {name} is no array of numbers: {error}") from error
+    if wanted.shape not in ((), shape):
+        raise UndecidedError(
+            f"your Python reference's {name} has shape {list(wanted.shape)}; the output has {list(shape)}"
+        )
+    return np.broadcast_to(wanted, shape)
