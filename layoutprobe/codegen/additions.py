@@ -18,6 +18,7 @@ from layoutprobe.codegen.expressions import (
     terms,
 )
 from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.tree import Node
 
 BARRIER = "__syncthreads();"
 _MOST = 5
@@ -41,6 +42,42 @@ def terms_more(spot: Spot) -> Iterator[Rewrite]:
             yield spot.replace(first, last, f"{source.slice(first, last)} {text}", "more")
             if len(added) > 1 and text.startswith("+"):
                 yield spot.replace(*added[-1][1:], text[2:], "more")
+
+
+def lacking(spot: Spot) -> Iterator[Rewrite]:
+    """A name that is declared and never used, as a term or factor; a term or factor that others have."""
+    names, unused = spot.names, spot.scope.unused
+    pairs = [(name, sign) for name in names if name in unused for sign in "*+"][: 2 * _MOST_UNUSED]
+    own = {one.text for one in spot.scope.operands if one.first in spot.within}
+    for sign, kind, assigned in (("*", "product", "*="), ("+", "sum", "+=")):
+        used = {name for tree in spot.statements for name in _joined(spot, tree, kind, assigned)}
+        near = sorted(
+            (name for name in used if name in names and name not in own), key=lambda name: names[name].far
+        )
+        pairs += [(name, sign) for name in near[:_MOST]]
+    for name, sign in dict.fromkeys(pairs):
+        for part in _operands(spot):
+            if spot.sorts(part) <= {names[name].sort, ""}:
+                yield spot.behind(part.last - 1, f" {sign} {name}", "lacking")
+
+
+_MOST_UNUSED = 3
+
+
+def _joined(spot: Spot, tree: Node, kind: str, assigned: str) -> Iterator[str]:
+    """Names that are factors or terms in a statement."""
+    for node in tree.walk():
+        if node.kind == kind or (node.kind == "assignment" and spot.operator(node, 1) == assigned):
+            yield from (spot.text(part) for part in node.parts if part.kind == "leaf" and not part.parts)
+
+
+def _operands(spot: Spot) -> Iterator[Node]:
+    """What may get a term or factor: terms, sides of comparisons, what is assigned."""
+    for node in spot.tree.walk():
+        for nth, part in enumerate(node.parts):
+            joins = node.kind in ("sum", "comparison", "choice") or (node.kind == "assignment" and nth)
+            if joins and part.kind in ("leaf", "product", "group"):
+                yield part
 
 
 def _places(source: Source, within: range) -> Iterator[tuple[int, int]]:

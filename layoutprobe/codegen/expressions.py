@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from layoutprobe.codegen.scope import Scope, scope, sort_of
 from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.tree import BINDING, Node, forest, parse
 
 
 @dataclass(frozen=True)
@@ -16,16 +19,32 @@ class Rewrite:
         start, end: what it replaces in the source.
         text: what comes there.
         kind: name of the guess, see `codegen.rewrites.KINDS`.
+        rank: how unlikely it is among those that a statement is offered.
     """
 
     start: int
     end: int
     text: str
     kind: str
+    rank: float = 0.0
 
     def apply(self, text: str) -> str:
         """The source with it."""
         return text[: self.start] + self.text + text[self.end :]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A name that a statement may use: its sort, see `Operand`, and how many tokens away its nearest use is."""
+
+    text: str
+    sort: str
+    far: float
+
+
+_UNUSED = 1000.0
+_HERE = 20.0
+"""How far what is never used is, and what is used in the statement itself: it is there for something else."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +67,63 @@ class Spot:
         """A text in place of tokens first to last - 1."""
         tokens = self.source.tokens
         return Rewrite(tokens[first].start, tokens[last - 1].end, text, kind)
+
+    def behind(self, index: int, text: str, kind: str) -> Rewrite:
+        """A text behind a token."""
+        end = self.source.tokens[index].end
+        return Rewrite(end, end, text, kind)
+
+    def text(self, node: Node) -> str:
+        """An expression as it is written."""
+        return self.source.slice(node.first, node.last)
+
+    def operator(self, node: Node, part: int) -> str:
+        """What stands before a part of an expression."""
+        return self.source.tokens[node.parts[part].first - 1].text if part else ""
+
+    @cached_property
+    def tree(self) -> Node:
+        """The statement's expressions."""
+        return parse(self.source, self.within)
+
+    @cached_property
+    def function(self) -> range:
+        """Tokens of the function around it."""
+        return function_around(self.source, self.within.start)
+
+    @cached_property
+    def scope(self) -> Scope:
+        """What the function knows."""
+        return scope(self.source, self.function.start, self.function.stop)
+
+    @cached_property
+    def names(self) -> Mapping[str, Known]:
+        """What may be used in the statement, those first that are near; with members of what the function uses."""
+        sorts, middle = self.scope.at(self.within.stop - 1), (self.within.start + self.within.stop) / 2
+        found = {name: Known(name, sort, _UNUSED) for name, sort in sorts.items()}
+        for one in self.scope.operands:
+            head = self.source.tokens[one.first].text
+            if head in sorts or one.last > one.first + 1:
+                far = _HERE if one.first in self.within else abs(one.first - middle)
+                known = found.get(one.text)
+                if known is None or far < known.far:
+                    found[one.text] = Known(one.text, one.sort or (known.sort if known else ""), far)
+        return {one.text: one for one in sorted(found.values(), key=lambda one: one.far)}
+
+    def sorts(self, node: Node) -> set[str]:
+        """Of the names in an expression whose sort is known: "integer", "real"; elements of arrays have none."""
+        if node.kind in BINDING or node.kind == "group":
+            return set[str]().union(*(self.sorts(part) for part in node.parts))
+        casts = [part for part in node.parts if part.kind == "cast"]
+        if casts or any(part.kind == "call" for part in node.parts):
+            return {sort_of(self.source, casts[0].first + 1, casts[0].last - 1)} if casts else set()
+        found = {one.sort for one in self.scope.operands if node.first <= one.first < node.last}
+        return found if not node.parts else set()
+
+    @cached_property
+    def statements(self) -> Sequence[Node]:
+        """All statements of the function."""
+        return forest(self.source, self.function.start, self.function.stop)
 
 
 def between(source: Source, b: int, c: int) -> str:
@@ -134,12 +210,14 @@ def parted(source: Source, first: int, last: int, signs: set[str]) -> list[tuple
 
 def function_around(source: Source, index: int) -> range:
     """Tokens from a function's head to its end; of a file without blocks, all."""
-    block = source.block_around(index)
-    while block is not None and (outer := source.block_around(block[0])) is not None:
-        block = outer
-    if block is None:
+    block, found = source.block_around(index), None
+    while block is not None:
+        headed = block[0] > 0 and source.tokens[block[0] - 1].text == ")"
+        found = block if headed or found is None else found
+        block = source.block_around(block[0])
+    if found is None:
         return range(len(source.tokens))
-    return range(source.around(block[0] - 1).start if block[0] else 0, block[1])
+    return range(source.around(found[0] - 1).start if found[0] else 0, found[1])
 
 
 def line_start(source: Source, index: int) -> int:

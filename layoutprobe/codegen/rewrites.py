@@ -8,22 +8,26 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
-from layoutprobe.codegen.additions import barriers, factors, terms_more
+from layoutprobe.codegen.additions import barriers, factors, lacking, terms_more
 from layoutprobe.codegen.expressions import (
     Rewrite,
     Spot,
     before,
     between,
     function_around,
-    is_member,
     parted,
     scaled,
     sums,
     terms,
 )
+from layoutprobe.codegen.renames import exchanges, names, scalars
+from layoutprobe.codegen.scope import declarations
+from layoutprobe.codegen.shapes import brackets, less, rounding, tests
 from layoutprobe.codegen.statements import Source, Token
+from layoutprobe.codegen.twins import grown, subscripts, twins
 
 
 def _swap(spot: Spot) -> Iterator[Rewrite]:
@@ -152,61 +156,6 @@ def _other_calls(
                 yield source, parts
 
 
-def _names(spot: Spot) -> Iterator[Rewrite]:
-    """Another name that is like the one which stands there: warp_m for warp_n, M for N, STRIDE for BLOCK_K."""
-    source, tokens = spot.source, spot.source.tokens
-    near = function_around(source, spot.within.start)
-    for i in spot.within:
-        if tokens[i].kind != "name" or _is_called(source, i):
-            continue
-        seen: dict[str, int] = {}
-        for j in near:
-            name = tokens[j].text
-            member = is_member(source, i) == is_member(source, j)
-            if (
-                member
-                and _alike(name, tokens[i].text)
-                and tokens[j].kind == "name"
-                and not _is_called(source, j)
-            ):
-                seen[name] = min(seen.get(name, len(tokens)), abs(i - j))
-        for name in islice(sorted(seen, key=lambda one: seen[one]), _MOST_NAMES):
-            yield spot.replace(i, i + 1, name, "names")
-
-
-_MOST_NAMES = 5
-"""Of those that are like a name the nearest ones."""
-
-
-def _is_called(source: Source, i: int) -> bool:
-    return i + 1 < len(source.tokens) and source.tokens[i + 1].text in ("(", "::", "<")
-
-
-def _alike(one: str, other: str) -> bool:
-    if one == other:
-        return False
-    if one.isupper() and other.isupper() and len(one) > 1 and len(other) > 1:
-        return True
-    if len(one) == len(other) == 1:
-        return one.isupper() == other.isupper()
-    parts, others = (re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name) for name in (one, other))
-    return len(parts) == len(others) and any(a == b for a, b in zip(parts, others, strict=True))
-
-
-def _scalars(spot: Spot) -> Iterator[Rewrite]:
-    """Another integer that the kernel is given, in place of one: of factors in an index first, as strides are."""
-    source, tokens = spot.source, spot.source.tokens
-    found = [i for i in spot.within if tokens[i].text in spot.scalars and not _is_called(source, i)]
-
-    def is_stride(i: int) -> bool:
-        near = {tokens[j].text for j in (i - 1, i + 1) if 0 <= j < len(tokens)}
-        return "*" in near or (is_member(source, i) and i + 1 < len(tokens) and tokens[i + 1].text in "*+]")
-
-    found.sort(key=lambda i: not is_stride(i))
-    for name in spot.scalars:
-        yield from (spot.replace(i, i + 1, name, "scalars") for i in found if tokens[i].text != name)
-
-
 def _operators(spot: Spot) -> Iterator[Rewrite]:
     """One operator for another: < for <=, % for /, ^ for |."""
     for i in spot.within:
@@ -244,36 +193,22 @@ def _lanes(spot: Spot) -> Iterator[Rewrite]:
             yield spot.replace(i, i + 2, text, "lanes")
 
 
-def _terms_away(spot: Spot) -> Iterator[Rewrite]:
-    """A sum without one of its terms, a product without one of its factors."""
-    source = spot.source
-    for first, last in sums(source, spot.within):
-        for signs in ({"+", "-", "^"}, {"*", "/", "%"}):
-            parts = parted(source, first, last, signs)
-            for k, (_, a, b) in enumerate(parts):
-                if len(parts) < 2:
-                    continue
-                begin, end = (a, parts[1][1]) if k == 0 else (a - 1, b)
-                start = source.tokens[begin].start
-                stop = source.tokens[end].start if k == 0 else source.tokens[end - 1].end
-                if k:
-                    start = source.tokens[begin - 1].end
-                yield Rewrite(start, stop, "", "terms")
-
-
 def _numbers(spot: Spot) -> Iterator[Rewrite]:
     """A number that is one more or less, twice or half of what stands there; an index in the other buffer."""
     tokens = spot.source.tokens
     near = Counter(
         tokens[i].text for i in function_around(spot.source, spot.within.start) if _is_whole(tokens[i])
     )
-    common = [int(text) for text, _ in near.most_common(_MOST_NAMES)]
+    common = [int(text) for text, _ in near.most_common(_MOST_NUMBERS)]
     for i in spot.within:
         if _is_whole(tokens[i]):
             value = int(tokens[i].text)
             for other in dict.fromkeys((value * 2, value // 2, value + 1, value - 1, *common, value * 4)):
                 if other >= 0 and other != value:
                     yield spot.replace(i, i + 1, str(other), "numbers")
+
+
+_MOST_NUMBERS = 4
 
 
 def _is_whole(token: Token) -> bool:
@@ -296,34 +231,165 @@ def _parity(spot: Spot) -> Iterator[Rewrite]:
                 yield spot.replace(a, b, f"{source.tokens[a].text} ^ 1", "parity")
 
 
-KINDS: Mapping[str, Callable[[Spot], Iterator[Rewrite]]] = {
-    "swap": _swap,
-    "scheme": _scheme,
-    "borrow": _borrow,
-    "more": terms_more,
-    "weights": _weights,
-    "parity": _parity,
-    "names": _names,
-    "scalars": _scalars,
-    "terms": _terms_away,
-    "lanes": _lanes,
-    "operators": _operators,
-    "numbers": _numbers,
-    "factors": factors,
-    "barriers": barriers,
+def _words(spot: Spot) -> Iterator[Rewrite]:
+    """Another function, type or constant of one family: fmaxf for fminf, exp2f for expf, true for false."""
+    tokens = spot.source.tokens
+    for i in spot.within:
+        for family in _FAMILIES:
+            if tokens[i].text in family:
+                yield from (
+                    spot.replace(i, i + 1, text, "words") for text in family if text != tokens[i].text
+                )
+
+
+_FAMILIES = tuple(
+    tuple(line.split())
+    for line in (
+        "true false",
+        "fmaxf fminf",
+        "max min",
+        "expf exp2f __expf",
+        "logf log2f __logf",
+        "rsqrtf sqrtf",
+        "floorf ceilf roundf rintf truncf",
+        "_Float16 __bf16 float",
+        "f16 bf16",
+        "char unsigned",
+        "int8_t uint8_t",
+        "int16_t uint16_t",
+        "int unsigned",
+        "int32_t uint32_t",
+        "__low2float __high2float",
+        "threadIdx blockIdx",
+        "blockDim gridDim",
+        "-INFINITY 0.0f",
+        "INFINITY 0.0f",
+        "0.0f 1.0f",
+        "0.f 1.f",
+        "__shfl_xor __shfl_down __shfl",
+        "+= =",
+        "-= +=",
+        "continue break",
+    )
+)
+"""Words that stand for each other by mistake."""
+
+
+def _initial(spot: Spot) -> Iterator[Rewrite]:
+    """Zeros for what is declared without a value."""
+    tokens, stop = spot.source.tokens, spot.within.stop
+    declared = any(i in spot.within for i, _ in declarations(spot.source))
+    if declared and spot.tree.kind == "leaf" and stop < len(tokens) and tokens[stop].text == ";":
+        yield spot.behind(stop - 1, " = {}", "initial")
+
+
+def _asm(spot: Spot) -> Iterator[Rewrite]:
+    """Another number in the text of an instruction: of a wait, an offset; a wait for LDS before a barrier."""
+    for i in spot.within:
+        token = spot.source.tokens[i]
+        if token.kind != "text":
+            continue
+        if "s_barrier" in token.text and "s_waitcnt" not in token.text:
+            text = token.text.replace("s_barrier", r"s_waitcnt lgkmcnt(0)\n\ts_barrier")
+            yield spot.replace(i, i + 1, text, "asm")
+        for found in re.finditer(r"(?<=[(:])\d{1,5}\b", token.text):
+            value, at = int(found[0]), token.start + found.start()
+            for other in dict.fromkeys(
+                (0, value - 1, value + 1, value * 2, value // 2, value + 16, value - 16)
+            ):
+                if other >= 0 and other != value:
+                    yield Rewrite(at, at + len(found[0]), str(other), "asm")
+
+
+def _atomic(spot: Spot) -> Iterator[Rewrite]:
+    """An atomic addition in place of one that is none."""
+    for node in spot.tree.walk():
+        if node.kind == "assignment" and spot.operator(node, 1) == "+=" and node.parts[0].parts:
+            target, added = node.parts[:2]
+            at = next((part.last for part in target.parts if part.kind == "call"), target.first)
+            text = f"atomicAdd(&{spot.source.slice(at, target.last)}, {spot.text(added)})"
+            yield spot.replace(at, added.last, text, "atomic")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of change.
+
+    Attributes:
+        make: all of a statement, those first that are likely.
+        first: rank of the first one: how unlikely it is.
+        next: how much unlikelier each further one is.
+        at_once: what can be done at several places of a statement is also done at all of them at once.
+    """
+
+    make: Callable[[Spot], Iterator[Rewrite]]
+    first: float
+    next: float
+    at_once: bool = False
+
+
+KINDS: Mapping[str, Kind] = {
+    "twin": Kind(twins, 2.6, 0.1),
+    "lacking": Kind(lacking, 4.3, 0.15),
+    "swap": Kind(_swap, 4.0, 0.3),
+    "scheme": Kind(_scheme, 2.2, 1.0),
+    "borrow": Kind(_borrow, 3.1, 0.15),
+    "exchange": Kind(exchanges, 3.7, 1.0),
+    "more": Kind(terms_more, 3.6, 0.3),
+    "weights": Kind(_weights, 5.5, 0.1, at_once=True),
+    "parity": Kind(_parity, 3.8, 1.0),
+    "brackets": Kind(brackets, 3.5, 0.5),
+    "names": Kind(names, 2.2, 0.06, at_once=True),
+    "scalars": Kind(scalars, 3.6, 0.3),
+    "grown": Kind(grown, 4.2, 0.2),
+    "subscripts": Kind(subscripts, 3.8, 0.3),
+    "terms": Kind(less, 3.4, 0.12, at_once=True),
+    "lanes": Kind(_lanes, 5.5, 0.2, at_once=True),
+    "operators": Kind(_operators, 3.8, 0.15, at_once=True),
+    "numbers": Kind(_numbers, 3.7, 0.15, at_once=True),
+    "words": Kind(_words, 3.8, 0.2, at_once=True),
+    "rounding": Kind(rounding, 2.8, 1.0),
+    "tests": Kind(tests, 3.6, 0.5),
+    "factors": Kind(factors, 5.0, 0.3),
+    "initial": Kind(_initial, 1.6, 1.0),
+    "asm": Kind(_asm, 1.8, 0.4),
+    "atomic": Kind(_atomic, 5.0, 1.0),
+    "barriers": Kind(barriers, 3.0, 0.2),
 }
-"""Each kind of change, by name, those first that mend most."""
+"""Each kind of change, by name."""
+_MOST_OF_A_KIND = 60
 
 
 def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
-    """All changes of a kind; what can be done at several places of a statement also at all of them at once."""
-    found = list(islice(KINDS[kind](spot), _MOST_OF_A_KIND))
-    if kind not in _AT_ONCE:
-        return found
+    """All changes of a kind, with their ranks."""
+    one_of = KINDS[kind]
+    found = list(islice(_apart(spot, one_of.make(spot), kind), _MOST_OF_A_KIND))
+    ranked = [replace(one, rank=one.rank + one_of.first + nth * one_of.next) for nth, one in enumerate(found)]
+    if not one_of.at_once:
+        return ranked
     groups: dict[tuple[str, str], list[Rewrite]] = {}
-    for one in found:
+    for one in ranked:
         groups.setdefault((spot.source.text[one.start : one.end], one.text), []).append(one)
-    return [*found, *(_all_of(spot.source.text, group) for group in groups.values() if len(group) > 1)]
+    return [*ranked, *(_all_of(spot.source.text, group) for group in groups.values() if len(group) > 1)]
+
+
+def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]:
+    """Changes that change something, once each."""
+    seen = set[tuple[int, int, str]]()
+    for one in found:
+        key = (one.start, one.end, one.text)
+        if key not in seen and spot.source.text[one.start : one.end] != one.text:
+            seen.add(key)
+            yield replace(one, kind=kind)
+
+
+def offered(spot: Spot) -> list[Rewrite]:
+    """All changes of a statement, the likely ones first."""
+    found = sorted((one for kind in KINDS for one in rewrites(spot, kind)), key=lambda one: one.rank)
+    first: dict[str, Rewrite] = {}
+    for one in found:
+        first.setdefault(one.apply(spot.source.text), one)
+    return list(first.values())
 
 
 def _all_of(text: str, group: Sequence[Rewrite]) -> Rewrite:
@@ -332,8 +398,8 @@ def _all_of(text: str, group: Sequence[Rewrite]) -> Rewrite:
     new, at = "", start
     for one in group:
         new, at = new + text[at : one.start] + one.text, one.end
-    return Rewrite(start, end, new, group[0].kind)
+    return Rewrite(start, end, new, group[0].kind, group[0].rank + _AT_ONCE)
 
 
-_AT_ONCE = ("names", "terms", "operators", "numbers", "lanes")
-_MOST_OF_A_KIND = 40
+_AT_ONCE = 0.5
+"""How much unlikelier a change at several places is."""

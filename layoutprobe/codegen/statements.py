@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 _TOKEN = re.compile(
-    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/|^[ \t]*\#(?:[^\n\\]|\\.)*)
-      |(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+    r"""(?P<skip>\s+|//(?:[^\n\\]|\\.)*|/\*(?:.*?\*/|.*)|\#(?:[^\n\\]|\\.)*|\\\r?\n)
+      |(?P<text>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\((?:.*?\)(?P=mark)"|.*)
+          |"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?)
       |(?P<name>[A-Za-z_]\w*)
       |(?P<number>\.?\d(?:[eEpP][+-]|[\w.'])*)
       |(?P<sign><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%^|&=]=|::|.)""",
-    re.VERBOSE | re.MULTILINE | re.DOTALL,
+    re.VERBOSE | re.DOTALL,
 )
+"""What has no end goes on to the end of the line or file, so that no text is read twice."""
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 
 
@@ -40,7 +42,7 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        found = (m for m in _TOKEN.finditer(text) if m.lastgroup != "skip")
+        found = (m for m in _TOKEN.finditer(text) if m["skip"] is None)
         self.tokens = [Token(m.lastgroup or "", m[0], m.start(), m.end()) for m in found]
         self.partner: dict[int, int] = {}  # of each bracket, both ways
         self.parent: list[int] = []  # of each token the bracket around it; -1 outside of all
@@ -53,6 +55,20 @@ class Source:
             self.parent.append(around[-1] if around else -1)
             if token.text in ("(", "[", "{"):
                 around.append(i)
+        self._blocks = self._braces_of_statements()
+
+    def _braces_of_statements(self) -> set[int]:
+        """Braces of statements, and not of values: those with a semicolon, and those around them."""
+        found = set[int]()
+        for i, token in enumerate(self.tokens):
+            brace = self.parent[i]
+            if token.text != ";" or brace < 0 or self.tokens[brace].text != "{":
+                continue
+            while brace >= 0 and brace not in found:
+                if self.tokens[brace].text == "{":
+                    found.update((brace, self.partner.get(brace, brace)))
+                brace = self.parent[brace]
+        return found
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -110,13 +126,7 @@ class Source:
         return self.tokens[i].text == ";" or (self.tokens[i].text in ("{", "}") and self._is_block(i))
 
     def _is_block(self, i: int) -> bool:
-        """A brace of statements, and not of values."""
-        if self.tokens[i].text not in ("{", "}"):
-            return False
-        one, other = sorted((i, self.partner.get(i, len(self.tokens))))
-        return any(
-            self.tokens[j].text == ";" and self.parent[j] == one for j in range(one + 1, other)
-        ) or any(self.tokens[j].text == "{" and self._is_block(j) for j in range(one + 1, other))
+        return i in self._blocks
 
     def slice(self, first: int, last: int) -> str:
         """The text of tokens first to last - 1."""

@@ -228,11 +228,14 @@ class _Search:
                     if (
                         kind == "numbers"
                     ):  # a statement has many; the one that an instruction has is beside it
-                        found.sort(key=lambda one: abs(one.start - place.offset))
-                    for nth, rewrite in enumerate(found):
+                        near = sorted(found, key=lambda one: abs(one.start - place.offset))
+                        found = [
+                            replace(one, rank=early.rank) for one, early in zip(near, found, strict=True)
+                        ]
+                    for rewrite in found:
                         key = (place.file, rewrite.start, rewrite.end, rewrite.text)
                         before = rewrite.start < place.offset
-                        rank = place.far + order[kind] + nth * _NEXT + before * _BEFORE
+                        rank = place.far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
                         if key not in seen:
                             seen.add(key)
                             ranked.append(_Candidate(place.file, rewrite, rank, finding))
@@ -332,18 +335,17 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
 
 
 def _order(finding: Finding) -> dict[str, float]:
-    """Kind of change -> how late it comes; those that mend such a rule before all others."""
+    """Kind of change -> how much likelier it is where such a rule found something."""
     first = next((kinds for rule, kinds in _ORDERS if finding.rule.id.startswith(rule)), ())
-    others = [kind for kind in KINDS if kind not in first]
-    return {kind: at * 0.5 + _UNLIKELY * (kind not in first) for at, kind in enumerate((*first, *others))}
+    return {kind: _LIKELIER - at * _NEXT for at, kind in enumerate(first)}
 
 
-# What a rank is made of: a kind of change counts half a step more than the one before it.
-_UNLIKELY = 3.0
+# What is added to the rank of a change, or taken from it: what is the rank of another one is as likely.
+_LIKELIER = 6.0
+_NEXT = 1.6
 _FARTHER = 0.6
 _DEFINED = 1.5
-_BEFORE = 2.0
-_NEXT = 0.12
+_BEFORE = 1.0
 
 
 def _fix(copy: _Copy, candidate: _Candidate, before: str, after: str) -> Fix:

@@ -1,0 +1,131 @@
+"""One name for another: of the same sort, in the same function; and two names exchanged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+from layoutprobe.codegen.expressions import Known, Rewrite, Spot
+from layoutprobe.codegen.scope import Operand, declarations
+
+_MOST_NAMES = 6
+"""That are tried in place of one."""
+_MOST_EXCHANGES = 8
+
+
+def names(spot: Spot) -> Iterator[Rewrite]:
+    """Another name of the same sort: warp_m for warp_n, a.S for a.R, M for N, blockIdx.y for blockIdx.x.
+
+    Those first that are like it, stand near, or are declared and never used.
+    """
+    found = list[tuple[float, Rewrite]]()
+    for one in _own(spot):
+        others = [other for other in spot.names.values() if _fits(one, other)]
+        scored = sorted((_unlike(spot, one, other), other.text) for other in others)
+        for nth, (score, text) in enumerate(scored[:_MOST_NAMES]):
+            found.append((score + nth * _NEXT, spot.replace(one.first, one.last, text, "names")))
+    found.sort(key=lambda pair: pair[0])
+    yield from (replace(one, rank=score) for score, one in found)
+
+
+_NEXT = 0.5
+
+
+def _own(spot: Spot) -> Iterator[Operand]:
+    """Names of the statement that it does not declare; and numbers in place of which a name may be meant."""
+    tokens = spot.source.tokens
+    declared = {i for i, _ in declarations(spot.source)}
+    yield from (one for one in spot.scope.operands if one.first in spot.within and one.first not in declared)
+    for i in spot.within:
+        if tokens[i].kind == "number" and re.fullmatch(r"\d+u?", tokens[i].text):
+            yield Operand(i, i + 1, tokens[i].text, "integer")
+
+
+def _fits(one: Operand, other: Known) -> bool:
+    return other.text != one.text and (other.sort == one.sort or not other.sort or not one.sort)
+
+
+def _unlike(spot: Spot, one: Operand, other: Known) -> float:
+    """The less, the likelier the other name is meant."""
+    score = min(other.far, _FAR) / 100 + 2.0
+    score -= 1.5 * alike(one.text, other.text)
+    score -= 2.0 * (other.text in spot.scope.unused)
+    score -= 0.5 * (other.text in spot.scalars)
+    return score + 1.0 * (spot.source.tokens[one.first].kind == "number")
+
+
+_FAR = 200.0
+"""Tokens to the nearest use or declaration."""
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether a name is written like another one: M and N, warp_m and warp_n, a.S and a.R, STRIDE and BLOCK_K."""
+    *heads, mine = re.split(r"\.|->", one)
+    *others, theirs = re.split(r"\.|->", other)
+    if heads != others or mine == theirs:
+        return bool(heads) and mine == theirs and one != other
+    if mine.isupper() and theirs.isupper():
+        return True
+    if len(mine) == len(theirs) == 1:
+        return mine.isupper() and theirs.isupper()
+    parts, rest = (re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name) for name in (mine, theirs))
+    same = len(parts) == len(rest) and any(a == b for a, b in zip(parts, rest, strict=True))
+    return same or (len(mine) == len(theirs) and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1)
+
+
+def scalars(spot: Spot) -> Iterator[Rewrite]:
+    """Another integer that the kernel is given, in place of one: of factors in an index first, as strides are."""
+    tokens = spot.source.tokens
+    found = [one for one in spot.scope.operands if one.first in spot.within and _last(one) in spot.scalars]
+
+    def is_stride(one: Operand) -> bool:
+        near = {tokens[j].text for j in (one.first - 1, one.last) if 0 <= j < len(tokens)}
+        return "*" in near or ("." in one.text and one.last < len(tokens) and tokens[one.last].text in "*+]")
+
+    found.sort(key=lambda one: not is_stride(one))
+    for name in spot.scalars:
+        yield from (
+            spot.replace(one.last - 1, one.last, name, "scalars") for one in found if _last(one) != name
+        )
+
+
+def _last(one: Operand) -> str:
+    return re.split(r"\.|->", one.text)[-1]
+
+
+def exchanges(spot: Spot) -> Iterator[Rewrite]:
+    """Two names exchanged wherever they stand in the statement, or two such pairs at once: H with S, h with s."""
+    own = [
+        one
+        for one in spot.scope.operands
+        if one.first in spot.within and not spot.source.defines(one.last - 1)
+    ]
+    sorts = {one.text: one.sort for one in own}
+    same = [(a, b) for a, b in combinations(sorts, 2) if sorts[a] == sorts[b]]
+    pairs = [(a, b) for a, b in same if alike(a, b) or len(a) == len(b) == 1]
+    both = [
+        (one, other)
+        for one, other in combinations(pairs, 2)
+        if [_folded(name) for name in one]
+        in ([_folded(name) for name in other], [_folded(name) for name in other[::-1]])
+    ]
+    for group in (*both, *((pair,) for pair in pairs[:_MOST_EXCHANGES])):
+        other = {a: b for pair in group for a, b in (pair, pair[::-1])}
+        yield renamed(spot, [one for one in own if one.text in other], other)
+
+
+def _folded(name: str) -> str:
+    return name.lower()
+
+
+def renamed(spot: Spot, own: list[Operand], other: dict[str, str]) -> Rewrite:
+    """Some operands under their other names, in one change."""
+    first, last = own[0], own[-1]
+    start, end = spot.source.tokens[first.first].start, spot.source.tokens[last.last - 1].end
+    text, at = "", start
+    for one in own:
+        text += spot.source.text[at : spot.source.tokens[one.first].start] + other[one.text]
+        at = spot.source.tokens[one.last - 1].end
+    return Rewrite(start, end, text, "exchange")

@@ -1,0 +1,262 @@
+"""The names that a statement of a function may use, and of which sort they are, as far as their declarations tell."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.tree import template_end
+
+_INTEGERS = re.compile(
+    r"(u?int|size_t|ptrdiff_t|unsigned|signed|long|short|char|uint|ushort|uchar|[iu](8|16|32|64)|u?int\d+_t)"
+)
+_REALS = re.compile(
+    r"(float|double|half|_Float16|__half|__bf16|bf16|f16|f32|__hip_bfloat16|hip_bfloat16|__nv_bfloat16)"
+)
+_WORDS = frozenset(
+    [
+        "return",
+        "else",
+        "case",
+        "goto",
+        "new",
+        "delete",
+        "throw",
+        "using",
+        "namespace",
+        "typedef",
+        "if",
+        "for",
+        "while",
+        "do",
+        "switch",
+        "break",
+        "continue",
+        "sizeof",
+        "template",
+        "typename",
+        "class",
+        "struct",
+        "enum",
+        "union",
+        "public",
+        "private",
+        "extern",
+        "static_assert",
+        "operator",
+        "asm",
+        "__asm__",
+        "volatile",
+        "true",
+        "false",
+        "nullptr",
+        "this",
+        "INFINITY",
+        "NAN",
+        "static",
+        "const",
+        "constexpr",
+    ]
+)
+_BUILTIN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n\\]+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A name with what it is a member of: `a.S`, `threadIdx.x`, `K`.
+
+    Attributes:
+        first, last: its tokens, the last one excluded.
+        text: as it is written.
+        sort: "integer", "real", "pointer", or its type; "" where nothing tells.
+    """
+
+    first: int
+    last: int
+    text: str
+    sort: str
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a function knows.
+
+    Attributes:
+        ranges: where in it each name is known, and its sort, by its declarations.
+        operands: all that stand in it, in order.
+        unused: names that are declared and never used.
+    """
+
+    ranges: tuple[tuple[str, range, str], ...]
+    operands: tuple[Operand, ...]
+    unused: frozenset[str]
+
+    def at(self, index: int) -> dict[str, str]:
+        """Names that are known at a token, with their sorts."""
+        return {name: sort for name, where, sort in self.ranges if index in where}
+
+
+@lru_cache(maxsize=32)
+def scope(source: Source, start: int, stop: int) -> Scope:
+    """Of the function at some tokens."""
+    function = range(start, stop)
+    inside = [(i, sort) for i, sort in declarations(source) if i in function]
+    outside = {source.tokens[i].text: sort for i, sort in declarations(source) if _is_outside(source, i)}
+    found = [(name, function, sort) for name, sort in (_defined(source) | outside).items()]
+    found += [(source.tokens[i].text, _known(source, i, stop), sort) for i, sort in inside]
+    members = {source.tokens[i].text: sort for i, sort in declarations(source)}
+    own = Counter(source.tokens[i].text for i in function)
+    everywhere, names = _words(source), {source.tokens[i].text for i, _ in inside}
+    unused = frozenset(name for name, *_ in found if (own if name in names else everywhere)[name] == 1)
+    operands = tuple(_operands(source, function, {name: sort for name, _, sort in found}, members))
+    return Scope(tuple(found), operands, unused)
+
+
+def _known(source: Source, i: int, stop: int) -> range:
+    """Where a name is known that a token declares: to the end of its block, or of the loop."""
+    opened = source.parent[i]
+    if opened < 0 or opened not in source.partner:
+        return range(i + 1, stop)
+    close = source.partner[opened]
+    if source.tokens[opened].text != "(":
+        return range(i + 1, close)
+    after = min(close + 1, len(source.tokens) - 1)
+    if source.tokens[after].text == "{" and after in source.partner:
+        return range(i + 1, source.partner[after])
+    return (
+        range(i + 1, source.around(after).stop)
+        if source.tokens[opened - 1].text == "for"
+        else range(i + 1, stop)
+    )
+
+
+@lru_cache(maxsize=32)
+def _words(source: Source) -> Counter[str]:
+    """How often each word stands in a file; in what is defined as macros, too."""
+    return Counter(re.findall(r"[A-Za-z_]\w*", source.text))
+
+
+def _is_outside(source: Source, i: int) -> bool:
+    """A constant or variable outside of functions and structures; a template's parameter."""
+    brace = source.parent[i]
+    return brace < 0 or source.tokens[max(brace - 1, 0)].kind == "text"
+
+
+def _defined(source: Source) -> dict[str, str]:
+    """Numbers that are macros."""
+    found = dict[str, str]()
+    for name, value in _DEFINE.findall(source.text):
+        if re.search(r"\d", value):
+            found[name] = "real" if re.search(r"\d\.\d*|\df\b|INFINITY|FLT_", value) else "integer"
+    return found
+
+
+@lru_cache(maxsize=32)
+def declarations(source: Source) -> tuple[tuple[int, str], ...]:
+    """Tokens that declare a name, and its sort."""
+    return tuple(_declarations(source))
+
+
+def _declarations(source: Source) -> Iterator[tuple[int, str]]:
+    tokens, begin = source.tokens, 0
+    sort = ""
+    for i, token in enumerate(tokens):
+        before = tokens[i - 1].text if i else ";"
+        if before in (";", "{", "}", ")") or (before in ("(", ",", "<") and _holds_declarations(source, i)):
+            begin, sort = i, ""
+        if token.kind != "name" or token.text in _WORDS or i + 1 >= len(tokens):
+            continue
+        follows = tokens[i + 1].text
+        if (
+            sort
+            and before == ","
+            and source.parent[i] == source.parent[begin]
+            and follows in ("=", ",", ";", "[")
+        ):
+            yield i, sort
+        elif i > begin and follows in ("=", ";", ",", ")", "[", ":", "{", ">"):
+            written = [tokens[j].text for j in range(begin, i)]
+            if _is_type(source, begin, i):
+                sort = "pointer" if follows == "[" or "*" in written else _sort(written)
+                yield i, sort
+
+
+def _holds_declarations(source: Source, i: int) -> bool:
+    """Parameters of a function or template, and what a loop begins with."""
+    opened = source.parent[i]
+    if opened < 0 or source.tokens[opened].text != "(":
+        return opened < 0 and any(source.tokens[j].text == "template" for j in range(max(i - 12, 0), i))
+    close = source.partner.get(opened, len(source.tokens))
+    follows = source.tokens[close + 1].text if close + 1 < len(source.tokens) else ""
+    return follows in ("{", "->", "const", "mutable") or (
+        opened > 0 and source.tokens[opened - 1].text == "for"
+    )
+
+
+def _is_type(source: Source, first: int, last: int) -> bool:
+    """Whether what stands before a name may be its type."""
+    tokens, i = source.tokens, first
+    names = 0
+    while i < last:
+        text = tokens[i].text
+        end = template_end(source, i) if text == "<" else None
+        if end is not None and end < last:
+            i = end + 1
+            continue
+        if tokens[i].kind == "name" and (
+            text not in _WORDS or text in ("static", "const", "constexpr", "struct", "volatile")
+        ):
+            names += text not in ("static", "const", "constexpr", "volatile")
+        elif text not in ("*", "&", "::"):
+            return False
+        i += 1
+    return names > 0 and tokens[first].kind == "name"
+
+
+def sort_of(source: Source, first: int, last: int) -> str:
+    """Of a type as it is written."""
+    return _sort([source.tokens[i].text for i in range(first, last)])
+
+
+def _sort(written: list[str]) -> str:
+    words = [
+        text
+        for text in written
+        if text not in ("static", "const", "constexpr", "volatile", "__shared__", "__restrict__", "&")
+    ]
+    if any(_INTEGERS.fullmatch(text) for text in words):
+        return "integer"
+    if any(_REALS.fullmatch(text) for text in words):
+        return "real"
+    return "" if words == ["auto"] else " ".join(words)
+
+
+def _operands(
+    source: Source, within: range, sorts: dict[str, str], members: dict[str, str]
+) -> Iterator[Operand]:
+    tokens = source.tokens
+    named = {i for i, _ in declarations(source)}
+    i = within.start
+    while i < within.stop:
+        last = i + 1
+        if tokens[i].kind == "name" and (not i or tokens[i - 1].text not in (".", "->", "::")):
+            while (
+                last + 1 < within.stop
+                and tokens[last].text in (".", "->")
+                and tokens[last + 1].kind == "name"
+            ):
+                last += 2
+            head, tail = tokens[i].text, tokens[last - 1].text
+            follows = tokens[last].text if last < len(tokens) else ""
+            called = follows in ("(", "::") or (follows == "<" and template_end(source, last) is not None)
+            known = (
+                sorts.get(head) if last == i + 1 else "integer" if head in _BUILTIN else members.get(tail, "")
+            )
+            if not called and known is not None and head not in _WORDS:
+                yield Operand(i, last, source.slice(i, last), "" if i in named and last == i + 1 else known)
+        i = last

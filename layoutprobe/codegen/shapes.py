@@ -1,0 +1,190 @@
+"""Expressions that are put together otherwise: less of them, brackets elsewhere, rounded up, under a test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.tree import BINDING, Node
+
+_JOINED = ("sum", "product", "shift", "and", "xor", "or", "all", "any")
+
+
+def less(spot: Spot) -> Iterator[Rewrite]:
+    """An expression without one of its parts; one part of a call or choice; a statement without its test."""
+    for node in sorted(spot.tree.walk(), key=lambda one: one.last - one.first):
+        if node.kind in _JOINED:
+            yield from (
+                _without(spot, node, k)
+                for k in reversed(range(len(node.parts)))
+                if k or _may_begin(spot, node)
+            )
+        if node.kind == "choice":
+            yield from (_instead(spot, node, part) for part in node.parts[1:])
+        for call in node.parts:
+            if (
+                call.kind == "call"
+                and spot.source.tokens[call.first - 1].kind == "name"
+                and node.kind == "leaf"
+            ):
+                yield from (
+                    _instead(spot, Node("leaf", call.first - 1, call.last), part) for part in call.parts
+                )
+        if node.kind in _JOINED and node.last - node.first > 3:
+            inside = {one.text for one in spot.scope.operands if node.first <= one.first < node.last}
+            if len(inside) == 1:
+                yield spot.replace(node.first, node.last, inside.pop(), "terms")
+    yield from _untested(spot)
+
+
+def _may_begin(spot: Spot, node: Node) -> bool:
+    """Whether an expression may go without its first part."""
+    return spot.operator(node, 1) not in ("-", "/", "%", "<<", ">>")
+
+
+def _without(spot: Spot, node: Node, k: int) -> Rewrite:
+    tokens, part = spot.source.tokens, node.parts[k]
+    if k == 0:
+        return Rewrite(tokens[part.first].start, tokens[node.parts[1].first].start, "", "terms")
+    return Rewrite(tokens[part.first - 2].end, tokens[part.last - 1].end, "", "terms")
+
+
+def _instead(spot: Spot, node: Node, part: Node) -> Rewrite:
+    """A part in place of all, in brackets where operators join it."""
+    text = spot.text(part)
+    return spot.replace(node.first, node.last, f"({text})" if part.kind in BINDING else text, "terms")
+
+
+def _untested(spot: Spot) -> Iterator[Rewrite]:
+    tokens, first = spot.source.tokens, spot.within.start
+    close = spot.source.partner.get(first + 1, first)
+    if tokens[first].text == "if" and close + 1 < len(tokens):
+        yield Rewrite(tokens[first].start, tokens[close + 1].start, "", "terms")
+
+
+def brackets(spot: Spot) -> Iterator[Rewrite]:
+    """Brackets left out, put around two neighbours, or a term moved into a call or out of it."""
+    for node in spot.tree.walk():
+        if node.kind in BINDING:
+            for part in node.parts:
+                if part.kind == "group" and len(part.parts) == 1 and part.parts[0].kind in _JOINED:
+                    yield spot.replace(part.first, part.last, spot.text(part.parts[0]), "brackets")
+        if node.kind == "sum":
+            yield from _into_call(spot, node)
+            yield from _around(spot, node)
+        if node.kind == "product" and len(node.parts) > 2:
+            for one, other in zip(node.parts[1:], node.parts[2:], strict=False):
+                yield spot.replace(
+                    one.first, other.last, f"({spot.source.slice(one.first, other.last)})", "brackets"
+                )
+        for call in node.parts:
+            if call.kind == "call" and call.parts and call.parts[0].kind == "sum":
+                yield from _out_of_call(spot, call)
+
+
+def _into_call(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`f(a + b)` for `f(a) + b`."""
+    source = spot.source
+    for one, other in zip(node.parts, node.parts[1:], strict=False):
+        call = one.parts[-1] if one.parts else None
+        if call is not None and call.kind == "call" and call.parts and call.last == one.last:
+            added = source.text[source.tokens[one.last - 1].end : source.tokens[other.last - 1].end]
+            at = call.parts[0].last
+            text = source.slice(one.first, at) + added + source.slice(at, one.last)
+            yield spot.replace(one.first, other.last, text, "brackets")
+
+
+def _out_of_call(spot: Spot, call: Node) -> Iterator[Rewrite]:
+    """`(f(a, c) + b)` for `f(a + b, c)`."""
+    source, terms = spot.source, call.parts[0].parts
+    kept = source.text[source.tokens[call.first - 1].start : source.tokens[terms[-2].last - 1].end]
+    moved = source.text[source.tokens[terms[-2].last - 1].end : source.tokens[terms[-1].last - 1].end]
+    rest = source.text[source.tokens[terms[-1].last - 1].end : source.tokens[call.last - 1].end]
+    yield spot.replace(call.first - 1, call.last, f"({kept}{rest}{moved})", "brackets")
+
+
+def _around(spot: Spot, node: Node) -> Iterator[Rewrite]:
+    """`a * (b + c)` for `a * b + c`, `(a + b) * c` for `a + b * c`."""
+    for one, other in zip(node.parts, node.parts[1:], strict=False):
+        if one.kind == "product":
+            first = one.parts[-1].first
+            yield spot.replace(first, other.last, f"({spot.source.slice(first, other.last)})", "brackets")
+        if other.kind == "product":
+            last = other.parts[0].last
+            yield spot.replace(one.first, last, f"({spot.source.slice(one.first, last)})", "brackets")
+
+
+def rounding(spot: Spot) -> Iterator[Rewrite]:
+    """A division that rounds up, and the reverse."""
+    for node in spot.tree.walk():
+        if node.kind == "product" and len(node.parts) == 2 and spot.operator(node, 1) == "/":
+            above, below = node.parts
+            text = spot.text(below)
+            inner = above.parts[0] if above.kind == "group" and len(above.parts) == 1 else above
+            if (
+                inner.kind == "sum"
+                and len(inner.parts) > 1
+                and (text in spot.text(inner) or spot.text(inner).endswith("1"))
+            ):
+                yield spot.replace(node.first, node.last, f"{spot.text(inner.parts[0])} / {text}", "rounding")
+            else:
+                yield spot.replace(
+                    node.first, node.last, f"({spot.text(inner)} + {text} - 1) / {text}", "rounding"
+                )
+
+
+def tests(spot: Spot) -> Iterator[Rewrite]:
+    """A condition more, as others of the function have it; or one before a statement that has none."""
+    own = {spot.text(node) for node in spot.tree.walk()}
+    known = Counter[str]()
+    for tree in spot.statements:
+        for text in _conditions(spot, tree):
+            known[text] += 1
+    names = {one.text for one in spot.scope.operands if one.first in spot.within}
+    texts = sorted(
+        (text for text in known if text not in own), key=lambda text: -sum(name in text for name in names)
+    )[:_MOST_TESTS]
+    for text in texts:
+        for node in _tested(spot):
+            yield spot.behind(node.last - 1, f" && {text}", "tests")
+        if _stands_alone(spot):
+            start = spot.source.tokens[spot.within.start].start
+            yield Rewrite(start, start, f"if ({text}) ", "tests")
+
+
+_MOST_TESTS = 6
+
+
+def _conditions(spot: Spot, tree: Node) -> Iterator[str]:
+    """Comparisons in the tests of a statement; not the bound of a loop."""
+    if spot.source.tokens[tree.first].text == "for":
+        return
+    for node in tree.walk():
+        if node.kind == "comparison" and node.last - node.first <= 12 and len(node.parts) == 2:
+            yield spot.text(node)
+
+
+def _tested(spot: Spot) -> Iterator[Node]:
+    """Conditions of the statement."""
+    tokens = spot.source.tokens
+    for node in spot.tree.walk():
+        if node.kind == "choice" and len(node.parts) > 2:
+            head = node.parts[0]
+            yield head.parts[0] if head.kind == "group" and len(head.parts) == 1 else head
+        elif node.kind == "call" and tokens[node.first - 1].text in ("if", "while") and len(node.parts) == 1:
+            yield node.parts[0]
+        elif node.kind == "call" and tokens[node.first - 1].text == "for" and len(node.parts) == 1:
+            parts = node.parts[0].parts
+            yield from (part for part in parts[1:2] if part.kind in ("comparison", "all"))
+
+
+def _stands_alone(spot: Spot) -> bool:
+    """A statement that a test may be put before: no declaration, and nothing with a block."""
+    first = spot.source.tokens[spot.within.start]
+    ends = spot.within.stop < len(spot.source.tokens) and spot.source.tokens[spot.within.stop].text == ";"
+    declares = spot.tree.kind == "assignment" and any(
+        spot.source.tokens[i].kind == spot.source.tokens[i + 1].kind == "name"
+        for i in range(spot.within.start, spot.tree.parts[0].last - 1)
+    )
+    return ends and not declares and first.text not in ("for", "if", "while", "return", "else", "const")

@@ -1,0 +1,181 @@
+"""What is done elsewhere: in the line for the other operand, in other accesses, with the same expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from itertools import islice
+
+from layoutprobe.codegen.expressions import Rewrite, Spot
+from layoutprobe.codegen.statements import Token
+from layoutprobe.codegen.tree import BINDING, Node
+
+_ALIKE = 0.6
+_LEAST, _MOST = 4, 120
+"""Tokens of what may have a twin."""
+_MOST_TWINS = 6
+_MOST_CHANGES = 3
+"""Of one twin, beside names."""
+_PIECES = ("list", "all", "any", "statements")
+
+
+def twins(spot: Spot) -> Iterator[Rewrite]:
+    """What the most similar statement, argument or condition of the function has at a place where this one differs.
+
+    Names that differ throughout belong to the other operand, and are taken to be right.
+    """
+    own = list(_pieces(spot, (spot.tree,)))
+    others = list(_pieces(spot, spot.statements))
+    found = list[tuple[float, Rewrite]]()
+    for piece in own:
+        for ratio, other in islice(_nearest(spot, piece, others), _MOST_TWINS):
+            found += [(1 - ratio + late, one) for late, one in _differences(spot, piece, other)]
+    found.sort(key=lambda pair: pair[0])
+    yield from (replace(one, rank=3 * late) for late, one in found)
+
+
+def _pieces(spot: Spot, trees: Sequence[Node]) -> Iterator[Node]:
+    for tree in trees:
+        yield tree
+        for node in tree.walk():
+            if node.kind in _PIECES or (node.kind in ("call", "braces") and len(node.parts) > 1):
+                yield from node.parts
+
+
+def _nearest(spot: Spot, piece: Node, others: list[Node]) -> Iterator[tuple[float, Node]]:
+    mine = [token.text for token in spot.source.tokens[piece.first : piece.last]]
+    if not _LEAST <= len(mine) <= _MOST:
+        return
+    matcher = SequenceMatcher(None, autojunk=False)
+    matcher.set_seq2(mine)
+    found = list[tuple[float, int, Node]]()
+    for other in others:
+        same = other.first < piece.last and piece.first < other.last
+        if same or not len(mine) / 2 <= other.last - other.first <= 2 * len(mine):
+            continue
+        matcher.set_seq1([token.text for token in spot.source.tokens[other.first : other.last]])
+        if matcher.real_quick_ratio() < _ALIKE or matcher.quick_ratio() < _ALIKE or matcher.ratio() < _ALIKE:
+            continue
+        found.append((matcher.ratio(), -abs(other.first - piece.first), other))
+    for ratio, _, other in sorted(found, key=lambda one: one[:2], reverse=True):
+        yield ratio, other
+
+
+def _differences(spot: Spot, piece: Node, other: Node) -> Iterator[tuple[float, Rewrite]]:
+    """What the twin has in place of something here, in the names that stand here."""
+    tokens = spot.source.tokens
+    mine, theirs = tokens[piece.first : piece.last], tokens[other.first : other.last]
+    matcher = SequenceMatcher(None, [one.text for one in theirs], [one.text for one in mine], autojunk=False)
+    changes = [change for change in matcher.get_opcodes() if change[0] != "equal"]
+    names = dict[str, str]()
+    for _, a, b, c, d in changes:
+        names |= {x.text: y.text for x, y in zip(theirs[a:b], mine[c:d], strict=False) if _are_names(x, y)}
+    others = 0
+    for _, a, b, c, d in changes:
+        text = _renamed(spot, theirs[a:b], names)
+        if text != spot.source.slice(piece.first + c, piece.first + d):
+            others += 1
+            if others <= _MOST_CHANGES:
+                yield 0.0, _put(spot, piece.first + c, piece.first + d, text)
+        elif d - c == 1 and not spot.source.defines(piece.first + c):
+            yield 0.5, spot.replace(piece.first + c, piece.first + d, theirs[a].text, "twin")
+
+
+def _are_names(one: Token, other: Token) -> bool:
+    return one.kind == other.kind == "name" and one.text != other.text
+
+
+def _renamed(spot: Spot, tokens: list[Token], names: dict[str, str]) -> str:
+    text, at = "", tokens[0].start if tokens else 0
+    for token in tokens:
+        text += spot.source.text[at : token.start] + names.get(token.text, token.text)
+        at = token.end
+    return text
+
+
+def _put(spot: Spot, first: int, last: int, text: str) -> Rewrite:
+    """In place of some tokens, or between two where there are none."""
+    if last > first:
+        return spot.replace(first, last, text, "twin")
+    return spot.behind(first - 1, f" {text}", "twin")
+
+
+def grown(spot: Spot) -> Iterator[Rewrite]:
+    """An expression as a part of what it is a part of elsewhere: `t + 1` for `t`, `slot(row, chunk)` for `chunk`."""
+    wholes = dict[str, dict[str, int]]()
+    for tree in spot.statements:
+        for whole in tree.walk():
+            text = _plain(spot, whole)
+            if text is not None:
+                for part in _parts_of(whole):
+                    near = wholes.setdefault(spot.text(part), {})
+                    near[text] = min(near.get(text, 1 << 30), abs(whole.first - spot.within.start))
+    found = list[tuple[float, Rewrite]]()
+    for node, around in _inside(spot.tree):
+        if node.last - node.first > _LONGEST or spot.source.tokens[node.first].kind == "number":
+            continue
+        for nth, (text, far) in enumerate(
+            sorted(wholes.get(spot.text(node), {}).items(), key=lambda one: one[1])
+        ):
+            if around is not None and text in (spot.text(around), f"({spot.text(around)})"):
+                continue
+            loose = around is not None and around.kind in BINDING and BINDING[around.kind] >= BINDING["any"]
+            new = f"({text})" if loose and not re.fullmatch(r"[\w.]*\([^()]*\)", text) else text
+            found.append((nth + far / 400, spot.replace(node.first, node.last, new, "grown")))
+    found.sort(key=lambda pair: pair[0])
+    yield from (replace(one, rank=late) for late, one in found)
+
+
+_LONGEST = 16
+"""Tokens of an expression that is taken from elsewhere."""
+
+
+def _plain(spot: Spot, whole: Node) -> str | None:
+    """The text of an expression that may be taken for one of its parts; None where it is none."""
+    joins = whole.kind in ("sum", "product", "shift", "and", "xor", "or")
+    called = whole.kind == "leaf" and len(whole.parts) == 1 and whole.parts[0].kind == "call"
+    if not (joins or called) or not 2 < whole.last - whole.first <= _LONGEST:
+        return None
+    if called and whole.parts[0].last != whole.last:
+        return None
+    head = spot.source.tokens[whole.first]
+    if head.text in ("return", "if", "for", "while", "*", "&") or any(
+        spot.source.tokens[i].text in ("++", "--") for i in range(whole.first, whole.last)
+    ):
+        return None
+    return spot.text(whole)
+
+
+def _parts_of(whole: Node) -> Iterator[Node]:
+    for part in whole.parts[0].parts if whole.kind == "leaf" else whole.parts:
+        yield part
+        for bracket in part.parts:
+            if part.kind == "group" or bracket.kind == "group":
+                yield from bracket.parts if bracket.kind == "group" else (bracket,)
+
+
+def _inside(tree: Node) -> Iterator[tuple[Node, Node | None]]:
+    """All expressions below a statement, each with what is around it."""
+    for node in tree.walk():
+        if node.kind != "cast":
+            for part in node.parts:
+                if part.kind not in ("call", "index", "braces", "cast"):
+                    yield part, node
+
+
+def subscripts(spot: Spot) -> Iterator[Rewrite]:
+    """The index that other accesses of the function have; those of this statement first."""
+    seen = dict[str, int]()
+    for tree in spot.statements:
+        for node in tree.walk():
+            if node.kind == "index" and len(node.parts) == 1:
+                text, far = spot.text(node.parts[0]), abs(node.first - spot.within.start)
+                seen[text] = min(seen.get(text, far), 0 if node.first in spot.within else far)
+    nearest = sorted(seen, key=lambda text: seen[text])
+    indices = [node for node in spot.tree.walk() if node.kind == "index" and len(node.parts) == 1]
+    for text in nearest[:8]:
+        for node in sorted(indices, key=lambda one: one.first - one.last):
+            if spot.text(node.parts[0]) != text and node.parts[0].last - node.parts[0].first > 1:
+                yield spot.replace(node.parts[0].first, node.parts[0].last, text, "subscripts")
