@@ -217,8 +217,7 @@ class _Search:
             return True
 
     def _candidates(self) -> Iterator[_Candidate]:
-        ranked: list[_Candidate] = []
-        seen = set[tuple[Path, int, int, str]]()
+        best: dict[tuple[Path, int, int, str], _Candidate] = {}
         for finding in self.verdict.findings[:_CAUSES]:
             order, scalars = _order(finding), scalars_for(self.copy.case, finding)
             for place in self._statements(finding):
@@ -236,10 +235,9 @@ class _Search:
                         key = (place.file, rewrite.start, rewrite.end, rewrite.text)
                         before = rewrite.start < place.offset
                         rank = place.far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
-                        if key not in seen:
-                            seen.add(key)
-                            ranked.append(_Candidate(place.file, rewrite, rank, finding))
-        yield from sorted(ranked, key=lambda candidate: candidate.rank)
+                        if key not in best or rank < best[key].rank:
+                            best[key] = _Candidate(place.file, rewrite, rank, finding)
+        yield from sorted(best.values(), key=lambda candidate: candidate.rank)
 
     def _statements(self, finding: Finding) -> Iterator[_Near]:
         """Statements at the finding's places, those of the kernel's own file first; and what defines their names."""
