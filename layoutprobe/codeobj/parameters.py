@@ -47,10 +47,14 @@ _WORDS = {
     "half": "f16", "_Float16": "f16", "bfloat16": "bf16", "bfloat": "bf16", "__bf16": "bf16", "float": "f32",
     "double": "f64", "fp8_e4m3": "fp8", "fp8_e5m2": "bf8", "fp8_e4m3_fnuz": "fp8_fnuz", "fp8_e5m2_fnuz": "bf8_fnuz",
     "int": "i32", "unsigned int": "u32", "short": "i16", "unsigned short": "u16", "char": "i8", "signed char": "i8",
-    "unsigned char": "u8",
+    "unsigned char": "u8", "float8_e4m3fn": "fp8", "float8_e5m2": "bf8", "float8_e4m3fnuz": "fp8_fnuz",
+    "float8_e5m2fnuz": "bf8_fnuz",
 }  # fmt: skip
 """Structures that stand for a number, by what their names say; "2" and the like behind it are vectors."""
-_STRUCTURE = re.compile(r"(?:__)?(?:hip_)?(half|bfloat16|bfloat|fp8_e[45]m[23](?:_fnuz)?)[248]?(?:_raw)?")
+_STRUCTURE = re.compile(
+    r"(?:__)?(?:hip_)?(half|bfloat16|bfloat|fp8_e[45]m[23](?:_fnuz)?|float8_e[45]m[23](?:fn)?(?:uz)?)[248]?(?:_raw)?",
+    re.IGNORECASE,
+)
 _VECTOR = re.compile(r"HIP_vector_(?:type|base)<([\w ]+)")
 
 
@@ -161,7 +165,18 @@ class _Types:
         again = pointer and element is not None and element.tag == _POINTER
         if again:
             element = self._behind(self._to(element, TYPE))
-        return Parameter(name, pointer, self._dtype(element) if element else "", pointers=again)
+        dtype = self._dtype(element) if element else ""
+        if pointer and element is not None and not dtype:
+            dtype = self._alike(element)
+        return Parameter(name, pointer, dtype, pointers=again)
+
+    def _alike(self, type: Entry) -> str:
+        """The type of all members of a structure, where they fill it and are numbers of one type: somebody's own
+        complex number, or a wrapper around a float; "" for another one."""
+        members = self._members(type, 0) or ()
+        dtypes = {one.dtype for _, one in members if not one.pointer}
+        filled = sum(one.bytes for _, one in members) == self._size(type)
+        return dtypes.pop() if filled and len(dtypes) == 1 and not any(o.pointer for _, o in members) else ""
 
     def _members(self, type: Entry, depth: int) -> tuple[tuple[int, Parameter], ...] | None:
         """Those of a structure; None where one is of another kind."""
@@ -260,7 +275,7 @@ class _Types:
         name = self.name(entry)
         if entry.tag in _STRUCTURES:
             vector, number = _VECTOR.fullmatch(name.partition(",")[0]), _STRUCTURE.fullmatch(name)
-            return _WORDS.get(vector[1] if vector else number[1] if number else "", "")
+            return _WORDS.get(vector[1] if vector else number[1].lower() if number else "", "")
         if entry.tag != _BASE:
             return ""
         size, encoding = (entry.attributes.get(a, (0, 0))[1] for a in (BYTE_SIZE, ENCODING))

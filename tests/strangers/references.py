@@ -116,6 +116,13 @@ def add_norm(inputs: Arrays, sizes: Sizes) -> Arrays:
     return {"residual": z.reshape(-1), "input": normed.reshape(-1)}
 
 
+def rms_norm(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """As add_norm, with the epsilon that the launch of a draft has."""
+    z = (inputs["input"] + inputs["residual"]).reshape(sizes["num_tokens"], sizes["hidden_size"])
+    normed = z / np.sqrt((z**2).mean(axis=1)[:, None] + 1.0) * inputs["weight"]
+    return {"residual": z.reshape(-1), "input": normed.reshape(-1)}
+
+
 def topk(inputs: Arrays, sizes: Sizes) -> Arrays:
     """The two largest of a row; of equal ones the first."""
     x = inputs["logits"].reshape(sizes["tokens"], sizes["experts"])

@@ -164,6 +164,7 @@ REFERENCES = {
     "transpose.hip": "transposed",
     "swiglu.hip": "swiglu",
     "add_norm.hip": "add_norm",
+    "rms_norm.cu": "rms_norm",
     "topk.hip": "topk",
     "cross_entropy.cu": "cross_entropy",
     "decode.hip": "decode",

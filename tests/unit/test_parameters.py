@@ -16,6 +16,8 @@ SOURCE = """
 #include <hip/hip_fp16.h>
 #include <hip/hip_bf16.h>
 struct Pair { int first; float* second; };
+struct Complex { float re, im; };
+namespace c10 { struct BFloat16 { unsigned short x; }; }
 typedef float wide __attribute__((ext_vector_type(4)));
 struct Group { Pair pairs[2]; const int counts[3]; wide* last; };
 enum Mode : unsigned char { kPlain, kOther };
@@ -26,10 +28,11 @@ template __global__ void generic<signed char>(const signed char*, signed char, s
 __global__ void several(const __half* halves, const _Float16* plain, __hip_bfloat16* brains, const float4* wide,
                         volatile unsigned short* bits, unsigned char* bytes, long long* longs, Row rows, int count,
                         unsigned size, float alpha, double beta, bool flag, Mode mode, Pair pair, void* anything,
-                        const Pair* pairs, Group group) {
+                        const Pair* pairs, Group group, const Complex* numbers,
+                        const c10::BFloat16* theirs) {
   brains[0] = __float2bfloat16(float(halves[0]) + float(plain[0]) + wide[0].x + bits[0] + bytes[0] + longs[0] +
       rows[0] + helper(count) + size + alpha + beta + flag + mode + pair.first +
-      (anything == nullptr) + pairs[0].first + group.counts[0]);
+      (anything == nullptr) + pairs[0].first + group.counts[0] + numbers[0].im + theirs[0].x);
 }
 """
 EXPECTED = {
@@ -39,7 +42,7 @@ EXPECTED = {
         ("bits", True, "u16"), ("bytes", True, "u8"), ("longs", True, "i64"), ("rows", True, "f64"),
         ("count", False, "i32"), ("size", False, "u32"), ("alpha", False, "f32"), ("beta", False, "f64"),
         ("flag", False, "u8"), ("mode", False, "u8"), ("pair", False, ""), ("anything", True, ""),
-        ("pairs", True, ""), ("group", False, ""),
+        ("pairs", True, ""), ("group", False, ""), ("numbers", True, "f32"), ("theirs", True, "bf16"),
     ],
 }  # fmt: skip
 

@@ -235,7 +235,7 @@ def compiled(units: Sequence[str], level: Level, lanes: int) -> bytes:
 
 
 def _compile(units: Sequence[str], flags: Sequence[str], zig: str) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="layoutprobe-") as name:
+    with tempfile.TemporaryDirectory(prefix="layoutprobe-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         objects = []
         for n, text in enumerate(units):

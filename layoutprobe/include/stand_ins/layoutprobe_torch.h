@@ -8,6 +8,7 @@
 #include <hip/hip_bf16.h>
 #include <hip/hip_fp16.h>
 #include <hip/hip_runtime.h>
+#include "layoutprobe_cuda.h"
 
 #include <cstdint>
 #include <initializer_list>
@@ -17,16 +18,33 @@
 #include <vector>
 
 namespace c10 {
+// As PyTorch has it: what two of a type give is rounded to it, and so is what one and an integer give.
+#define LAYOUTPROBE_MIXED(name, other, result, op)                                                      \
+  friend __host__ __device__ result operator op(name a, other b) { return result(result(a) op result(b)); } \
+  friend __host__ __device__ result operator op(other a, name b) { return result(result(a) op result(b)); }
+#define LAYOUTPROBE_ARITHMETIC(name, op)                                                                \
+  friend __host__ __device__ name operator op(name a, name b) { return float(a) op float(b); }          \
+  friend __host__ __device__ name& operator op##=(name& a, name b) { return a = a op b; }               \
+  LAYOUTPROBE_MIXED(name, float, float, op) LAYOUTPROBE_MIXED(name, double, double, op)                 \
+  friend __host__ __device__ name operator op(name a, int b) { return a op name(b); }                   \
+  friend __host__ __device__ name operator op(int a, name b) { return name(a) op b; }                   \
+  friend __host__ __device__ name operator op(name a, std::int64_t b) { return a op name(b); }          \
+  friend __host__ __device__ name operator op(std::int64_t a, name b) { return name(a) op b; }
 #define LAYOUTPROBE_FLOAT16(name, storage)                                      \
   struct alignas(2) name {                                                      \
     storage x;                                                                  \
     name() = default;                                                           \
     __host__ __device__ name(float value) : x(static_cast<storage>(value)) {}   \
     __host__ __device__ operator float() const { return static_cast<float>(x); } \
+    friend __host__ __device__ name operator-(name a) { return -float(a); }     \
+    LAYOUTPROBE_ARITHMETIC(name, +) LAYOUTPROBE_ARITHMETIC(name, -)             \
+    LAYOUTPROBE_ARITHMETIC(name, *) LAYOUTPROBE_ARITHMETIC(name, /)             \
   };
 LAYOUTPROBE_FLOAT16(Half, _Float16)
 LAYOUTPROBE_FLOAT16(BFloat16, __bf16)
 #undef LAYOUTPROBE_FLOAT16
+#undef LAYOUTPROBE_ARITHMETIC
+#undef LAYOUTPROBE_MIXED
 struct Float8_e4m3fn { std::uint8_t x; };
 struct Float8_e5m2 { std::uint8_t x; };
 struct Float8_e4m3fnuz { std::uint8_t x; };
