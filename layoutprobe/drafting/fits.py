@@ -8,6 +8,8 @@ from math import prod
 
 _LARGEST_TILE = 1024
 _TILES = tuple(1 << bits for bits in range(3, 10))
+_UNEVEN = 12
+"""A tile that is no power of two is a multiple of this: what fits else is chance."""
 _MOST_OFFSET = 64
 
 Sizes = Sequence[Mapping[str, int]]
@@ -75,18 +77,19 @@ def _forms(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterat
             yield f"{one} * {other}"
     if len({tuple(size.values()) for size in sizes}) > 1:
         yield from _monomials(numbers, sizes, names)
+    tiles = [(name, _tile(numbers, [size[name] for size in sizes])) for name in names]
+    yield from (_tiles(name, tile) for name, tile in tiles if tile and not tile & tile - 1)
+    yield from (_tiles(name, tile) for name, tile in tiles if tile and not tile % _UNEVEN)
     for name in names:
         extents = [size[name] for size in sizes]
         if numbers[0] % extents[0] == 0 and _gives(numbers, [numbers[0] // extents[0] * e for e in extents]):
             yield f"{name} * {numbers[0] // extents[0]}"
-        tile = _tile(numbers, extents)
-        if tile is not None:
-            yield _tiles(name, tile)
         offset = numbers[0] - extents[0]
         if 0 < abs(offset) <= _MOST_OFFSET and _gives(numbers, [e + offset for e in extents]):
             yield f"{name} {'+' if offset > 0 else '-'} {abs(offset)}"
     if len({tuple(size.values()) for size in sizes}) > 1 and len(set(numbers)) > 1:
         yield from _padded(numbers, sizes, names)
+        yield from _larger(numbers, sizes, names)
         yield from _two_tiles(numbers, sizes, names)
 
 
@@ -96,6 +99,16 @@ def _padded(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Itera
         offset = numbers[0] // sizes[0][one] - sizes[0][other]
         if 0 < offset <= _MOST_OFFSET and _gives(numbers, [s[one] * (s[other] + offset) for s in sizes]):
             yield f"{one} * ({other} + {offset})"
+
+
+def _larger(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterator[str]:
+    """So many for the larger of two sizes: a table that both look things up in."""
+    for one, other in combinations(names, 2):
+        extents = [max(size[one], size[other]) for size in sizes]
+        by = numbers[0] // extents[0]
+        if by and _gives(numbers, [extent * by for extent in extents]):
+            larger = f"{one} if {one} > {other} else {other}"
+            yield f"({larger}) * {by}" if by > 1 else larger
 
 
 def _two_tiles(numbers: Sequence[int], sizes: Sizes, names: Sequence[str]) -> Iterator[str]:

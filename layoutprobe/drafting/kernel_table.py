@@ -200,7 +200,11 @@ class SeenDraft:
             yield f"multiple = {sized(self.trial.multiple)}  # it was wrong at finer ones: is that meant, or a fault?"
 
     def _constant(self, blocks: Sequence[tuple[int, int, int]]) -> str:
-        texts = [fit([block[axis] for block in blocks], self.sizes) for axis in range(3)]
+        told = self.trial.site.block if self.trial else ("",) * 3
+        texts = [
+            fit([block[axis] for block in blocks], self.sizes) or self._known(told[axis]) or None
+            for axis in range(3)
+        ]
         if None in texts:
             return f"[{', '.join(map(str, blocks[0]))}]  # FILL IN: launches differ, and no expression fits"
         return f"[{', '.join(expression(text or '1') for text in texts)}]"

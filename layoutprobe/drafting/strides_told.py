@@ -1,10 +1,11 @@
-"""Strides that host code tells a kernel, where it leaves them to its caller: what they are, by their names."""
+"""Strides and numbers of heads that host code leaves to its caller: what they are, by their names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 from layoutprobe.codeobj.parameters import Parameter
 from layoutprobe.drafting.launch_sites import LaunchSite
@@ -12,6 +13,8 @@ from layoutprobe.drafting.products import EXTENTS, FoundProduct
 
 _STRIDE = re.compile(r"(?:batch_?)?stride_?([abcd])|([abcd])_?(?:batch_?)?stride", re.IGNORECASE)
 _LEADING = re.compile(r"ld_?([abcd])|([abcd])_?ld|leading_?([abcd])", re.IGNORECASE)
+_KEYS = tuple(re.compile(one, re.IGNORECASE) for one in ("_kv", "kv_", "kv", "(?<=heads)_?k$"))
+"""Of names that say that a size is of keys."""
 _PADDING = 8
 """Elements between rows, where a caller chooses how many: with none, rows and leading dimension are the same."""
 
@@ -46,6 +49,12 @@ def as_stored(site: LaunchSite, parameters: Sequence[Parameter], found: FoundPro
             rows, columns = EXTENTS[letter]
             texts[i] = f"{sizes[columns if orders[letter] == 'row' else rows]} + {_PADDING}"
     return replace(site, arguments=tuple(texts))
+
+
+def whole_of(name: str, names: Sequence[str]) -> str:
+    """Of heads of keys, by their name, those of queries, which are a multiple of them; "" for another size."""
+    told = (pattern.sub(put, name) for pattern, put in product(_KEYS, ("", "q", "q_", "_q")))
+    return next((one for one in told if one != name and one in names), "")
 
 
 def _matrix_of(pattern: re.Pattern[str], name: str) -> str:

@@ -4,7 +4,6 @@ can be drafted from what it did."""
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -19,25 +18,30 @@ from layoutprobe.brief import brief
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Parameter, Signature
-from layoutprobe.drafting.fits import fit
+from layoutprobe.drafting.allowance import Allowance
+from layoutprobe.drafting.bits import types_read
 from layoutprobe.drafting.launch_sites import LaunchSite, renamed
 from layoutprobe.drafting.made_up import BYTES, codes, elements
 from layoutprobe.drafting.products import FoundProduct, find_product, holds, readings
 from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
-from layoutprobe.drafting.strides_told import as_stored, with_strides
+from layoutprobe.drafting.strides_told import as_stored, whole_of, with_strides
+from layoutprobe.drafting.touching import follows, touches
+from layoutprobe.engine.choice import NUMPY
+from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import ProbeError
-from layoutprobe.gate.runner import Deadline
 from layoutprobe.manifest.model import Sizes
-from layoutprobe.numbers import element_type
 from layoutprobe.observe.touched import Touched
 from layoutprobe.patterns.expression import evaluate, parse
 
 _PARTS = tuple(range(0, BYTES, BYTES // 16))
 """To which pointers lead that lie in memory themselves."""
 _BUDGET = 200_000
-_SECONDS, _PATIENCE = 10.0, 30.0
-"""That a launch may take, and all launches of a kernel together."""
+_MOST_WORK = 30_000_000
+"""Instructions that all launches of a kernel may take together: a draft is waited for. How they are counted: see
+`Allowance`."""
 _LARGEST_STEP = 512
+_STRETCHED = 256
+_GREAT_WORK = 1_000_000
 _DEEP = 32
 """What an extent that no workgroup is for is a multiple of: a step of K, most often."""
 _CYCLES = ((2, 1, 3, 1, 2, 1), (1, 3, 2, 2, 3, 1), (3, 4, 5, 2, 1, 2))
@@ -131,6 +135,9 @@ def _tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchS
             return attempt.finished(launches, values, found, kinds)
         if plain is None:
             indices = attempt.indices(launches[0], values[0], kinds)
+            more = attempt.stretched(launches, values, kinds)
+            launches += [seen for seen, _ in more]
+            values += [size for _, size in more]
             more, relied = attempt.ragged(launches, values, kinds)
             filled = attempt.filled(launches, values, kinds, indices)
             more += filled
@@ -160,13 +167,19 @@ class Attempt:
         texts = (*site.grid, *site.block, site.dynamic_lds, *(site.arguments[i] for i in self.integers))
         self.names = tuple(n for n in site.names if any(re.search(rf"\b{n}\b", text) for text in texts))
         self.steps = {name: self._step(name) for name in self.names}
-        self.backend = EmulatorBackend(budget=_BUDGET)
-        self._begun = time.monotonic()
+        self.shared = {name: whole for name in self.names if (whole := whole_of(name, self.names))}
+        self.steps.update(dict.fromkeys((*self.shared, *self.shared.values()), 1))
+        # Where each lane has an element of its own, lanes beyond an edge leave registers undefined in part: C leaves
+        # what reads these to numpy, wave by wave.
+        engine = None if types_read(code, kernel) else make_engine(NUMPY)
+        self.backend = EmulatorBackend(budget=_BUDGET, engine=engine)
+        self._allowance = Allowance(_MOST_WORK)
+        self._works: list[int] = []  # of what `launches` made, in order
 
     @property
     def late(self) -> bool:
         """Whether to give up: a draft is waited for."""
-        return time.monotonic() - self._begun > _PATIENCE
+        return self._allowance.left < 0
 
     def _numbers(
         self, texts: Sequence[str], size: Mapping[str, NDArray[np.int64] | int]
@@ -202,6 +215,9 @@ class Attempt:
             while value in result.values() and not few:
                 value += unit
             result[name] = value
+        for name, whole in self.shared.items():
+            result[name] = _CYCLES[at][0]
+            result[whole] = result[name] * (2 + at % 2)
         return result
 
     def launches(self, kinds: Mapping[int, str]) -> tuple[list[SeenLaunch], list[Sizes]]:
@@ -209,11 +225,14 @@ class Attempt:
         for least in (_DEEP, 1):
             seen: list[SeenLaunch] = []
             values = [self.size(at, least) for at in range(_LAUNCHES)]
+            works = self._works = []
             for size in values:
+                left = self._allowance.left
                 one = None if self.late else self.run(size, kinds)
                 if one is None:
                     break
                 seen.append(one)
+                works.append(left - self._allowance.left)
             else:
                 return seen, values
         return [], []
@@ -226,6 +245,24 @@ class Attempt:
             if number == _MOST_WAYS:
                 return
             yield {i: dict(zip(kinds, chosen, strict=True))[kind] for i, kind in declared.items()}
+
+    def stretched(
+        self, launches: Sequence[SeenLaunch], values: Sequence[Sizes], kinds: Mapping[int, str]
+    ) -> list[tuple[SeenLaunch, Sizes]]:
+        """A launch for each size, in which it is larger than the blocks are that often share a number: where all are
+        smaller than one, their count is no matter of sizes. Those that expressions of the sizes fit, and that are
+        no great work."""
+        found: list[tuple[SeenLaunch, Sizes]] = []
+        for name, value in values[0].items():
+            work = self._works[0] * (_STRETCHED + value) // value
+            if self.steps[name] == 1 or value == 1 or work > _GREAT_WORK or self.late:
+                continue
+            sizes = {**values[0], name: _STRETCHED + value}
+            seen = self.run(sizes, kinds)
+            so_far = [*launches, *(one for one, _ in found)], [*values, *(size for _, size in found)]
+            if seen and touches(*so_far, seen, sizes, kinds):
+                found.append((seen, sizes))
+        return found
 
     def ragged(
         self, launches: Sequence[SeenLaunch], values: Sequence[Sizes], kinds: Mapping[int, str]
@@ -242,14 +279,14 @@ class Attempt:
                 more = by if by > 1 else _ODD
                 ragged = {**large, name: value + more}
                 seen = self.run(ragged, kinds)
-                if seen and _follows(launches, values, seen, ragged, kinds):
+                if seen and follows(launches, values, seen, ragged, kinds):
                     sizes[name] += more
                     relied.update({name: by} if by > 1 else {})
                     break
             else:
                 relied[name] = step
         seen = self.run(sizes, kinds) if sizes != values[0] and not self.late else None
-        kept = seen is not None and _follows(launches, values, seen, sizes, kinds)
+        kept = seen is not None and follows(launches, values, seen, sizes, kinds)
         return ([(seen, sizes)], relied) if kept and seen else ([], relied)
 
     def indices(self, usual: SeenLaunch, size: Sizes, kinds: Mapping[int, str]) -> frozenset[int]:
@@ -286,7 +323,7 @@ class Attempt:
             if kind[:1] in ("i", "u") and launches[0].buffers[i].role == "in" and i not in indices
         }
         seen = self.run(values[0], kinds, given) if given and not self.late else None
-        kept = seen is not None and _follows(launches, values, seen, values[0], kinds)
+        kept = seen is not None and follows(launches, values, seen, values[0], kinds)
         return [(seen, values[0])] if kept and seen else []
 
     def run(
@@ -311,7 +348,7 @@ class Attempt:
                 self.code, self.kernel.name, grid, block,  # type: ignore[arg-type]  # three of each
                 [self._given(before[i], i) if i in before else np.void(v) for i, v in enumerate(values)], lds,
             )  # fmt: skip
-            result = self.backend.run(launch, (touched, Deadline(_SECONDS)))
+            result = self.backend.run(launch, (touched, self._allowance))
         except ProbeError:
             return None
         return self._seen(launch, values, result.buffers, touched)
@@ -420,22 +457,3 @@ class Attempt:
     def _called(self, extents: Sequence[int], values: Sequence[Sizes]) -> str:
         """The name in the launch that had these values; "" where none had."""
         return next((n for n in self.names if [size[n] for size in values] == list(extents)), "")
-
-
-def _follows(
-    launches: Sequence[SeenLaunch],
-    values: Sequence[Sizes],
-    seen: SeenLaunch,
-    sizes: Sizes,
-    kinds: Mapping[int, str],
-) -> bool:
-    """Whether what one more launch touches is what expressions of the sizes give for all of them."""
-    for i, buffer in seen.buffers.items():
-        if buffer.role != launches[0].buffers[i].role:
-            return False
-        width = element_type(kinds[i]).raw.itemsize
-        extents = [one.buffers[i].size // width for one in launches]
-        known = fit(extents, values) is not None
-        if known and fit([*extents, buffer.size // width], [*values, sizes]) is None:
-            return False
-    return True

@@ -20,6 +20,7 @@ FORMS: dict[str, Callable[[dict[str, int]], int]] = {
     "K": lambda s: s["K"],
     "K + 8": lambda s: s["K"] + 8,
     "K * 4": lambda s: s["K"] * 4,
+    "(M if M > K else K) * 32": lambda s: max(s["M"], s["K"]) * 32,
     "M * K": lambda s: s["M"] * s["K"],
     "3": lambda s: 3,
 }
@@ -51,6 +52,14 @@ def test_what_no_form_gives_is_not_fitted() -> None:
     numbers = [size["M"] ** 2 + 7 * size["K"] for size in sizes]
     assert fit(numbers, sizes) is None
     assert fit_extent(numbers, sizes, ("N", "M")) is None
+
+
+def test_a_tile_that_nobody_would_choose_is_chance() -> None:
+    """Blocks of 128 share a scale, and where all sizes but one are smaller many a tile fits."""
+    sizes = [
+        {"M": m, "N": n, "K": k} for m, n, k in ((64, 32, 96), (32, 96, 64), (69, 37, 112), (96, 128, 160))
+    ]
+    assert fit([1, 1, 1, 2], sizes) == "(K + 127) / 128"
 
 
 def test_a_number_that_never_varies_is_a_size_only_by_its_name() -> None:
