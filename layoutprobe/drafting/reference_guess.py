@@ -9,7 +9,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 
 from layoutprobe.drafting import reference_parts as parts
-from layoutprobe.drafting.reference_products import attention, convolved, dequantised, multiplied
+from layoutprobe.drafting.reference_products import attention, convolved, dequantised, gated, multiplied
 from layoutprobe.drafting.reference_terms import Array, Axis, Shape, Tensors, Term, product_of
 from layoutprobe.numbers import element_type
 
@@ -211,7 +211,9 @@ class _Search:
                 many = counts[0] // rows[0]
                 if 1 <= many < min(columns) and [many * one for one in rows] == counts:
                     chosen = shape[0], Axis(times=many)
-                    yield x.called(parts.largest, many), chosen
+                    for rated in (x, x.called(parts.softmax)):
+                        yield rated.called(parts.largest, many), chosen
+                    yield x.called(parts.largest, many).called(parts.softmax), chosen
                     yield x.called(parts.places_of_largest, many), chosen
 
     def _picked(self, i: int) -> Iterator[Found]:
@@ -260,7 +262,7 @@ class _Search:
         for shape in self.tensors.orders(i):
             if len(shape) == 3:
                 yield from self._turned_by_tables(i, shape)
-        for kind in (multiplied, attention, dequantised, convolved):
+        for kind in (multiplied, gated, attention, dequantised, convolved):
             yield from kind(self.tensors, i)
 
     def _with_one(self, i: int) -> Iterator[Found]:

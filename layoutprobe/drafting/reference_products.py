@@ -207,7 +207,7 @@ def _blocks(tensors: Tensors, i: int, kn: Shape) -> Iterator[Term]:
 
 
 def _packed_blocks(tensors: Tensors, i: int, kn: Shape) -> Iterator[Term]:
-    """The same of codes of four bits, packed along the columns."""
+    """The same of codes of four bits, packed along the columns, or along the groups of each column."""
     if element_type(tensors.dtypes[i]).is_float:
         return
     count = 2 * element_type(tensors.dtypes[i]).raw.itemsize
@@ -218,6 +218,10 @@ def _packed_blocks(tensors: Tensors, i: int, kn: Shape) -> Iterator[Term]:
         if counts == tensors.extents(packed):
             term = tensors.read(i, packed).called(parts.nibbles, 1, count)
             yield _spread(term, kn, rows, 1, sizes)
+        packed = kn[1], Axis(kn[0].names, kn[0].times, kn[0].by * rows * count, up=True)
+        if counts == tensors.extents(packed):
+            term = tensors.read(i, packed).called(parts.nibbles, 1, count)
+            yield _spread(_turned(term), kn, rows, 1, sizes)
 
 
 def _grouped(kn: Shape, rows: int, columns: int, up: bool) -> Shape:
@@ -255,13 +259,48 @@ def _used(tensors: Tensors, weights: Term, kn: Shape, i: int) -> Iterator[Found]
                 ):
                     made = tensors.read(x, (rows, k)).with_other("({0} @ {1})", np.matmul, rounded)
                     yield from ((one, (rows, n)) for one in (made, *_behind(tensors, made, n, i)))
+                yield from ((one, (rows, n)) for one in _scaled(tensors, x, (rows, k), weights, i))
+
+
+def _scaled(tensors: Tensors, x: int, shape: Shape, weights: Term, i: int) -> Iterator[Term]:
+    """Products of weights with codes that have scales of their own, for each row, or block of it."""
+    if element_type(tensors.dtypes[x]).bits > 8:
+        return
+    for scales in (
+        _turned(one) for j in tensors.inputs if j != i for one in _blocks(tensors, j, shape[::-1])
+    ):
+        if not scales.arguments & (weights.arguments | {x}):
+            scaled = tensors.read(x, shape).with_other("({0} * {1})", np.multiply, scales)
+            yield scaled.with_other("({0} @ {1})", np.matmul, weights)
+
+
+def gated(tensors: Tensors, i: int) -> Iterator[Found]:
+    """Two products of one input, of which one goes through an activation and opens the other."""
+    for rows, columns in tensors.pairs(i):
+        for x in tensors.inputs:
+            others = [j for j in tensors.inputs if j not in (x, i)]
+            for one, other in permutations(others, 2):
+                if tensors.counts(one) != tensors.counts(other):
+                    continue
+                ways = zip(
+                    _products(tensors, (rows, columns), x, one),
+                    _products(tensors, (rows, columns), x, other),
+                    strict=True,
+                )
+                for opens, opened in ways:
+                    for part in (parts.silu, parts.gelu, parts.gelu_tanh, parts.relu, parts.sigmoid):
+                        made = opens.called(part).with_other("({0} * {1})", np.multiply, opened)
+                        yield made, (rows, columns)
 
 
 def convolved(tensors: Tensors, i: int) -> Iterator[Found]:
     """Convolutions that keep height and width, of images whose channels lie together, or one behind the other."""
     for shape in tensors.orders(i):
-        if len(shape) != 4 or any(axis.times > 1 for axis in shape):
+        if not 3 <= len(shape) <= 4 or any(axis.times > 1 for axis in shape):
             continue
+        one_image = len(shape) == 3
+        if one_image:
+            shape = (Axis(), *shape)
         for image, weights in permutations([j for j in tensors.inputs if j != i], 2):
             for behind in (True, False):
                 n, h, w, k = shape if behind else (shape[0], *shape[2:], shape[1])
@@ -275,7 +314,8 @@ def convolved(tensors: Tensors, i: int) -> Iterator[Found]:
                     made = x.called_with(parts.convolution, f)
                     for one in (made, *_behind(tensors, made, k, i)):
                         turned = one.made("{}.transpose(0, 3, 1, 2)", lambda v: v.transpose(0, 3, 1, 2))
-                        yield (one if behind else turned), shape
+                        told = one if behind else turned
+                        yield (told.made("{}[0]", lambda v: v[0]), shape[1:]) if one_image else (told, shape)
 
 
 def _channels_behind(term: Term) -> Term:

@@ -159,3 +159,37 @@ def unpack_int4(inputs: Arrays, sizes: Sizes) -> Arrays:
     both = inputs["src"].reshape(rows, columns // 2).astype(np.int64)
     codes = np.stack([both & 15, both >> 4], axis=2).reshape(rows, columns) - 8
     return {"dst": (codes * inputs["scales"].reshape(-1, columns)[np.arange(rows) // 64]).reshape(-1)}
+
+
+def fp8_block(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Scales for 128 elements of a row of A, and for blocks of 128 x 128 of B."""
+    m, n, k = (sizes[name] for name in "MNK")
+    a = inputs["A"].reshape(m, k) * np.repeat(inputs["As"].reshape(m, -1), 128, 1)[:, :k]
+    scales = inputs["Bs"].reshape((n + 127) // 128, -1)
+    b = inputs["B"].reshape(n, k) * np.repeat(np.repeat(scales, 128, 0)[:n], 128, 1)[:, :k]
+    return {"C": (a @ b.T).ravel()}
+
+
+def w4a16(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """x @ ((codes - zero) * scale)^T, a scale and a zero point for 32 of a row, zero points of a row packed."""
+    m, n, k = (sizes[name] for name in "MNK")
+    codes = nibbles(inputs["qweight"].reshape(n, k // 8), 1)
+    zeros = nibbles(inputs["qzeros"].reshape(n, -1), 1)[:, : k // 32]
+    weights = (codes - np.repeat(zeros, 32, 1)) * np.repeat(inputs["scales"].reshape(n, -1), 32, 1)
+    return {"y": (inputs["x"].reshape(m, k) @ weights.astype(np.float16).T).ravel()}
+
+
+def gate_up(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """silu(x Wg^T) * (x Wu^T)."""
+    hidden = sizes["hidden"]
+    x = inputs["x"].reshape(-1, hidden).astype(np.float64)
+    gate, up = (x @ inputs[name].reshape(-1, hidden).T.astype(np.float64) for name in ("w_gate", "w_up"))
+    return {"h": (gate / (1 + np.exp(-gate)) * up).ravel()}
+
+
+def gating(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """The four largest of a row, as parts of one."""
+    x = inputs["input"].reshape(sizes["num_tokens"], 32)
+    places = np.argsort(-x, axis=1, kind="stable")[:, :4]
+    chosen = np.exp(np.take_along_axis(x, places, 1))
+    return {"weights": (chosen / chosen.sum(axis=1, keepdims=True)).ravel(), "indices": places.ravel()}

@@ -150,7 +150,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "matrices": {"a": ("A", "row"), "b": ("B", "row"), "d": ("D", "row")},
     },
 }
-TARGETS = {"mfma.hip": "gfx942"}
+TARGETS = {"mfma.hip": "gfx942", "fp8_block.hip": "gfx1201"}
 """Of those that are not for the usual one."""
 REFERENCES = {
     "attention.hip": "attention",
@@ -170,6 +170,10 @@ REFERENCES = {
     "decode.hip": "decode",
     "quantize.hip": "quantize",
     "awq.hip": "unpack_int4",
+    "fp8_block.hip": "fp8_block",
+    "w4a16.hip": "w4a16",
+    "mlp.hip": "gate_up",
+    "gating.cu": "gating",
 }
 """What is no product, and the function of `references.py` that says so; drafts find it by themselves."""
 
