@@ -63,6 +63,7 @@ class _Glance:
         self.outcomes = [one for one in tally.outcomes if one.coverage is not None]
         self.tried = [dict(sizes) for sizes in tally.case.sizes]
         self.wrong: list[Outcome] = []
+        self.covered = len(self.outcomes), tally.covered()  # by so many sizes
         self.says: list[str] = []
         self.bounds: dict[str, range] = {}
         checks = [check for check in tally.active if check.name in _CHECKS]
@@ -72,7 +73,7 @@ class _Glance:
         self.quick = tally.of(tally.case, checks, draw=False)
 
     def result(self) -> Glance:
-        covered = self.tally.covered()
+        _, covered = self.covered
         if covered is None:
             return Glance(None)
         uneven = None
@@ -167,7 +168,10 @@ class _Glance:
 
     def _seen(self) -> CodeCoverage:
         """What all sizes together show; of loops also which size would show what they lack."""
-        covered = self.tally.covered_with(*self.outcomes, *self.wrong)
+        sizes = *self.outcomes, *self.wrong
+        if len(sizes) != self.covered[0]:
+            self.covered = len(sizes), self.tally.covered_with(*sizes)
+        _, covered = self.covered
         assert covered is not None
         return replace(covered, loops=tuple(self._judged(loop) for loop in covered.loops))
 

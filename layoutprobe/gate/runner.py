@@ -170,6 +170,7 @@ class KernelRunner:
         self.coverage: Coverage | None = None
         self._known: dict[RunSpec, Recorded] = {}
         self._last: tuple[RunSpec, Held] | None = None
+        self._begin: tuple[tuple[str, bool], Held] | None = None
         self.endless = endless
         self.sample = sample
         self._launched = launched
@@ -277,20 +278,7 @@ class KernelRunner:
         factors = self._factors(spec)
         chained = bool(self.built.before) and not is_direct(spec.inputs)
         filled = replace(self.binding, buffers=self.binding.first) if chained else self.binding
-        given = make_inputs(filled, spec.inputs, beta=factors[1], coding=self.coding)
-        if spec.again:
-            first = self(replace(spec, again=()))
-            given = {**given, **{name: first.outputs[name] for name in spec.again}}
-        start: Held = {
-            b.name: Buffer(
-                np.full(b.nbytes, 0xA5, np.uint8).view(b.element.storage)
-                if values is None
-                else b.store(values),
-                values is None,
-                b.name,
-            )
-            for b, values in zip(filled.buffers.values(), given.values(), strict=True)
-        }
+        start = self._start(filled, spec, factors[1])
         held, failed = self._before(start, factors, spec, deadline) if chained else (start, None)
         launch = Launch(
             self.built.code,
@@ -304,6 +292,22 @@ class KernelRunner:
             not spec.alone,
         )
         return Prepared(spec, launch, start, held, factors, chained, failed)
+
+    def _start(self, filled: Binding, spec: RunSpec, beta: float) -> Held:
+        """Buffers before the first launch: the last ones again where runs differ in alpha and beta alone."""
+        key = spec.inputs, beta == 0.0
+        if self._begin is not None and self._begin[0] == key and not spec.again:
+            return self._begin[1]
+        given = make_inputs(filled, spec.inputs, beta=beta, coding=self.coding)
+        if spec.again:
+            first = self(replace(spec, again=()))
+            given = {**given, **{name: first.outputs[name] for name in spec.again}}
+        start: dict[str, Buffer] = {}
+        for b, values in zip(filled.buffers.values(), given.values(), strict=True):
+            poison = np.full(b.nbytes, 0xA5, np.uint8).view(b.element.storage)
+            start[b.name] = Buffer(poison if values is None else b.store(values), values is None, b.name)
+        self._begin = None if spec.again else (key, start)
+        return start
 
     def _recorded(
         self,
