@@ -25,14 +25,11 @@ from layoutprobe.solver.cause_rules import STORE_RULES
 from layoutprobe.solver.diagnose import BATCH_STRIDE, BEYOND, UNEXPLAINED
 from layoutprobe.solver.product import NOWHERE
 from layoutprobe.solver.rules import NEVER_WRITTEN, WRITTEN_TWICE
-from layoutprobe.trace.advances import at_batch_advance, at_step_advance
 from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.batches import batch_rule
-from layoutprobe.trace.by_values import used_elements
 from layoutprobe.trace.comparison import holds_f32
 from layoutprobe.trace.comparisons import require_doubt, wrong_on_integers
 from layoutprobe.trace.culprits import Culprit, culprits_of
-from layoutprobe.trace.findings import accumulator_finding, destination, of_output
 from layoutprobe.trace.places import vector, where, who_was
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.products import plain_product
@@ -347,6 +344,9 @@ def _by_values(subject: Subject) -> Iterator[Finding]:
     """Of a kernel without a matrix instruction, whose values are wrong: sums that are stored to other elements."""
     if not isinstance(subject.contract, Gemm) or not wrong_on_integers(subject):
         return
+    from layoutprobe.trace.by_values import used_elements
+    from layoutprobe.trace.findings import of_output  # a kernel that holds needs none
+
     found = used_elements(subject)
     if found is not None and found.matrix == "C":
         what, hint = of_output(found.diagnosis.what, subject.contract.d), found.diagnosis.hint
@@ -371,6 +371,9 @@ def _slot_findings(subject: Subject, analysis: Analysis, stores: Stores) -> Iter
 
 def _at_the_store(subject: Subject, analysis: Analysis, stores: Stores, culprit: Culprit) -> Finding:
     """A misplaced accumulator, shown where it is stored; at its matrix instruction where it never is."""
+    from layoutprobe.trace.advances import at_batch_advance, at_step_advance
+    from layoutprobe.trace.findings import accumulator_finding, destination  # a kernel that holds needs none
+
     found = accumulator_finding(subject, analysis, culprit, RULES)
     element = destination(analysis, culprit)
     output = analysis.problem.contract.d

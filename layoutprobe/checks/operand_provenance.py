@@ -13,6 +13,7 @@ import numpy as np
 
 from layoutprobe.checks.base import Check
 from layoutprobe.manifest.model import Gemm
+from layoutprobe.numbers.distinct import distinct
 from layoutprobe.observe.clashes import LdsRecord
 from layoutprobe.observe.lds import LdsObserver
 from layoutprobe.observe.undefined import UndefinedObserver
@@ -34,22 +35,18 @@ from layoutprobe.solver.diagnose import (
     UNEXPLAINED,
 )
 from layoutprobe.solver.hypotheses import COPY
-from layoutprobe.trace.advances import at_batch_advance, at_step_advance
 from layoutprobe.trace.analysis import Analysis, analysis_of, wrong_counts
 from layoutprobe.trace.batches import batch_rule
 from layoutprobe.trace.beginnings import NOT_RESET, NOT_ZERO, not_reset, wrong_beginnings
 from layoutprobe.trace.blame import blames
-from layoutprobe.trace.by_values import used_elements
 from layoutprobe.trace.comparisons import require_doubt, wrong_on_integers
 from layoutprobe.trace.copies import differing_copies, own_orders
-from layoutprobe.trace.findings import copy_finding, operand_finding
 from layoutprobe.trace.load_path import related
 from layoutprobe.trace.places import loop_around, where, who_was
 from layoutprobe.trace.problem import NoProductError
 from layoutprobe.trace.products import right_to_the_unit
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import Subject
-from layoutprobe.trace.unread import left_in_lds, zeros_taken
 
 NAME = "operand-provenance"
 LAW = (
@@ -147,9 +144,7 @@ def run(subject: Subject) -> CheckResult:
         return CHECK.found(found) if (found := _by_values(subject)) else CHECK.skipped(str(reason))
     findings = not_reset(subject, analysis) or _once(_operand_findings(subject, analysis))
     if not findings:
-        findings += [
-            copy_finding(subject, analysis, copy, COPIES_DIFFER) for copy in differing_copies(subject)
-        ]
+        findings += _copy_findings(subject, analysis)
     counts, doubts = _count_findings(subject, analysis)
     if not findings:
         findings += counts or wrong_beginnings(subject, analysis)
@@ -173,6 +168,8 @@ def _by_values(subject: Subject) -> list[Finding]:
         return []
     if subject.plain().unmade and subject.plain().undefined:
         return []  # what launches before have not stored is `numerics`' to say
+    from layoutprobe.trace.by_values import used_elements  # a kernel that holds needs none
+
     found = used_elements(subject)
     if found is None or found.matrix == "C" or subject.plain().record(LdsRecord).races:
         return []
@@ -181,8 +178,18 @@ def _by_values(subject: Subject) -> list[Finding]:
     return [Finding(rule, what, found.place, found.needed, found.held, hint, found.count)]
 
 
+def _copy_findings(subject: Subject, analysis: Analysis) -> Iterator[Finding]:
+    for copy in differing_copies(subject):
+        from layoutprobe.trace.findings import copy_finding  # a kernel that holds needs none
+
+        yield copy_finding(subject, analysis, copy, COPIES_DIFFER)
+
+
 def _operand_findings(subject: Subject, analysis: Analysis) -> Iterator[Finding]:
     for culprit, found in blames(subject):
+        from layoutprobe.trace.advances import at_batch_advance, at_step_advance
+        from layoutprobe.trace.findings import operand_finding  # a kernel that holds needs none
+
         one = operand_finding(subject, analysis, culprit, found, RULES)
         names = {"A": analysis.problem.contract.a, "B": analysis.problem.contract.b}
         if one.name == BATCH_STRIDE and one.place.matrix in names:
@@ -222,6 +229,8 @@ def _count_findings(subject: Subject, analysis: Analysis) -> tuple[list[Finding]
     sure = ~from_other | (counted > 1).any(axis=1)
     if not sure.any():
         return [], doubts
+    from layoutprobe.trace.unread import left_in_lds, zeros_taken  # a kernel that holds needs none
+
     chain, times = int(chains[sure][0]), counted[sure][0]
     missing, doubled = np.flatnonzero(times == 0), np.flatnonzero(times > 1)
     parts = [f"k {spans(missing)} never added"] if missing.size else []
@@ -304,7 +313,7 @@ def _doubts(subject: Subject, analysis: Analysis) -> list[str]:
 
 def _metrics(analysis: Analysis) -> dict[str, object]:
     executed = sum(judged.executions.pc.size for judged in analysis.judged)
-    sites = sum(np.unique(judged.executions.pc).size for judged in analysis.judged)
+    sites = sum(distinct(judged.executions.pc).size for judged in analysis.judged)
     kept = analysis.operands.kept
     metrics: dict[str, object] = {
         "matrix instructions": f"{sites} sites, {executed} executions",

@@ -30,7 +30,6 @@ from layoutprobe.trace.missing_barriers import missing_barriers
 from layoutprobe.trace.orders import in_other_orders
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.subject import Subject
-from layoutprobe.trace.wrong_buffer import into_buffer_in_use
 
 NAME = "races"
 
@@ -219,6 +218,8 @@ def _in_lds(subject: Subject, record: LdsRecord, clashes: Sequence[Clash]) -> Fi
 
 def _race(subject: Subject, clashes: Sequence[Clash]) -> Finding:
     """One missing barrier, shown by the pair that is closest to it."""
+    from layoutprobe.trace.wrong_buffer import into_buffer_in_use  # a kernel that holds needs none
+
     shown = min(clashes, key=lambda c: (not c.meant, abs(c.second.inst.pc - c.first.inst.pc)))
     first, second = shown.first, shown.second
     verb, rule = _WORDS[shown.kind]

@@ -18,7 +18,6 @@ from layoutprobe.trace.analysis import Analysis, analysis_of
 from layoutprobe.trace.blame import Blame, blames, tiles_of
 from layoutprobe.trace.comparisons import require_doubt
 from layoutprobe.trace.culprits import Culprit
-from layoutprobe.trace.findings import operand_finding
 from layoutprobe.trace.lds_tiles import TileMap, in_words
 from layoutprobe.trace.places import site, where
 from layoutprobe.trace.problem import NoProductError
@@ -144,6 +143,8 @@ def _of_addresses(culprit: Culprit, found: Blame) -> bool:
 
 
 def _disagreement(subject: Subject, analysis: Analysis, culprit: Culprit, found: Blame) -> Finding:
+    from layoutprobe.trace.findings import operand_finding  # a kernel that holds needs none
+
     base = operand_finding(subject, analysis, culprit, found, RULES)
     name = culprit.slot.executions.letter(culprit.slot.matrix)
     return replace(

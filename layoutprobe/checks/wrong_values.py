@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +17,19 @@ from layoutprobe.observe.sites import LoadSiteRecorder, LoadSites
 from layoutprobe.place import Element, Place
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.text import either
-from layoutprobe.trace.altered import TakenOtherwise, shown, taken_otherwise
 from layoutprobe.trace.comparison import Comparison, taken_for
 from layoutprobe.trace.executed import executed
 from layoutprobe.trace.gemm_faults import KnownFault, error_metrics, explaining, lines_moved, where_wrong
-from layoutprobe.trace.influence import other_elements
-from layoutprobe.trace.odd_reads import odd_read
 from layoutprobe.trace.orders import asking
 from layoutprobe.trace.places import in_caller, where
-from layoutprobe.trace.steps_otherwise import StepOtherwise, steps_otherwise
 from layoutprobe.trace.stores import writer_of
 from layoutprobe.trace.subject import RunSpec, Subject
 from layoutprobe.trace.unusual import borne, told
 from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED, idle_operand, value_cause
+
+if TYPE_CHECKING:
+    from layoutprobe.trace.altered import TakenOtherwise
+    from layoutprobe.trace.steps_otherwise import StepOtherwise
 
 WRONG_VALUES = Rule(
     "numerics/wrong-values",
@@ -282,6 +283,9 @@ def _diagnosis(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _
         return _Cause(rule, either(fault.says for fault in faults), None, place, hint=hint)
     if kind := taken_for(c):
         return _Cause(WRONG_VALUES, _stored_as(c, kind), None, _converting(subject, kind), hint=_TYPES)
+    from layoutprobe.trace.altered import shown, taken_otherwise
+    from layoutprobe.trace.steps_otherwise import steps_otherwise  # a kernel that holds needs none
+
     unexplained = _unexplained(subject, c, runs)
     others = taken_otherwise(subject, runs)
     causes = [(one.says, _taken(subject, one)) for one in others]
@@ -321,6 +325,9 @@ def _taken(subject: Subject, one: TakenOtherwise) -> _Cause:
 
 def _unexplained(subject: Subject, c: Comparison, runs: Sequence[Comparison]) -> _Cause:
     """What is known where no fault explains every element."""
+    from layoutprobe.trace.influence import other_elements
+    from layoutprobe.trace.odd_reads import odd_read  # a kernel that holds needs none
+
     wrong = c.wrong
     if name := _unread(subject):
         return _Cause(UNREAD_INPUT, f"nothing is ever loaded from {name}: is another one taken in its place?")

@@ -115,7 +115,8 @@ def explain_lds(
             text = f"{scheme.name}: {scheme.formula(shape, *names)}"
             return LdsForm(text, shape, True, partial(scheme.index, shape=shape))
     held = row != HOLE
-    if not held.any() or np.unique(row[held].astype(np.int64) * shape[1] + col[held]).size != held.sum():
+    elements = np.sort(row[held].astype(np.int64) * shape[1] + col[held])
+    if not elements.size or (elements[1:] == elements[:-1]).any():
         return None
     bits = _named_bits(names, shape)
     grid = np.zeros(shape, np.bool_)

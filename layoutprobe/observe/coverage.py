@@ -106,7 +106,7 @@ class CoverageRecorder(Recorder):
             passes[c.waves] = done + 1
 
     def _note(self, header: int, passes: NDArray[np.int64]) -> None:
-        self._seen.setdefault(header, set()).update(np.unique(passes[passes > 0]).tolist())
+        self._seen.setdefault(header, set()).update(passes[passes > 0].tolist())
 
     def _settle(self) -> None:
         """Count the passes of the waves that have come to their end."""

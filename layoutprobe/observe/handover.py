@@ -31,6 +31,7 @@ from layoutprobe.machine.memory import Addresses, Region
 from layoutprobe.machine.observer import Moves
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.machine.registers import Array
+from layoutprobe.numbers.distinct import distinct
 from layoutprobe.observe.clashes import Handover, HandoverKind, Handovers, Ordering
 from layoutprobe.observe.granules import Granules
 from layoutprobe.observe.happens_before import KNOWN, SEEN, Order, coherent, effects
@@ -421,7 +422,7 @@ def _parts(machine: Machine, place: Addresses) -> Iterator[tuple[Region, Array |
         return
     regions = machine.arena.regions
     which = np.searchsorted([region.start for region in regions], place.offsets, side="right") - 1
-    for number in np.unique(which[mask]).tolist():
+    for number in distinct(which[mask]).tolist():
         if number >= 0:
             yield regions[number], mask & (which == number)
 

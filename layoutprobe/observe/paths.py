@@ -80,8 +80,8 @@ class Paths(Generic[State]):
         if (before == first).all():
             self._take(c, block, first, c.waves)
             return
-        for state in np.unique(before):
-            self._take(c, block, int(state), c.waves[before == state])
+        for state in sorted(set(before.tolist())):
+            self._take(c, block, state, c.waves[before == state])
 
     def entered(self, waves: NDArray[np.int64]) -> list[tuple[State, NDArray[np.int64]]]:
         """The states in which waves entered the block that they run, each with its waves."""

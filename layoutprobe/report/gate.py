@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from layoutprobe.brief import brief
 from layoutprobe.capture.capture import Evidence
 from layoutprobe.report import notebook
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.kernel_view import OutputView
-from layoutprobe.report.layout import LayoutReport
-from layoutprobe.report.lds_picture import LdsPicture
+
+if TYPE_CHECKING:  # pictures are made of findings: a kernel that holds has none
+    from layoutprobe.report.kernel_view import OutputView
+    from layoutprobe.report.layout import LayoutReport
+    from layoutprobe.report.lds_picture import LdsPicture
 
 Status = Literal["holds", "finding", "undecided", "skipped"]
 """What a check came to: its law holds; it is broken; it could not be decided; or the check does

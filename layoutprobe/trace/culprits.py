@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from layoutprobe.brief import brief
 from layoutprobe.isa.kind import Kind
 from layoutprobe.layouts.layout import HOLE
+from layoutprobe.numbers.distinct import distinct
 from layoutprobe.solver.diagnose import (
     OTHER_MATRIX,
     ZEROS,
@@ -224,7 +225,7 @@ def _in_group(subject: Subject, judged: JudgedExecutions, problem: Problem, wave
     in_lds = any(Kind.LDS in inst.kind and Kind.LOAD in inst.kind for inst in subject.insts.values())
     broken = np.flatnonzero(judged.judgement.broken)
     pc = judged.executions.pc[broken]
-    for here in np.unique(pc):
+    for here in distinct(pc):
         events = broken[pc == here]
         step = max(1, events.size // SAMPLE)
         begins = np.unique(judged.factors.chain[events], return_index=True)[1]

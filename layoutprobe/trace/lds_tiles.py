@@ -13,6 +13,7 @@ from layoutprobe.brief import brief
 from layoutprobe.layouts.explain import LdsForm, explain_lds
 from layoutprobe.layouts.layout import HOLE
 from layoutprobe.manifest.coding import carried_as
+from layoutprobe.numbers.distinct import distinct
 from layoutprobe.observe.tiles import Images
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.subject import Recorded, RunStoppedError, Subject, UndecidedError
@@ -116,7 +117,7 @@ class TileMap:
         """What is where, in a form that `form` or `follows` found."""
         held, (rows, cols) = self.row != HOLE, self.shape
         text = f"{rows} x {cols} elements in {self.row.size} cells from byte {self.first}"
-        elements = np.unique(self.row[held].astype(np.int64) << 32 | self.col[held]).size
+        elements = distinct(self.row[held].astype(np.int64) << 32 | self.col[held]).size
         if holes := self.row.size - int(held.sum()):
             text += f", {holes} of them padding"
         if copies := int(held.sum()) - elements:

@@ -15,6 +15,7 @@ from layoutprobe.instructions.meetings import element_types, interaction_of
 from layoutprobe.isa.inst import Inst
 from layoutprobe.manifest.coding import Coding
 from layoutprobe.numbers import element_type
+from layoutprobe.numbers.distinct import distinct
 from layoutprobe.observe.load_path import Target
 from layoutprobe.observe.matrix import Execution, Operands
 from layoutprobe.solver.interaction import Interaction
@@ -312,8 +313,8 @@ def by_roles(done: Executions, problem: Problem) -> tuple[list[Executions], dict
     swapped = np.zeros(done.pc.size, np.bool_)
     usable = np.ones(done.pc.size, np.bool_)
     of_a, of_b = (problem.lines(name)[0] >= 0 for name in "AB")
-    live_a, live_b = np.unique(done.geometry.a), np.unique(done.geometry.b)
-    for pc in np.unique(done.pc):
+    live_a, live_b = distinct(done.geometry.a), distinct(done.geometry.b)
+    for pc in distinct(done.pc):
         here = done.pc == pc
         a, b = done.a[here][:, live_a], done.b[here][:, live_b]
         computed = [name for name, held in (("A", a), ("B", b)) if _share(held == UNKNOWN) > MOSTLY]

@@ -133,7 +133,7 @@ class Bound:
         """Leave records to numpy."""
         functions[places] = address_of(self.runtime, "F_slow")
         # A guard before it must not say of what is written that it is defined.
-        guards = np.intersect1d(places, self._where["F_guard"] + 1) - 1
+        guards = np.intersect1d(places, self._where["F_guard"] + 1, assume_unique=True) - 1
         functions[guards] = address_of(self.runtime, "F_slow_next")
 
     def _changed(self, watched: Watched) -> ctypes.Array[Ins]:
@@ -143,7 +143,9 @@ class Bound:
         asked = np.flatnonzero(self._moves & watched.access.value)
         for n in asked.tolist():
             records[n].told = 1
-        left = [np.intersect1d(self._where["accesses"], asked)] + [self._where["matrices"]] * watched.matrix
+        left = [np.intersect1d(self._where["accesses"], asked, assume_unique=True)] + [
+            self._where["matrices"]
+        ] * watched.matrix
         stops = (n for n, record in enumerate(self.records) if record.executor and record.pc in watched.stops)
         left += [np.fromiter(stops, np.int64)] if watched.stops else []
         for places in left:

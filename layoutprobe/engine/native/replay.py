@@ -226,7 +226,7 @@ class Replay:
         if (pcs == pcs[0]).all():
             self._turns.ready.append(_Part(int(pcs[0]), waves))
         else:
-            self._turns.ready += [_Part(int(pc), waves[pcs == pc]) for pc in np.unique(pcs)]
+            self._turns.ready += [_Part(pc, waves[pcs == pc]) for pc in sorted(set(pcs.tolist()))]
 
     def _next_pcs(self, waves: Waves) -> NDArray[np.int64]:
         """The blocks at which waves stand: as their logs say, or the block that they have not begun."""
