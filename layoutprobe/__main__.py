@@ -21,8 +21,8 @@ def run() -> int:
     Returns:
         The exit code of layoutprobe.cli.main.
     """
-    # What is imported stays: to look through it for garbage, again and again, is for nothing.
-    gc.set_threshold(50_000, 20, 50)
+    # What is imported stays: to look through it for garbage is for nothing. A short command makes fewer objects.
+    gc.set_threshold(100_000, 20, 50)
     # A shell that starts us in the background has it ignored; then it stays ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)

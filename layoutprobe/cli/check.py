@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -168,9 +169,6 @@ def _files(path: Path, kernels: Sequence[str]) -> Iterator[Path]:
 
 def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
     """Check once, and write every report that was asked for."""
-    # Before numpy is imported, here and in the processes of jobs. Threads of BLAS take the cores from each other, and
-    # wait for more work after each product: small ones took ten times the processor's time.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from layoutprobe.gate.gate import check
     from layoutprobe.manifest.acceptances import read_baseline
     from layoutprobe.render.steps import steps
@@ -178,6 +176,7 @@ def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
     baseline = read_baseline(Path(arguments.baseline)) if arguments.baseline else {}
     seconds = arguments.time or HUNT
     reports = {name: format_of(SUBJECT, name) for name in arguments.report}
+    gc.freeze()  # what was imported until here
     with steps("check", sys.stderr) as progress:
         report = check(
             path,

@@ -8,6 +8,7 @@ is in arguments.py.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -20,6 +21,8 @@ from layoutprobe.cli.sources import joined
 from layoutprobe.cli.terminal import printing, say
 
 INTERRUPTED = 130
+_PROGRAMS = ("run",)
+"""Commands that start a program of the user's, which finds the environment as it was."""
 
 COMMANDS = (
     "dump",
@@ -70,6 +73,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> int:
         arguments = parse(sys.argv[1:] if argv is None else argv)
+        if arguments.command not in _PROGRAMS:
+            # Before numpy is imported, here and in the processes of jobs. Threads of BLAS cost 40 ms to begin, take
+            # the cores from each other, and wait for more work after each product.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         command: Callable[[argparse.Namespace], int] = arguments.run
         return command(arguments)
 
@@ -112,7 +119,7 @@ def parser(names: Sequence[str] | None = None) -> Parser:
         epilog=EXAMPLES,
     )
     top.add_argument("--version", action=ShowVersion, version=f"layoutprobe {__version__}")
-    top.set_defaults(run=_help, parser=top)
+    top.set_defaults(run=_help, command="", parser=top)
     commands = top.add_subparsers(metavar="COMMAND", title="commands")
     for name in COMMANDS if names is None else names:
         named(name).add_to(commands, parse)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from layoutprobe.arch import TARGETS, registry
+from layoutprobe.cli.main import main
+
+SEEDS = Path(__file__).parents[2] / "probes" / "gemm" / "seeds"
 
 TOLD = """
 import io, sys
@@ -108,3 +113,41 @@ def test_a_literal_that_is_not_read_is_an_error(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delattr(package("runtime.autogen.amd.rdna3.ins"), "VOPD_LIT")
     with pytest.raises(CodeObjectError):
         decode_one(data, 0)
+
+
+def test_a_check_that_holds_imports_what_it_uses() -> None:
+    imported = imported_by(
+        "check",
+        str(SEEDS),
+        "--kernel",
+        "standard",
+        "--check",
+        "operand-provenance",
+        "--check",
+        "swizzle",
+        "--jobs",
+        "1",
+    )
+    assert "layoutprobe.trace.blame" in imported, "the scan sees modules"
+    names = (
+        "advances",
+        "altered",
+        "by_values",
+        "findings",
+        "influence",
+        "odd_reads",
+        "steps_otherwise",
+        "unread",
+    )
+    spared = {"numpy.ma", "layoutprobe.report.kernel_view", *(f"layoutprobe.trace.{name}" for name in names)}
+    assert imported & spared == set()
+
+
+@pytest.mark.parametrize(("words", "left"), [(("list", "patterns"), "1"), (("run", "/nowhere"), None)])
+def test_blas_has_one_thread_but_in_programs_of_the_user(
+    words: tuple[str, ...], left: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "")  # so that it is put back
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    main([*words])
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == left
