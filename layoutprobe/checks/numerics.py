@@ -17,6 +17,7 @@ from layoutprobe.trace.comparisons import compared_in
 from layoutprobe.trace.executed import small_floats
 from layoutprobe.trace.gemm_faults import error_metrics
 from layoutprobe.trace.subject import Subject
+from layoutprobe.trace.ties import at_ties
 from layoutprobe.trace.unusual import far_off, idle_c, told
 
 NAME = "numerics"
@@ -49,7 +50,10 @@ Undefined output elements are wrong. A Python reference gets all floats as float
 their type in memory, may take limits.seconds, has to name outputs, and is compared with
 absolute + relative * |expected|. By default that is e * (1 + |expected| + root mean square of the output),
 with e = 1e-5 for f32, 1e-3 for f16 and 1e-2 for bf16: of the narrowest of the output's type and those that
-values are converted to on the way, which the headline then says. Where it is wrong, it is asked what it
+values are converted to on the way, which the headline then says. Integers and floats of 8 bits are to be what the
+reference gives. Where they are not, it is called again with arithmetic that is off by up to 2^-22 where f32 is not
+exact: what becomes the neighbour so lies at a tie, either of both passes, and the headline says it.
+Where it is wrong, it is asked what it
 gives of altered inputs: one that gives every element of every output as it is, at all sizes at which it is wrong,
 is the cause; so is a change of one step in the text of a file that imports nothing but numpy and the like. Where
 none is, single elements are moved far off, in the kernel and for the reference, and an output
@@ -101,8 +105,8 @@ def run(subject: Subject) -> CheckResult:
     found = CHECK.found(findings, f"every element, on {kinds}", metrics=metrics)
     if findings:
         return found
-    reserved = (*far_off(subject, compared), *idle_c(subject), *in_need_of_zeros(subject, judged))
-    return replace(found, reserved=reserved)
+    reserved = (*at_ties(compared), *far_off(subject, compared), *idle_c(subject))
+    return replace(found, reserved=(*reserved, *in_need_of_zeros(subject, judged)))
 
 
 def _of_small_floats(subject: Subject, contract: Gemm) -> bool:
@@ -120,6 +124,8 @@ def _metrics(compared: Sequence[Comparison]) -> dict[str, object]:
         absolute, relative = error_metrics(c.observed, c.expected)
         about = f"{c.name}, {c.spec.inputs}"
         metrics[f"{about}: wrong"] = f"{100 * c.wrong.mean():.3g} %"
+        if c.tied:
+            metrics[f"{about}: at a tie"] = f"{c.tied} of {c.observed.size}"
         metrics[f"{about}: max abs error"] = f"{absolute:.3g}"
         metrics[f"{about}: max error / max |{c.name}|"] = f"{relative:.3g}"
     return metrics

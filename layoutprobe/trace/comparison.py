@@ -40,6 +40,7 @@ class Comparison:
         undefined: bool, elements with bits that nobody has set.
         bound: largest error allowed, per element or for all.
         product: what was computed, where it is a product.
+        tied: elements that lie at a tie of rounding, and are the other one of two numbers: their bound lets it pass.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Comparison:
     undefined: NDArray[np.bool_]
     bound: Doubles | float
     product: Product | None = None
+    tied: int = 0
 
     __repr__ = brief
 

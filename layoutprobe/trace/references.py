@@ -23,6 +23,7 @@ from layoutprobe.trace.packed import BITS, takes_all_bits
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.products import product_of, typed
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
+from layoutprobe.trace.ties import settled
 
 _REFERENCE = {"f16": 1e-3, "bf16": 1e-2, "f32": 1e-5, "f64": 1e-10}
 
@@ -42,15 +43,16 @@ def _compared(subject: Subject) -> Iterator[Comparison]:
     for kind in ("integers", "normal"):
         recorded = recorded_for(subject, RunSpec(kind))
         expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        for compared in _beside(subject, recorded, expected):
+        for compared in settled(subject, reference_of(recorded), _beside(subject, recorded, expected)):
             usual[compared.name] = compared.expected
             yield compared
     if takes_all_bits(subject, reference_of(recorded), usual):
         recorded = subject.run(BITS)
         expected = subject.reference(reference_of(recorded), dict(subject.sizes))
-        yield from _beside(subject, recorded, expected)
+        yield from settled(subject, reference_of(recorded), _beside(subject, recorded, expected))
     for recorded in in_other_orders(subject):
-        yield from _beside(subject, recorded, subject.reference(reference_of(recorded), dict(subject.sizes)))
+        expected = subject.reference(reference_of(recorded), dict(subject.sizes))
+        yield from settled(subject, reference_of(recorded), _beside(subject, recorded, expected))
 
 
 def recorded_for(subject: Subject, spec: RunSpec) -> Recorded:

@@ -22,6 +22,7 @@ from layoutprobe.trace.comparison import Comparison
 from layoutprobe.trace.products import product_beside
 from layoutprobe.trace.references import reference_of
 from layoutprobe.trace.subject import Recorded, RunSpec, Subject, UndecidedError
+from layoutprobe.trace.ties import settled
 
 _LITTLE = 1 << 16
 """Bytes of a launch's buffers that cost nothing: a fault may need more of them than the smallest size has."""
@@ -45,7 +46,10 @@ def far_off(subject: Subject, compared: Iterable[Comparison]) -> tuple[str, ...]
     found: dict[str, list[str]] = {}
     for kind in kinds_for(free_inputs(subject.binding)):
         recorded = None if kind in (subject.case.bears or ()) else _run(subject, kind)
-        for c in () if recorded is None else _beside(subject, recorded, usual):
+        if recorded is None:
+            continue
+        beside = settled(subject, reference_of(recorded), _beside(subject, recorded, usual))
+        for c in beside if _is_whole(kind) else _beside(subject, recorded, usual):
             if c.wrong.any():
                 far = "is another one" if _is_whole(kind) else "is far off"
                 found.setdefault(f"{c.name} {far}", []).append(told(kind))

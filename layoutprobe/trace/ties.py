@@ -1,0 +1,179 @@
+"""Whole numbers at a tie: where a Python reference, computed in float64, rounds 63.5 up, f32 may have 63.49999.
+
+Which elements these are the reference itself says: it is called again with arrays whose arithmetic is rounded
+otherwise, as that of f32 might be. What f32 computes exactly stays as it is, so that a kernel that rounds a tie of
+its own wrong is still wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutprobe.numbers import element_type, rounded
+from layoutprobe.trace.comparison import Comparison
+from layoutprobe.trace.subject import Subject, UndecidedError
+
+_UNIT = 2.0**-22
+"""How far a step is off, at most: f32 rounds by 2^-24, and a division is several instructions."""
+_TIMES = 4
+"""Ways of rounding that are tried, each with its opposite: what the one leaves at a tie, the other moves."""
+_NARROW = 8
+"""Bits of floats that are as coarse as integers."""
+_SMOOTH = frozenset(
+    {np.add, np.subtract, np.multiply, np.matmul, np.divide, np.reciprocal, np.sqrt, np.cbrt, np.square, np.power,
+     np.float_power, np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.tanh, np.sin, np.cos,
+     np.hypot}
+)  # fmt: skip
+"""Arithmetic that rounds. Comparisons, and what makes whole numbers, are exact."""
+_EXACT = frozenset({np.add, np.subtract, np.multiply, np.matmul, np.square, np.divide})
+"""Of these, steps that f32 makes without an error where operands and result are numbers of f32."""
+
+Values = NDArray[Any]
+
+
+class _Shaken(np.ndarray[Any, Any]):
+    """An array whose arithmetic in floats is off by up to _UNIT; equal numbers, and those that rounding alone tells
+    apart, are off alike, so that what was equal or in order stays so."""
+
+    way: tuple[int, int] = (0, 0)
+
+    def __array_finalize__(self, made_from: object) -> None:
+        self.way = getattr(made_from, "way", self.way)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: Any, *inputs: Any, **how: Any) -> Any:
+        out = how.get("out")
+        how = {
+            key: tuple(map(_plain, value)) if key == "out" else _plain(value) for key, value in how.items()
+        }
+        plain = [_plain(value) for value in inputs]
+        made = getattr(ufunc, method)(*plain, **how)
+        if ufunc in _SMOOTH and isinstance(made, np.ndarray | np.floating) and made.dtype.kind == "f":
+            off = _off(ufunc, method, plain, np.asarray(made), how, self.way)
+            if out is None:
+                made = (made + off).astype(made.dtype)
+            else:
+                np.asarray(made)[...] = made + off
+        if out is not None:
+            return out[0] if len(out) == 1 else out
+        return _as_shaken(made, self.way) if isinstance(made, np.ndarray | np.floating) else made
+
+
+def settled(
+    subject: Subject, inputs: Mapping[str, Values], compared: Iterable[Comparison]
+) -> Iterator[Comparison]:
+    """Comparisons of one run, in which elements at a tie may be either of the two numbers.
+
+    Args:
+        subject: with a Python reference.
+        inputs: what it gets of that run.
+        compared: its outputs.
+    """
+    spread: tuple[Mapping[str, Values], ...] | None = None
+    for c in compared:
+        kind = element_type(c.dtype)
+        if (kind.is_float and kind.bits > _NARROW) or not c.wrong.any():
+            yield c
+            continue
+        if spread is None:
+            spread = tuple(_otherwise(subject, inputs))
+        yield _beside(c, [given[c.name] for given in spread if c.name in given])
+
+
+def at_ties(compared: Iterable[Comparison]) -> tuple[str, ...]:
+    """That elements at a tie were not decided, in a sentence for each output that has such."""
+    names = dict.fromkeys(c.name for c in compared if c.tied)
+    return tuple(f"elements of {name} at a tie of its rounding pass on either side" for name in names)
+
+
+def _beside(c: Comparison, given: list[Values]) -> Comparison:
+    """A comparison, with elements at a tie right where they are the other one of two neighbours."""
+    usual = rounded(c.expected, c.dtype)
+    unit = _unit(c.dtype, usual)
+    least, most = usual.copy(), usual.copy()
+    for values in given:
+        if np.shape(values) in ((), usual.shape):
+            other = rounded(np.asarray(values, np.float64), c.dtype)
+            least, most = np.fmin(least, other), np.fmax(most, other)
+    with np.errstate(invalid="ignore"):
+        tied = c.wrong & ~c.undefined & (most - least <= unit) & (least <= c.observed) & (c.observed <= most)
+        bound = np.where(tied, np.abs(c.observed - c.expected), c.bound)
+    return replace(c, bound=bound, tied=int(tied.sum())) if tied.any() else c
+
+
+def _unit(dtype: str, values: NDArray[np.float64]) -> NDArray[np.float64] | float:
+    """The distance to a neighbour, at most."""
+    kind = element_type(dtype)
+    if not kind.is_float:
+        return 1.0
+    return np.asarray(np.maximum(2.0 ** (1 - kind.precision) * np.abs(values), kind.smallest))
+
+
+def _otherwise(subject: Subject, inputs: Mapping[str, Values]) -> Iterator[Mapping[str, Values]]:
+    """What the reference gives where its arithmetic is rounded otherwise; nothing where it takes no such arrays."""
+    assert subject.reference is not None
+    for seed in range(_TIMES):
+        for sign in (1, -1):
+            shaken = {name: _as_shaken(values.copy(), (seed, sign)) for name, values in inputs.items()}
+            with np.errstate(all="ignore"):
+                try:
+                    yield cast(Mapping[str, Values], subject.reference(shaken, dict(subject.sizes)))
+                except UndecidedError:
+                    return
+
+
+def _as_shaken(values: Any, way: tuple[int, int]) -> _Shaken:
+    made = np.asarray(values).view(_Shaken)
+    made.way = way
+    return made
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, _Shaken) else value
+
+
+def _off(
+    ufunc: np.ufunc,
+    method: str,
+    inputs: list[Any],
+    made: Values,
+    how: Mapping[str, Any],
+    way: tuple[int, int],
+) -> NDArray[np.float64]:
+    """How far each number that was made is off."""
+    exact = _held(made) & (ufunc in _EXACT)
+    size = np.abs(made)
+    if method == "__call__" and ufunc is not np.matmul:
+        for value in inputs:
+            exact = exact & _held(value)
+        if ufunc is np.divide:
+            exact = exact & _held(1.0 / np.asarray(inputs[1], np.float64))
+    else:  # a sum is as wrong as its terms are large
+        exact = exact & all(_held(value).all() for value in inputs if isinstance(value, np.ndarray))
+        if ufunc in (np.add, np.matmul) and method in ("__call__", "reduce", "accumulate"):
+            how = {key: value for key, value in how.items() if key != "out"}
+            terms = [np.abs(value) if isinstance(value, np.ndarray) else value for value in inputs]
+            size = np.asarray(getattr(ufunc, method)(*terms, **how))
+    off = np.where(exact, 0.0, way[1] * _UNIT * size * _noise(made, way[0]))
+    return np.asarray(np.where(np.isfinite(off), off, 0.0))
+
+
+def _held(values: Any) -> NDArray[np.bool_]:
+    """Whether f32 holds these numbers."""
+    wide = np.asarray(values)
+    with np.errstate(all="ignore"):
+        return np.asarray(wide == wide.astype(np.float32))
+
+
+def _noise(values: Values, seed: int) -> NDArray[np.float64]:
+    """Between -1 and 1, by the first 20 bits of a significand alone."""
+    bits = np.array(values, np.float64).view(np.uint64)
+    key = ((bits + np.uint64(1 << 31)) >> np.uint64(32)) + np.uint64(seed << 40)
+    for _ in range(2):
+        key = key * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return np.asarray((key >> np.uint64(11)) * 2.0**-52 - 1)

@@ -1,0 +1,119 @@
+"""Integers that a Python reference rounds in float64: where f32 is at a tie, a right kernel is not wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from checks.gemm_lab import edited
+from checks.test_references import HEAD, Style, verdict
+from numpy.typing import NDArray
+
+from layoutprobe.numbers import rounded
+from layoutprobe.trace.comparison import Comparison
+from layoutprobe.trace.subject import RunSpec, Subject, UndecidedError
+from layoutprobe.trace.ties import settled
+
+QUANTISED = Style(
+    HEAD
+    + """// int8 by rows: the largest of a row becomes 127.
+extern "C" __global__ void layer(const float* x, signed char* q, int N) {
+  float peak = 0;
+  for (int i = 0; i < N; ++i) peak = fmaxf(peak, fabsf(x[blockIdx.x * N + i] * 0.1f));
+  const float by = peak > 0 ? 1 / (peak / 127) : 1;
+  for (int i = threadIdx.x; i < N; i += 32) q[blockIdx.x * N + i] = (int)rintf(x[blockIdx.x * N + i] * 0.1f * by);
+}
+""",
+    """block = [32]
+grid = ["M"]
+sizes = [{ M = 40, N = 3 }, { M = 9, N = 35 }]
+contract = { kind = "reference", function = "reference.py:layer" }
+argument = [
+  { name = "x", role = "in", dtype = "f32", shape = ["M", "N"] },
+  { name = "q", role = "out", dtype = "i8", shape = ["M", "N"] },
+  { name = "N", role = "scalar", dtype = "i32", value = "N" },
+]""",
+    """
+import numpy as np
+def layer(inputs, sizes):
+    x = inputs["x"] * 0.1
+    peak = np.abs(x).max(1, keepdims=True)
+    return {"q": np.rint(x / np.where(peak > 0, peak / 127, 1))}
+""",
+)
+TOLD = "elements of q at a tie of its rounding pass on either side"
+MUTANTS = {
+    "cut off": ("(int)rintf(", "(int)("),
+    "rounded up": ("(int)rintf(", "(int)ceilf("),
+    "one more everywhere": ("(int)rintf(", "1 + (int)rintf("),
+    "a zero point": ("* by);", "* by + 0.5f);"),
+    "another largest": ("peak / 127", "peak / 126"),
+}
+
+
+def test_a_right_kernel_holds_and_the_headline_says_why(tmp_path: Path) -> None:
+    found = verdict(tmp_path, QUANTISED)
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
+    assert TOLD in found.reservations
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_another_rounding_is_wrong(tmp_path: Path, name: str) -> None:
+    found = verdict(
+        tmp_path, Style(edited(QUANTISED.source, (MUTANTS[name],)), QUANTISED.keys, QUANTISED.python)
+    )
+    assert found.findings, found.reservations
+    assert found.findings[0].rule.check == "numerics"
+
+
+Inputs = Mapping[str, NDArray[Any]]
+_X = np.array([[1.0, 2.0, 3.0, 4.0], [3.0, 4.0, 7.0, 8.0]])
+
+
+def _undecided(reference: Callable[[Inputs], NDArray[Any]], dtype: str = "i8", by: float = 1.0) -> int:
+    """How many elements pass at a tie, of an output that is off by one everywhere."""
+    expected = rounded(np.asarray(reference({"x": _X}), np.float64), dtype)
+    observed = expected - by
+    c = Comparison("q", "q", RunSpec(), dtype, observed, expected, np.zeros(observed.shape, np.bool_), 0.0)
+    subject = SimpleNamespace(reference=lambda inputs, sizes: {"q": reference(inputs)}, sizes={})
+    (found,) = settled(cast(Subject, subject), {"x": _X}, [c])
+    assert c.wrong.sum() - found.wrong.sum() == found.tied
+    return found.tied
+
+
+def _in_place(inputs: Inputs) -> NDArray[Any]:
+    x = inputs["x"].astype(np.float32).astype(np.float64)
+    x *= 1.5 / 0.3
+    x /= 10
+    return np.rint(x)
+
+
+def _fails(inputs: Inputs) -> NDArray[Any]:
+    if type(inputs["x"]) is not np.ndarray:
+        raise UndecidedError("it takes plain arrays alone")
+    return np.rint(inputs["x"] * 0.1 * 5)
+
+
+@pytest.mark.parametrize(
+    ("reference", "tied"),
+    [
+        (lambda inputs: np.rint(inputs["x"] * 0.1 * 5), 3),  # 1.5 twice, 3.5; 0.5 becomes 0, and never less
+        (lambda inputs: np.rint(inputs["x"] / 2), 0),  # f32 makes no error
+        (lambda inputs: np.rint(inputs["x"] * 0.3), 0),  # no tie
+        (_in_place, 3),
+        (lambda inputs: np.rint((inputs["x"] - 5 * inputs["x"].mean(1, keepdims=True) / 3) / 4 + 9), 0),
+        (lambda inputs: np.exp(inputs["x"] // 4).argmax(1), 0),  # what is equal stays equal
+        (_fails, 0),
+    ],
+)
+def test_which_elements_are_at_a_tie(reference: Callable[[Inputs], NDArray[Any]], tied: int) -> None:
+    assert _undecided(reference) == tied
+
+
+def test_floats_of_eight_bits_are_rounded_as_integers_are() -> None:
+    """Between 16 and 32 fp8 holds even numbers: 19 (twice) and 23 become 18 and 22 as well."""
+    assert _undecided(lambda inputs: inputs["x"] * 0.1 * 10 + 16, "fp8", 2.0) == 3
