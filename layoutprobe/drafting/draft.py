@@ -21,6 +21,7 @@ from layoutprobe.drafting.bits import float_behind, types_read
 from layoutprobe.drafting.chained import chained, handed_on
 from layoutprobe.drafting.kernel_table import SeenDraft
 from layoutprobe.drafting.launch_sites import LaunchSite, launch_sites
+from layoutprobe.drafting.no_launch import unseen
 from layoutprobe.drafting.references import References
 from layoutprobe.drafting.trial import Trial, tried
 from layoutprobe.drafting.words import name_of, quoted, unique
@@ -193,6 +194,8 @@ class _Draft:
             if result.trial is not None:
                 result.site = site
                 break
+        else:
+            result.trial = unseen(code, kernel, signature) if signature and not result.near else None
         return result
 
     @property

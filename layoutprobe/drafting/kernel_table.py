@@ -169,7 +169,9 @@ class SeenDraft:
         if self.trial and self.trial.made:
             yield f"after = [{quoted(self.trial.made.kernel)}]"
         yield f"grid = [{', '.join(one if one.isdigit() else quoted(one) for one in grid)}]" + (
-            ""
+            "  # a guess, as no launch was found: beyond it nothing more is stored"
+            if self.trial and not self.trial.site.seen
+            else ""
             if whole and count > 1
             else "  # of one size"
             if whole

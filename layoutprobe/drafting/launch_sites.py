@@ -48,6 +48,7 @@ class LaunchSite:
             "p.0.0.2" where it holds others.
         block_at: where in the text the block of code begins that it stands in.
         listed: the one argument is an array of the addresses of all.
+        seen: host code makes it; else it is a guess.
     """
 
     kernel: str
@@ -58,6 +59,7 @@ class LaunchSite:
     members: Mapping[str, str] = field(default_factory=dict)
     block_at: int = field(default=0, compare=False)
     listed: bool = field(default=False, compare=False)
+    seen: bool = field(default=True, compare=False)
 
     def taken_apart(self, parameters: Sequence[Parameter]) -> LaunchSite:
         """The launch with a value for each member of a structure, as the kernel's parameters have them."""
@@ -242,5 +244,5 @@ def renamed(site: LaunchSite, names: Mapping[str, str]) -> LaunchSite:
 
     return LaunchSite(
         site.kernel, tuple(map(told, site.grid)), tuple(map(told, site.block)), told(site.dynamic_lds),
-        tuple(map(told, site.arguments)),
+        tuple(map(told, site.arguments)), seen=site.seen,
     )  # fmt: skip

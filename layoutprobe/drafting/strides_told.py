@@ -11,7 +11,7 @@ from layoutprobe.codeobj.parameters import Parameter
 from layoutprobe.drafting.launch_sites import LaunchSite
 from layoutprobe.drafting.products import EXTENTS, FoundProduct
 
-_STRIDE = re.compile(r"(?:batch_?)?stride_?([abcd])|([abcd])_?(?:batch_?)?stride", re.IGNORECASE)
+_STRIDE = re.compile(r"(?:batch_?)?stride_?([a-e])|([a-e])_?(?:batch_?)?stride", re.IGNORECASE)
 _LEADING = re.compile(r"ld_?([abcd])|([abcd])_?ld|leading_?([abcd])", re.IGNORECASE)
 _KEYS = tuple(re.compile(one, re.IGNORECASE) for one in ("_kv", "kv_", "kv", "(?<=heads)_?k$"))
 """Of names that say that a size is of keys."""
@@ -25,11 +25,12 @@ def with_strides(site: LaunchSite, parameters: Sequence[Parameter]) -> LaunchSit
     sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
     if not {"M", "N", "K"} <= set(sizes):
         return site
+    leading = _leading(site, parameters)
     texts = []
     for one, text in zip(parameters, site.arguments, strict=True):
         extents = [sizes[name] for name in EXTENTS.get(_matrix_of(_STRIDE, one.name), ())]
-        either = [sizes[name] for name in EXTENTS.get(_matrix_of(_LEADING, one.name), ())]
-        if extents and text.isidentifier():
+        either = [sizes[name] for name in EXTENTS.get(_matrix_of(leading, one.name), ())]
+        if extents and leading is not _STRIDE and text.isidentifier():
             text = " * ".join(extents)
         elif either and text.isidentifier() and text not in either:
             rows, columns = either
@@ -44,7 +45,7 @@ def as_stored(site: LaunchSite, parameters: Sequence[Parameter], found: FoundPro
     orders = {"A": found.a.order, "B": found.b.order, "D": found.d.order}
     texts = list(site.arguments)
     for i, one in enumerate(parameters):
-        letter = _matrix_of(_LEADING, one.name)
+        letter = _matrix_of(_leading(site, parameters), one.name)
         if letter and texts[i].endswith(f" + {_PADDING}") and " if " in texts[i]:
             rows, columns = EXTENTS[letter]
             texts[i] = f"{sizes[columns if orders[letter] == 'row' else rows]} + {_PADDING}"
@@ -57,7 +58,14 @@ def whole_of(name: str, names: Sequence[str]) -> str:
     return next((one for one in told if one != name and one in names), "")
 
 
+def _leading(site: LaunchSite, parameters: Sequence[Parameter]) -> re.Pattern[str]:
+    """How leading dimensions are called: also strides, where there are no batches and no other leading dimensions."""
+    batched = site.grid[2] != "1" or any("batch" in one.name.lower() for one in parameters)
+    return _LEADING if batched or any(_matrix_of(_LEADING, one.name) for one in parameters) else _STRIDE
+
+
 def _matrix_of(pattern: re.Pattern[str], name: str) -> str:
     """Of which matrix an argument of this name says something; "" for none."""
     found = pattern.fullmatch(name)
-    return next(filter(None, found.groups())).upper().replace("C", "D") if found else ""
+    letter = next(filter(None, found.groups())).upper() if found else ""
+    return "D" if letter in ("C", "E") else letter

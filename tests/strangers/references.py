@@ -193,3 +193,9 @@ def gating(inputs: Arrays, sizes: Sizes) -> Arrays:
     places = np.argsort(-x, axis=1, kind="stable")[:, :4]
     chosen = np.exp(np.take_along_axis(x, places, 1))
     return {"weights": (chosen / chosen.sum(axis=1, keepdims=True)).ravel(), "indices": places.ravel()}
+
+
+def softmax_rows(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Of each row."""
+    x = np.exp(inputs["x"].reshape(sizes["rows"], sizes["cols"]))
+    return {"y": (x / x.sum(axis=1, keepdims=True)).ravel()}

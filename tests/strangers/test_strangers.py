@@ -116,6 +116,14 @@ EXPECTED: dict[str, dict[str, Any]] = {
             "ptr_D": ("D", "row"),
         },
     },
+    "ck_tile.hip": {
+        "name": "kentry",
+        "grid": ["(N + 63) / 64", "(M + 63) / 64", 1],
+        "block": [128, 1, 1],
+        "tile": {"M": 64, "N": 64, "K": 16},
+        "contract": {"kind": "gemm", "bias": "bias_ptr", "activation": "silu"},
+        "matrices": {"a_ptr": ("A", "row"), "b_ptr": ("B", "col"), "e_ptr": ("D", "row")},
+    },
     "inline_asm.hip": {
         "name": "hgemm_asm",
         "grid": ["(N + 31) / 32", "(M + 31) / 32", 1],
@@ -170,6 +178,7 @@ REFERENCES = {
     "decode.hip": "decode",
     "quantize.hip": "quantize",
     "awq.hip": "unpack_int4",
+    "rows.hip": "softmax_rows",
     "fp8_block.hip": "fp8_block",
     "w4a16.hip": "w4a16",
     "mlp.hip": "gate_up",
@@ -215,6 +224,15 @@ def test_a_reduction_is_launched_behind_what_it_reads_and_has_the_contract_of_bo
     made = partial["argument"][2]
     assert [read[key] for key in ("name", "role", "shape")] == [made["name"], "in", made["shape"]]
     assert (stored["matrix"], stored["shape"]) == ("D", ["M", "N"])
+
+
+def test_a_launch_that_is_not_there_is_the_block_of_the_kernel_and_as_many_workgroups_as_store(
+    tmp_path: Path,
+) -> None:
+    """A wave for a row, eight of them in a workgroup. What is guessed is marked."""
+    manifest, kernel = _drafted(tmp_path, HERE / "rows.hip")
+    assert (kernel["grid"], kernel["block"]) == (["(rows + 7) / 8", 1, 1], [256, 1, 1])
+    assert 'grid = ["(rows + 7) / 8", 1, 1]  # a guess, as no launch was found' in manifest.read_text()
 
 
 def test_leading_dimensions_that_the_caller_chooses_follow_from_how_matrices_lie(tmp_path: Path) -> None:
