@@ -6,7 +6,7 @@ Nobody says that the kernel must bear them, so what goes wrong there is no findi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
@@ -20,7 +20,7 @@ from layoutprobe.report.coverage import AGAIN, CLASSES, CodeCoverage, Loop
 _CHECKS = ("numerics", "memory")
 """What they need is little."""
 _VOLUME = 1 << 24
-"""Of extents multiplied: what is looked at is no larger."""
+"""What is looked at is no larger."""
 _MORE = 2
 """Sizes that are tried for the sake of loops."""
 _ENDLESS = 1 << 62
@@ -59,7 +59,10 @@ class _Glance:
     def __init__(self, tally: Tally) -> None:
         self.tally, self.case = tally, tally.case
         self.listed = {name: [sizes[name] for sizes in tally.case.sizes] for name in tally.case.sizes[0]}
-        self.known = sum(prod(sizes.values()) for sizes in tally.case.sizes)
+        self.steps = {
+            name: max(gcd(*values), self.case.multiple.get(name, 1)) for name, values in self.listed.items()
+        }
+        self.known = sum(_volume(sizes) for sizes in tally.case.sizes)
         self.outcomes = [one for one in tally.outcomes if one.coverage is not None]
         self.tried = [dict(sizes) for sizes in tally.case.sizes]
         self.wrong: list[Outcome] = []
@@ -98,7 +101,7 @@ class _Glance:
             sizes: dict[str, int] = {}
             for name, values in self.listed.items():
                 alike = factor * sum(self.listed[other] == values for other in sizes)
-                step = self._step(name)
+                step = self.steps[name]
                 varies = len(set(values)) > 1
                 sizes[name] = (factor * max(values) // step + 1 + alike) * step if varies else values[0]
             yield sizes
@@ -111,7 +114,7 @@ class _Glance:
             if name in steps
             else values[0]
             if len(set(values)) == 1
-            else self._step(name)
+            else self.steps[name]
             for name, values in self.listed.items()
         }
 
@@ -125,9 +128,6 @@ class _Glance:
         self.outcomes.append(outcome)
         return True
 
-    def _step(self, name: str) -> int:
-        return max(gcd(*self.listed[name]), self.case.multiple.get(name, 1))
-
     def _try(self, sizes: Sizes) -> None:
         """Let a size count, unless it is known or costs too much."""
         outcome = self._at(sizes)
@@ -140,7 +140,7 @@ class _Glance:
             self.outcomes.append(outcome)
 
     def _at(self, sizes: Sizes) -> Outcome | None:
-        if dict(sizes) in self.tried or prod(sizes.values()) > min(_VOLUME, 2 * self.known):
+        if dict(sizes) in self.tried or _volume(sizes) > min(_VOLUME, 2 * self.known):
             return None
         self.tried.append(dict(sizes))
         try:
@@ -181,11 +181,23 @@ class _Glance:
             return loop
         if self._is_constant(loop):
             return replace(loop, wanted=())
-        hints = {wanted: list(self._leading(loop, wanted)) for wanted in loop.wanted}
-        left = tuple(w for w in loop.wanted if not hints[w] or any(map(self._borne, hints[w])))
+        possible = [wanted for wanted in loop.wanted if not self._is_ruled_out(loop, wanted)]
+        hints = {wanted: self._hints(loop, wanted) for wanted in possible}
+        left = tuple(w for w in possible if not hints[w] or any(map(self._borne, hints[w])))
         first = [next(filter(self._borne, hints[w]), None) for w in left]
         shown = [f"{name} = {value}" for name, value in filter(None, first)]
         return replace(loop, wanted=left, shown_by=" or ".join(shown) if len(shown) == len(left) else "")
+
+    def _hints(self, loop: Loop, wanted: str) -> list[tuple[str, int]]:
+        """Extents that should show it: like those of the manifest, or else such as it lets pass."""
+        return list(self._leading(loop, wanted, self.steps)) or list(
+            self._leading(loop, wanted, self.case.multiple)
+        )
+
+    def _is_ruled_out(self, loop: Loop, wanted: str) -> bool:
+        """Only extents would show it that the manifest rules out by `multiple`."""
+        asked = any(self._leading(loop, wanted, self.case.multiple))
+        return not asked and any(self._leading(loop, wanted, {}))
 
     def _is_constant(self, loop: Loop) -> bool:
         """It goes round equally often at all sizes, though every extent varies that ever does."""
@@ -207,13 +219,14 @@ class _Glance:
                 continue
             small = min(bases, key=lambda sizes: prod(sizes.values()))
             for wanted in loop.wanted:
-                for name, value in filter(self._borne, self._leading(loop, wanted)):
+                for name, value in filter(self._borne, self._leading(loop, wanted, self.steps)):
                     sizes = {**small, name: value}
                     if sizes not in self.tried:
                         yield sizes
 
-    def _leading(self, loop: Loop, wanted: str) -> Iterator[tuple[str, int]]:
-        """Extents with which a loop should go round so often, as far as the sizes that ran tell what governs it."""
+    def _leading(self, loop: Loop, wanted: str, steps: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+        """Extents with which a loop should go round so often, as far as the sizes that ran tell what governs it; they
+        are multiples of these steps."""
         if wanted not in CLASSES:
             return
         points = [
@@ -225,10 +238,15 @@ class _Glance:
             return
         # A step that is a power of two is likelier than another one that fits by chance.
         for whole, less, name in product((True, False), (0, 1, -1), self.listed):
-            found = extent_for([(sizes[name], passes + less) for sizes, passes in points], self._step(name),
+            found = extent_for([(sizes[name], passes + less) for sizes, passes in points], steps.get(name, 1),
                             CLASSES.index(wanted) + 1 + less, whole=whole)  # fmt: skip
             if found is not None:
                 yield name, found
+
+
+def _volume(sizes: Sizes) -> int:
+    """Of its three largest extents, as a product has them: what else there is are heads, batches and the like."""
+    return prod(sorted(sizes.values())[-3:])
 
 
 def extent_for(points: Sequence[tuple[int, int]], divisor: int, passes: int, *, whole: bool) -> int | None:

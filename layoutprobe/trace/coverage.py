@@ -170,7 +170,9 @@ class _Reading:
     def _unreached(self) -> Iterator[Stretch]:
         """Code that never ran, by line where one of its lines never ran, else by the block's innermost lines."""
         missed = [pc for pc in self.flow.blocks if pc not in self.seen.blocks and pc not in self._doomed]
-        working = [self.flow.blocks[pc] for pc in missed if self._works(self.flow.blocks[pc])]
+        working = [
+            self.flow.blocks[pc] for pc in missed if self._works(self.flow.blocks[pc]) and self._counts(pc)
+        ]
         if not working:
             return
         fresh: dict[SourceLine, list[Inst]] = {}
@@ -192,6 +194,34 @@ class _Reading:
             return False
         outside = any(inst.kind & (_EFFECT & ~Kind.VALU) for inst in block)
         return outside or not self._lines_run or any(self.code.lines.find(inst.pc) for inst in block)
+
+    def _counts(self, pc: int) -> bool:
+        """A size may reach it. Whether a wave has to wait is the machine's affair; and what only computes behind a
+        test of a loop's statement the compiler has put there, for a loop without a pass."""
+        if any(pc in body for body in self._waiting):
+            return False
+        if any(inst.kind & (_EFFECT & ~Kind.VALU) for inst in self.flow.blocks[pc]):
+            return True
+        before = [self.flow.blocks[other][-1] for other, nexts in self.flow.nexts.items() if pc in nexts]
+        return not before or any(_line(self._place(branch)) not in self._statements for branch in before)
+
+    @cached_property
+    def _waiting(self) -> list[frozenset[int]]:
+        """Loops that wait for other waves, or try again."""
+        return [
+            body
+            for body in self.flow.loops.values()
+            if _waits_only([inst for pc in body for inst in self.flow.blocks[pc]])
+        ]
+
+    @cached_property
+    def _statements(self) -> frozenset[SourceLine | None]:
+        """Lines of loops."""
+        return frozenset(_line(self._place(self._back(*loop))) for loop in self.flow.loops.items()) - {None}
+
+    def _back(self, header: int, body: frozenset[int]) -> Inst:
+        """The branch that goes round, to which compilers give the line of the statement."""
+        return self.flow.blocks[max(pc for pc in body if header in self.flow.nexts[pc])][-1]
 
     def _outermost(self, insts: Sequence[Inst]) -> SourceLine | None:
         """The line of the kernel itself that a block is from."""
@@ -283,11 +313,10 @@ class _Reading:
         )
 
     def _loop(self, header: int, body: frozenset[int]) -> Loop:
-        """A loop; its place is the branch that goes round, to which compilers give the line of the statement."""
+        """A loop; its place is the branch that goes round."""
         blocks = [self.flow.blocks[pc] for pc in sorted(body)]
         insts = [inst for block in blocks for inst in block]
-        back = max(pc for pc in body if header in self.flow.nexts[pc])
-        branch = self.flow.blocks[back][-1]
+        branch = self._back(header, body)
         passes = tuple(sorted(self.seen.passes.get(header, ())))
         return Loop(
             self._place(branch), (header, max(i.pc for i in insts)), passes, self._skipped(header, body),

@@ -146,7 +146,7 @@ TAIL = "k.hip:14-15 (loads)"  # the compiler shares the store
 
 
 def covered(
-    folder: Path, *depths: int, n: int = 64, source: str = SOURCE
+    folder: Path, *depths: int, n: int = 64, source: str = SOURCE, multiple: int = 1
 ) -> tuple[CodeCoverage, tuple[str, ...]]:
     (folder / "k.hip").write_text(source, "utf-8")
     sizes = ", ".join(f"{{ n = {n}, k = {k} }}" for k in depths)
@@ -158,6 +158,7 @@ source = "k.hip"
 grid = "n / 32"
 block = 32
 sizes = [{sizes}]
+multiple = {{ k = {multiple} }}
 contract = {{ kind = "none" }}
 argument = [
   {{ name = "x", role = "in", dtype = "i32", shape = ["n + 64"] }},
@@ -207,6 +208,60 @@ def test_loops_that_the_size_governs(tmp_path: Path, depths: tuple[int, int], la
     assert said == ((f"{words} of the loop at k.hip:10" + f":{hint}" * bool(hint),) if lacks else ())
     assert seen.loops[0].skipped is False
     assert np.unique(seen.loops[0].passes).size == len(seen.loops[0].passes)
+
+
+@pytest.mark.parametrize(
+    ("multiple", "told"), [(1, ("never 1 pass of the loop at k.hip:10: try k = 8",)), (16, ())]
+)
+def test_passes_that_the_manifest_rules_out_are_not_asked_for(
+    tmp_path: Path, multiple: int, told: tuple[str, ...]
+) -> None:
+    """With multiples of 16 a loop in steps of 8 goes round twice at least. Nobody lists one pass, and where the
+    manifest does not exclude it, its size is named."""
+    _, said = covered(tmp_path, 16, 32, 48, source=NO_TAIL, multiple=multiple)
+    assert tuple(one for one in said if "pass" in one) == told
+
+
+NO_TAIL = SOURCE.replace("if (k % 8)", "if (k % 8 && n < 0)")
+
+
+def test_whether_a_wave_has_to_wait_no_size_decides(tmp_path: Path) -> None:
+    waits = "while (sum == 77 && __atomic_load_n(y, __ATOMIC_ACQUIRE) == 5)\n    __builtin_amdgcn_s_sleep(1);"
+    source = SOURCE.replace("  y[at] = sum;", f"  {waits}\n  y[at] = sum;")
+    seen, said = covered(tmp_path, 8, 17, 24, 3, source=source)
+    assert seen.blocks_run < seen.blocks - 1
+    assert said == ()
+
+
+@pytest.mark.parametrize(("line", "told"), [(3, ()), (5, ("never ran: k.hip:9",))])
+def test_what_a_loop_without_a_pass_computes_is_the_compilers(line: int, told: tuple[str, ...]) -> None:
+    """The branch past the loop has the line of its statement, or that of another test."""
+    code = assembled(
+        f"""
+  .file 1 "k.hip"
+  .loc 1 {line}
+  s_mov_b32 s8, 2
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 past
+  .loc 1 4
+round:
+  s_sub_u32 s8, s8, 1
+  s_cmp_lg_u32 s8, 0
+  .loc 1 3
+  s_cbranch_scc1 round
+  .loc 1 10
+  v_mov_b32 v2, 0
+  s_branch after
+past:
+  .loc 1 9
+  v_lshl_or_b32 v2, v0, 1, v0
+after:
+  .loc 1 10
+  global_store_b32 v1, v2, s[4:5]
+""",
+        pointers=1,
+    )
+    assert code_coverage(code, code.kernel("k"), watched(code, 1)[0]).reservations == told
 
 
 @pytest.mark.parametrize(

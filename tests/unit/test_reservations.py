@@ -53,6 +53,8 @@ def test_the_headline_says_so() -> None:
     doubtful = replace(verdict, name="h", reservations=("a single size",))
     both = words.gate_outcome(GateReport("m.toml", (verdict, doubtful), "1"))
     assert both.sentence == "all 2 kernels hold; with reservations: a single size (in 1 of 2 kernels)"
+    counted = words.gate_outcome(GateReport("m.toml", (verdict, doubtful), "1"), beside=True)
+    assert counted.sentence == "all 2 kernels hold; with 1 reservation (in 1 of 2 kernels)"
     elsewhere = words.gate_outcome(GateReport("m.toml", (verdict, replace(verdict, target="gfx1201")), "1"))
     assert elsewhere.sentence == "all 2 kernels hold (1 kernel for 2 targets)"
     assert words.outcome(doubtful).sentence.endswith("with reservations (a single size)")

@@ -46,7 +46,7 @@ def write_quiet(report: GateReport, stream: TextIO) -> None:
 
 def lines(report: GateReport, page: Page, detail: Detail = "brief") -> Iterator[Text]:
     """Every line of the report; none is wider than the page unless one word is."""
-    outcome = gate_words.gate_outcome(report)
+    outcome = gate_words.gate_outcome(report, beside=detail != "quiet")
     if detail == "full":
         yield from page.paragraph(gate_words.title(report), style="bold")
         yield from page.outcome(outcome.word, outcome.sentence, outcome.basis)

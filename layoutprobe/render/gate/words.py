@@ -99,13 +99,15 @@ def _waivers(checks: Iterable[str], rules: Iterable[str]) -> list[str]:
     return [f"{what}: {names}" for what, names in said.items() if names]
 
 
-def gate_outcome(report: GateReport) -> Verdict:
-    """The outcome of the whole gate in a word and a sentence."""
-    return Verdict(WORDS[report.exit_code], _gate_sentence(report), basis(report.verdicts))
+def gate_outcome(report: GateReport, *, beside: bool = False) -> Verdict:
+    """The outcome of the whole gate in a word and a sentence.
 
-
-def _gate_sentence(report: GateReport) -> str:
-    return "; ".join(filter(None, (_kernels_sentence(report), relaxed_title(report))))
+    Args:
+        report: of the gate.
+        beside: that of each kernel stands beside it, with its reservations in full: here they are counted.
+    """
+    sentence = "; ".join(filter(None, (_kernels_sentence(report, beside), relaxed_title(report))))
+    return Verdict(WORDS[report.exit_code], sentence, basis(report.verdicts))
 
 
 def relaxed_title(report: GateReport) -> str:
@@ -114,7 +116,7 @@ def relaxed_title(report: GateReport) -> str:
     return f"{plural(count, 'relaxation')} of the manifest since {report.base}" if count else ""
 
 
-def _kernels_sentence(report: GateReport) -> str:
+def _kernels_sentence(report: GateReport, beside: bool) -> str:
     total = len(report.verdicts)
     if not total:
         return "no kernel was checked"
@@ -128,7 +130,8 @@ def _kernels_sentence(report: GateReport) -> str:
         said = list(dict.fromkeys(reason for reasons in reserved for reason in reasons))
         more = [f"and {len(said) - MOST_RESERVATIONS} more"] if len(said) > MOST_RESERVATIONS else []
         texts = "; ".join([*said[:MOST_RESERVATIONS], *more])
-        sentence += f"; with reservations: {texts}{_share(len(reserved), total)}"
+        with_them = f"with {plural(len(said), 'reservation')}" if beside else f"with reservations: {texts}"
+        sentence += f"; {with_them}{_share(len(reserved), total)}"
     return sentence
 
 
