@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from layoutprobe.codegen.expressions import (
@@ -46,19 +47,33 @@ def terms_more(spot: Spot) -> Iterator[Rewrite]:
 
 def lacking(spot: Spot) -> Iterator[Rewrite]:
     """A name that is declared and never used, as a term or factor; a term or factor that others have."""
-    names, unused = spot.names, spot.scope.unused
-    pairs = [(name, sign) for name in names if name in unused for sign in "*+"][: 2 * _MOST_UNUSED]
-    own = {one.text for one in spot.scope.operands if one.first in spot.within}
-    for sign, kind, assigned in (("*", "product", "*="), ("+", "sum", "+=")):
-        used = {name for tree in spot.statements for name in _joined(spot, tree, kind, assigned)}
-        near = sorted(
-            (name for name in used if name in names and name not in own), key=lambda name: names[name].far
+    names, unused = spot.names, [name for name in spot.names if name in spot.scope.unused][:_MOST_UNUSED]
+    for name in unused:
+        yield from _added(spot, "*", name, 0.0)
+        yield from (
+            spot.replace(one.first, one.last, f"({spot.text(one)}) * {name}", "lacking")
+            for one in spot.tree.walk()
+            if one.kind == "sum" and spot.sorts(one) <= {names[name].sort, ""}
         )
-        pairs += [(name, sign) for name in near[:_MOST]]
-    for name, sign in dict.fromkeys(pairs):
-        for part in _operands(spot):
-            if spot.sorts(part) <= {names[name].sort, ""}:
-                yield spot.behind(part.last - 1, f" {sign} {name}", "lacking")
+        yield from _added(spot, "+", name, 0.0)
+    own = {one.text for one in spot.scope.operands if one.first in spot.within}
+    uses = Counter(one.text for one in spot.scope.operands)
+    usual = list[tuple[float, str, str]]()
+    for sign, kind, assigned in (("*", "product", "*="), ("+", "sum", "+=")):
+        used = {name for tree in spot.statements for name in _joined(spot, tree, kind, assigned)} - own
+        usual += [
+            (uses[name] + names[name].far / 200, sign, name)
+            for name in used
+            if name in names and names[name].sort != "pointer"
+        ]
+    for _, sign, name in sorted(usual)[: 2 * _MOST]:
+        yield from _added(spot, sign, name, 1.5)
+
+
+def _added(spot: Spot, sign: str, name: str, rank: float) -> Iterator[Rewrite]:
+    for part in _operands(spot):
+        if spot.sorts(part) <= {spot.names[name].sort, ""}:
+            yield replace(spot.behind(part.last - 1, f" {sign} {name}", "lacking"), rank=rank)
 
 
 _MOST_UNUSED = 3
@@ -75,7 +90,9 @@ def _operands(spot: Spot) -> Iterator[Node]:
     """What may get a term or factor: terms, sides of comparisons, what is assigned."""
     for node in spot.tree.walk():
         for nth, part in enumerate(node.parts):
-            joins = node.kind in ("sum", "comparison", "choice") or (node.kind == "assignment" and nth)
+            joins = node.kind in ("sum", "comparison", "choice", "call") or (
+                node.kind == "assignment" and nth
+            )
             if joins and part.kind in ("leaf", "product", "group"):
                 yield part
 

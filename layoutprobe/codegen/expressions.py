@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from layoutprobe.codegen.scope import Scope, scope, sort_of
+from layoutprobe.codegen.scope import BUILTIN, Scope, scope, sort_of
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.tree import BINDING, Node, forest, parse
 
@@ -43,8 +43,9 @@ class Known:
 
 
 _UNUSED = 1000.0
+_ELSEWHERE = 150.0
 _HERE = 20.0
-"""How far what is never used is, and what is used in the statement itself: it is there for something else."""
+"""How far what is never used is, what the function does not use, and what the statement uses for something else."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,9 @@ class Spot:
     def names(self) -> Mapping[str, Known]:
         """What may be used in the statement, those first that are near; with members of what the function uses."""
         sorts, middle = self.scope.at(self.within.stop - 1), (self.within.start + self.within.stop) / 2
+        if self.source.tokens[self.within.start].text != "for":
+            before = self.scope.at(self.within.start)
+            sorts = {name: sort for name, sort in sorts.items() if name in before}
         found = {name: Known(name, sort, _UNUSED) for name, sort in sorts.items()}
         for one in self.scope.operands:
             head = self.source.tokens[one.first].text
@@ -108,7 +112,18 @@ class Spot:
                 known = found.get(one.text)
                 if known is None or far < known.far:
                     found[one.text] = Known(one.text, one.sort or (known.sort if known else ""), far)
+        for member in self._members(sorts):
+            found.setdefault(member.text, member)
         return {one.text: one for one in sorted(found.values(), key=lambda one: one.far)}
+
+    def _members(self, sorts: Mapping[str, str]) -> Iterator[Known]:
+        """Members of structures that are known, and coordinates of threads and workgroups."""
+        for name, sort in sorts.items():
+            for member, its in self.scope.fields.get(sort, {}).items():
+                yield Known(f"{name}.{member}", its, _ELSEWHERE)
+        heads = {one.text.split(".")[0] for one in self.scope.operands}
+        for name in heads.intersection(BUILTIN):
+            yield from (Known(f"{name}.{axis}", "integer", _ELSEWHERE) for axis in "xyz")
 
     def sorts(self, node: Node) -> set[str]:
         """Of the names in an expression whose sort is known: "integer", "real"; elements of arrays have none."""

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
+from math import log1p
 
 from layoutprobe.codegen.expressions import Known, Rewrite, Spot
-from layoutprobe.codegen.scope import Operand, declarations
+from layoutprobe.codegen.scope import BUILTIN, Operand, declarations
 
-_MOST_NAMES = 6
+_MOST_NAMES = 10
 """That are tried in place of one."""
 _MOST_EXCHANGES = 8
 
@@ -25,12 +26,13 @@ def names(spot: Spot) -> Iterator[Rewrite]:
         others = [other for other in spot.names.values() if _fits(one, other)]
         scored = sorted((_unlike(spot, one, other), other.text) for other in others)
         for nth, (score, text) in enumerate(scored[:_MOST_NAMES]):
-            found.append((score + nth * _NEXT, spot.replace(one.first, one.last, text, "names")))
+            found.append((score + _NEXT * log1p(nth), spot.replace(one.first, one.last, text, "names")))
     found.sort(key=lambda pair: pair[0])
     yield from (replace(one, rank=score) for score, one in found)
 
 
-_NEXT = 0.5
+_NEXT = 0.6
+"""How much unlikelier one of twice as many names is."""
 
 
 def _own(spot: Spot) -> Iterator[Operand]:
@@ -49,14 +51,24 @@ def _fits(one: Operand, other: Known) -> bool:
 
 def _unlike(spot: Spot, one: Operand, other: Known) -> float:
     """The less, the likelier the other name is meant."""
-    score = min(other.far, _FAR) / 100 + 2.0
+    unused = other.text in spot.scope.unused and len(spot.scope.unused) < _MANY_UNUSED
+    score = 0.5 if unused else 2.0 + log1p(min(other.far, _FAR) / _NEAR)
     score -= 1.5 * alike(one.text, other.text)
-    score -= 2.0 * (other.text in spot.scope.unused)
-    score -= 0.5 * (other.text in spot.scalars)
+    score += 0.8 * (_is_size(spot, one.text) != _is_size(spot, other.text))
     return score + 1.0 * (spot.source.tokens[one.first].kind == "number")
 
 
-_FAR = 200.0
+_NEAR = 40.0
+
+
+def _is_size(spot: Spot, text: str) -> bool:
+    """A constant or an argument of the kernel: it seldom stands for an index, nor an index for it."""
+    last = re.split(r"\.|->", text)[-1]
+    return last in spot.scalars or last.isupper()
+
+
+_MANY_UNUSED = 4
+_FAR = 400.0
 """Tokens to the nearest use or declaration."""
 
 
@@ -66,7 +78,7 @@ def alike(one: str, other: str) -> bool:
     *others, theirs = re.split(r"\.|->", other)
     if heads != others or mine == theirs:
         return bool(heads) and mine == theirs and one != other
-    if mine.isupper() and theirs.isupper():
+    if (mine.isupper() and theirs.isupper()) or heads[:1] in [[name] for name in BUILTIN]:
         return True
     if len(mine) == len(theirs) == 1:
         return mine.isupper() and theirs.isupper()
@@ -104,7 +116,7 @@ def exchanges(spot: Spot) -> Iterator[Rewrite]:
     ]
     sorts = {one.text: one.sort for one in own}
     same = [(a, b) for a, b in combinations(sorts, 2) if sorts[a] == sorts[b]]
-    pairs = [(a, b) for a, b in same if alike(a, b) or len(a) == len(b) == 1]
+    pairs = [(a, b) for a, b in same if alike(a, b) or (len(a) == len(b) == 1 and a.isupper() == b.isupper())]
     both = [
         (one, other)
         for one, other in combinations(pairs, 2)

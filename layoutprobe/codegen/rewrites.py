@@ -27,7 +27,7 @@ from layoutprobe.codegen.renames import exchanges, names, scalars
 from layoutprobe.codegen.scope import declarations
 from layoutprobe.codegen.shapes import brackets, less, rounding, tests
 from layoutprobe.codegen.statements import Source, Token
-from layoutprobe.codegen.twins import grown, subscripts, twins
+from layoutprobe.codegen.twins import grown, named, subscripts, twins
 
 
 def _swap(spot: Spot) -> Iterator[Rewrite]:
@@ -73,7 +73,8 @@ def _weights(spot: Spot) -> Iterator[Rewrite]:
             for x, y in ((other[1], one[1]), *_WEIGHTS):
                 if (x, y) != (one[1], other[1]):
                     text = _times(one[0], x) + middle + _times(other[0], y)
-                    yield spot.replace(a, d, text, "weights")
+                    rows = {(x, y), (one[1], other[1])} == {("2", ""), ("", "8")}
+                    yield replace(spot.replace(a, d, text, "weights"), rank=0.0 if rows else 2.0)
 
 
 _WEIGHTS = (("2", ""), ("", "8"), ("", "2"), ("8", ""), ("", "4"), ("4", ""))
@@ -159,26 +160,29 @@ def _other_calls(
 def _operators(spot: Spot) -> Iterator[Rewrite]:
     """One operator for another: < for <=, % for /, ^ for |."""
     for i in spot.within:
-        for text in _OTHER_OPERATORS.get(spot.source.tokens[i].text, ()):
-            yield spot.replace(i, i + 1, text, "operators")
+        for text, rank in _OTHER_OPERATORS.get(spot.source.tokens[i].text, ()):
+            yield replace(spot.replace(i, i + 1, text, "operators"), rank=rank)
 
 
 _OTHER_OPERATORS = {
-    "<": ("<=",),
-    "<=": ("<",),
-    ">": (">=",),
-    ">=": (">",),
-    "%": ("/",),
-    "/": ("%",),
-    "|": ("^",),
-    "^": ("|", "&"),
-    "+": ("-", "^"),
-    "-": ("+",),
-    "==": ("!=",),
-    "!=": ("==",),
-    "&&": ("||",),
-    "||": ("&&",),
+    "<": (("<=", 0.0),),
+    "<=": (("<", 0.0),),
+    ">": ((">=", 0.0),),
+    ">=": ((">", 0.0),),
+    "%": (("/", 0.5),),
+    "/": (("%", 0.5),),
+    "|": (("^", 0.5),),
+    "^": (("|", 0.5), ("&", 1.5)),
+    "+": (("-", 1.0), ("^", 2.0)),
+    "-": (("+", 0.5),),
+    "<<": ((">>", 1.0),),
+    ">>": (("<<", 1.0),),
+    "==": (("!=", 1.0),),
+    "!=": (("==", 1.0),),
+    "&&": (("||", 1.5),),
+    "||": (("&&", 1.0),),
 }
+"""Of an operator those it is mistaken for, and how unlikely that is."""
 
 
 def _lanes(spot: Spot) -> Iterator[Rewrite]:
@@ -203,9 +207,16 @@ def _numbers(spot: Spot) -> Iterator[Rewrite]:
     for i in spot.within:
         if _is_whole(tokens[i]):
             value = int(tokens[i].text)
-            for other in dict.fromkeys((value * 2, value // 2, value + 1, value - 1, *common, value * 4)):
+            for other in dict.fromkeys((*_scales(value), value + 1, value - 1, *common, value * 4)):
                 if other >= 0 and other != value:
                     yield spot.replace(i, i + 1, str(other), "numbers")
+
+
+def _scales(value: int) -> tuple[int, ...]:
+    """Twice and half; of a mask the next one and the one before."""
+    if value > 2 and value & (value + 1) == 0:
+        return value * 2 + 1, value // 2, value * 2
+    return value * 2, value // 2
 
 
 _MOST_NUMBERS = 4
@@ -330,22 +341,23 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "twin": Kind(twins, 2.6, 0.1),
-    "lacking": Kind(lacking, 4.3, 0.15),
+    "lacking": Kind(lacking, 3.0, 0.08),
     "swap": Kind(_swap, 4.0, 0.3),
     "scheme": Kind(_scheme, 2.2, 1.0),
     "borrow": Kind(_borrow, 3.1, 0.15),
     "exchange": Kind(exchanges, 3.7, 1.0),
     "more": Kind(terms_more, 3.6, 0.3),
-    "weights": Kind(_weights, 5.5, 0.1, at_once=True),
+    "weights": Kind(_weights, 3.4, 0.1, at_once=True),
     "parity": Kind(_parity, 3.8, 1.0),
     "brackets": Kind(brackets, 3.5, 0.5),
-    "names": Kind(names, 2.2, 0.06, at_once=True),
+    "names": Kind(names, 2.2, 0.03, at_once=True),
     "scalars": Kind(scalars, 3.6, 0.3),
     "grown": Kind(grown, 4.2, 0.2),
+    "named": Kind(named, 3.6, 0.4),
     "subscripts": Kind(subscripts, 3.8, 0.3),
     "terms": Kind(less, 3.4, 0.12, at_once=True),
     "lanes": Kind(_lanes, 5.5, 0.2, at_once=True),
-    "operators": Kind(_operators, 3.8, 0.15, at_once=True),
+    "operators": Kind(_operators, 3.4, 0.12, at_once=True),
     "numbers": Kind(_numbers, 3.7, 0.15, at_once=True),
     "words": Kind(_words, 3.8, 0.2, at_once=True),
     "rounding": Kind(rounding, 2.8, 1.0),
@@ -353,7 +365,7 @@ KINDS: Mapping[str, Kind] = {
     "factors": Kind(factors, 5.0, 0.3),
     "initial": Kind(_initial, 1.6, 1.0),
     "asm": Kind(_asm, 1.8, 0.4),
-    "atomic": Kind(_atomic, 5.0, 1.0),
+    "atomic": Kind(_atomic, 2.5, 1.0),
     "barriers": Kind(barriers, 3.0, 0.2),
 }
 """Each kind of change, by name."""
@@ -370,7 +382,25 @@ def rewrites(spot: Spot, kind: str) -> list[Rewrite]:
     groups: dict[tuple[str, str], list[Rewrite]] = {}
     for one in ranked:
         groups.setdefault((spot.source.text[one.start : one.end], one.text), []).append(one)
-    return [*ranked, *(_all_of(spot.source.text, group) for group in groups.values() if len(group) > 1)]
+    together = [_all_of(spot.source.text, group) for group in groups.values() if len(group) > 1]
+    elsewhere = (_all_of(spot.source.text, group) for one in ranked if len(group := _same(spot, one)) > 1)
+    return [*ranked, *together, *elsewhere]
+
+
+def _same(spot: Spot, one: Rewrite) -> list[Rewrite]:
+    """A change of an expression wherever the function has it, where that is in several statements."""
+    tokens, text = spot.source.tokens, spot.source.text[one.start : one.end]
+    if not re.search(r"[^\w.]", text):
+        return []
+    first, last = spot.function.start, min(spot.function.stop, len(tokens) - 1)
+    starts = {tokens[i].start for i in range(first, last)}
+    found, at = list[Rewrite](), tokens[first].start
+    while (at := spot.source.text.find(text, at, tokens[last].end)) >= 0:
+        if at in starts:
+            found.append(replace(one, start=at, end=at + len(text)))
+        at += len(text)
+    within = range(tokens[spot.within.start].start, tokens[spot.within.stop - 1].end)
+    return found if any(other.start not in within for other in found) else []
 
 
 def _apart(spot: Spot, found: Iterator[Rewrite], kind: str) -> Iterator[Rewrite]:

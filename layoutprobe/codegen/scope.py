@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -62,7 +62,7 @@ _WORDS = frozenset(
         "constexpr",
     ]
 )
-_BUILTIN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+BUILTIN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n\\]+)$", re.MULTILINE)
 
 
@@ -90,11 +90,13 @@ class Scope:
         ranges: where in it each name is known, and its sort, by its declarations.
         operands: all that stand in it, in order.
         unused: names that are declared and never used.
+        fields: of each structure, with their sorts.
     """
 
     ranges: tuple[tuple[str, range, str], ...]
     operands: tuple[Operand, ...]
     unused: frozenset[str]
+    fields: Mapping[str, Mapping[str, str]]
 
     def at(self, index: int) -> dict[str, str]:
         """Names that are known at a token, with their sorts."""
@@ -109,12 +111,24 @@ def scope(source: Source, start: int, stop: int) -> Scope:
     outside = {source.tokens[i].text: sort for i, sort in declarations(source) if _is_outside(source, i)}
     found = [(name, function, sort) for name, sort in (_defined(source) | outside).items()]
     found += [(source.tokens[i].text, _known(source, i, stop), sort) for i, sort in inside]
-    members = {source.tokens[i].text: sort for i, sort in declarations(source)}
+    fields = _fields(source)
+    members = {name: sort for of_one in fields.values() for name, sort in of_one.items()}
     own = Counter(source.tokens[i].text for i in function)
     everywhere, names = _words(source), {source.tokens[i].text for i, _ in inside}
     unused = frozenset(name for name, *_ in found if (own if name in names else everywhere)[name] == 1)
     operands = tuple(_operands(source, function, {name: sort for name, _, sort in found}, members))
-    return Scope(tuple(found), operands, unused)
+    return Scope(tuple(found), operands, unused, fields)
+
+
+@lru_cache(maxsize=32)
+def _fields(source: Source) -> Mapping[str, Mapping[str, str]]:
+    """Structures and what they hold."""
+    found: dict[str, dict[str, str]] = {}
+    for i, sort in declarations(source):
+        brace = source.parent[i]
+        if brace > 0 and source.tokens[brace].text == "{" and source.tokens[brace - 1].kind == "name":
+            found.setdefault(source.tokens[brace - 1].text, {})[source.tokens[i].text] = sort
+    return found
 
 
 def _known(source: Source, i: int, stop: int) -> range:
@@ -167,23 +181,29 @@ def _declarations(source: Source) -> Iterator[tuple[int, str]]:
     sort = ""
     for i, token in enumerate(tokens):
         before = tokens[i - 1].text if i else ";"
-        if before in (";", "{", "}", ")") or (before in ("(", ",", "<") and _holds_declarations(source, i)):
+        begins = before in (";", "{", "}") or (before == ")" and _ends_head(source, i - 1))
+        if begins or (before in ("(", ",", "<") and _holds_declarations(source, i)):
             begin, sort = i, ""
         if token.kind != "name" or token.text in _WORDS or i + 1 >= len(tokens):
             continue
         follows = tokens[i + 1].text
-        if (
-            sort
-            and before == ","
-            and source.parent[i] == source.parent[begin]
-            and follows in ("=", ",", ";", "[")
-        ):
+        beside = sort and before == "," and source.parent[i] == source.parent[begin]
+        if beside and follows in ("=", ",", ";", "["):
             yield i, sort
         elif i > begin and follows in ("=", ";", ",", ")", "[", ":", "{", ">"):
             written = [tokens[j].text for j in range(begin, i)]
             if _is_type(source, begin, i):
                 sort = "pointer" if follows == "[" or "*" in written else _sort(written)
                 yield i, sort
+
+
+def _ends_head(source: Source, close: int) -> bool:
+    """Whether a statement or declaration goes on behind a bracket, which is no part of an expression."""
+    opened = source.partner.get(close, 0)
+    return opened > 0 and source.tokens[opened - 1].text in _HEADS
+
+
+_HEADS = ("if", "for", "while", "switch", "__attribute__", "__launch_bounds__", "alignas", "__align__")
 
 
 def _holds_declarations(source: Source, i: int) -> bool:
@@ -255,7 +275,7 @@ def _operands(
             follows = tokens[last].text if last < len(tokens) else ""
             called = follows in ("(", "::") or (follows == "<" and template_end(source, last) is not None)
             known = (
-                sorts.get(head) if last == i + 1 else "integer" if head in _BUILTIN else members.get(tail, "")
+                sorts.get(head) if last == i + 1 else "integer" if head in BUILTIN else members.get(tail, "")
             )
             if not called and known is not None and head not in _WORDS:
                 yield Operand(i, last, source.slice(i, last), "" if i in named and last == i + 1 else known)

@@ -22,6 +22,8 @@ def less(spot: Spot) -> Iterator[Rewrite]:
             )
         if node.kind == "choice":
             yield from (_instead(spot, node, part) for part in node.parts[1:])
+        if node.kind == "sum" and len(node.parts) == 2 and spot.operator(node, 1) == "-":
+            yield _instead(spot, node, node.parts[1])
         for call in node.parts:
             if (
                 call.kind == "call"
@@ -142,9 +144,9 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
         for text in _conditions(spot, tree):
             known[text] += 1
     names = {one.text for one in spot.scope.operands if one.first in spot.within}
-    texts = sorted(
-        (text for text in known if text not in own), key=lambda text: -sum(name in text for name in names)
-    )[:_MOST_TESTS]
+    near = sorted(known, key=lambda text: -sum(name in text for name in names))
+    sizes = (f"{name} < {size}" for name in sorted(names) for size in _sizes_of(spot, name))
+    texts = [text for text in dict.fromkeys((*sizes, *near)) if text not in own][:_MOST_TESTS]
     for text in texts:
         for node in _tested(spot):
             yield spot.behind(node.last - 1, f" && {text}", "tests")
@@ -153,7 +155,18 @@ def tests(spot: Spot) -> Iterator[Rewrite]:
             yield Rewrite(start, start, f"if ({text}) ", "tests")
 
 
-_MOST_TESTS = 6
+_MOST_TESTS = 8
+
+
+def _sizes_of(spot: Spot, name: str) -> Iterator[str]:
+    """What bounds an index by its name: n and N, col and cols."""
+    for size in spot.names:
+        if (
+            size != name
+            and size.lower() in (name.lower(), f"{name}s".lower())
+            and spot.names[size].sort == "integer"
+        ):
+            yield size
 
 
 def _conditions(spot: Spot, tree: Node) -> Iterator[str]:

@@ -177,5 +177,21 @@ def subscripts(spot: Spot) -> Iterator[Rewrite]:
     indices = [node for node in spot.tree.walk() if node.kind == "index" and len(node.parts) == 1]
     for text in nearest[:8]:
         for node in sorted(indices, key=lambda one: one.first - one.last):
-            if spot.text(node.parts[0]) != text and node.parts[0].last - node.parts[0].first > 1:
+            if spot.text(node.parts[0]) != text:
                 yield spot.replace(node.parts[0].first, node.parts[0].last, text, "subscripts")
+
+
+def named(spot: Spot) -> Iterator[Rewrite]:
+    """A name whose value has an expression of the statement in it: `n`, which is `n0 + lane`, for `lane`."""
+    values = dict[str, str]()
+    for tree in spot.statements:
+        for node in tree.walk():
+            if node.kind == "assignment" and len(node.parts) == 2 and node.last <= spot.within.start:
+                name = spot.source.tokens[node.parts[0].last - 1].text
+                if name in spot.names:
+                    values[name] = spot.text(node.parts[1])
+    for node, _ in _inside(spot.tree):
+        if node.last - node.first >= _LEAST - 1:
+            for name, value in reversed(values.items()):
+                if spot.text(node) in value:
+                    yield spot.replace(node.first, node.last, name, "named")
