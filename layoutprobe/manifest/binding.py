@@ -173,11 +173,19 @@ def bind(case: KernelCase, sizes: Sizes) -> Binding:
     """The kernel at one size.
 
     Raises:
-        UsageError: an expression without a value, an extent out of range, axes that overlap; names
-            kernel, size and key.
+        UsageError: a size that the manifest rules out, an expression without a value, an extent out of range, axes
+            that overlap; names kernel, size and key.
         OversizedError: more than MAX_BYTES of buffers.
     """
     value = _Evaluator(case, sizes)
+    for condition in case.where:
+        if not value(condition, "where", -(1 << 62), 1 << 62):
+            raise UsageError(
+                "the manifest rules this size out",
+                where=value.where("where"),
+                expected=f"sizes with {condition.text}",
+                observed=size_title(sizes),
+            )
     x, y, z = (value(e, "grid", 1, (1 << 32) - 1) for e in case.grid)
     u, v, w = (value(e, "block", 1, 1024) for e in case.block)
     buffers = {a.name: _buffer(a, value) for a in (*case.arguments, *case.shared) if a.is_buffer}

@@ -234,6 +234,7 @@ class KernelCase:
         sizes: the problem sizes to run.
         tile: what a workgroup makes, and how deep a step of K is; empty where the manifest does not say.
         multiple: what every size is a multiple of, by name; 1 where left out.
+        where: what holds of every size: expressions that are not 0.
         limits, tolerance: see there.
         checks: names of the checks to run; empty for all.
         skip: check -> why it is not to be run; rule of a finding -> why it is accepted.
@@ -267,6 +268,7 @@ class KernelCase:
     seed: int = 0
     tile: Sizes = field(default_factory=dict)
     multiple: Sizes = field(default_factory=dict)
+    where: tuple[Expression, ...] = ()
     bears: tuple[str, ...] | None = None
     accept: tuple[Acceptance, ...] = ()
     guessed: tuple[int, ...] = ()

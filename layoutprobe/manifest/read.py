@@ -23,7 +23,7 @@ from layoutprobe.manifest.model import (
     shared_buffers,
 )
 from layoutprobe.manifest.section import Section, guessed_lines, load_bytes, load_toml
-from layoutprobe.manifest.sizes import read_sizes, require_extents
+from layoutprobe.manifest.sizes import read_sizes, read_where, require_extents
 from layoutprobe.manifest.unusual import UNUSUAL, unusual_of
 from layoutprobe.patterns.expression import Number
 
@@ -103,6 +103,7 @@ def _kernel(
     source, code_object = _file(table, folder)
     sizes, tile, multiple = read_sizes(table)
     names = tuple(sizes[0])
+    where, sizes = read_where(table, sizes)
     after, before = _before(table, names, known)
     arguments = _made(read_arguments(table, names), before)
     require_extents(table, sizes, arguments)
@@ -123,6 +124,7 @@ def _kernel(
         sizes=sizes,
         tile=tile,
         multiple=multiple,
+        where=where,
         accept=read_acceptances(table, rules),
         limits=_limits(table.table("limits")),
         tolerance=_tolerance(table.table("tolerance")),

@@ -44,6 +44,12 @@ def _of_kernel(old: KernelCase, new: KernelCase, base: Manifest, now: Manifest) 
     for arch in old.arches:
         if new.arches and arch not in new.arches:
             yield f"target {arch} is dropped"
+    for name, step in new.multiple.items():
+        if old.multiple.get(name, 1) % step:
+            yield f"only multiples of {step} of {name} are asked for"
+    for condition in new.where:
+        if condition.text not in [one.text for one in old.where]:
+            yield f"only sizes with {condition.text} are asked for"
     yield from _checks(old, new)
     yield from _tolerance(old, new)
     yield from _limits(old.limits, new.limits)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from layoutprobe.manifest.model import Argument, Sizes
+import numpy as np
+
+from layoutprobe.errors import UsageError
+from layoutprobe.manifest.model import Argument, Expression, Sizes
 from layoutprobe.manifest.section import Section
+from layoutprobe.patterns.expression import evaluate
 
 MOST = 64
 _LARGEST = (1 << 31) - 1
+_CONDITIONS = 16
 DEPTH = "K"
 """The size along which a workgroup goes in steps."""
 
@@ -38,6 +43,31 @@ def read_sizes(table: Section) -> tuple[tuple[Sizes, ...], Sizes, Sizes]:
                 "multiple", f"numbers that divide every size; {name} is not always a multiple of {step}"
             )
     return given, tile, multiple
+
+
+def read_where(table: Section, sizes: tuple[Sizes, ...]) -> tuple[tuple[Expression, ...], tuple[Sizes, ...]]:
+    """What holds of every size, and the sizes: those that follow from a tile where it does, listed ones as they are
+    (`bind` says of which it does not).
+
+    Raises:
+        UsageError: it holds of none.
+    """
+    if not table.has("where"):
+        return (), sizes
+    where = table.expressions("where", tuple(sizes[0]), 1, _CONDITIONS)
+    if table.has("sizes"):
+        return where, sizes
+    left = tuple(one for one in sizes if all(_holds(table, condition, one) for condition in where))
+    if not left:
+        table.fail("where", "conditions that a size holds which follows from the tile; or list `sizes`")
+    return where, left
+
+
+def _holds(table: Section, condition: Expression, sizes: Sizes) -> bool:
+    try:
+        return bool(evaluate(condition.node, {name: np.asarray(v, np.int64) for name, v in sizes.items()}))
+    except UsageError as error:
+        table.fail("where", f"expressions with a value at every size: {error.what}")
 
 
 def sizes_of(tile: Sizes, multiple: Sizes) -> tuple[Sizes, ...]:

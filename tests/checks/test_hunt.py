@@ -110,6 +110,21 @@ def test_sizes_obey_what_the_kernel_relies_on(text: str, tmp_path: Path) -> None
     assert len({tuple(size.items()) for size in tried}) > 200
 
 
+def test_sizes_that_the_manifest_rules_out_are_not_tried(tmp_path: Path) -> None:
+    """By the kernel's source N above 64 goes wrong. Sizes beside the listed ones are tried without a hunt, too."""
+    path = tmp_path / "layoutprobe.toml"
+    for where, told in (("", 1), ('\nwhere = ["N <= 64"]', 0)):
+        path.write_text(
+            MANIFEST % (3, "sizes = [{ M = 40, N = 64, K = 25 }, { M = 17, N = 33, K = 9 }]" + where)
+        )
+        (verdict,) = check(path, checks=["numerics", "memory"]).verdicts
+        assert sum("goes wrong above N = 64" in one for one in verdict.reservations) == told
+    verdict = check(path, checks=["numerics"], hunt=2).verdicts[0]
+    assert verdict.exit_code == 0
+    assert verdict.hunt is not None
+    assert verdict.hunt.tried > 0
+
+
 def test_time_without_hunt_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "layoutprobe.toml"
     path.write_text(MANIFEST % (5, TILE))

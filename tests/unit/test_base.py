@@ -63,6 +63,8 @@ def between(folder: Path, before: str, after: str) -> tuple[str, ...]:
             "{ M = 256, N = 70, K = 33 }",
             "gemm: size M=130 N=70 K=33 is dropped",
         ),
+        ("contract =", "multiple = { N = 2 }\ncontract =", "gemm: only multiples of 2 of N are asked for"),
+        ("contract =", 'where = ["N <= M"]\ncontract =', "gemm: only sizes with N <= M are asked for"),
         (', "gfx1201"', "", "gemm: target gfx1201 is dropped"),
         (
             "[[kernel.acc",

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hostile.test_manifests import refused, written
 
+from layoutprobe.errors import UsageError
+from layoutprobe.manifest.binding import bind
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.manifest.sizes import sizes_of
 
@@ -39,6 +41,14 @@ def test_in_a_manifest(tmp_path: Path) -> None:
     assert case.tile == {"n": 16}
 
 
+def test_sizes_for_which_a_condition_does_not_hold_are_left_out(tmp_path: Path) -> None:
+    text = 'tile = { n = 16 }\nwhere = ["n % 2 == 0"]'
+    (case,) = read_manifest(written(tmp_path, ("sizes = [{ n = 40 }]", text))).kernels
+    assert [size["n"] for size in case.sizes] == [16, 24]
+    with pytest.raises(UsageError, match="rules this size out"):
+        bind(case, {"n": 17})
+
+
 @pytest.mark.parametrize(
     ("new", "words"),
     [
@@ -48,6 +58,10 @@ def test_in_a_manifest(tmp_path: Path) -> None:
         ("tile = { n = 16 }\nmultiple = { m = 8 }", "names of the tile"),
         ("sizes = [{ n = 40 }]\ntile = { m = 16 }", "names that the sizes have"),
         ("sizes = [{ n = 40 }]\nmultiple = { n = 16 }", "not always a multiple"),
+        ('sizes = [{ n = 40 }, { n = 48 }]\nwhere = ["n > 40"]', "expected: sizes with n > 40"),
+        ('sizes = [{ n = 40 }]\nwhere = ["m > 40"]', "an expression over n"),
+        ('tile = { n = 16 }\nwhere = ["n > 40"]', "a size holds which follows from the tile"),
+        ('tile = { n = 16 }\nwhere = ["n / (n - 16)"]', "a value at every size"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, new: str, words: str) -> None:
