@@ -101,10 +101,14 @@ def _reaches(cause: Finding, effect: Finding, status: Mapping[str, Status]) -> b
     """Whether a cause explains wrong values.
 
     Coded runs have alpha 1 and beta 0: a wrong factor that explains every element is a fault of its own.
-    A race that left every operand and every store right has changed no value.
+    A race that left every operand and every store right has changed no value, but for values that nothing else explains
+    and that are wrong at some of its sizes alone: coded runs meet elsewhere than those on values.
     """
     if effect.name == "wrong-factor":
         return False
+    fewer = len(effect.sizes) < len(cause.sizes) and all(size in cause.sizes for size in effect.sizes)
+    if cause.check == "races" and effect.name == "wrong-values" and fewer:
+        return True
     all_right = status.get("operand-provenance") == status.get("epilogue") == "holds"
     return not (cause.check in ("races", "waits") and all_right)
 

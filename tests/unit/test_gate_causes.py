@@ -9,7 +9,7 @@ import pytest
 
 from layoutprobe.checks.wrong_values import NEVER_DEFINED, WRONG_VALUES
 from layoutprobe.gate.causes import linked
-from layoutprobe.place import Place, SourceLine
+from layoutprobe.place import Place, Size, SourceLine
 from layoutprobe.report.finding import Finding, Related, Rule
 from layoutprobe.report.gate import CheckResult, KernelVerdict, Status
 
@@ -78,6 +78,10 @@ def test_a_factor_that_explains_all_is_a_fault_of_its_own(rule: str, *, follows:
 def test_a_race_that_spoilt_no_operand_and_no_store_explains_no_value() -> None:
     assert told(RACE, VALUES, status="holds") == {"races/write-after-read": [], "numerics/wrong-values": []}
     assert told(RACE, VALUES) == {"races/write-after-read": ["numerics/wrong-values"]}
+    one: tuple[Size, ...] = ((("M", 63),),)
+    both = (*one, (("M", 64),))
+    somewhere, everywhere = replace(VALUES, sizes=one), replace(RACE, sizes=both)
+    assert told(everywhere, somewhere, status="holds") == {"races/write-after-read": ["numerics/wrong-values"]}
 
 
 def test_chains_end_at_their_cause() -> None:
