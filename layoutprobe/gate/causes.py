@@ -101,8 +101,8 @@ def _reaches(cause: Finding, effect: Finding, status: Mapping[str, Status]) -> b
     """Whether a cause explains wrong values.
 
     Coded runs have alpha 1 and beta 0: a wrong factor that explains every element is a fault of its own.
-    A race that left every operand and every store right has changed no value, but for values that nothing else explains
-    and that are wrong at some of its sizes alone: coded runs meet elsewhere than those on values.
+    A race that left every operand and every store right has changed no value, but for values that nothing else
+    explains and that are wrong at some of its sizes alone: coded runs meet elsewhere than those on values.
     """
     if effect.name == "wrong-factor":
         return False

@@ -81,7 +81,9 @@ def test_a_race_that_spoilt_no_operand_and_no_store_explains_no_value() -> None:
     one: tuple[Size, ...] = ((("M", 63),),)
     both = (*one, (("M", 64),))
     somewhere, everywhere = replace(VALUES, sizes=one), replace(RACE, sizes=both)
-    assert told(everywhere, somewhere, status="holds") == {"races/write-after-read": ["numerics/wrong-values"]}
+    assert told(everywhere, somewhere, status="holds") == {
+        "races/write-after-read": ["numerics/wrong-values"]
+    }
 
 
 def test_chains_end_at_their_cause() -> None:
