@@ -19,6 +19,7 @@ from examples import THOROUGH, WHOLE
 from hypothesis import settings
 from sampling import SAMPLE, bounded, sampled
 
+from layoutprobe.cli import check as command
 from layoutprobe.toolchain.cache import ENVIRONMENT
 
 # Slow shared machines must not fail a property; in CI the same examples run every time. The profile
@@ -54,6 +55,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # What is told of a wrong kernel's cause takes the command up to half a minute; tests of that ask for it.
+    command.EDITS = 0
     # What is imported and collected stays: Python need not look through it for garbage again and again.
     gc.set_threshold(50_000, 20, 50)
     # A shell starts what it puts in the background with SIGINT ignored, and so do some CI systems; all

@@ -35,6 +35,8 @@ _MOST_JOBS = 256
 _LONGEST = 86400
 HUNT = 60
 """Seconds for which a kernel is hunted, or changes of it are tried, unless told otherwise."""
+EDITS = 600
+"""Changes of a wrong kernel's source that are tried for the words of a report: up to half a minute of a core."""
 EXAMPLES = """\
 examples:
   layoutprobe init kernel.hip                 # a manifest to fill in
@@ -86,6 +88,14 @@ def _add_options(command: Parser) -> None:
         "--suggest",
         action="store_true",
         help="where a kernel fails, try small changes of its source until one holds, and show that one",
+    )
+    command.add_argument(
+        "--edits",
+        metavar="N",
+        type=_edits,
+        default=EDITS,
+        help="where a kernel is wrong, so many small changes of its source are tried for the cause that is told "
+        "(default %(default)s; 0: none)",
     )
     command.add_argument(
         "--time",
@@ -188,6 +198,7 @@ def _check(arguments: argparse.Namespace, path: Path, format: Format) -> int:
             base=arguments.base,
             hunt=seconds if arguments.hunt else 0,
             suggest=seconds if arguments.suggest else 0,
+            edits=arguments.edits,
             draw=any(one.draws for one in (format, *reports.values())),
             jobs=arguments.jobs or _cores(),
             executor=arguments.executor,
@@ -255,6 +266,12 @@ def _jobs(text: str) -> int:
 def _seconds(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or len(text) > 5 or not 1 <= int(text) <= _LONGEST:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds from 1 to {_LONGEST}")
+    return int(text)
+
+
+def _edits(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 4:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of changes from 0 to 9999")
     return int(text)
 
 

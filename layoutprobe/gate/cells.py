@@ -38,6 +38,7 @@ class Job:
     whole: bool
     """All sizes are one cell, which pays once what a kernel costs at each; a hunt goes from size to size anyway."""
     suggest: float
+    edits: int
     draw: bool
 
     @property
@@ -96,6 +97,7 @@ def _verdict(job: Job, **how: Any) -> KernelVerdict:
         allow_reference=job.allow_reference,
         hunt=job.hunt,
         suggest=job.suggest,
+        edits=job.edits,
         draw=job.draw,
         **how,
     )

@@ -32,6 +32,7 @@ def check(
     base: str = "",
     hunt: float = 0,
     suggest: float = 0,
+    edits: int = 0,
     draw: bool = True,
     jobs: int = 1,
     executor: Executor | str = PROCESSES,
@@ -55,6 +56,9 @@ def check(
         hunt: seconds for which to look, for each kernel, for other sizes at which it fails; see `gate.hunt`.
         suggest: seconds for which to look, for each kernel with findings, for a change of its source with which it
             holds; see `gate.mending`.
+        edits: small changes of its source that are tried, for each kernel with findings about values, so that these
+            name the one with which all is right: a second or two for each ten. None by default, as not everybody who
+            asks for a verdict wants to wait for its cause; the command tries some.
         draw: make the pictures that HTML reports, and notebooks, show beside findings: a report without them costs
             fewer runs of kernels that fail.
         jobs: kernels that are checked at the same time, in processes of their own.
@@ -79,7 +83,7 @@ def check(
         manifest = with_baseline(manifest, baseline)
     whole = bool(hunt or suggest) or executor == PROCESSES
     work = [
-        Job(case, target, _selected(case, checks), allow_reference, hunt, whole, suggest, draw)
+        Job(case, target, _selected(case, checks), allow_reference, hunt, whole, suggest, edits, draw)
         for case in chosen(manifest, kernels)
         for target in case.arches or ("",)
     ]

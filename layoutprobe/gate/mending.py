@@ -1,48 +1,62 @@
-"""`check --suggest`: small changes of the lines that a finding is about, each compiled and checked until one holds.
+"""Small changes of a kernel's source, each compiled and emulated until one holds.
 
-The changes are guesses (`codegen/rewrites.py`). What decides is the gate: a change is shown only if every check holds
-at every size with it. Sources are changed in a copy; the user's files are read, and never written.
+With every red kernel some are tried, as the change with which all is right names the cause; `check --suggest` tries
+more of them, and shows one as a fix. The changes are guesses (`source_edits.py`). What decides is the gate: one that
+mends the runs at hand is judged as a kernel is, by every check at every size, and at sizes that nobody listed.
+Sources are changed in a copy; the user's files are read, and never written.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import parent_process
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
+from types import TracebackType
 
-import layoutprobe
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks.base import Check
-from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
-from layoutprobe.codegen.rewrites import KINDS, rewrites
 from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.wording import worded
 from layoutprobe.engine.base import DEFAULT_BUDGET
 from layoutprobe.engine.choice import NUMPY
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.errors import ProbeError
-from layoutprobe.gate.build import Built, build, files_of
-from layoutprobe.gate.excerpts import MOST_BYTES, in_tree
-from layoutprobe.gate.strides import scalars_for
+from layoutprobe.gate.build import Built
+from layoutprobe.gate.copies import SourceCopy
+from layoutprobe.gate.source_edits import SourceEdit, SourceEdits
 from layoutprobe.gate.tally import Tally
+from layoutprobe.gate.trying import Mended, Trials
+from layoutprobe.gate.variants import TOGETHER, Variants
 from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding
 from layoutprobe.report.gate import Fix, KernelVerdict, Mending
-from layoutprobe.trace.comparisons import wrong_on_integers
+from layoutprobe.toolchain.cache import nothing_kept
 from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 
-MOST = 300
-"""Changes that are tried for a kernel."""
+MOST = 3000
+"""Changes that `--suggest` tries for a kernel."""
+COST = 25_000_000
+"""What changes that are tried with every red kernel may cost together, about a microsecond of a processor each."""
+_COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 130_000, 60_000, 200, 600_000, 3_000_000
+"""What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
+judge a change whole."""
+_PROGRAM, _VARIANT, _CHOICE = 300_000, 10_000, 2.0
+"""What it costs to compile many changes as one program, each of them, and the factor by which that runs longer."""
+_AFTER = 40
+"""Further changes that are tried once one holds: whoever reads of it should know of others that do."""
 _CAUSES = 2
 """Findings whose lines are changed."""
-_SEEN_IN_VALUES = ("numerics/wrong-values", "numerics/misplaced")
+_WHOLE = 4
+"""Changes that are judged whole: those that mend the runs at hand, and nothing else, are few."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +66,7 @@ class Judge:
     Attributes:
         checks: that found what is wrong.
         reference: see `Tally`.
-        whole: all checks at all sizes.
+        whole: all checks at all sizes, and a glance at others.
     """
 
     checks: Sequence[Check]
@@ -60,304 +74,275 @@ class Judge:
     whole: Callable[[KernelCase], KernelVerdict]
 
 
-def mend(case: KernelCase, target: str, verdict: KernelVerdict, judge: Judge, seconds: float) -> Mending:
-    """Look for a change of one statement with which the kernel is green.
-
-    Args:
-        case: the kernel, compiled from a source.
-        target: what it was compiled for.
-        verdict: what was found.
-        judge: says what holds.
-        seconds: for how long.
-
-    Returns:
-        What was tried, and the change if there is one.
-    """
-    nothing = Mending(0, 0, 0.0, None)
-    if case.source is None or case.source.suffix.lower() in ASSEMBLY:
-        return nothing
-    start = time.monotonic()
-    with TemporaryDirectory(prefix="layoutprobe-") as folder:
-        copy = _Copy(case, target, Path(folder))
-        if not copy.compiles_alike(target, verdict.toolchain):
-            return nothing
-        return _Search(copy, target, verdict, judge, start + seconds).run(start)
-
-
-class _Copy:
-    """The files that a kernel is compiled from, beside each other as they are."""
-
-    def __init__(self, case: KernelCase, target: str, folder: Path) -> None:
-        self.original = case
-        files = [case.file.resolve(), *_read_by(case, target)]
-        self.files = list(dict.fromkeys(file for file in files if file == files[0] or _is_own(file)))
-        self.root = Path(os.path.commonpath([file.parent for file in self.files]))
-        self.folder = folder
-        for file in self.files:
-            self.of(file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, self.of(file))
-        include = tuple(
-            self.of(path.resolve()) if path.resolve().is_relative_to(self.root) else path
-            for path in case.include
-        )
-        self.case = replace(case, source=self.of(case.file.resolve()), include=include)
-
-    def compiles_alike(self, target: str, toolchain: Mapping[str, str]) -> bool:
-        """Whether the copy is whole: it compiles to the code that was checked."""
-        try:
-            return build(self.case, target).toolchain["code_object"] == toolchain.get("code_object")
-        except ProbeError:
-            return False
-
-    def of(self, file: Path) -> Path:
-        """Where the copy of a file lies."""
-        return self.folder / file.relative_to(self.root)
-
-    def find(self, line: SourceLine) -> Path | None:
-        """The file of a line, where it is one of the user's."""
-        case = self.original
-        own = Path(line.file).name == case.file.name
-        found = (case.file if own else case.file.parent / line.file).resolve()
-        return found if found in self.files and in_tree(case, found) else None
-
-
-def _read_by(case: KernelCase, target: str) -> list[Path]:
-    return [file.resolve() for file in files_of(replace(case, arches=(target,)))[1:] if file.is_file()]
-
-
-def _is_own(file: Path) -> bool:
-    """A file of the user's, and not of a compiler's, which may lie in the same tree."""
-    foreign = (Path(sys.prefix), Path(layoutprobe.__file__).parent)
-    return (
-        not any(file.is_relative_to(root.resolve()) for root in foreign) and file.stat().st_size <= MOST_BYTES
-    )
-
-
-def _text(file: Path) -> str | None:
-    """What a file holds, with its line ends as they are; None where it is no UTF-8."""
-    try:
-        return file.read_bytes().decode()
-    except UnicodeDecodeError:
-        return None
-
-
 @dataclass(frozen=True)
-class _Candidate:
-    file: Path
-    rewrite: Rewrite
-    rank: float
-    finding: Finding
+class Held:
+    """A change with which everything holds at the manifest's sizes.
+
+    Attributes:
+        edit: the change.
+        unlisted: what goes wrong with it at others, each in a few words.
+    """
+
+    edit: SourceEdit
+    unlisted: tuple[str, ...]
 
 
-class _Search:
-    """One kernel's."""
+class Mender:
+    """The search for changes of one kernel's source, in a folder of its own while it lasts.
 
-    def __init__(self, copy: _Copy, target: str, verdict: KernelVerdict, judge: Judge, until: float) -> None:
-        self.copy, self.target, self.verdict, self.judge, self.until = copy, target, verdict, judge, until
-        self.texts = {file: text for file in copy.files if (text := _text(file)) is not None}
-        self.sources = {file: Source(text) for file, text in self.texts.items()}
+    Attributes:
+        tried, compiled: changes so far, and how many of them compile.
+        spent: what they have cost, as `COST` counts it.
+    """
+
+    def __init__(self, case: KernelCase, target: str, toolchain: Mapping[str, str], judge: Judge) -> None:
+        """Args: case: the kernel; target: what it was compiled for; toolchain: what made its code; judge: says what
+        holds."""
+        self.case, self.target, self.judge = case, target, judge
+        self._toolchain = toolchain
+        self._folder = TemporaryDirectory(prefix="layoutprobe-")
+        self._copies: list[SourceCopy] = []
+        self._free = SimpleQueue[SourceCopy]()
+        self._keys, self._objects = set[object](), set[str]()
+        self._judged = 0
         self.tried = self.compiled = 0
-        # Most changes that do not mend it show in one run, where the fault itself does.
-        self.by_values = any(one.rule.id.startswith(_SEEN_IN_VALUES) for one in verdict.every)
+        self.spent = 0.0
 
-    def run(self, start: float) -> Mending:
-        """The first change with which all holds, at sizes that nobody listed, too; else the first at those listed."""
-        fix = None
-        objects = {self.verdict.toolchain.get("code_object", "")}
-        for candidate in self._candidates():
-            if time.monotonic() > self.until or self.tried >= MOST:
-                break
-            self.tried += 1
-            found = self._try(candidate, objects)
-            fix = found if found is not None and (fix is None or not found.unlisted) else fix
-            if fix is not None and not fix.unlisted:
-                break
-        return Mending(self.tried, self.compiled, time.monotonic() - start, fix)
+    def __enter__(self) -> Mender:
+        return self
 
-    def _try(self, candidate: _Candidate, objects: set[str]) -> Fix | None:
-        """The change as a fix, where everything holds with it."""
-        text = candidate.rewrite.apply(self.texts[candidate.file])
-        copy = self.copy.of(candidate.file)
-        copy.write_bytes(text.encode())
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._folder.cleanup()
+
+    @property
+    def possible(self) -> bool:
+        """Whether the kernel has a source that can be changed, of which a copy compiles to the same code."""
+        if self._copies:
+            return True
+        if self.case.source is None or self.case.source.suffix.lower() in ASSEMBLY:
+            return False
+        alone = (os.cpu_count() or 1) < 2 or parent_process() is not None
+        root = Path(self._folder.name)
+        copies = [SourceCopy(self.case, self.target, root / str(n)) for n in range(1 if alone else 2)]
+        with nothing_kept():
+            if not copies[0].compiles_alike(self._toolchain):
+                return False
+            self._objects.add(copies[0].quick().toolchain["code_object"])
+        self._copies = copies
+        for copy in copies:
+            self._free.put(copy)
+        return True
+
+    @property
+    def edits(self) -> SourceEdits:
+        """What may be tried."""
+        return SourceEdits(self._copies[0])
+
+    def holding(
+        self, edits: Iterable[SourceEdit], trials: Trials | None, goes_on: Callable[[], bool]
+    ) -> Iterator[Held]:
+        """Those changes with which everything holds, as they are found; each code is tried once.
+
+        Args:
+            edits: what to try, in order.
+            trials: runs that decide which changes are worth it; the check that found what is wrong without.
+            goes_on: asked before each.
+        """
+        new = (edit for edit in edits if edit.key not in self._keys)
+        with nothing_kept(), ThreadPoolExecutor(len(self._copies)) as pool:
+            while batch := list(islice(new, TOGETHER)):
+                program = self._program(batch) if trials is not None else None
+                alone = batch if program is None else program.alone
+                built = {edit.key: pool.submit(self._compile, edit) for edit in alone}
+                try:
+                    for edit in batch:
+                        if not goes_on():
+                            return
+                        held = self._try(edit, trials, program, built)
+                        if held is not None:
+                            yield held
+                finally:
+                    for future in built.values():
+                        future.cancel()
+
+    def _program(self, batch: Sequence[SourceEdit]) -> Variants:
+        copy = self._free.get()
         try:
-            built = build(self.copy.case, self.target)
-            self.compiled += 1
-            digest = built.toolchain["code_object"]
-            if digest in objects:
-                return None
-            objects.add(digest)
-            case = self.copy.case
-            if self._is_wrong(case, built, candidate.finding):
-                return None
-            verdict = self.judge.whole(case)
-            if verdict.exit_code != 0:
-                return None
-            return replace(
-                _fix(self.copy, candidate, self.texts[candidate.file], text), unlisted=verdict.unlisted
-            )
+            program = Variants(copy, batch)
+        finally:
+            self._free.put(copy)
+        self.compiled += program.count
+        self.spent += _PROGRAM + _VARIANT * program.count
+        return program
+
+    def _try(
+        self,
+        edit: SourceEdit,
+        trials: Trials | None,
+        program: Variants | None,
+        built: Mapping[object, Future[Built | None]],
+    ) -> Held | None:
+        """A change, where everything holds with it."""
+        self._keys.add(edit.key)
+        self.tried += 1
+        code = None
+        if edit.key in built:
+            code = built[edit.key].result()
+            self.compiled += code is not None
+            self.spent += _REFUSED if code is None else _COMPILED
+        elif program is not None and trials is not None and edit in program:
+            self.spent += _CHOICE * trials.first.cost()
+            code = self._compile(edit) if program.right(edit, trials) else None
+        digest = code.toolchain["code_object"] if code is not None else ""
+        if code is None or digest in self._objects or self._judged >= _WHOLE:
+            return None
+        self._objects.add(digest)
+        if not self._is_right(edit, code, trials):
+            return None
+        self._judged += 1
+        self.spent += _JUDGED
+        verdict = self._verdict(edit)
+        return Held(edit, verdict.unlisted) if verdict is not None and verdict.exit_code == 0 else None
+
+    def _compile(self, edit: SourceEdit) -> Built | None:
+        """What a change compiles to; None where it does not."""
+        copy = self._free.get()
+        try:
+            with copy.holding(edit.file, edit.rewrite.apply(copy.texts[edit.file])):
+                return copy.quick()
         except (ProbeError, MemoryError):
             return None
         finally:
-            copy.write_bytes(self.texts[candidate.file].encode())
+            self._free.put(copy)
 
-    def _is_wrong(self, case: KernelCase, built: Built, found: Finding) -> bool:
-        """Whether the finding is still there, or values are wrong, as far as one run or one check tells."""
-        size = dict((found.sizes or (found.place.size,))[0]) or case.sizes[0]
-        backend = EmulatorBackend(
-            budget=case.limits.instructions or DEFAULT_BUDGET, engine=make_engine(NUMPY)
-        )
-        asked = [] if self.by_values else [check for check in self.judge.checks if check.name == found.check]
-        tally = Tally(case, built, asked, backend, self.judge.reference, lambda *_: None, draw=False)
-        if not self.by_values:
-            return any(result.findings for result in tally.at(size).results.values())
-        subject, runner = tally.subject(size)
+    def _verdict(self, edit: SourceEdit) -> KernelVerdict | None:
+        """What the gate says of the kernel with a change."""
+        copy = self._free.get()
         try:
-            return wrong_on_integers(subject) or bool(runner.faults)
-        except (RunStoppedError, UndecidedError):
-            return True
+            with copy.holding(edit.file, edit.rewrite.apply(copy.texts[edit.file])):
+                return self.judge.whole(copy.case)
+        except (ProbeError, MemoryError):
+            return None
+        finally:
+            self._free.put(copy)
 
-    def _candidates(self) -> Iterator[_Candidate]:
-        best: dict[tuple[Path, int, int, str], _Candidate] = {}
-        for finding in self.verdict.findings[:_CAUSES]:
-            order, scalars = _order(finding), scalars_for(self.copy.case, finding)
-            for place in self._statements(finding):
-                spot = Spot(self.sources[place.file], place.within, list(self.sources.values()), scalars)
-                for kind in KINDS:
-                    found = rewrites(spot, kind)
-                    if (
-                        kind == "numbers"
-                    ):  # a statement has many; the one that an instruction has is beside it
-                        near = sorted(found, key=lambda one: abs(one.start - place.offset))
-                        found = [
-                            replace(one, rank=early.rank) for one, early in zip(near, found, strict=True)
-                        ]
-                    for rewrite in found:
-                        key = (place.file, rewrite.start, rewrite.end, rewrite.text)
-                        before = rewrite.start < place.offset
-                        rank = place.far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
-                        if key not in best or rank < best[key].rank:
-                            best[key] = _Candidate(place.file, rewrite, rank, finding)
-        yield from sorted(best.values(), key=lambda candidate: candidate.rank)
+    def _is_right(self, edit: SourceEdit, built: Built, trials: Trials | None) -> bool:
+        """Whether what is wrong is gone, as far as a few runs tell; no where none does: such code may do anything."""
+        try:
+            return self._by_check(edit, built) if trials is None else self._by_runs(built, trials)
+        except (ProbeError, RunStoppedError, UndecidedError, MemoryError):
+            return False
 
-    def _statements(self, finding: Finding) -> Iterator[_Near]:
-        """Statements at the finding's places, those of the kernel's own file first; and what defines their names."""
-        seen = set[tuple[Path, int]]()
-        for step, line in enumerate(_lines(finding, self.copy.original.file.name)):
-            file = self.copy.find(line)
-            source = self.sources.get(file) if file is not None else None
-            within = source.statement(line.line) if source is not None else range(0)
-            if not within or file is None:
-                continue
-            here = _Near(
-                step * _FARTHER, file, within, self.sources[file].offset(line.line, line.column or 1)
-            )
-            for near in (here, *self._definitions(here)):
-                if (near.file, near.within.start) not in seen:
-                    seen.add((near.file, near.within.start))
-                    yield near
+    def _by_runs(self, built: Built, trials: Trials) -> bool:
+        """Whether every output of every run is right."""
+        self.spent += _DECODED * len(trials.first.subject.insts) + trials.first.cost()
+        backend = EmulatorBackend(engine=make_engine(NUMPY))
+        change = {"code": built.code, "kernel": built.kernel.name}
+        return trials.right(lambda _: change, backend)
 
-    def _definitions(self, here: _Near) -> Iterator[_Near]:
-        """Statements that give the names of another one their values, and those of short functions that it calls."""
-        source, steps = self.sources[here.file], count()
-        names = dict.fromkeys(source.tokens[i].text for i in here.within if source.tokens[i].kind == "name")
-        around = function_around(source, here.within.start)
-        defined = {source.tokens[i].text: i for i in range(here.within.start) if source.defines(i)}
-        for name in names:
-            at = defined.get(name)
-            if at is not None and (at in around or source.block_around(at) is None):
-                yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, here.file, source.around(at), 0)
-        for name, _ in source.calls(here.within):
-            for file, there in self.sources.items():
-                for body in _body(there, name):
-                    yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, body, 0)
+    def _by_check(self, edit: SourceEdit, built: Built) -> bool:
+        """Asks the check that found what is wrong whether it still does, at the first size that shows it."""
+        self.spent += _CHECKED
+        found = edit.finding
+        size = dict((found.sizes or (found.place.size,))[0]) or self.case.sizes[0]
+        budget = self.case.limits.instructions or DEFAULT_BUDGET
+        backend = EmulatorBackend(budget=budget, engine=make_engine(NUMPY))
+        asked = [check for check in self.judge.checks if check.name == found.check]
+        tally = Tally(self.case, built, asked, backend, self.judge.reference, lambda *_: None, draw=False)
+        return not any(result.findings for result in tally.at(size).results.values())
 
+    def mended(self, held: Held, symbol: str) -> Mended:
+        """A change as what is behind a finding."""
+        text = self._copies[0].texts[held.edit.file]
+        says = worded(text, held.edit.rewrite)
+        source = Source(text)
+        line = source.line_of(says.offset)
+        column = says.offset - source.offset(line, 1) + 1
+        place = Place(symbol, SourceLine(self._copies[0].named(held.edit.file), line, column))
+        return Mended(says.says, place, of_source=True)
 
-@dataclass(frozen=True)
-class _Near:
-    """A statement: how far it is from the finding, and from where in the file on it is meant."""
-
-    far: float
-    file: Path
-    within: range
-    offset: int
+    def fix(self, held: Held, finding: Finding) -> Fix:
+        """A change as lines that are replaced."""
+        copy, rewrite = self._copies[0], held.edit.rewrite
+        before = copy.texts[held.edit.file]
+        source = Source(before)
+        first, last = source.line_of(rewrite.start), source.line_of(max(rewrite.end - 1, rewrite.start))
+        old, new = before.split("\n"), rewrite.apply(before).split("\n")
+        return Fix(
+            finding=finding,
+            file=copy.named(held.edit.file),
+            line=first,
+            old=tuple(old[first - 1 : last]),
+            new=tuple(new[first - 1 : last + len(new) - len(old)]),
+            sizes=len(self.case.sizes),
+            unlisted=held.unlisted,
+        )
 
 
-_LONGEST_BODY = 6
+def source_changes(
+    mender: Mender,
+    trials: Trials | None,
+    findings: Sequence[Finding],
+    known: Sequence[Place],
+    most: int,
+    step: Callable[[float], None],
+) -> list[Held]:
+    """Changes of the source with which all holds, at other sizes, too; the likeliest first.
+
+    Args:
+        mender: of the kernel.
+        trials: its runs; None where their values decide nothing.
+        findings: what is wrong.
+        known: places of instructions that mend it.
+        most: changes that are tried.
+        step: told which share of all that may be tried is done.
+    """
+    bound = most
+
+    def goes_on() -> bool:
+        step(max(mender.tried / bound, mender.spent / COST))
+        return mender.tried < bound and mender.spent < COST
+
+    lines = [place.source for place in known if place.source is not None]
+    ran = trials.first.lines if trials is not None else ()
+    edits = mender.edits.in_turn(findings[:_CAUSES], lines, ran)
+    held: list[Held] = []
+    for one in mender.holding(edits, trials, goes_on):
+        if not one.unlisted:
+            held.append(one)
+            bound = min(bound, mender.tried + _AFTER)
+    return held
 
 
-def _body(source: Source, name: str) -> Iterator[range]:
-    """Statements of a short function."""
-    for called, opened in source.calls(range(len(source.tokens))):
-        close = source.partner[opened]
-        if called == name and close + 1 < len(source.tokens) and source.tokens[close + 1].text == "{":
-            at, end = close + 2, source.partner.get(close + 1, close + 2)
-            for _ in range(_LONGEST_BODY):
-                if at >= end:
-                    break
-                within = source.around(at)
-                yield within
-                at = max(within.stop, at) + 1
+def mend(
+    mender: Mender, verdict: KernelVerdict, trials: Trials | None, known: Sequence[Held], seconds: float
+) -> Mending:
+    """The first change with which all holds, at sizes that nobody listed, too; else the first at those listed.
 
+    Args:
+        mender: of the kernel.
+        verdict: what was found.
+        trials: see `source_changes`.
+        known: changes that hold, of a search before.
+        seconds: for how long to look for one, where there are none.
+    """
+    start, most = time.monotonic(), mender.tried + MOST
 
-def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:
-    """Lines of a finding's places and of the calls around them; of a place those in the kernel's file first."""
-    places: list[Place] = [finding.place, *(other.place for other in finding.related)]
-    for place in places:
-        lines = [place.source] if place.source is not None else []
-        lines += [call.source for call in place.inlined_at]
-        yield from sorted(lines, key=lambda line: Path(line.file).name != own)
+    def goes_on() -> bool:
+        return time.monotonic() <= start + seconds and mender.tried < most
 
-
-_ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
-    ("races/buffer-in-use", ("parity", "names", "numbers")),
-    ("races/", ("barriers", "parity")),
-    ("lds-safety/undefined-read", ("barriers", "parity")),
-    ("lds-safety/", ("borrow", "names", "numbers", "operators", "terms")),
-    ("numerics/wrong-factor", ("factors", "swap")),
-    ("numerics/wrong-epilogue", ("factors", "swap")),
-    ("numerics/input-taken-otherwise", ("numbers", "operators", "names", "swap")),
-    ("epilogue/leading-dimension", ("scalars", "names", "terms")),
-    ("epilogue/batch-stride", ("scalars", "names", "terms")),
-    ("epilogue/", ("weights", "lanes", "swap", "names", "terms", "numbers")),
-    ("memory/", ("operators", "names", "terms", "numbers")),
-    ("operand-provenance/leading-dimension", ("scalars", "names", "terms")),
-    ("operand-provenance/batch-stride", ("scalars", "names", "terms")),
-    ("operand-provenance/incomplete-sum", ("terms", "operators", "names", "numbers")),
-    ("operand-provenance/transposed", ("swap",)),
-    ("operand-provenance/other-buffer", ("parity", "names", "numbers")),
-    ("operand-provenance/half-wave", ("lanes", "operators", "more", "names")),
-    ("operand-provenance/", ("names", "borrow", "more", "numbers", "terms")),
-    ("swizzle/", ("scheme", "borrow", "swap", "operators", "names")),
-)
-"""Beginning of a rule -> kinds of changes that are tried first."""
-
-
-def _order(finding: Finding) -> dict[str, float]:
-    """Kind of change -> how much likelier it is where such a rule found something."""
-    first = next((kinds for rule, kinds in _ORDERS if finding.rule.id.startswith(rule)), ())
-    return {kind: _LIKELIER - at * _NEXT for at, kind in enumerate(first)}
-
-
-# What is added to the rank of a change, or taken from it: what is the rank of another one is as likely.
-_LIKELIER = 6.0
-_NEXT = 1.6
-_FARTHER = 0.6
-_DEFINED = 1.5
-_BEFORE = 1.0
-
-
-def _fix(copy: _Copy, candidate: _Candidate, before: str, after: str) -> Fix:
-    """The change as lines that are replaced."""
-    rewrite, source = candidate.rewrite, Source(before)
-    first, last = source.line_of(rewrite.start), source.line_of(max(rewrite.end - 1, rewrite.start))
-    old, new = before.split("\n"), after.split("\n")
-    added = len(new) - len(old)
-    relative = os.path.relpath(candidate.file, copy.original.file.resolve().parent)
-    return Fix(
-        finding=candidate.finding,
-        file=relative,
-        line=first,
-        old=tuple(old[first - 1 : last]),
-        new=tuple(new[first - 1 : last + added]),
-        sizes=len(copy.case.sizes),
-    )
+    findings = verdict.findings
+    if known:
+        place = mender.mended(known[0], "").place
+        beside = next((one for one in findings if one.place.source == place.source), findings[0])
+        return Mending(mender.tried, mender.compiled, 0.0, mender.fix(known[0], beside))
+    fix = None
+    if mender.possible:
+        edits = mender.edits.in_turn(findings[:_CAUSES])
+        for held in mender.holding(edits, trials, goes_on):
+            fix = mender.fix(held, held.edit.finding) if fix is None or not held.unlisted else fix
+            if not held.unlisted:
+                break
+    return Mending(mender.tried, mender.compiled, time.monotonic() - start, fix)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -34,7 +34,6 @@ from layoutprobe.place import Place
 from layoutprobe.trace.orders import LAST_FIRST, ONE_BY_ONE
 from layoutprobe.trace.subject import Recorded, RunSpec
 
-Changes = Mapping[int, tuple[Inst, ...]]
 _ORDERS = {"": "", ONE_BY_ONE: base.IN_TURN, LAST_FIRST: base.LAST_FIRST}
 _UNDEFINED = ("undefined-control", "undefined-address")
 """Kinds of faults that what LDS holds may bring about."""
@@ -253,19 +252,19 @@ class KernelRunner:
         records = tuple(recorder.record() for recorder in recorders)
         return self._recorded(ready, result, fault, astray, records)
 
-    def with_changes(self, ready: Prepared, changes: Changes, budget: int) -> Recorded:
-        """A run of the kernel in which other instructions are executed at some addresses. Nobody watches it, nothing
-        of it is remembered, and its faults are an answer: an access outside of every buffer ends it.
+    def tried(self, ready: Prepared, launch: Launch, backend: WatchedBackend) -> Recorded:
+        """A run of the kernel as it might be. Nobody watches it, nothing of it is remembered, and its faults are an
+        answer: an access outside of every buffer ends it.
 
         Args:
-            ready: what is launched.
-            changes: see `engine.Dispatch`.
-            budget: instructions that it may issue.
+            ready: the launch of the kernel as it is.
+            launch: the same with other code.
+            backend: where it runs.
         """
         fault, result = ready.failed, None
         try:
             if fault is None:
-                result = self.backend.run(replace(ready.launch, changes=changes, budget=budget))
+                result = backend.run(launch)
         except ExecutionError as error:
             fault = error
         except (UnboundError, CodeObjectError) as error:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from layoutprobe.backends.base import WatchedBackend
 from layoutprobe.backends.emulator import EmulatorBackend
@@ -16,13 +17,17 @@ from layoutprobe.errors import ProbeError, debugging
 from layoutprobe.gate.beside import Glance, glance
 from layoutprobe.gate.build import Built, build
 from layoutprobe.gate.excerpts import excerpts
+from layoutprobe.gate.merge import Sized
 from layoutprobe.gate.plan import SIZES, Step
 from layoutprobe.gate.reference import load_reference
-from layoutprobe.gate.tally import Bring, Outcome, Tally
+from layoutprobe.gate.tally import Bring, Explained, Outcome, Tally
 from layoutprobe.manifest.model import KernelCase, Sizes, size_title
 from layoutprobe.manifest.reservations import reservations
 from layoutprobe.report.coverage import CodeCoverage
 from layoutprobe.report.gate import CheckResult, Hunt, KernelVerdict, Mending, Pictures
+
+if TYPE_CHECKING:
+    from layoutprobe.gate.mending import Held, Mender
 
 
 def check_kernel(
@@ -36,6 +41,7 @@ def check_kernel(
     hunt: float = 0,
     elsewhere: Bring | None = None,
     suggest: float = 0,
+    edits: int = 0,
     beside: bool = True,
     explain: bool = True,
     draw: bool = True,
@@ -52,6 +58,7 @@ def check_kernel(
         hunt: seconds for which to look for sizes at which it fails, where those of the manifest hold.
         elsewhere: brings the outcomes of sizes that were run by `check_size`; they are run here without it.
         suggest: seconds for which to look for a change of the source with which it holds, where it does not.
+        edits: small changes of the source that are tried for the words of findings, where it does not hold.
         beside: take a glance at sizes that the manifest does not have, for the headline.
         explain: look for changes of instructions that mend wrong values, for the words of findings.
         draw: make the pictures of findings, for reports that show them: that takes further runs.
@@ -76,14 +83,12 @@ def check_kernel(
         done.error = str(problem)
     except MemoryError:
         done.error = "the memory of this machine does not suffice for this kernel: check a smaller size"
-    verdict = done.verdict(case, target, explain=explain, start=start)
-    if not suggest or done.tally is None or not verdict.findings:
-        return verdict
-    step("changes that may mend it", SIZES)
+    if done.tally is None or not (explain and any(map(_has_findings, done.tally.collected.values()))):
+        return done.verdict(case, target, start=start)
     again = partial(
         check_kernel, target=target, checks=checks, allow_reference=allow_reference, explain=False, draw=False
     )
-    return replace(verdict, mending=_mended(case, target, verdict, done, again, suggest))
+    return _explained(case, target, done, again, suggest=suggest, edits=edits, start=start)
 
 
 @dataclass
@@ -97,11 +102,13 @@ class _Done:
     glanced: Glance = field(default_factory=lambda: Glance(None))
     error: str = ""
 
-    def verdict(self, case: KernelCase, target: str, *, explain: bool, start: float) -> KernelVerdict:
-        """What it comes to; `explain` as in `check_kernel`, `start`: when the work began."""
+    def verdict(
+        self, case: KernelCase, target: str, *, start: float, explained: Explained | None = None
+    ) -> KernelVerdict:
+        """What it comes to; `explained` as in `Tally.results`, `start`: when the work began."""
         tally, built, hunted = self.tally, self.built, self.hunted
         covered = self.glanced.covered or (tally.covered() if tally else None)
-        results = tally.results(_explained if explain else None) if tally else ()
+        results = tally.results(explained) if tally else ()
         return KernelVerdict(
             name=case.name,
             symbol=built.kernel.name if built else case.symbol,
@@ -135,32 +142,48 @@ class _Done:
         )
 
 
-def _explained(tally: Tally, results: Sequence[CheckResult]) -> Sequence[CheckResult]:
-    """See counterfactual.explained: a kernel that holds needs none of what that imports."""
-    if not any(result.findings for result in results):
-        return results
-    from layoutprobe.gate.counterfactual import explained
+def _has_findings(sized: Sequence[Sized]) -> bool:
+    return any(result.findings for _, result in sized)
 
-    return explained(tally, results)
+
+def _explained(
+    case: KernelCase,
+    target: str,
+    done: _Done,
+    again: Callable[[KernelCase], KernelVerdict],
+    *,
+    suggest: float,
+    edits: int,
+    start: float,
+) -> KernelVerdict:
+    """What it comes to, where there are findings: with what is behind them, and with a fix where one is asked for."""
+    from layoutprobe.gate.explaining import Explainer  # a kernel that holds needs none of what these import
+    from layoutprobe.gate.hunt import with_hunted
+    from layoutprobe.gate.mending import Judge, Mender
+
+    assert done.tally is not None
+    assert done.built is not None
+    everywhere = with_hunted(case, done.hunted) if done.hunted else case
+    judge = Judge(done.tally.checks, done.tally.reference, again)
+    with Mender(everywhere, target, done.built.toolchain, judge) as mender:
+        explainer = Explainer(mender, edits)
+        verdict = done.verdict(case, target, start=start, explained=explainer)
+        if not suggest or not verdict.findings:
+            return verdict
+        done.tally.step("changes that may mend it", SIZES)
+        return replace(verdict, mending=_mended(mender, verdict, done.tally, explainer.held, suggest))
 
 
 def _mended(
-    case: KernelCase,
-    target: str,
-    verdict: KernelVerdict,
-    done: _Done,
-    again: Callable[[KernelCase], KernelVerdict],
-    seconds: float,
+    mender: Mender, verdict: KernelVerdict, tally: Tally, known: Sequence[Held], seconds: float
 ) -> Mending:
     """What looking for a change brings. Whatever goes wrong there must not cost the verdict that was found before."""
-    from layoutprobe.gate.hunt import with_hunted
-    from layoutprobe.gate.mending import Judge, mend
+    from layoutprobe.gate.explaining import trials_of
+    from layoutprobe.gate.mending import mend
 
-    assert done.tally is not None
-    judge = Judge(done.tally.checks, done.tally.reference, again)
     try:
-        everywhere = with_hunted(case, done.hunted) if done.hunted else case
-        return mend(everywhere, target, verdict, judge, seconds)
+        trials, _ = trials_of(tally, verdict.findings)
+        return mend(mender, verdict, trials, known, seconds)
     except Exception as problem:
         if debugging():
             raise

@@ -11,7 +11,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,10 +78,24 @@ def load(key: str) -> bytes | None:
     return payload
 
 
+@contextmanager
+def nothing_kept() -> Iterator[None]:
+    """While it lasts nothing is stored: what is tried and thrown away would drive out what is used."""
+    global _keeps
+    before, _keeps = _keeps, False
+    try:
+        yield
+    finally:
+        _keeps = before
+
+
+_keeps = True
+
+
 def store(key: str, payload: bytes) -> None:
     """Keep `payload` under a key. Does nothing where the cache is off or cannot be written."""
     root = directory()
-    if root is None or len(payload) + len(_MAGIC) + 32 > _MAX_ENTRY:
+    if not _keeps or root is None or len(payload) + len(_MAGIC) + 32 > _MAX_ENTRY:
         return
     with suppress(OSError):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from checks.test_references import HEAD, Style, verdict
 
-from layoutprobe.gate import counterfactual
+from layoutprobe.gate import explaining
 
 RIGHT = "everything that is compared is right"
 LAYER = Style(
@@ -219,7 +219,7 @@ def test_a_diagnosis_that_fails_leaves_the_finding(tmp_path: Path, monkeypatch: 
         raise ZeroDivisionError("planted")
 
     monkeypatch.delenv("LAYOUTPROBE_DEBUG", raising=False)
-    monkeypatch.setattr(counterfactual, "mended_by", broken)
+    monkeypatch.setattr(explaining, "mended_by", broken)
     monkeypatch.setattr("layoutprobe.checks.wrong_values._diagnosis", broken)
     found = verdict(tmp_path, LAYER, (("code - 8", "code - 7"),))
     assert found.exit_code == 1

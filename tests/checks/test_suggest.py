@@ -16,7 +16,7 @@ from fake_gates import kernel, report, undecided
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.cli.main import main
 from layoutprobe.codegen.expressions import Rewrite, Spot
-from layoutprobe.gate import mending
+from layoutprobe.gate import mending, source_edits
 from layoutprobe.gate.gate import check
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.read import read_manifest
@@ -96,7 +96,7 @@ def offers(monkeypatch: pytest.MonkeyPatch, *texts: str) -> list[str]:
         tried.extend(texts)
         return [Rewrite(start, start + len(WRONG), text, kind) for text in texts]
 
-    monkeypatch.setattr(mending, "rewrites", rewrites)
+    monkeypatch.setattr(source_edits, "rewrites", rewrites)
     return tried
 
 
@@ -175,7 +175,7 @@ def test_a_fault_of_the_search_does_not_cost_the_verdict(
     def broken(spot: Spot, kind: str) -> list[Rewrite]:
         raise KeyError(kind)
 
-    monkeypatch.setattr(mending, "rewrites", broken)
+    monkeypatch.setattr(source_edits, "rewrites", broken)
     monkeypatch.delenv("LAYOUTPROBE_DEBUG", raising=False)
     report = suggested(folder)
     assert report.exit_code == 1
@@ -303,7 +303,8 @@ def test_assembly_is_left_alone_in_words(folder: Path) -> None:
     verdict = check_kernel(case, case.arches[0], CHECKS)
     assembly = replace(case, source=folder / "kernel/gemm.s")
     judge = mending.Judge(CHECKS, None, lambda _: verdict)
-    found = mending.mend(assembly, case.arches[0], verdict, judge, ENOUGH)
+    with mending.Mender(assembly, case.arches[0], verdict.toolchain, judge) as mender:
+        found = mending.mend(mender, verdict, None, (), ENOUGH)
     assert found.tried == 0
     assert str(found).startswith("nothing: ")
 

@@ -1,0 +1,196 @@
+"""Many changes of a source in one text: a number that the code asks for says which of them is executed.
+
+So they are compiled at once. An expression that some of them change stands there once for each, as does a statement
+that is assigned to. What can be chosen in neither way (a declaration, a constant of the compiler's) is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from layoutprobe.codegen.expressions import Rewrite
+from layoutprobe.codegen.statements import Source
+
+SIGN = 0x4C505631
+"""What the number is in the code: whoever runs it puts another one there."""
+_ASKS = (
+    "static __attribute__((device, always_inline)) inline int lp_variant() "
+    f'{{ int n; asm volatile("s_mov_b32 %0, {SIGN:#x}" : "=s"(n)); return n; }}\n'
+)
+_ASSIGNS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "^=", "|=", "&=", "<<=", ">>="))
+_PARTS = _ASSIGNS | {",", ";", "?", ":", "return"}
+_NOT_ALONE = frozenset(
+    ("else", "case", "default", "do", "using", "typedef", "template", "goto", "break", "continue")
+)
+
+
+@dataclass(frozen=True)
+class Region:
+    """What is chosen as a whole.
+
+    Attributes:
+        start, end: where it stands in the text.
+        is_statement: a statement, and not an expression.
+    """
+
+    start: int
+    end: int
+    is_statement: bool
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The text.
+
+    Attributes:
+        text: all changes in one.
+        lines: line of it -> numbers of the changes that a compiler's error there is about.
+        chosen: numbers of the changes that are in it.
+    """
+
+    text: str
+    lines: Mapping[int, frozenset[int]]
+    chosen: frozenset[int]
+
+
+def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
+    """A text with as many of some changes (number -> change) as can be in it."""
+    source = Source(text)
+    regions: dict[Region, dict[int, Rewrite]] = {}
+    for number, rewrite in changes.items():
+        if (region := region_of(source, rewrite)) is not None:
+            regions.setdefault(region, {})[number] = rewrite
+    result, at = _ASKS, 0
+    lines: dict[int, frozenset[int]] = {}
+    for region, members in _outermost(regions):
+        result += text[at : region.start]
+        first = result.count("\n") + 1
+        result, own = _with_choice(result, text, region, members)
+        for line in range(first, result.count("\n") + 2):
+            lines[line] = own.get(line, frozenset(members) | lines.get(line, frozenset()))
+        at = region.end
+    chosen = frozenset(number for _, members in _outermost(regions) for number in members)
+    return Combined(result + text[at:], lines, chosen)
+
+
+def _with_choice(
+    result: str, text: str, region: Region, members: Mapping[int, Rewrite]
+) -> tuple[str, dict[int, frozenset[int]]]:
+    """A text and what is chosen of a region behind it; and which change stands in each line."""
+    own: dict[int, frozenset[int]] = {}
+    before, after, ends = (
+        ("if (lp_n == {}) {{ ", " } else", "") if region.is_statement else ("lp_n == {} ? (", ") :", "")
+    )
+    result += (
+        "{ const int lp_n = lp_variant();\n" if region.is_statement else "({ const int lp_n = lp_variant();\n"
+    )
+    for number, rewrite in members.items():
+        first = result.count("\n") + 1
+        piece = text[region.start : rewrite.start] + rewrite.text + text[rewrite.end : region.end]
+        result += before.format(number) + piece + after + "\n"
+        own |= dict.fromkeys(range(first, result.count("\n") + 1), frozenset((number,)))
+    piece = text[region.start : region.end]
+    return result + (f" {{ {piece} }} }}{ends}" if region.is_statement else f" ({piece}\n); }})"), own
+
+
+def _outermost(regions: Mapping[Region, Mapping[int, Rewrite]]) -> list[tuple[Region, dict[int, Rewrite]]]:
+    """Regions that lie in no other, in order, with the changes of those in them."""
+    found: list[tuple[Region, dict[int, Rewrite]]] = []
+    for region, members in sorted(regions.items(), key=lambda pair: (pair[0].start, -pair[0].end)):
+        if found and region.start < found[-1][0].end:
+            if region.end <= found[-1][0].end:
+                found[-1][1].update(members)
+        else:
+            found.append((region, dict(members)))
+    return found
+
+
+def region_of(source: Source, rewrite: Rewrite) -> Region | None:
+    """The smallest expression, or else the statement, that a change lies in; None where it can be chosen so."""
+    tokens = source.tokens
+    touched = [
+        i
+        for i, t in enumerate(tokens)
+        if t.end > rewrite.start and t.start < max(rewrite.end, rewrite.start + 1)
+    ]
+    if not touched:
+        return None
+    first, last = touched[0], touched[-1]
+    statement = source.around(first)
+    if not (statement.start <= first and last < statement.stop):
+        return None
+    while True:
+        parent = source.parent[first]
+        while parent >= statement.start and source.partner.get(parent, -1) < last:
+            parent = source.parent[parent]
+        inside = parent >= statement.start
+        begin, end = (parent + 1, source.partner[parent]) if inside else (statement.start, statement.stop)
+        for a, b in _parts(source, begin, end):
+            if a <= first and last < b and not _is_target(source, b, end) and not _begins(source, a, b):
+                start, stop = min(tokens[a].start, rewrite.start), max(tokens[b - 1].end, rewrite.end)
+                return Region(start, stop, is_statement=False)
+        if not inside:
+            return _whole(source, statement, rewrite)
+        first, last = parent, source.partner[parent]
+
+
+def _parts(source: Source, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Parts between operators that bind least."""
+    first = i = begin
+    while i < end:
+        text = source.tokens[i].text
+        if text in _PARTS:
+            if i > first:
+                yield first, i
+            first = i + 1
+        i = source.partner.get(i, i) + 1 if text in ("(", "[", "{") else i + 1
+    if end > first:
+        yield first, end
+
+
+def _is_target(source: Source, at: int, end: int) -> bool:
+    """Whether what ends there is assigned to."""
+    return at < end and source.tokens[at].text in _ASSIGNS
+
+
+def _begins(source: Source, first: int, last: int) -> bool:
+    """Whether a part is more than an expression: a statement's head, a declaration."""
+    words = source.tokens[first : min(first + 2, last)]
+    return words[0].text in (
+        "if",
+        "for",
+        "while",
+        "switch",
+        "else",
+        "{",
+        "asm",
+        "static",
+        "const",
+        "__shared__",
+    ) or (all(word.kind == "name" for word in words[:2] if len(words) == 2) and len(words) == 2)
+
+
+def _whole(source: Source, statement: range, rewrite: Rewrite) -> Region | None:
+    """The statement, where it declares nothing and ends by itself."""
+    tokens = source.tokens
+    ended = statement.stop < len(tokens) and tokens[statement.stop].text == ";"
+    if not ended or tokens[statement.start].text in _NOT_ALONE or _begins_declaration(source, statement):
+        return None
+    start, end = tokens[statement.start].start, tokens[statement.stop].end
+    if rewrite.start < start or rewrite.end > end or rewrite.text.count("{") != rewrite.text.count("}"):
+        return None
+    return Region(start, end, is_statement=True)
+
+
+def _begins_declaration(source: Source, statement: range) -> bool:
+    """Two names beside each other, or with an asterisk between, before anything is assigned or called."""
+    tokens = source.tokens
+    for i in range(statement.start, statement.stop - 1):
+        if tokens[i].text in _ASSIGNS or tokens[i].text in ("(", "[", ".", "->"):
+            return False
+        if tokens[i].kind == "name" and tokens[i + 1].kind == "name":
+            return True
+        if i > statement.start and tokens[i].text in ("*", "&", ">") and tokens[i + 1].kind == "name":
+            return True
+    return False

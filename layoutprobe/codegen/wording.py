@@ -1,0 +1,80 @@
+"""A change of a source in words: the smallest piece that is otherwise, as a kernel's author reads it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutprobe.codegen.expressions import Rewrite
+from layoutprobe.codegen.statements import Source, Token
+from layoutprobe.text import one_line
+
+_MOST = 80
+"""Characters of a piece that is quoted."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a change says.
+
+    Attributes:
+        says: "`a.S` in place of `a.R`", "`&& k < K` added", "without `* scale`".
+        offset: where in the source the piece stands that is replaced.
+    """
+
+    says: str
+    offset: int
+
+
+def worded(before: str, rewrite: Rewrite) -> Wording:
+    """A change of a text in words."""
+    after = rewrite.apply(before)
+    old = _tokens(before, rewrite.start, rewrite.end)
+    new = _tokens(after, rewrite.start, rewrite.start + len(rewrite.text))
+    first, last = _alike(old, new), 0
+    while last < min(len(old), len(new)) - first and old[-1 - last].text == new[-1 - last].text:
+        last += 1
+    gone, come = old[first : len(old) - last], new[first : len(new) - last]
+    offset = (gone or old[first:] or [Token("", "", rewrite.start, rewrite.start)])[0].start
+    if not gone and not come:
+        return Wording("another layout of the text", offset)
+    if not gone:
+        return Wording(f"{_quoted(after, come)} added", offset)
+    if not come:
+        return Wording(f"without {_quoted(before, gone)}", offset)
+    pairs = {(a.text, b.text) for a, b in zip(gone, come, strict=False) if a.text != b.text}
+    if len(gone) == len(come) and len(gone) > 1 and len(pairs) == 1:
+        ((was, now),) = pairs
+        return Wording(f"`{now}` in place of every `{was}`", offset)
+    gone, come = _widened(before, gone), _widened(after, come)
+    return Wording(f"{_quoted(after, come)} in place of {_quoted(before, gone)}", gone[0].start)
+
+
+def _tokens(text: str, start: int, end: int) -> list[Token]:
+    """The words of a text that a range touches."""
+    return [token for token in Source(text).tokens if token.end > start and token.start < end]
+
+
+def _alike(one: Sequence[Token], other: Sequence[Token]) -> int:
+    """Words at the beginning that are the same."""
+    return next(
+        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a.text != b.text),
+        min(len(one), len(other)),
+    )
+
+
+def _widened(text: str, piece: Sequence[Token]) -> list[Token]:
+    """A member with what it is one of, and an operator with what stands on both sides of it."""
+    tokens = Source(text).tokens
+    first = next(i for i, token in enumerate(tokens) if token.start == piece[0].start)
+    last = first + len(piece)
+    if len(piece) == 1 and piece[0].kind == "sign" and first and last < len(tokens):
+        first, last = first - 1, last + 1
+    while first > 1 and tokens[first - 1].text in (".", "->", "::"):
+        first -= 2
+    return tokens[first:last]
+
+
+def _quoted(text: str, piece: Sequence[Token]) -> str:
+    says = " ".join(one_line(text[piece[0].start : piece[-1].end].replace("\n", " ")).split())
+    return f"`{says if len(says) <= _MOST else says[:_MOST] + '...'}`"

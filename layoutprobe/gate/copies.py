@@ -1,0 +1,110 @@
+"""Copies of the files that a kernel is compiled from, which are changed in place of the user's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+import layoutprobe
+from layoutprobe.errors import ProbeError
+from layoutprobe.gate.build import Built, build, files_of
+from layoutprobe.gate.excerpts import MOST_BYTES, in_tree
+from layoutprobe.manifest.model import KernelCase
+from layoutprobe.place import SourceLine
+
+_QUICK = "-g0"
+"""No lines: they take time to write and to read, and what is only run needs none."""
+
+
+class SourceCopy:
+    """The files that a kernel is compiled from, beside each other as they are.
+
+    Attributes:
+        original: the kernel.
+        case: the same, compiled from the copy.
+    """
+
+    def __init__(self, case: KernelCase, target: str, folder: Path) -> None:
+        """Make a copy in a folder."""
+        self.original, self._target = case, target
+        files = [case.file.resolve(), *_read_by(case, target)]
+        self.files = list(dict.fromkeys(file for file in files if file == files[0] or _is_own(file)))
+        self._root = Path(os.path.commonpath([file.parent for file in self.files]))
+        self._folder = folder
+        for file in self.files:
+            self._of(file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, self._of(file))
+        include = tuple(
+            self._of(path.resolve()) if path.resolve().is_relative_to(self._root) else path
+            for path in case.include
+        )
+        self.case = replace(case, source=self._of(case.file.resolve()), include=include)
+
+    @cached_property
+    def texts(self) -> Mapping[Path, str]:
+        """What each file holds, with its line ends as they are; those that are no UTF-8 are left out."""
+        return {file: text for file in self.files if (text := _text(file)) is not None}
+
+    def compiles_alike(self, toolchain: Mapping[str, str]) -> bool:
+        """Whether the copy is whole: it compiles to the code that was checked."""
+        try:
+            return build(self.case, self._target).toolchain["code_object"] == toolchain.get("code_object")
+        except ProbeError:
+            return False
+
+    @contextmanager
+    def holding(self, file: Path, text: str) -> Iterator[None]:
+        """Another text in place of a file's, for a while."""
+        self._of(file).write_bytes(text.encode())
+        try:
+            yield
+        finally:
+            self._of(file).write_bytes(self.texts[file].encode())
+
+    def quick(self, flags: Sequence[str] = ()) -> Built:
+        """The copy compiled as it stands, for runs alone; `flags`: further ones.
+
+        Raises:
+            ProbeError: see `build`.
+        """
+        return build(replace(self.case, flags=(*self.case.flags, _QUICK, *flags)), self._target)
+
+    def find(self, line: SourceLine) -> Path | None:
+        """The file of a line, where it is one of the user's."""
+        case = self.original
+        own = Path(line.file).name == case.file.name
+        found = (case.file if own else case.file.parent / line.file).resolve()
+        return found if found in self.files and in_tree(case, found) else None
+
+    def named(self, file: Path) -> str:
+        """A file as a place names it: relative to the directory of the kernel's source."""
+        return os.path.relpath(file, self.original.file.resolve().parent)
+
+    def _of(self, file: Path) -> Path:
+        """Where the copy of a file lies."""
+        return self._folder / file.relative_to(self._root)
+
+
+def _read_by(case: KernelCase, target: str) -> list[Path]:
+    return [file.resolve() for file in files_of(replace(case, arches=(target,)))[1:] if file.is_file()]
+
+
+def _is_own(file: Path) -> bool:
+    """A file of the user's, and not of a compiler's, which may lie in the same tree."""
+    foreign = (Path(sys.prefix), Path(layoutprobe.__file__).parent)
+    return (
+        not any(file.is_relative_to(root.resolve()) for root in foreign) and file.stat().st_size <= MOST_BYTES
+    )
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_bytes().decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,216 @@
+"""What findings say of their cause: a change of the source, or of an instruction, with which all is right, and where.
+
+What a kernel's author can write comes first; `counterfactual.py` and `mending.py` find which changes those are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.checks import numerics
+from layoutprobe.checks.base import diagnosed
+from layoutprobe.errors import ProbeError
+from layoutprobe.gate.causes import linked
+from layoutprobe.gate.counterfactual import mended_by
+from layoutprobe.gate.mending import Held, Mender, source_changes
+from layoutprobe.gate.plan import SIZES
+from layoutprobe.gate.tally import Tally
+from layoutprobe.gate.trying import Mended, Trials
+from layoutprobe.place import Place
+from layoutprobe.report.finding import Finding, Related, Role
+from layoutprobe.report.gate import CheckResult
+from layoutprobe.trace.subject import RunStoppedError, UndecidedError
+from layoutprobe.trace.value_causes import CHANGED, MISPLACED, ROUNDED
+
+
+@dataclass
+class Explainer:
+    """Has findings about values, and about accesses, lead with what mends them, where anything does.
+
+    Attributes:
+        mender: searches the kernel's source; None for no search.
+        most: changes of the source that are tried.
+        held: those with which all holds, once results were explained.
+    """
+
+    mender: Mender | None
+    most: int
+    held: list[Held] = field(default_factory=list)
+
+    def __call__(self, tally: Tally, results: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+        """The results of all checks, explained."""
+        still = _unexplained(results)
+        if not still or not isinstance(tally.backend, EmulatorBackend) or tally.endless:
+            return tuple(results)
+        told = diagnosed(lambda: self._told(tally, still), lambda why: _noted(still, why))
+        return tuple(
+            replace(result, findings=tuple(told.get(id(found), found) for found in result.findings))
+            for result in results
+        )
+
+    def _told(self, tally: Tally, still: Sequence[Finding]) -> dict[int, Finding]:
+        """Finding (by identity) -> the same with what mends it."""
+        trials, stopped = trials_of(tally, still)
+        of_values = any(found.rule.check == numerics.NAME for found in still)
+        mended = mended_by(trials, of_values=of_values) if trials is not None else ()
+        if edits := self._of_source(tally, trials, still, mended):
+            return {id(root): _told(root, edits, len(tally.case.sizes)) for root in still}
+        if stopped is not None:
+            raise stopped
+        behind = {id(root): [one for one in mended if _is_behind(root, one)] for root in still}
+        return {
+            id(root): _told(root, behind[id(root)], len(tally.case.sizes))
+            for root in still
+            if behind[id(root)]
+        }
+
+    def _of_source(
+        self, tally: Tally, trials: Trials | None, still: Sequence[Finding], mended: Sequence[Mended]
+    ) -> list[Mended]:
+        """Changes of the source that mend it."""
+        if self.mender is None or not self.most or not self.mender.possible:
+            return []
+
+        def step(share: float) -> None:
+            tally.step("changes that may mend it", SIZES + (1 - SIZES) * min(share, 1.0))
+
+        known = [one.place for one in mended]
+        self.held = source_changes(self.mender, trials, still, known, self.most, step)
+        symbol = tally.built.kernel.name
+        return [self.mender.mended(held, symbol) for held in self.held[:_SHOWN]]
+
+
+def trials_of(
+    tally: Tally, findings: Sequence[Finding]
+) -> tuple[Trials | None, ProbeError | RunStoppedError | UndecidedError | None]:
+    """The runs of a wrong kernel, where they show that it is, and else what stopped them."""
+    trials = Trials(tally, findings)
+    try:
+        return (trials if trials.possible else None), None
+    except (ProbeError, RunStoppedError, UndecidedError) as stopped:
+        return None, stopped
+
+
+def _unexplained(results: Sequence[CheckResult]) -> list[Finding]:
+    """Findings of which a single change may be the cause, and which do not name it already."""
+    judged = linked(results)
+    pairs = [
+        pair
+        for result, known in zip(results, judged, strict=True)
+        for pair in zip(result.findings, known.findings, strict=True)
+        if result.check in _OF_VALUES
+    ]
+    disordered = any(
+        one.follows is None for result in judged if result.check in _OF_ORDER for one in result.findings
+    )
+    return [
+        found
+        for found, known in pairs
+        if known.follows is None
+        and found.name not in _EXACT
+        and not (disordered and found.rule.check != numerics.NAME)
+    ]
+
+
+def _noted(still: Sequence[Finding], why: str) -> dict[int, Finding]:
+    return {id(root): replace(root, hint=f"{root.hint}; {why}") for root in still}
+
+
+_SHOWN = 3
+"""Changes of the source that are named."""
+_OF_VALUES = (numerics.NAME, "operand-provenance", "epilogue", "swizzle", "lds-safety", "memory")
+"""Checks of what an index, a factor or a bound may be behind."""
+_OF_ORDER = ("races", "waits")
+"""Checks after whose findings a store is where it is by the order of waves: no address or bound needs to be wrong."""
+_EXACT = ("foreign-element", "lost-nonfinite", "depends-on-order", "wrong-factor", "unread-input")
+"""Names of rules of which the cause is known, or cannot be one instruction: nothing is searched for."""
+_WHOLE = ("input-taken-otherwise", "wrong-epilogue", CHANGED, MISPLACED, ROUNDED)
+"""Names of rules whose sentence names the cause at a place of its own: the line of the change stands in the words."""
+_BOUNDED = (
+    "out-of-bounds", "load-out-of-bounds", "scratch-out-of-bounds", "beyond-edge", "into-padding", "into-input",
+    "never-written", "written-twice", "incomplete-sum", "stale-tile", "undefined-read", "undefined-control",
+    "accumulator-not-reset", "accumulator-lost", "accumulator-doubled", "unexplained",
+)  # fmt: skip
+"""Names of rules about what too many or too few lanes or passes do: a test may be behind them."""
+_MATRIX = ("v_wmma", "v_swmmac", "v_mfma", "v_smfmac")
+_STEP = "other-step"
+"""The name of one whose place is behind what is wrong: a line of the change itself is nearer."""
+_ROUTED = "other-elements"
+"""The name of one whose place is where an element goes: what is moved out of a loop has the line of its head."""
+
+
+def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
+    """A finding that says what mends it; one about values is at that place, too."""
+    first, *others = mended
+    if first.of_source:
+        return _edited(found, first, others, sizes)
+    more = [f"with {other.says} at {other.place.line or other.place.site}" for other in others]
+    right = "everything that is compared is right" + (f" (or: {'; or: '.join(more)})" if more else "")
+    hint = (
+        f"emulated with this change alone, every output of every run at {'all sizes' if sizes > 1 else 'this size'} "
+        "is right: is that what was meant? The change is one of the compiled instruction"
+    )
+    if found.rule.check != numerics.NAME:
+        return _at_the_change(found, first, right, hint)
+    about, _, rest = found.what.partition(": ")
+    behind = found.name == _STEP and found.place.source is not None and bool(first.place.near)
+    if found.name in _WHOLE or behind or (found.name == _ROUTED and first.at_loop):
+        says = f"{rest}; with {first.says} at {first.place.line or first.place.site} {right}"
+        there = Related("computed by", first.place)  # where somebody looks who is to mend it
+        return replace(found, what=f"{about}: {says}", hint=hint, related=(there, *found.related))
+    old, says = found.place, f"with {first.says} {right}; {rest}"
+    place = replace(first.place, element=old.element, size=old.size)
+    related = (*found.related, *_before(old, first))
+    return replace(found, what=f"{about}: {says}", place=place, hint=hint, related=related)
+
+
+def _edited(found: Finding, first: Mended, others: Sequence[Mended], sizes: int) -> Finding:
+    """A finding that is mended by a change of the source: the line is that of the change."""
+    more = [f"with {other.says} at {other.place.line}" for other in others]
+    right = f"with {first.says} all is right" + (f" (or: {'; or: '.join(more)})" if more else "")
+    about, _, rest = found.what.partition(": ")
+    what = f"{about}: {right}; {rest}" if found.rule.check == numerics.NAME else f"{right}: {found.what}"
+    hint = (
+        "compiled and emulated with this change alone, every check holds at "
+        f"{'all sizes' if sizes > 1 else 'this size'}, and at others that are not listed: is that what was meant?"
+    )
+    old = found.place
+    place = replace(first.place, element=old.element, size=old.size, matrix=old.matrix, buffer=old.buffer)
+    if old.line == first.place.line:  # where it happened is known, too
+        place = replace(old, source=first.place.source)
+    return replace(found, what=what, place=place, hint=hint, related=(*found.related, *_before(old, first)))
+
+
+def _is_behind(found: Finding, change: Mended) -> bool:
+    """Whether a change may be what a finding comes of. Where elements lie follows from no test, and from no operands
+    of a matrix instruction: exchanged, they mend a result that is stored transposed."""
+    if found.rule.check == numerics.NAME:
+        return True
+    name = change.place.instruction
+    return not name.startswith(_MATRIX) and (found.name in _BOUNDED or "_cmp" not in name)
+
+
+def _at_the_change(found: Finding, first: Mended, right: str, hint: str) -> Finding:
+    """A finding about an access, whose address or bound is computed elsewhere: there it is to be changed."""
+    what = f"{found.what}; with {first.says} at {first.place.line or first.place.site} {right}"
+    old = found.place
+    # What a compiler moved out of a loop has the line of its head; what counts its passes is scalar.
+    hoisted = first.at_loop and (
+        first.says.startswith("argument") or first.place.instruction.startswith("v_")
+    )
+    if hoisted or first.place.near or first.place.source is None or old.line == first.place.line:
+        return replace(found, what=what)
+    place = replace(first.place, element=old.element, size=old.size, matrix=old.matrix, buffer=old.buffer)
+    return replace(found, what=what, place=place, related=(*_before(old, first), *found.related))
+
+
+def _before(old: Place, first: Mended) -> Iterator[Related]:
+    """The load or store at which a finding was told before."""
+    roles: Mapping[str, Role] = {"_store_": "stored by", "_load_": "loaded by"}
+    role = next((role for part, role in roles.items() if part in old.instruction), None)
+    if role is None and first.of_source and old.source is not None:
+        role = "computed by"
+    if role is not None and old.pc != first.place.pc:
+        yield Related(role, replace(old, element=None, size=()))

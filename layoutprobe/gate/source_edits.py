@@ -1,0 +1,207 @@
+"""Which small changes of a kernel's source are tried, and in which order: those near what is wrong come first.
+
+What a statement offers is `codegen.rewrites`; here is which statements, and what counts more. From the places of a
+finding it goes back through what gives names their values, and in the end to every line that ran.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
+from layoutprobe.codegen.rewrites import KINDS, rewrites
+from layoutprobe.codegen.statements import Source
+from layoutprobe.gate.copies import SourceCopy
+from layoutprobe.gate.strides import scalars_for
+from layoutprobe.place import Place, SourceLine
+from layoutprobe.report.finding import Finding
+
+
+@dataclass(frozen=True)
+class SourceEdit:
+    """One change of the text of one file.
+
+    Attributes:
+        file: which.
+        rewrite: the change.
+        rank: how late it is tried.
+        finding: what it may mend.
+    """
+
+    file: Path
+    rewrite: Rewrite
+    rank: float
+    finding: Finding
+
+    @property
+    def key(self) -> object:
+        """Equal for equal changes."""
+        return self.file, self.rewrite.start, self.rewrite.end, self.rewrite.text
+
+
+class SourceEdits:
+    """Those of one kernel."""
+
+    def __init__(self, copy: SourceCopy) -> None:
+        self._copy = copy
+        self.sources = {file: Source(text) for file, text in copy.texts.items()}
+
+    def in_turn(
+        self, findings: Sequence[Finding], known: Sequence[SourceLine] = (), ran: Sequence[SourceLine] = ()
+    ) -> list[SourceEdit]:
+        """All of them, the likeliest first.
+
+        Args:
+            findings: what is wrong.
+            known: lines of which something else says that they are to be changed.
+            ran: all lines of what was executed.
+        """
+        ranked: dict[object, SourceEdit] = {}
+        for finding in findings:
+            for place in self._statements(finding, known, ran):
+                for edit in self._at(place, finding):
+                    if edit.key not in ranked or edit.rank < ranked[edit.key].rank:
+                        ranked[edit.key] = edit
+        return sorted(ranked.values(), key=lambda edit: edit.rank)
+
+    def _at(self, place: _Near, finding: Finding) -> Iterator[SourceEdit]:
+        """What a statement offers."""
+        order, scalars = _order(finding), scalars_for(self._copy.case, finding)
+        spot = Spot(self.sources[place.file], place.within, list(self.sources.values()), scalars)
+        for kind in KINDS:
+            found = rewrites(spot, kind)
+            if kind == "numbers":  # a statement has many; the one that an instruction has is beside it
+                near = sorted(found, key=lambda one: abs(one.start - place.offset))
+                found = [replace(one, rank=early.rank) for one, early in zip(near, found, strict=True)]
+            for rewrite in found:
+                before = rewrite.start < place.offset
+                rank = place.far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
+                yield SourceEdit(place.file, rewrite, rank, finding)
+
+    def _statements(
+        self, finding: Finding, known: Sequence[SourceLine], ran: Sequence[SourceLine]
+    ) -> list[_Near]:
+        """Statements with how far each is from what is wrong."""
+        starts = [(line, _KNOWN + n * _FARTHER) for n, line in enumerate(known)]
+        starts += [
+            (line, n * _FARTHER) for n, line in enumerate(_lines(finding, self._copy.original.file.name))
+        ]
+        about = [line.line for line in (*known, finding.place.source) if line is not None][:1]
+        rest = sorted(ran, key=lambda line: min((abs(line.line - at) for at in about), default=0))
+        starts += [(line, (_BESIDE if known else _RAN) + n * _ASIDE) for n, line in enumerate(rest)]
+        nearest: dict[tuple[Path, int], _Near] = {}
+        waiting = deque(near for line, far in starts if (near := self._statement(line, far)) is not None)
+        while waiting:
+            near = waiting.popleft()
+            key = near.file, near.within.start
+            if key in nearest and nearest[key].far <= near.far:
+                continue
+            nearest[key] = near
+            if near.far < _RAN:
+                waiting.extend(self._definitions(near))
+        return list(nearest.values())
+
+    def _statement(self, line: SourceLine, far: float) -> _Near | None:
+        file = self._copy.find(line)
+        source = self.sources.get(file) if file is not None else None
+        within = source.statement(line.line) if source is not None else range(0)
+        if file is None or source is None or not within:
+            return None
+        return _Near(far, file, within, source.offset(line.line, line.column or 1))
+
+    def _definitions(self, here: _Near) -> Iterator[_Near]:
+        """Statements that give the names of another one their values, and those of short functions that it calls."""
+        source, steps = self.sources[here.file], count()
+        names = dict.fromkeys(source.tokens[i].text for i in here.within if source.tokens[i].kind == "name")
+        around = function_around(source, here.within.start)
+        defined = {source.tokens[i].text: i for i in range(here.within.start) if source.defines(i)}
+        for name in names:
+            at = defined.get(name)
+            if at is not None and (at in around or source.block_around(at) is None):
+                yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, here.file, source.around(at), 0)
+        for name, _ in source.calls(here.within):
+            for file, there in self.sources.items():
+                for body in _body(there, name):
+                    yield _Near(here.far + _DEFINED + next(steps) * _FARTHER / 4, file, body, 0)
+
+
+@dataclass(frozen=True)
+class _Near:
+    """A statement: how far it is from what is wrong, and from where in the file on it is meant."""
+
+    far: float
+    file: Path
+    within: range
+    offset: int
+
+
+_LONGEST_BODY = 6
+
+
+def _body(source: Source, name: str) -> Iterator[range]:
+    """Statements of a short function."""
+    for called, opened in source.calls(range(len(source.tokens))):
+        close = source.partner[opened]
+        if called == name and close + 1 < len(source.tokens) and source.tokens[close + 1].text == "{":
+            at, end = close + 2, source.partner.get(close + 1, close + 2)
+            for _ in range(_LONGEST_BODY):
+                if at >= end:
+                    break
+                within = source.around(at)
+                yield within
+                at = max(within.stop, at) + 1
+
+
+def _lines(finding: Finding, own: str) -> Iterator[SourceLine]:
+    """Lines of a finding's places and of the calls around them; of a place those in the kernel's file first."""
+    places: list[Place] = [finding.place, *(other.place for other in finding.related)]
+    for place in places:
+        lines = [place.source] if place.source is not None else []
+        lines += [call.source for call in place.inlined_at]
+        yield from sorted(lines, key=lambda line: Path(line.file).name != own)
+
+
+_ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
+    ("races/buffer-in-use", ("parity", "names", "numbers")),
+    ("races/", ("barriers", "parity")),
+    ("lds-safety/undefined-read", ("barriers", "parity")),
+    ("lds-safety/", ("borrow", "names", "numbers", "operators", "terms")),
+    ("numerics/wrong-factor", ("factors", "swap")),
+    ("numerics/wrong-epilogue", ("factors", "swap")),
+    ("numerics/input-taken-otherwise", ("numbers", "operators", "names", "swap")),
+    ("epilogue/leading-dimension", ("scalars", "names", "terms")),
+    ("epilogue/batch-stride", ("scalars", "names", "terms")),
+    ("epilogue/", ("weights", "lanes", "swap", "names", "terms", "numbers")),
+    ("memory/", ("operators", "names", "terms", "numbers")),
+    ("operand-provenance/leading-dimension", ("scalars", "names", "terms")),
+    ("operand-provenance/batch-stride", ("scalars", "names", "terms")),
+    ("operand-provenance/incomplete-sum", ("terms", "operators", "names", "numbers")),
+    ("operand-provenance/transposed", ("swap",)),
+    ("operand-provenance/other-buffer", ("parity", "names", "numbers")),
+    ("operand-provenance/half-wave", ("lanes", "operators", "more", "names")),
+    ("operand-provenance/", ("names", "borrow", "more", "numbers", "terms")),
+    ("swizzle/", ("scheme", "borrow", "swap", "operators", "names")),
+)
+"""Beginning of a rule -> kinds of changes that are tried first."""
+
+
+def _order(finding: Finding) -> dict[str, float]:
+    """Kind of change -> how much likelier it is where such a rule found something."""
+    first = next((kinds for rule, kinds in _ORDERS if finding.rule.id.startswith(rule)), ())
+    return {kind: _LIKELIER - at * _NEXT for at, kind in enumerate(first)}
+
+
+# What is added to the rank of a change, or taken from it: what is the rank of another one is as likely.
+_LIKELIER = 6.0
+_NEXT = 1.6
+_FARTHER = 0.6
+_DEFINED = 1.0
+_KNOWN = -1.0
+_BESIDE = 1.0
+_RAN = 5.0
+_ASIDE = 0.12
+_BEFORE = 1.0

@@ -1,0 +1,195 @@
+"""A wrong kernel with something changed in it: whether all that is compared is right then, run by run.
+
+Inputs and what is expected are those of the runs that the checks have made: a change costs its launches alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from layoutprobe.backends.base import WatchedBackend
+from layoutprobe.gate.runner import KernelRunner, Prepared
+from layoutprobe.gate.tally import Tally
+from layoutprobe.manifest.model import Sizes
+from layoutprobe.observe.coverage import Coverage
+from layoutprobe.observe.work import Work, WorkRecorder
+from layoutprobe.place import Place, SourceLine
+from layoutprobe.report.finding import Finding
+from layoutprobe.trace.comparison import Comparison
+from layoutprobe.trace.comparisons import compared_in, with_outputs
+from layoutprobe.trace.places import where
+from layoutprobe.trace.subject import RunSpec, Subject
+
+LAUNCH, EACH, TOGETHER = 4_000, 0.05, 45
+"""What a launch costs, an instruction that a wave executes, and one that all waves execute together where numpy is
+the faster engine: microseconds."""
+Change = Callable[[Prepared], Mapping[str, Any]]
+"""Says what is otherwise in a launch: its code, or some of its instructions."""
+BYTES = 1 << 22
+"""Of all buffers of a size at which changes are tried."""
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A change with which all that is compared is right.
+
+    Attributes:
+        says: what is otherwise with it.
+        place: where.
+        at_loop: that is the head of a loop.
+        of_source: it is one of the source, and not of an instruction; every check holds with it.
+    """
+
+    says: str
+    place: Place
+    at_loop: bool = False
+    of_source: bool = False
+
+
+class AtSize:
+    """The kernel at one size, with what its outputs should be."""
+
+    def __init__(self, subject: Subject, runner: KernelRunner) -> None:
+        self.subject, self.runner = subject, runner
+        self._ready: dict[RunSpec, Prepared] = {}
+
+    @cached_property
+    def compared(self) -> list[Comparison]:
+        """Every output of every run; the runs that are wrong come first."""
+        return sorted(compared_in(self.subject), key=lambda c: not c.wrong.any())
+
+    @property
+    def is_wrong(self) -> bool:
+        """What is right, or what nothing is compared with, shows no change that mends it."""
+        return bool(self.compared) and bool(self.compared[0].wrong.any() or self.subject.plain().astray)
+
+    @cached_property
+    def work(self) -> Work:
+        """Of one run."""
+        return self.subject.run(RunSpec(self.compared[0].spec.inputs, (WorkRecorder,))).record(Work)
+
+    def cost(self, more: float = 0.0) -> float:
+        """About what a launch takes, in microseconds of a processor, where what is changed takes so much more; of
+        what is counted, so that it is the same on every machine."""
+        return max(LAUNCH + more + EACH * self.work.all, TOGETHER * self.work.longest)
+
+    @cached_property
+    def lines(self) -> list[SourceLine]:
+        """Lines of all that was executed."""
+        subject = self.subject
+        flow = subject.plain().record(Coverage).flow.blocks
+        places = (where(subject, inst) for start in self.work.blocks for inst in flow[start])
+        found: dict[tuple[str, int], SourceLine] = {}
+        for place in places:
+            for line in (place.source, *(call.source for call in place.inlined_at)):
+                if line is not None:
+                    found.setdefault((line.file, line.line), replace(line, column=None))
+        return list(found.values())
+
+    @cached_property
+    def specs(self) -> list[RunSpec]:
+        """All runs."""
+        return list(dict.fromkeys(replace(c.spec, observers=()) for c in self.compared))
+
+    @property
+    def budget(self) -> int:
+        """Instructions that a changed run may issue."""
+        return 20_000 + 4 * self.work.longest
+
+    def prepared(self, spec: RunSpec) -> Prepared:
+        """What a run launches."""
+        if spec not in self._ready:
+            self._ready[spec] = self.runner.prepared(spec)
+        return self._ready[spec]
+
+    def outputs(
+        self, spec: RunSpec, change: Change, backend: WatchedBackend | None = None
+    ) -> list[Comparison] | None:
+        """The outputs of a run beside what they should be; None where it fails.
+
+        Args:
+            spec: which run.
+            change: what is otherwise in its launch.
+            backend: where it runs; where all others did without.
+        """
+        ready = self.prepared(spec)
+        launch = replace(ready.launch, budget=self.budget, **change(ready))
+        found = self.runner.tried(ready, launch, backend or self.runner.backend)
+        if found.fault is not None or found.stray or found.astray:
+            return None
+        return [with_outputs(self.subject, c, found) for c in self.of(spec)]
+
+    def moves(self, found: Sequence[Comparison], spec: RunSpec) -> bool:
+        """Whether anything that is wrong is another value in a changed run."""
+        with np.errstate(invalid="ignore"):
+            return any(
+                bool(
+                    (old.observed != new.observed)[old.wrong].any() or (old.undefined != new.undefined).any()
+                )
+                for old, new in zip(self.of(spec), found, strict=True)
+            )
+
+    def of(self, spec: RunSpec) -> list[Comparison]:
+        """The outputs of a run of the kernel as it is."""
+        return [c for c in self.compared if replace(c.spec, observers=()) == spec]
+
+
+class Trials:
+    """A wrong kernel at all sizes, first the smallest that shows it."""
+
+    def __init__(self, tally: Tally, findings: Sequence[Finding]) -> None:
+        """Args: tally: the kernel; findings: that say what is wrong."""
+        self._tally = tally
+        red = [dict(size) for found in findings for size in (found.sizes or (found.place.size,)) if size]
+        keyed = {tuple(sorted(size.items())): size for size in (*red, *map(dict, tally.case.sizes))}
+        shown = {tuple(sorted(size.items())) for size in red}
+        order = sorted(keyed, key=lambda key: (bool(shown) and key not in shown, self._bytes(keyed[key])))
+        self._sizes = [keyed[key] for key in order]
+        self._at: dict[int, AtSize] = {}
+
+    def _bytes(self, sizes: Sizes) -> int:
+        subject, _ = self._tally.subject(sizes)
+        return sum(buffer.nbytes for buffer in subject.binding.buffers.values())
+
+    def at(self, n: int) -> AtSize:
+        """The kernel at a size."""
+        if n not in self._at:
+            subject, runner = self._tally.subject(self._sizes[n])
+            self._at[n] = AtSize(replace(subject, observers=()), runner)
+        return self._at[n]
+
+    @property
+    def first(self) -> AtSize:
+        """The kernel at the first size."""
+        return self.at(0)
+
+    @cached_property
+    def possible(self) -> bool:
+        """Whether the first size is small, all of it is looked at, and a run of it shows what is wrong."""
+        return not self.first.subject.sample and self._bytes(self._sizes[0]) <= BYTES and self.first.is_wrong
+
+    def _others(self) -> Iterator[tuple[AtSize, RunSpec]]:
+        """All runs but the first of the first size."""
+        for n in range(len(self._sizes)):
+            yield from ((self.at(n), spec) for spec in self.at(n).specs[n == 0 :])
+
+    def right(self, change: Change, backend: WatchedBackend | None = None) -> bool:
+        """Whether all outputs of all runs are right with a change."""
+        first = self.first
+        return is_right(first.outputs(first.specs[0], change, backend)) and self.right_elsewhere(
+            change, backend
+        )
+
+    def right_elsewhere(self, change: Change, backend: WatchedBackend | None = None) -> bool:
+        """The same of all runs but the first at the first size."""
+        return all(is_right(at.outputs(spec, change, backend)) for at, spec in self._others())
+
+
+def is_right(found: Sequence[Comparison] | None) -> bool:
+    """Whether a run has ended, with nothing wrong."""
+    return found is not None and not any(c.wrong.any() for c in found)

@@ -1,0 +1,126 @@
+"""Many small changes of a source, compiled at once and run one after the other: which of them may mend it.
+
+Nearly all changes mend nothing, and to compile each takes longer than to run it. So the code asks for a number
+(`codegen.variants`), and each run puts another one there. What is right so is no more than a candidate: the change is
+compiled by itself and judged then, as any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
+
+from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.codegen.variants import SIGN, combined
+from layoutprobe.errors import ProbeError, ToolchainError
+from layoutprobe.gate.build import Built
+from layoutprobe.gate.copies import SourceCopy
+from layoutprobe.gate.source_edits import SourceEdit
+from layoutprobe.gate.trying import Trials
+from layoutprobe.isa.edit import with_source
+from layoutprobe.isa.inst import Inst, Operand
+from layoutprobe.isa.store import load_instructions
+
+TOGETHER = 48
+"""Changes that are compiled at once."""
+_ROUNDS = 5
+"""Of compilations, each without what the compiler refused in the one before."""
+_FLAGS = ("-ferror-limit=0", "-w", "-fno-caret-diagnostics")
+_ERROR = re.compile(r"([^\s:]+):(\d+):\d+: (?:fatal )?error: (.*)")
+_AS_CHOSEN = re.compile(r"constant|assignable|lvalue|variable length")
+"""What errors say of a change that might compile by itself."""
+
+
+class Variants:
+    """Changes of one kernel, as one program.
+
+    Attributes:
+        alone: those that cannot be in it, and may compile by themselves.
+    """
+
+    def __init__(self, copy: SourceCopy, edits: Sequence[SourceEdit]) -> None:
+        """Compile as many as can be."""
+        self._numbers = {edit.key: number for number, edit in enumerate(edits, 1)}
+        self._edits = dict(enumerate(edits, 1))
+        self._wrong: frozenset[int] = frozenset()
+        self._backend = EmulatorBackend()
+        self._built = self._compiled(copy)
+        self.alone = [e for n, e in enumerate(edits, 1) if n not in self._edits and n not in self._wrong]
+
+    def _compiled(self, copy: SourceCopy) -> Built | None:
+        for _ in range(_ROUNDS):
+            texts = {
+                file: combined(text, {n: e.rewrite for n, e in self._edits.items() if e.file == file})
+                for file, text in copy.texts.items()
+                if any(e.file == file for e in self._edits.values())
+            }
+            self._keep(frozenset[int]().union(*(one.chosen for one in texts.values())))
+            if not self._edits:
+                return None
+            try:
+                with ExitStack() as held:
+                    for file, one in texts.items():
+                        held.enter_context(copy.holding(file, one.text))
+                    return copy.quick(_FLAGS)
+            except ToolchainError as refused:
+                lines = {file.name: one.lines for file, one in texts.items()}
+                self._drop(list(_refused(refused.observed or "", lines)))
+            except (ProbeError, MemoryError):
+                break
+        self._keep(frozenset())
+        return None
+
+    def _drop(self, refused: Sequence[tuple[frozenset[int], str]]) -> None:
+        """Leave out what the compiler refuses: for good, where that is no matter of being chosen at run time."""
+        bad = frozenset[int]().union(*(numbers for numbers, _ in refused))
+        self._wrong |= frozenset(
+            n for numbers, why in refused if len(numbers) == 1 and not _AS_CHOSEN.search(why) for n in numbers
+        )
+        self._keep(frozenset(self._edits) - bad if bad else frozenset())
+
+    def _keep(self, numbers: frozenset[int]) -> None:
+        self._edits = {n: edit for n, edit in self._edits.items() if n in numbers}
+
+    def __contains__(self, edit: SourceEdit) -> bool:
+        return self._numbers[edit.key] in self._edits
+
+    @property
+    def count(self) -> int:
+        """How many are in it."""
+        return len(self._edits)
+
+    @cached_property
+    def _asks(self) -> Sequence[Inst]:
+        """Instructions that bring the number."""
+        assert self._built is not None
+        insts = load_instructions(self._built.code, self._built.kernel).values()
+        return [inst for inst in insts if any(map(_is_sign, inst.src))]
+
+    def right(self, edit: SourceEdit, trials: Trials) -> bool:
+        """Whether all outputs of all runs are right with a change that is in it."""
+        built, number = self._built, self._numbers[edit.key]
+        assert built is not None
+        said = {inst.pc: (_saying(inst, number),) for inst in self._asks}
+        change = {"code": built.code, "kernel": built.kernel.name, "changes": said}
+        return bool(said) and trials.right(lambda _: change, self._backend)
+
+
+def _refused(
+    diagnostics: str, lines: Mapping[str, Mapping[int, frozenset[int]]]
+) -> Iterator[tuple[frozenset[int], str]]:
+    """Numbers of the changes that each error is about, and what it says."""
+    for name, line, why in _ERROR.findall(diagnostics):
+        yield lines.get(name.rpartition("/")[2], {}).get(int(line), frozenset()), why
+
+
+def _is_sign(operand: Operand) -> bool:
+    return operand.kind == "literal" and operand.value == SIGN
+
+
+def _saying(inst: Inst, number: int) -> Inst:
+    """The instruction that brings the number, with another one."""
+    at = next(i for i, operand in enumerate(inst.src) if _is_sign(operand))
+    return with_source(inst, at, replace(inst.src[at], value=number))

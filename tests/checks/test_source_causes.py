@@ -1,0 +1,122 @@
+"""A small change of the source with which all is right is told first; one that holds by chance never is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from checks.test_suggest import ENOUGH, KERNEL, RIGHT, WRONG, folder, offers  # noqa: F401
+from checks.test_suggest import MANIFEST as PRODUCT
+
+from layoutprobe.gate import mending
+from layoutprobe.gate.gate import check
+from layoutprobe.report.finding import Finding
+from layoutprobe.report.gate import KernelVerdict
+from layoutprobe.toolchain import cache
+
+SOME = 60
+"""Changes that are tried: those that mend it are among the first."""
+ALL_IS_RIGHT = "all is right"
+FEW = ("numerics", "operand-provenance", "memory")
+"""Checks that are enough to see what is wrong."""
+
+
+def judged(folder: Path, edits: int = SOME, checks: Sequence[str] = FEW, suggest: int = 0) -> KernelVerdict:  # noqa: F811
+    (verdict,) = check(folder / "layoutprobe.toml", edits=edits, checks=checks, suggest=suggest).verdicts
+    return verdict
+
+
+def first(verdict: KernelVerdict) -> Finding:
+    assert not verdict.error, verdict.error
+    return verdict.findings[0]
+
+
+def test_what_one_may_write_is_told_first_at_its_line_and_column(folder: Path) -> None:  # noqa: F811
+    """The access is the one that was named before, and stands beside it."""
+    found = first(judged(folder))
+    assert "with `K` in place of `M` all is right" in found.what
+    assert found.place.source is not None
+    line = KERNEL.split("\n")[found.place.source.line - 1]
+    assert line[(found.place.source.column or 0) - 1 :].startswith("M + k]")
+    assert "every check holds at all sizes, and at others that are not listed" in found.hint
+    assert (folder / "kernel/gemm.hip").read_text() == KERNEL, "the user's file is read, and never written"
+
+
+def test_nothing_of_what_was_tried_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """Neither in the cache, where it would drive out what is used, nor beside the source, nor as temporary files."""
+    monkeypatch.setenv("TMPDIR", str(folder / "temporary"))
+    (folder / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv(cache.ENVIRONMENT, str(folder / "cache"))
+    offers(monkeypatch, RIGHT)
+    judged(folder, edits=0)
+    before = set(folder.rglob("*.entry"))
+    found = first(judged(folder))
+    assert ALL_IS_RIGHT in found.what
+    assert set(folder.rglob("*.entry")) == before
+    assert not list((folder / "temporary").iterdir())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sum += A[row * N + k] * B[k * N + col];",  # right at the first size alone
+        "sum += A[row * K + k] * B[k * N + col] * 1.5f;",
+        "sum += A[row * no_such_name + k];",
+    ],
+)
+def test_what_mends_nothing_is_not_told(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:  # noqa: F811
+    tried = offers(monkeypatch, text)
+    found = first(judged(folder))
+    assert tried
+    assert ALL_IS_RIGHT not in found.what
+
+
+def test_what_holds_at_the_listed_sizes_by_chance_does_not_mislead(
+    folder: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """N is K at every size of the manifest: at others the change is wrong."""
+    sizes = "sizes = [{ M = 64, N = 32, K = 32 }, { M = 48, N = 48, K = 48 }, { M = 64, N = 48, K = 48 }]"
+    listed = next(line for line in PRODUCT.split("\n") if line.startswith("sizes"))
+    (folder / "layoutprobe.toml").write_text(PRODUCT.replace(listed, sizes))
+    chance = WRONG.replace("row * M", "row * N")
+    offers(monkeypatch, chance)
+    assert ALL_IS_RIGHT not in first(judged(folder)).what
+    offers(monkeypatch, chance, RIGHT)
+    assert "with `K` in place of `M` all is right" in first(judged(folder)).what
+
+
+def test_another_change_that_holds_as_well_stands_behind_it(
+    folder: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    offers(monkeypatch, RIGHT, RIGHT.replace("+ k]", "+ k + (M < 0)]"))
+    what = first(judged(folder)).what
+    assert "with `K` in place of `M` all is right (or: with " in what
+
+
+def test_a_fix_is_the_same_change_and_costs_no_second_search(folder: Path) -> None:  # noqa: F811
+    verdict = judged(folder, suggest=ENOUGH)
+    assert verdict.mending is not None
+    fix = verdict.mending.fix
+    assert fix is not None
+    assert RIGHT in fix.new[0]
+    assert verdict.fix(verdict.findings[0]) == fix
+    assert verdict.mending.tried <= SOME
+
+
+def test_the_search_is_bounded_by_what_it_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    offers(monkeypatch, *(WRONG.replace("+ k]", f"+ k * {n}]") for n in range(2, 30)), RIGHT)
+    assert ALL_IS_RIGHT not in first(judged(folder, edits=20)).what
+    monkeypatch.setattr(mending, "COST", 500_000)
+    assert ALL_IS_RIGHT not in first(judged(folder)).what
+
+
+def test_nobody_asks_and_nothing_is_tried(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    tried = offers(monkeypatch, RIGHT)
+    assert ALL_IS_RIGHT not in first(judged(folder, edits=0)).what
+    (folder / "kernel/gemm.hip").write_text(KERNEL.replace(WRONG, RIGHT))
+    assert judged(folder).exit_code == 0
+    assert not tried

@@ -1,0 +1,84 @@
+"""Many changes of a source in one text: each is chosen as a whole, as an expression or as a statement."""
+
+from __future__ import annotations
+
+import pytest
+
+from layoutprobe.codegen.expressions import Rewrite
+from layoutprobe.codegen.statements import Source
+from layoutprobe.codegen.variants import combined, region_of
+from layoutprobe.codegen.wording import worded
+
+TEXT = """\
+void f(float* y, const float* x, int n, Args a) {
+  const int row = n / 4, chunk = n % 4 * 8;
+  __shared__ float tile[16][40];
+  for (int k = 0; k < n; k += 16) {
+    if (row < n && k < a.K) y[row * a.N + k] = x[chunk] * 2.0f;
+    tile[row][chunk] = x[k];
+  }
+  g(row, chunk);
+}
+"""
+
+
+def change(old: str, new: str, near: str = "") -> Rewrite:
+    start = TEXT.index(near) + near.index(old) if near else TEXT.index(old)
+    return Rewrite(start, start + len(old), new, "names")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "near", "chosen"),
+    [
+        ("4", "8", "n / 4", "n / 4"),
+        ("<", "<=", "k < n", "k < n"),
+        ("16", "8", "k += 16", "16"),
+        ("a.N", "a.K", "row * a.N", "row * a.N + k"),
+        ("* 2.0f", "", "] * 2.0f", "x[chunk] * 2.0f"),
+        ("&&", "||", "n && k", "row < n && k < a.K"),
+        ("[row][chunk]", "[chunk][row]", "tile[row][chunk]", "tile[row][chunk] = x[k];"),
+        ("row, chunk", "chunk, row", "g(row, chunk)", "g(row, chunk)"),
+    ],
+)
+def test_the_smallest_that_can_be_chosen_is(old: str, new: str, near: str, chosen: str) -> None:
+    region = region_of(Source(TEXT), change(old, new, near))
+    assert region is not None
+    assert TEXT[region.start : region.end] == chosen
+
+
+def test_a_declaration_is_not_chosen_as_a_whole() -> None:
+    assert region_of(Source(TEXT), change("const int row", "const long row")) is None
+
+
+def test_changes_of_one_expression_are_chosen_together_and_each_has_a_line_of_its_own() -> None:
+    changes = {
+        1: change("4", "8", "n / 4"),
+        2: change("/", "%", "n / 4"),
+        5: change("a.N", "a.K", "row * a.N"),
+    }
+    found = combined(TEXT, changes)
+    assert found.chosen == {1, 2, 5}
+    lines = found.text.split("\n")
+    for number, text in ((1, "n / 8"), (2, "n % 4"), (5, "row * a.K + k")):
+        (at,) = (n for n, line in enumerate(lines, 1) if f"lp_n == {number} ? ({text})" in line)
+        assert found.lines[at] == {number}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "near", "says"),
+    [
+        ("4", "8", "n / 4", "`8` in place of `4`"),
+        ("a.N", "a.K", "row * a.N", "`a.K` in place of `a.N`"),
+        ("<", "<=", "k < n", "`k <= n` in place of `k < n`"),
+        (" * 2.0f", "", "] * 2.0f", "without `* 2.0f`"),
+        ("row < n", "row < n && row < 3", "(row < n", "`&& row < 3` added"),
+        (
+            "row < n && k",
+            "col < n && k < col",
+            "(row < n && k",
+            "`col < n && k < col` in place of `row < n && k`",
+        ),
+    ],
+)
+def test_words_quote_the_smallest_piece_that_is_otherwise(old: str, new: str, near: str, says: str) -> None:
+    assert worded(TEXT, change(old, new, near)).says == says
