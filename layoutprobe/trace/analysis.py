@@ -191,21 +191,20 @@ def _astray(problem: Problem, arrivals: Arrivals, expected: Ints, tainted: NDArr
 
 def _expected(problem: Problem, arrivals: Arrivals, made: list[tuple[Executions, Factors]]) -> Ints:
     """Element that every slot should go to, as the operands of its chain say: [chain, slot]."""
-    expected = np.full((arrivals.chains.wave.size, arrivals.chains.slots), -1, np.int64)
+    expected = np.full(arrivals.chains.wave.size * arrivals.chains.slots, -1, np.int64)
     for done, every in made:
         for factors in map(every.select, parts(every.chain.size)):
             # Where one operand is zero (a K tail), nothing is added, whatever the other holds.
             live = np.logical_and((factors.a_row >= 0).any(axis=2), (factors.b_col >= 0).any(axis=2))
             row, col = (np.where(live[:, :, None], x, -1).max(axis=3) for x in (factors.a_row, factors.b_col))
-            m, n = np.broadcast_arrays(row[..., None], col[:, :, None, :])
+            m, n = row[..., None], col[:, :, None, :]
             if done.swapped:
                 m, n = n, m
             inside = (m >= 0) & (n >= 0) & (m // problem.m == n // problem.n)
-            flat = (m // problem.m * problem.m + m % problem.m) * problem.n + n % problem.n
-            chains = np.broadcast_to(factors.chain[:, None, None, None], flat.shape)
-            slots = np.broadcast_to(done.code_slots, flat.shape)
-            expected[chains[inside], slots[inside]] = flat[inside]
-    return expected
+            flat = m * problem.n + n % problem.n
+            at = factors.chain[:, None, None, None] * arrivals.chains.slots + done.code_slots
+            expected[at[inside]] = flat[inside]
+    return expected.reshape(-1, arrivals.chains.slots)
 
 
 def wrong_counts(analysis: Analysis) -> tuple[Ints, NDArray[np.int32], NDArray[np.bool_]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -234,16 +233,14 @@ def numbers_of(
         orders: of each run, the executions in the order of the result; as they come where None.
     """
     orders = orders or [np.arange(sum(raw.shape[1] for raw, _ in run)) for run in runs]
-    digits = _digits_as(dtype, coding.code.base)
+    read = _reader(dtype, coding)
     held = [_joint(run) for run in runs]
     registers, executions, lanes, fields = _fields(held[0][0], bits).shape
     number = np.empty((executions, registers * lanes * fields), np.int32)
     for some in parts(executions):
-        found = [
-            digits(_fields(words[:, order[some]], bits))
-            for (words, _), order in zip(held, orders, strict=True)
-        ]
-        part = _joined(found, coding)
+        part = read(
+            [_fields(words[:, order[some]], bits) for (words, _), order in zip(held, orders, strict=True)]
+        )
         for (_, mask), order in zip(held, orders, strict=True):
             if mask is not None:
                 part[_fields(mask[:, order[some]], bits) != 0] = UNDEFINED
@@ -261,8 +258,8 @@ def _joint(run: list[Raw]) -> Raw:
 
 
 def _joined(digits: list[Numbers], coding: Coding) -> Numbers:
-    """Numbers from digits less one; ZERO where all are, UNKNOWN where some are none."""
-    total = sum(prod(shape) for shape in coding.shapes.values())
+    """Numbers from digits less one; ZERO where all are that, UNKNOWN where some are no digit."""
+    total = coding.total
     wide = coding.code.capacity > np.iinfo(np.int32).max
     number = digits[0].astype(np.int64) if wide else digits[0].copy()
     lowest, highest = digits[0], digits[0]
@@ -287,17 +284,33 @@ def _fields(words: NDArray[np.uint32], bits: int) -> NDArray[Any]:
     )
 
 
-def _digits_as(dtype: str, base: int) -> Callable[[NDArray[Any]], NDArray[np.int32]]:
-    """Gives digits less one of raw elements; ZERO, or UNKNOWN for no digit.
+def _reader(dtype: str, coding: Coding) -> Callable[[list[NDArray[Any]]], Numbers]:
+    """Gives numbers from raw elements, of each run those of its digit; see `_joined`.
 
     8-bit floats travel as bytes, which no kernel changes on their way.
     """
-    kind = element_type(dtype)
+    kind, code = element_type(dtype), coding.code
     kind = element_type("u8") if kind.bits == 8 else kind
     if kind.bits > 16:
-        return lambda raw: _digits_of(kind.decode(raw), base)
-    known = _digits_of(kind.values(), base)
-    return lambda raw: known[raw]
+        return lambda raw: _joined([_digits_of(kind.decode(each), code.base) for each in raw], coding)
+    known = _digits_of(kind.values(), code.base)
+    none = -(2**31 // code.digits)  # what is no digit makes any sum negative
+    if code.capacity > -none:
+        return lambda raw: _joined([known[each] for each in raw], coding)
+    places = range(code.digits)
+    tables = [np.where(known < 0, none, known * code.base**place).astype(np.int32) for place in places]
+    total = coding.total
+
+    def read(raw: list[NDArray[Any]]) -> Numbers:
+        number: Numbers = np.take(tables[0], raw[0])
+        for table, each in zip(tables[1:], raw[1:], strict=True):
+            number += np.take(table, each)
+        if int(number.min(initial=0)) < 0 or int(number.max(initial=0)) >= total:
+            odd = (number < 0) | (number >= total)
+            number[odd] = _joined([known[each[odd]] for each in raw], coding)
+        return number
+
+    return read
 
 
 def _digits_of(value: NDArray[np.float64], base: int) -> NDArray[np.int32]:
