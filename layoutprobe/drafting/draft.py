@@ -22,8 +22,9 @@ from layoutprobe.drafting.chained import chained, handed_on
 from layoutprobe.drafting.kernel_table import SeenDraft
 from layoutprobe.drafting.launch_sites import LaunchSite, launch_sites
 from layoutprobe.drafting.no_launch import unseen
+from layoutprobe.drafting.outcome import Trial
 from layoutprobe.drafting.references import References
-from layoutprobe.drafting.trial import Trial, tried
+from layoutprobe.drafting.trial import tried
 from layoutprobe.drafting.words import name_of, quoted, unique
 from layoutprobe.errors import ToolchainError, UsageError, did_you_mean
 from layoutprobe.manifest.files import ASSEMBLY, SOURCES, is_code_object, read_code_object

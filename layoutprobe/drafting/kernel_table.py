@@ -15,6 +15,7 @@ from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.drafting.bits import float_behind, types_read
 from layoutprobe.drafting.fits import fit, fit_extent
 from layoutprobe.drafting.made_up import INDICES
+from layoutprobe.drafting.outcome import Made, Trial
 from layoutprobe.drafting.products import (
     EXTENTS,
     FoundProduct,
@@ -27,7 +28,6 @@ from layoutprobe.drafting.products import (
 from layoutprobe.drafting.reference_terms import Tensors
 from layoutprobe.drafting.references import DraftedReference, References
 from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
-from layoutprobe.drafting.trial import Made, Trial
 from layoutprobe.drafting.words import expression, liked, name_of, quoted, repr_of, sized
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
@@ -196,6 +196,8 @@ class SeenDraft:
             yield f"sizes = [{', '.join(map(sized, self._listed()))}]"
             if self.trial and self.trial.multiple:
                 yield f"multiple = {sized(self.trial.multiple)}  # at finer ones it touches more: meant, or a fault?"
+            if self.trial and self.trial.where:
+                yield f"where = [{', '.join(map(quoted, self.trial.where))}]  # by their names"
             return
         yield f"tile = {sized(self.trial.tile)}"
         if self.trial.multiple:

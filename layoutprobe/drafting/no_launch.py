@@ -12,8 +12,9 @@ from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Parameter, Signature
 from layoutprobe.drafting.launch_sites import LaunchSite
+from layoutprobe.drafting.outcome import Trial
 from layoutprobe.drafting.seen import SeenBuffer
-from layoutprobe.drafting.trial import Attempt, Trial, tried
+from layoutprobe.drafting.trial import Attempt, tried
 from layoutprobe.errors import ProbeError
 from layoutprobe.manifest.model import Sizes
 

@@ -73,17 +73,21 @@ def attention(tensors: Tensors, i: int) -> Iterator[Found]:
             if not 2 <= len(shape) <= 4:
                 continue
             if tensors.counts(k) == tensors.counts(q):
-                yield from _of_many(tensors, (q, k, v), shape)
-            else:
-                yield from _of_one(tensors, (q, k, v), shape)
+                yield from _of_many(tensors, tuple(tensors.read(j, shape) for j in (q, k, v)), shape)
+                continue
+            yield from _of_one(tensors, (q, k, v), shape)
+            for whole in tensors.orders(k):
+                for known, at in _as_of_queries(whole, shape):
+                    if at is not None and known == shape:
+                        keys, values = (_repeated(tensors, j, whole, known, at) for j in (k, v))
+                        yield from _of_many(tensors, (tensors.read(q, shape), keys, values), shape)
 
 
-def _of_many(tensors: Tensors, chosen: Chosen, shape: Shape) -> Iterator[Found]:
+def _of_many(tensors: Tensors, chosen: Sequence[Term], shape: Shape) -> Iterator[Found]:
     """As many queries as keys."""
-    q, k, v = (tensors.read(j, shape) for j in chosen)
     last = len(shape) - 2
     for rows in range(len(shape) - 1):
-        one, two, three = (_swapped(term, rows, last) for term in (q, k, v))
+        one, two, three = (_swapped(term, rows, last) for term in chosen)
         for causal in (False, True):
             for found in _attentions(tensors, one, two, three, causal):
                 yield _swapped(found, rows, last), shape
@@ -92,13 +96,45 @@ def _of_many(tensors: Tensors, chosen: Chosen, shape: Shape) -> Iterator[Found]:
 def _of_one(tensors: Tensors, chosen: Chosen, shape: Shape) -> Iterator[Found]:
     """A query, or one for each head, beside more keys: the axis of these is the one that the output has not."""
     for whole in tensors.orders(chosen[1]):
-        own = [at for at, axis in enumerate(whole) if axis not in shape]
-        if len(own) != 1 or own[0] == len(whole) - 1 or (*whole[: own[0]], *whole[own[0] + 1 :]) != shape:
-            continue
-        k, v = (_swapped(tensors.read(j, whole), own[0], len(whole) - 2) for j in chosen[1:])
-        q = tensors.read(chosen[0], shape).made("{}[..., None, :]", lambda x: x[..., None, :])
-        for found in _attentions(tensors, q, k, v, False):
-            yield found.made("{}[..., 0, :]", lambda x: x[..., 0, :]), shape
+        for known, at in _as_of_queries(whole, shape):
+            own = [n for n, axis in enumerate(known) if axis not in shape]
+            if len(own) != 1 or own[0] == len(known) - 1:
+                continue
+            if (*known[: own[0]], *known[own[0] + 1 :]) != shape:
+                continue
+            k, v = (
+                _swapped(_repeated(tensors, j, whole, known, at), own[0], len(known) - 2) for j in chosen[1:]
+            )
+            q = tensors.read(chosen[0], shape).made("{}[..., None, :]", lambda x: x[..., None, :])
+            for found in _attentions(tensors, q, k, v, False):
+                yield found.made("{}[..., 0, :]", lambda x: x[..., 0, :]), shape
+
+
+def _as_of_queries(whole: Shape, shape: Shape) -> Iterator[tuple[Shape, int | None]]:
+    """Axes of keys as they are, and with one of them, by its number, as one of the queries: heads that share keys."""
+    yield whole, None
+    for at, axis in enumerate(whole):
+        for other in shape:
+            if _is_size(axis) and _is_size(other) and axis not in shape and other not in whole:
+                yield (*whole[:at], other, *whole[at + 1 :]), at
+
+
+def _is_size(axis: Axis) -> bool:
+    return len(axis.names) == axis.times == axis.by == 1
+
+
+def _repeated(tensors: Tensors, j: int, whole: Shape, known: Shape, at: int | None) -> Term:
+    """A buffer of these axes, each of one of them for as many as the other axes have there."""
+    term = tensors.read(j, whole)
+    if at is None:
+        return term
+    few, many, sizes = whole[at], known[at], tensors.sizes
+    return Term(
+        f"{term.text}.repeat({many.python} // {few.python}, axis={at})",
+        lambda i: term.at(i).repeat(many.at(sizes[i]) // few.at(sizes[i]), axis=at),
+        term.reads,
+        term.parts,
+    )
 
 
 def _swapped(term: Term, one: int, other: int) -> Term:

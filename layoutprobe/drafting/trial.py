@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
-from layoutprobe.brief import brief
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Parameter, Signature
@@ -22,6 +21,7 @@ from layoutprobe.drafting.allowance import Allowance
 from layoutprobe.drafting.bits import types_read
 from layoutprobe.drafting.launch_sites import LaunchSite, renamed
 from layoutprobe.drafting.made_up import BYTES, codes, elements
+from layoutprobe.drafting.outcome import Trial
 from layoutprobe.drafting.products import FoundProduct, find_product, holds, readings
 from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
 from layoutprobe.drafting.strides_told import as_stored, whole_of, with_strides
@@ -55,56 +55,6 @@ _ODD = 5
 """Added to a size, it is no multiple of anything."""
 _FINEST = (1, 8, 16, 32)
 """Multiples of an extent that a kernel may rely on, the finest first."""
-
-
-@dataclass(frozen=True)
-class Made:
-    """An argument that a launch before has stored.
-
-    Attributes:
-        argument: its number.
-        kernel: what the manifest calls the kernel that is launched before.
-        name: what that calls it.
-        lines: its type and extents, as the manifest has them there.
-    """
-
-    argument: int
-    kernel: str
-    name: str
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """What a kernel did.
-
-    Attributes:
-        launches: in which the product was seen.
-        product: see there; None where the data shows none.
-        values: the sizes of each launch, by the names of the kernel's parameters.
-        site: the launch in the host code, by the sizes of the product.
-        tile: what a workgroup makes, and how deep a step of K is; empty where that is not clear.
-        multiple: what the kernel relies on.
-        signature: of the kernel, with members for structures.
-        members: number of an argument that is a member of a structure -> its offset there.
-        indices: numbers of arguments whose elements, up to `INDICES`, say how far others are read or written.
-        made: what a kernel before has stored; None where it stands alone.
-        filled: in the last launch integers are any, as codes of numbers may be.
-    """
-
-    launches: tuple[SeenLaunch, ...]
-    product: FoundProduct | None
-    values: tuple[Sizes, ...]
-    site: LaunchSite
-    tile: Sizes = field(default_factory=dict)
-    multiple: Sizes = field(default_factory=dict)
-    signature: Signature | None = None
-    members: Mapping[int, int] = field(default_factory=dict)
-    indices: frozenset[int] = frozenset()
-    made: Made | None = None
-    filled: bool = False
-
-    __repr__ = brief
 
 
 def tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchSite) -> Trial | None:
@@ -143,7 +93,7 @@ def _tried(code: CodeObject, kernel: Kernel, signature: Signature, site: LaunchS
             more += filled
             plain = Trial(
                 (*launches, *(seen for seen, _ in more)), None, (*values, *(size for _, size in more)),
-                attempt.site, multiple=relied, indices=indices, filled=bool(filled),
+                attempt.site, multiple=relied, indices=indices, filled=bool(filled), where=attempt.where,
             )  # fmt: skip
     return plain
 
@@ -175,6 +125,11 @@ class Attempt:
         self.backend = EmulatorBackend(budget=_BUDGET, engine=engine)
         self._allowance = Allowance(_MOST_WORK)
         self._works: list[int] = []  # of what `launches` made, in order
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """What holds of the sizes that are tried."""
+        return tuple(f"{whole} % {name} == 0" for name, whole in self.shared.items())
 
     @property
     def late(self) -> bool:

@@ -199,3 +199,15 @@ def softmax_rows(inputs: Arrays, sizes: Sizes) -> Arrays:
     """Of each row."""
     x = np.exp(inputs["x"].reshape(sizes["rows"], sizes["cols"]))
     return {"y": (x / x.sum(axis=1, keepdims=True)).ravel()}
+
+
+def gqa_decode(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """softmax(q k^T / 8) v of one query, whose heads share those of the keys."""
+    batch, heads, shared = (sizes[name] for name in ("batch", "n_heads", "n_kv_heads"))
+    q = inputs["q"].reshape(batch, heads, 1, 64).astype(np.float64)
+    k, v = (
+        np.repeat(inputs[name].reshape(batch, -1, shared, 64).astype(np.float64), heads // shared, 2)
+        for name in "kv"
+    )
+    p = np.exp(q @ k.transpose(0, 2, 3, 1) / 8)
+    return {"out": (p / p.sum(axis=-1, keepdims=True) @ v.swapaxes(1, 2)).ravel()}

@@ -176,6 +176,7 @@ REFERENCES = {
     "topk.hip": "topk",
     "cross_entropy.cu": "cross_entropy",
     "decode.hip": "decode",
+    "gqa.hip": "gqa_decode",
     "quantize.hip": "quantize",
     "awq.hip": "unpack_int4",
     "rows.hip": "softmax_rows",
