@@ -32,7 +32,10 @@ def require_product(subject: Subject) -> Gemm:
         return contract
     product = contract.product if isinstance(contract, Reference) else None
     if product is None:
-        raise NoProductError("the contract names no matrix product D = alpha * A @ B + beta * C")
+        unmarked = isinstance(contract, Reference)
+        raise NoProductError(
+            "no product is marked (`matrix` on A, B, D)" if unmarked else "the contract names no matrix product"
+        )
     a, b, d = (subject.binding.buffers[x].shape for x in (product.a, product.b, product.d))
     fits = min(map(len, (a, b, d))) >= 2 and a[-1] == b[-2] and (a[-2], b[-1]) == d[-2:]
     if not fits or not a[:-2] == b[:-2] == d[:-2]:

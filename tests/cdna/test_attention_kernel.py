@@ -112,7 +112,7 @@ def planted(old: str, new: str, file: str, folder: Path) -> KernelVerdict:
 
 def test_views_of_a_kernel_without_a_product_say_what_cannot_be_known() -> None:
     kernel = look_into(case_of("attention"))
-    with pytest.raises(UsageError, match="names no matrix product") as refused:
+    with pytest.raises(UsageError, match="no product is marked") as refused:
         kernel.operand("B", view=RAW)
     assert "what belongs into an operand follows from it" in (refused.value.expected or "")
     assert "--why" in (refused.value.hint or "")

@@ -301,7 +301,7 @@ def test_the_command_shows_a_kernel_without_a_product(
     assert main([*command, "--format", "json"]) == 0
     out, err = capsys.readouterr()
     assert [row["operand"] for row in json.loads(out)["rows"]] == ["A", "B", "C"]
-    assert "shown, and not judged: the contract names no matrix product" in err
+    assert "shown, and not judged: no product is marked" in err
     assert main([*command, "--at", "wmma:0", "--matrix", "B", "--lane", "3", "--format", "csv"]) == 0
     assert '"from w[3][0], scale[3][0]"' in capsys.readouterr().out
     page = tmp_path / "page.html"
