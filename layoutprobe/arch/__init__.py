@@ -27,11 +27,14 @@ from layoutprobe.arch.waves import Occupancy, RegisterBudget, occupancy, registe
 
 DEFAULT = rdna3.TARGETS[0].name
 """What is meant where no target is named."""
+OTHERS = ("gfx1201", "gfx942", "gfx950")
+"""What may be meant instead, where a source names instructions that the default has not: of each generation one."""
 
 __all__ = [
     "ARCHES",
     "DEFAULT",
     "MAX_WORKGROUP",
+    "OTHERS",
     "TARGETS",
     "Arch",
     "Isa",

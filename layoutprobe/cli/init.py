@@ -57,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the file is there already, or no such source, kernel or program.
     """
     output = Path(arguments.output)
+    from layoutprobe.arch import DEFAULT
+    from layoutprobe.drafting.building import NOT_FOR
     from layoutprobe.drafting.references import References
 
     check_writable(output, "the manifest")
@@ -82,6 +84,10 @@ def run(arguments: argparse.Namespace) -> int:
     if references.text:
         check += " --allow-reference"
         todo = f"Read {functions}, which says what it computes. {todo}"
+    if NOT_FOR in text:
+        say(
+            f"The source {NOT_FOR} {DEFAULT}, and does for another target, which the manifest names (`arch`)."
+        )
     say(f"{os.fspath(output)}: {kernels}. {todo} `{check}`.")
     return 0
 

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from layoutprobe import arch
-from layoutprobe.codeobj.elf import load
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import Argument, CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Signature, signature_of
 from layoutprobe.drafting.bits import float_behind, types_read
+from layoutprobe.drafting.building import NOT_FOR, Built, build_for_draft
 from layoutprobe.drafting.chained import chained, handed_on
 from layoutprobe.drafting.kernel_table import SeenDraft
 from layoutprobe.drafting.launch_sites import LaunchSite, launch_sites
@@ -26,8 +25,8 @@ from layoutprobe.drafting.outcome import Trial
 from layoutprobe.drafting.references import References
 from layoutprobe.drafting.trial import tried
 from layoutprobe.drafting.words import name_of, quoted, unique
-from layoutprobe.errors import ToolchainError, UsageError, did_you_mean
-from layoutprobe.manifest.files import ASSEMBLY, SOURCES, is_code_object, read_code_object
+from layoutprobe.errors import UsageError
+from layoutprobe.manifest.files import ASSEMBLY, SOURCES, is_code_object
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.manifest.read import read_manifest
 
@@ -45,8 +44,6 @@ _SIZES = ("M", "N", "K")
 _FLOATS = {2: "f16", 4: "f32", 8: "f64"}
 _MAX_KERNELS = 64
 _LONGEST = 400
-_MOST_TEXT = 1 << 22
-"""Of assembly, in which a directive is looked for."""
 _TILE = {"M": 128, "N": 128, "K": 16}
 _TILE_OF_A_WAVE = {"M": 16, "N": 16, "K": 16}
 
@@ -75,9 +72,8 @@ def draft(
         ToolchainError: it does not compile.
         CodeObjectError: it is no code object.
     """
-    _refuse_idle(source, include, target)
-    target = target or _stated(source)
-    code, flags = _code(source, include, target)
+    built = build_for_draft(source, include, target)
+    code = built.code
     kernels = tuple(code.kernel(name) for name in symbols) or tuple(code.kernels.values())
     if not 1 <= len(kernels) <= _MAX_KERNELS:
         raise UsageError(
@@ -87,7 +83,7 @@ def draft(
         )
     signatures = [signature_of(code, kernel) for kernel in kernels]
     names = unique([name_of(*both) for both in zip(kernels, signatures, strict=True)])
-    shared = list(_origin(source, folder, include, flags, target))
+    shared = list(_origin(source, folder, include, built))
     several = len(kernels) > 1 or len(code.kernels) > 1
     sites = () if is_code_object(source) or source.suffix.lower() in ASSEMBLY else launch_sites(source)
     drafts = [_Draft.of(code, *both, sites) for both in zip(kernels, signatures, strict=True)]
@@ -102,62 +98,7 @@ def draft(
     return "\n".join((HEADER, *tables)) + "\n", kernels
 
 
-def _refuse_idle(source: Path, include: Sequence[Path], target: str | None) -> None:
-    """What says how to build has no effect on what is built."""
-    built = source.is_file() and is_code_object(source)
-    if include and (built or source.suffix.lower() in ASSEMBLY):
-        what = "a code object is built already" if built else "assembly includes no headers"
-        raise UsageError(f"directories of headers have no effect: {what}", where={"file": source})
-    if target and built:
-        raise UsageError("a target has no effect: a code object says its own", where={"file": source})
-    if target and target not in arch.TARGETS:
-        known = list(arch.TARGETS)
-        raise UsageError(
-            f"unknown arch {target[:40]!r}",
-            expected="one of: " + ", ".join(known),
-            hint=did_you_mean(target, known),
-        )
-    for folder in include:
-        if not folder.is_dir():
-            raise UsageError("there is no such folder of headers", where={"folder": folder})
-
-
-def _stated(source: Path) -> str | None:
-    """The target that assembly says it is for, where that is a known one."""
-    if source.suffix.lower() not in ASSEMBLY or not source.is_file():
-        return None
-    from layoutprobe.toolchain.compile import stated_target
-
-    with source.open(encoding="utf-8", errors="replace") as stream:
-        found = stated_target(stream.read(_MOST_TEXT))
-    return found if found in arch.TARGETS else None
-
-
-def _code(source: Path, include: Sequence[Path], target: str | None) -> tuple[CodeObject, tuple[str, ...]]:
-    """The code object, and with which flags it was made."""
-    if not source.is_file():
-        raise UsageError("there is no such file", where={"file": source})
-    if is_code_object(source):
-        return load(read_code_object(source)[0]), ()
-    from layoutprobe.toolchain.compile import WAVE64, assemble, compile_hip, needs_wave64
-
-    chosen = target or arch.DEFAULT
-    if source.suffix.lower() in ASSEMBLY:
-        return load(assemble(source, target=chosen).data), ()
-    flags: tuple[str, ...] = ()
-    try:
-        compiled = compile_hip(source, target=chosen, include_dirs=include)
-    except ToolchainError as refused:
-        if not needs_wave64(refused.observed or ""):
-            raise
-        flags = (WAVE64,)
-        compiled = compile_hip(source, target=chosen, include_dirs=include, flags=flags)
-    return load(compiled.data), flags
-
-
-def _origin(
-    source: Path, folder: Path, include: Sequence[Path], flags: Sequence[str], target: str | None
-) -> Iterator[str]:
+def _origin(source: Path, folder: Path, include: Sequence[Path], built: Built) -> Iterator[str]:
     def relative(path: Path) -> str:
         return quoted(Path(os.path.relpath(str(path), str(folder))).as_posix())
 
@@ -167,9 +108,10 @@ def _origin(
     yield f"source = {relative(source)}"
     if include:
         yield f"include = [{', '.join(relative(path) for path in include)}]"
-    if flags:
-        yield f"flags = [{', '.join(map(quoted, flags))}]"
-    yield f"arch = [{quoted(target or arch.DEFAULT)}]"
+    if built.flags:
+        yield f"flags = [{', '.join(map(quoted, built.flags))}]"
+    another = f"  # it {NOT_FOR} {built.refused}" if built.refused else ""
+    yield f"arch = [{quoted(built.target)}]{another}"
 
 
 class _Draft:

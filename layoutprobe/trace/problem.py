@@ -34,7 +34,9 @@ def require_product(subject: Subject) -> Gemm:
     if product is None:
         unmarked = isinstance(contract, Reference)
         raise NoProductError(
-            "no product is marked (`matrix` on A, B, D)" if unmarked else "the contract names no matrix product"
+            "no product is marked (`matrix` on A, B, D)"
+            if unmarked
+            else "the contract names no matrix product"
         )
     a, b, d = (subject.binding.buffers[x].shape for x in (product.a, product.b, product.d))
     fits = min(map(len, (a, b, d))) >= 2 and a[-1] == b[-2] and (a[-2], b[-1]) == d[-2:]

@@ -8,6 +8,7 @@ import pytest
 
 from layoutprobe.cli.main import main
 from layoutprobe.drafting.draft import draft
+from layoutprobe.errors import ToolchainError
 from layoutprobe.manifest.model import Gemm
 from layoutprobe.manifest.read import read_manifest
 from layoutprobe.manifest.sizes import sizes_of
@@ -122,3 +123,35 @@ def test_what_instructions_and_names_say_is_in_the_draft(tmp_path: Path, lanes: 
     assert (a.order, b.order) == ("row", "col")
     assert "i16 that the matrix instructions take for it" in text
     assert [getattr(one.value, "text", None) for one in sizes] == ["M", "N", "K"]
+
+
+MFMA = """\
+typedef float f4 __attribute__((ext_vector_type(4)));
+extern "C" __attribute__((global, amdgpu_flat_work_group_size(64, 64))) void k(float* C) {
+  f4 c = {};
+  C[__builtin_amdgcn_workitem_id_x()] = __builtin_amdgcn_mfma_f32_4x4x1f32(C[0], C[1], c, 0, 0, 0)[0];
+}
+"""
+
+
+def test_a_source_with_instructions_of_another_target_is_drafted_for_that(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.hip").write_text(MFMA, "utf-8")
+    assert main(["init", "k.hip"]) == 0
+    assert (
+        'arch = ["gfx942"]  # it does not compile for gfx1151' in (tmp_path / "layoutprobe.toml").read_text()
+    )
+    assert "The source does not compile for gfx1151" in capsys.readouterr().err
+    assert read_manifest(tmp_path / "layoutprobe.toml").kernels[0].arches == ("gfx942",)
+    assert main(["init", "k.hip", "--force", "--arch", "gfx1151"]) == 2
+    assert "needs target feature" in capsys.readouterr().err
+
+
+def test_what_no_target_has_is_refused_with_the_option_that_names_one(tmp_path: Path) -> None:
+    source = MFMA.replace("  f4 c = {};", "  f4 c = {};\n  __builtin_amdgcn_s_barrier_signal(-1);")
+    (tmp_path / "k.hip").write_text(source, "utf-8")
+    with pytest.raises(ToolchainError) as refused:
+        draft(tmp_path / "k.hip", folder=tmp_path)
+    assert "--arch" in (refused.value.hint or "")
