@@ -34,9 +34,15 @@ if TYPE_CHECKING:
 WRONG_VALUES = Rule(
     "numerics/wrong-values",
     "an output differs from what the contract computes by more than rounding explains",
-    "Somewhere between the inputs and the store an element was exchanged, lost, added twice, or rounded too "
-    "often. The finding says which elements, and where it can what they hold instead.",
-    "operand-provenance and epilogue say which instruction, lane and register are at fault",
+    "Somewhere between the inputs and the store an element was exchanged, lost, added twice, or rounded "
+    "too often. The finding says which elements, and where it can what they hold instead. Floats may be "
+    "off by a bound that follows from the types on the way, or by the manifest's [tolerance], where a "
+    "kernel is meant to be less exact. Integers must be what the contract gives; under a Python reference "
+    "a number that f32 may round to either side (a tie) passes as both. So let the reference round where "
+    "the kernel is meant to, and compute in float64 elsewhere. Under a reference operands and stores are "
+    "followed where arguments are marked as its product (matrix = A, B, D).",
+    "operand-provenance and epilogue say which instruction, lane and register are at fault; of what is no product, "
+    "compute the first wrong element by hand at the smallest size",
 )
 WRONG_FACTOR = Rule(
     "numerics/wrong-factor",

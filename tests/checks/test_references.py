@@ -5,6 +5,7 @@ Each kernel stands for a style that others write; a fault is one edit. The kerne
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from checks.gemm_lab import edited
 from layoutprobe.checks.registry import CHECKS
 from layoutprobe.gate.session import check_kernel
 from layoutprobe.manifest.read import read_manifest
+from layoutprobe.patterns.expression import parse
 from layoutprobe.report.gate import KernelVerdict
 from layoutprobe.trace.alterations import of_codes, of_numbers, of_places
 
@@ -128,6 +130,20 @@ def verdict(folder: Path, style: Style, edits: tuple[tuple[str, str], ...] = ())
     manifest.write_text(f'[[kernel]]\nname = "layer"\nsource = "kernel.hip"\n{style.keys}\n')
     (case,) = read_manifest(manifest).kernels
     return check_kernel(case, "gfx1151", CHECKS, allow_reference=True)
+
+
+def test_the_recipe_of_the_documentation_holds(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "manifest.md").read_text("utf-8")
+    recipe = text.partition("### A kernel that is no product\n")[2].partition("\n### ")[0]
+    files = {"cpp": "paged.hip", "toml": "layoutprobe.toml", "python": "ref.py"}
+    blocks = re.findall(r"```(\w+)\n(.*?)```", recipe, re.DOTALL)
+    for kind, written in blocks:
+        (tmp_path / files[kind]).write_text(written, "utf-8")
+    (case,) = read_manifest(tmp_path / "layoutprobe.toml").kernels
+    found = check_kernel(case, "gfx1151", CHECKS, allow_reference=True)
+    assert (found.error, found.findings, found.exit_code) == ("", (), 0), found
+    shown = re.findall(r'`"([^"]*)"`', recipe)
+    assert len([parse(values, ("N", "P", "i0", "i1")) for values in shown]) == 3
 
 
 @dataclass(frozen=True)
