@@ -10,8 +10,9 @@ from layoutprobe.manifest.model import Gemm, Reference
 from layoutprobe.trace.comparison import Comparison, undefined_in
 from layoutprobe.trace.problem import NoProductError, require_product
 from layoutprobe.trace.products import plain_product, product_beside, products
-from layoutprobe.trace.references import references
+from layoutprobe.trace.references import reference_of, references
 from layoutprobe.trace.subject import Recorded, Subject
+from layoutprobe.trace.ties import settled
 
 
 def compared_in(subject: Subject) -> list[Comparison]:
@@ -33,7 +34,11 @@ def with_outputs(subject: Subject, c: Comparison, recorded: Recorded) -> Compari
     if isinstance(contract, Gemm) and (contract.split_k or c.spec.inputs == "scaled"):
         return product_beside(subject, contract, recorded)
     observed = np.asarray(recorded.outputs[c.output], np.float64)
-    return replace(c, observed=observed, undefined=undefined_in(recorded, c.output))
+    found = replace(c, observed=observed, undefined=undefined_in(recorded, c.output))
+    if subject.reference is None:
+        return found
+    (found,) = settled(subject, reference_of(recorded), [found])
+    return found
 
 
 def wrong_on_integers(subject: Subject) -> bool:

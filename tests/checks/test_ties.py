@@ -68,6 +68,8 @@ def test_another_rounding_is_wrong(tmp_path: Path, name: str) -> None:
     )
     assert found.findings, found.reservations
     assert found.findings[0].rule.check == "numerics"
+    if name == "rounded up":  # what mends it is told though the kernel is then at ties, too
+        assert "with v_rndne_f32 in place of v_ceil_f32" in found.findings[0].what
 
 
 Inputs = Mapping[str, NDArray[Any]]
@@ -79,7 +81,7 @@ def _undecided(reference: Callable[[Inputs], NDArray[Any]], dtype: str = "i8", b
     expected = rounded(np.asarray(reference({"x": _X}), np.float64), dtype)
     observed = expected - by
     c = Comparison("q", "q", RunSpec(), dtype, observed, expected, np.zeros(observed.shape, np.bool_), 0.0)
-    subject = SimpleNamespace(reference=lambda inputs, sizes: {"q": reference(inputs)}, sizes={})
+    subject = SimpleNamespace(reference=lambda inputs, sizes: {"q": reference(inputs)}, sizes={}, memo={})
     (found,) = settled(cast(Subject, subject), {"x": _X}, [c])
     assert c.wrong.sum() - found.wrong.sum() == found.tied
     return found.tied
