@@ -48,7 +48,7 @@ def layer(inputs, sizes):
 TOLD = "elements of q at a tie of its rounding pass on either side"
 MUTANTS = {
     "cut off": ("(int)rintf(", "(int)("),
-    "rounded up": ("(int)rintf(", "(int)ceilf("),
+    "rounded down": ("(int)rintf(", "(int)floorf("),
     "one more everywhere": ("(int)rintf(", "1 + (int)rintf("),
     "a zero point": ("* by);", "* by + 0.5f);"),
     "another largest": ("peak / 127", "peak / 126"),
@@ -68,8 +68,8 @@ def test_another_rounding_is_wrong(tmp_path: Path, name: str) -> None:
     )
     assert found.findings, found.reservations
     assert found.findings[0].rule.check == "numerics"
-    if name == "rounded up":  # what mends it is told though the kernel is then at ties, too
-        assert "with v_rndne_f32 in place of v_ceil_f32" in found.findings[0].what
+    if name == "rounded down":  # what mends it is told though the kernel is then at ties, too
+        assert "with v_rndne_f32 in place of v_floor_f32" in found.findings[0].what
 
 
 Inputs = Mapping[str, NDArray[Any]]
