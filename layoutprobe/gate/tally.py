@@ -25,7 +25,7 @@ from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.manifest.binding import Binding, bind
 from layoutprobe.manifest.inputs import coding_of
-from layoutprobe.manifest.model import Gemm, KernelCase, Reference, Sizes, Tolerance, size_title
+from layoutprobe.manifest.model import Gemm, KernelCase, Reference, Sizes, size_title
 from layoutprobe.manifest.sampling import sample_of
 from layoutprobe.observe.choices import ChoiceRecorder, Choices, tests_of
 from layoutprobe.observe.coverage import Coverage
@@ -176,15 +176,21 @@ class Tally:
 
     def widened(self) -> tuple[str, ...]:
         """That an output is judged by a type narrower than its own, where the manifest gives no tolerance."""
-        contract, given = self.case.contract, self.case.tolerance
-        if self.coverage is None or given != Tolerance():
+        contract = self.case.contract
+        if self.coverage is None:
             return ()
         buffers = bind(self.case, self.case.sizes[0]).buffers
         if isinstance(contract, Reference):
-            outputs = [b for b in buffers.values() if b.argument.role == "out" and b.element.is_float]
+            outputs = [
+                b
+                for b in buffers.values()
+                if b.argument.role == "out"
+                and b.element.is_float
+                and not self.case.tolerance_of(b.name).given
+            ]
             found = (narrower(passed_through(self.coverage), b.name, b.dtype) for b in outputs)
             return tuple(says for says in found if says)
-        if not isinstance(contract, Gemm):
+        if not isinstance(contract, Gemm) or self.case.tolerance_of(contract.d).given:
             return ()
         dtype = buffers[contract.d].dtype
         says = widened(arithmetic(self.coverage), contract.d, dtype)

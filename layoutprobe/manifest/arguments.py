@@ -16,6 +16,7 @@ from layoutprobe.manifest.model import (
     NoContract,
     Reference,
     Role,
+    Tolerance,
 )
 from layoutprobe.manifest.section import Section
 from layoutprobe.numbers import element_type
@@ -68,6 +69,17 @@ def _argument(table: Section, index: int, sizes: tuple[str, ...]) -> Argument:
     return replace(argument, at=at)
 
 
+def read_tolerance(table: Section) -> Tolerance:
+    """A table of errors that are let pass.
+
+    Raises:
+        UsageError: see Section.
+    """
+    tolerance = Tolerance(table.number("absolute", 0, 1e30), table.number("relative", 0, 1e6))
+    table.finish()
+    return tolerance
+
+
 def _raw(table: Section) -> bytes:
     text = table.text("hex", "the bytes in hexadecimal, two digits each", r"\s*([0-9A-Fa-f]{2}\s*)+")
     raw = bytes.fromhex(text)
@@ -116,6 +128,8 @@ def _buffer(table: Section, name: str, role: Role, sizes: tuple[str, ...]) -> Ar
     values = table.expression("values", (*sizes, *(f"i{axis}" for axis in range(len(shape)))))
     if values is not None and role == "out":
         table.fail("values", "no such key for an output")
+    if table.has("tolerance") and role == "in":
+        table.fail("tolerance", "no such key for an input")
     return Argument(
         name=name,
         role=role,
@@ -127,6 +141,7 @@ def _buffer(table: Section, name: str, role: Role, sizes: tuple[str, ...]) -> Ar
         matrix=table.choice("matrix", MATRICES, ""),
         initial=cast(Initial, initial),
         values=values,
+        tolerance=read_tolerance(table.table("tolerance")) if table.has("tolerance") else None,
         pointers=pointers,
     )
 

@@ -34,6 +34,22 @@ class Expression:
 
 
 @dataclass(frozen=True)
+class Tolerance:
+    """Largest error that numerics lets pass: |observed - expected| <= absolute + relative * |expected|.
+
+    None leaves the choice to the check, by dtype and depth of the sum.
+    """
+
+    absolute: float | None = None
+    relative: float | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the manifest states one."""
+        return self.absolute is not None or self.relative is not None
+
+
+@dataclass(frozen=True)
 class Argument:
     """One kernel argument, in the order of the kernel's signature.
 
@@ -56,6 +72,7 @@ class Argument:
         value: of a scalar: an expression of the sizes, a float, or "alpha" or "beta".
         raw: of role "bytes".
         at: of a member of a structure that is passed by value: bytes from its beginning; None for a whole argument.
+        tolerance: of an output, where it is not the kernel's.
         pointers: the kernel gets an array in device memory, of a pointer for each index of the first axis.
         made: a launch before this one stores it.
         elsewhere: launches before this one take it, and this one does not.
@@ -75,6 +92,7 @@ class Argument:
     value: Expression | float | str = 0.0
     raw: bytes = b""
     at: int | None = None
+    tolerance: Tolerance | None = None
     pointers: bool = False
     made: bool = False
     elsewhere: bool = False
@@ -183,17 +201,6 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """Largest error that numerics lets pass: |observed - expected| <= absolute + relative * |expected|.
-
-    None leaves the choice to the check, by dtype and depth of the sum.
-    """
-
-    absolute: float | None = None
-    relative: float | None = None
-
-
-@dataclass(frozen=True)
 class Acceptance:
     """A finding that somebody has looked at and lets pass for some time.
 
@@ -235,7 +242,8 @@ class KernelCase:
         tile: what a workgroup makes, and how deep a step of K is; empty where the manifest does not say.
         multiple: what every size is a multiple of, by name; 1 where left out.
         where: what holds of every size: expressions that are not 0.
-        limits, tolerance: see there.
+        limits: see there.
+        tolerance: of outputs that have none of their own.
         checks: names of the checks to run; empty for all.
         skip: check -> why it is not to be run; rule of a finding -> why it is accepted.
         seed: of the random inputs.
@@ -289,6 +297,11 @@ class KernelCase:
     def shared(self) -> tuple[Argument, ...]:
         """Buffers of the launches before it that it does not take: of several declarations one that stores."""
         return shared_buffers(self.before, self.arguments)
+
+    def tolerance_of(self, name: str) -> Tolerance:
+        """The tolerance of an output."""
+        own = self.argument(name).tolerance
+        return self.tolerance if own is None else own
 
     def argument(self, name: str) -> Argument:
         """The argument of that name; LookupError where there is none."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from layoutprobe import arch
 from layoutprobe.errors import UsageError, did_you_mean
 from layoutprobe.manifest.acceptances import read_acceptances
-from layoutprobe.manifest.arguments import read_arguments, read_contract
+from layoutprobe.manifest.arguments import read_arguments, read_contract, read_tolerance
 from layoutprobe.manifest.binding import OversizedError, bind
 from layoutprobe.manifest.flags import refused_flag
 from layoutprobe.manifest.model import (
@@ -19,7 +19,6 @@ from layoutprobe.manifest.model import (
     Limits,
     Manifest,
     Sizes,
-    Tolerance,
     shared_buffers,
 )
 from layoutprobe.manifest.section import Section, guessed_lines, load_bytes, load_toml
@@ -127,7 +126,7 @@ def _kernel(
         where=where,
         accept=read_acceptances(table, rules),
         limits=_limits(table.table("limits")),
-        tolerance=_tolerance(table.table("tolerance")),
+        tolerance=read_tolerance(table.table("tolerance")),
         checks=_check_names(table, checks),
         skip=_skip(table.table("skip"), checks, rules),
         seed=table.maybe_integer("seed", 0, (1 << 63) - 1) or 0,
@@ -250,12 +249,6 @@ def _limits(table: Section) -> Limits:
     )
     table.finish()
     return limits
-
-
-def _tolerance(table: Section) -> Tolerance:
-    tolerance = Tolerance(table.number("absolute", 0, 1e30), table.number("relative", 0, 1e6))
-    table.finish()
-    return tolerance
 
 
 def _check_names(table: Section, known: Collection[str] | None) -> tuple[str, ...]:

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
-from layoutprobe.manifest.model import Argument, Expression, KernelCase, Limits, Manifest, size_title
+from layoutprobe.manifest.model import (
+    Argument,
+    Expression,
+    KernelCase,
+    Limits,
+    Manifest,
+    Tolerance,
+    size_title,
+)
 
 _MOST = ("vgprs", "sgprs", "lds", "scratch", "spills", "bank_conflicts")
 """Limits from above; occupancy is one from below."""
@@ -51,13 +59,18 @@ def _of_kernel(old: KernelCase, new: KernelCase, base: Manifest, now: Manifest) 
         if condition.text not in [one.text for one in old.where]:
             yield f"only sizes with {condition.text} are asked for"
     yield from _checks(old, new)
-    yield from _tolerance(old, new)
+    yield from _tolerance(old.tolerance, new.tolerance, "")
     yield from _limits(old.limits, new.limits)
     for name in _SAME:
         before, after = _comparable(old, name, base), _comparable(new, name, now)
         if before != after and not (name == "tile" and not old.tile):  # one that is new tells more than none
             yield f"{name} is another: {_short(before)} before, {_short(after)} now"
     yield from _arguments(old.arguments, new.arguments)
+    for argument in new.arguments:
+        own = next((one.tolerance for one in old.arguments if one.name == argument.name), None)
+        if argument.tolerance != own:
+            given = own or old.tolerance, argument.tolerance or new.tolerance
+            yield from _tolerance(*given, f" of {argument.name}")
 
 
 def _checks(old: KernelCase, new: KernelCase) -> Iterator[str]:
@@ -82,13 +95,14 @@ def _checks(old: KernelCase, new: KernelCase) -> Iterator[str]:
             yield f"{one.rule} at {one.line or 'no line'} is accepted until {one.until}, {known[key]} before"
 
 
-def _tolerance(old: KernelCase, new: KernelCase) -> Iterator[str]:
+def _tolerance(old: Tolerance, new: Tolerance, of: str) -> Iterator[str]:
     for name in ("absolute", "relative"):
-        before, after = getattr(old.tolerance, name), getattr(new.tolerance, name)
+        before, after = getattr(old, name), getattr(new, name)
         if after is not None and (before is None or after > before):
-            yield f"{name} tolerance {after:g}, {'chosen by the check' if before is None else f'{before:g}'} before"
+            chosen = "chosen by the check" if before is None else f"{before:g}"
+            yield f"{name} tolerance{of} {after:g}, {chosen} before"
         if after is None and before is not None:
-            yield f"{name} tolerance chosen by the check, {before:g} before"
+            yield f"{name} tolerance{of} chosen by the check, {before:g} before"
 
 
 def _limits(old: Limits, new: Limits) -> Iterator[str]:
@@ -108,7 +122,7 @@ def _arguments(old: Sequence[Argument], new: Sequence[Argument]) -> Iterator[str
     for before, after in zip(old, new, strict=True):
         for field in fields(Argument):
             was, now = _plain(getattr(before, field.name)), _plain(getattr(after, field.name))
-            if was != now:
+            if was != now and field.name != "tolerance":
                 yield f"argument {before.name} has another {field.name}: {_short(was)} before, {_short(now)} now"
 
 

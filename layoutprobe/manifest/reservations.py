@@ -7,7 +7,7 @@ from math import gcd, prod
 
 from layoutprobe.errors import UsageError
 from layoutprobe.manifest.binding import bind
-from layoutprobe.manifest.model import Gemm, KernelCase, NoContract
+from layoutprobe.manifest.model import Gemm, KernelCase, NoContract, Tolerance
 from layoutprobe.manifest.sizes import DEPTH
 
 _FEW = 4
@@ -37,18 +37,24 @@ def reservations(case: KernelCase, known: Collection[str], *, uneven: bool | Non
         found.append(f"not asked for: {', '.join(left)}")
     if isinstance(case.contract, NoContract) and not case.followed:
         found.append("outputs not judged: contract none")
-    given = case.tolerance
-    for what, value, loose in (
-        ("absolute", given.absolute, _LOOSE_ABSOLUTE),
-        ("relative", given.relative, _LOOSE_RELATIVE),
-    ):
-        if value is not None and value > loose:
-            found.append(f"loose tolerance: {what} {value:g}")
+    found += _loose(case.tolerance, "")
+    for argument in case.arguments:
+        if argument.tolerance is not None:
+            found += _loose(argument.tolerance, f" of {argument.name}")
     if len(case.sizes) == 1:
         found.append("a single size")
     else:
         found.extend(_whole(case, uneven))
     return tuple(found)
+
+
+def _loose(given: Tolerance, of: str) -> Iterator[str]:
+    for what, value, loose in (
+        ("absolute", given.absolute, _LOOSE_ABSOLUTE),
+        ("relative", given.relative, _LOOSE_RELATIVE),
+    ):
+        if value is not None and value > loose:
+            yield f"loose tolerance{of}: {what} {value:g}"
 
 
 def _lines(numbers: Sequence[int]) -> str:

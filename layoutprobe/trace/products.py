@@ -69,8 +69,7 @@ def _takes_any_float(subject: Subject, contract: Gemm) -> bool:
     Whoever converts them first, or states a tolerance, may have good reason to give up some range.
     """
     buffers = [subject.binding.buffers[name] for name in (contract.a, contract.b)]
-    given = subject.case.tolerance
-    if not subject.small or given.absolute is not None or given.relative is not None:
+    if not subject.small or subject.case.tolerance_of(contract.d).given:
         return False
     if contract.activation:  # many drop NaN
         return False
@@ -107,7 +106,9 @@ def product_beside(subject: Subject, contract: Gemm, recorded: Recorded) -> Comp
     given = any(subject.case.argument(name).values is not None for name in (contract.a, contract.b))
     random = recorded.spec.inputs in ("normal", "scaled") and not given
     computed = computed_in(subject)
-    bound = tolerated(product, expected, dtype, computed, subject.case.tolerance, random=random)
+    bound = tolerated(
+        product, expected, dtype, computed, subject.case.tolerance_of(contract.d), random=random
+    )
     if recorded.spec.inputs == "scaled" or unusual_of(
         recorded.spec.inputs
     ):  # where a sum may overflow on the way, anything may come out
@@ -136,8 +137,8 @@ def _shared(subject: Subject, product: Product) -> Factored:
 def looser(subject: Subject, c: Comparison, kind: str) -> Doubles | float | None:
     """The largest error that would be allowed if the kernel added up in `kind`, too; None where there is no product,
     or the manifest states a tolerance."""
-    given = subject.case.tolerance
-    if c.product is None or given.absolute is not None or given.relative is not None:
+    given = subject.case.tolerance_of(c.output)
+    if c.product is None or given.given:
         return None
     computed = computed_in(subject)
     narrower = replace(computed, sums=(*computed.sums, kind))

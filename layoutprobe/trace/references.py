@@ -69,8 +69,8 @@ def reference_bound(subject: Subject, name: str, wanted: Doubles) -> Doubles:
     """The largest error of an output that a Python reference lets pass: the manifest's, or that of the narrowest of
     the output's type and those that the kernel converts to on the way. A sum is as wrong as its terms are, which may
     be larger than it is: the usual element counts, too."""
-    given, dtype = subject.case.tolerance, subject.binding.buffers[name].dtype
-    if given.absolute is not None or given.relative is not None:
+    given, dtype = subject.case.tolerance_of(name), subject.binding.buffers[name].dtype
+    if given.given:
         usual = _REFERENCE.get(dtype, 0.0)
         absolute = usual if given.absolute is None else given.absolute
         relative = usual if given.relative is None else given.relative

@@ -56,7 +56,7 @@ def tolerated(
         given: the manifest's, which goes before.
         random: elements of A and B are independent and as often positive as negative.
     """
-    if given.absolute is not None or given.relative is not None:
+    if given.given:
         return np.asarray((given.absolute or 0.0) + (given.relative or 0.0) * np.abs(expected))
     if is_exact(product, dtype, computed):
         return 0.0

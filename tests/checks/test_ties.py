@@ -72,6 +72,16 @@ def test_another_rounding_is_wrong(tmp_path: Path, name: str) -> None:
         assert "with v_rndne_f32 in place of v_floor_f32" in found.findings[0].what
 
 
+def test_a_tolerance_of_one_output_goes_before_the_kernels(tmp_path: Path) -> None:
+    source = edited(QUANTISED.source, (MUTANTS["rounded down"],))
+    for own, wrong in (("absolute = 1", False), ("absolute = 0.5", True)):
+        keys = QUANTISED.keys.replace('dtype = "i8",', f'dtype = "i8", tolerance = {{ {own} }},')
+        given = "tolerance = { absolute = 9 }\n" if wrong else ""
+        found = verdict(tmp_path, Style(source, given + keys, QUANTISED.python))
+        assert bool(found.findings) == wrong
+        assert any("loose tolerance of q" in one for one in found.reservations)
+
+
 Inputs = Mapping[str, NDArray[Any]]
 _X = np.array([[1.0, 2.0, 3.0, 4.0], [3.0, 4.0, 7.0, 8.0]])
 

@@ -77,6 +77,11 @@ def between(folder: Path, before: str, after: str) -> tuple[str, ...]:
         ("hip:3", "hip:4", "gemm: races/read-after-write at gemm.hip:4 is accepted until 2030-01-01: known"),
         ("1e-3", "1e-2", "gemm: absolute tolerance 0.01, 0.001 before"),
         ("1e-3 }", "1e-3, relative = 1e-9 }", "gemm: relative tolerance 1e-09, chosen by the check before"),
+        (
+            '"f32", shape',
+            '"f32", tolerance = { absolute = 1 }, shape',
+            "gemm: absolute tolerance of C 1, 0.001 before",
+        ),
         ("vgprs = 96", "vgprs = 97", "gemm: limit on vgprs 97, 96 before"),
         ("vgprs = 96, ", "", "gemm: limit on vgprs none, 96 before"),
         ("occupancy = 8", "occupancy = 7", "gemm: limit on occupancy 7, 8 before"),

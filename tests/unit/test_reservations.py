@@ -41,6 +41,9 @@ def test_every_way_of_leaving_out(case: KernelCase) -> None:
     assert said(tolerance=Tolerance(10.0, 0.5)) == [
         none, "loose tolerance: absolute 10", "loose tolerance: relative 0.5",
     ]  # fmt: skip
+    (first, *others) = case.arguments
+    loose = replace(first, tolerance=Tolerance(0.5))
+    assert said(arguments=(loose, *others)) == [none, f"loose tolerance of {first.name}: absolute 0.5"]
     tiled = {"sizes": ({"n": 64, "K": 8}, {"n": 128, "K": 8}), "tile": {"n": 64, "K": 16}}
     assert said(**tiled) == [none, "only whole tiles of n (64)", "K is 8 in every size"]
     assert said(sizes=({"n": 64, "K": 8}, {"n": 65, "K": 9}), tile=tiled["tile"]) == [none]
