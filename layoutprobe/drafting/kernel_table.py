@@ -6,12 +6,10 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from layoutprobe.codeobj.model import Kernel
-from layoutprobe.codeobj.parameters import Signature, signature_of
+from layoutprobe.codeobj.parameters import signature_of
 from layoutprobe.drafting.bits import float_behind, types_read
 from layoutprobe.drafting.fits import fit, fit_extent
 from layoutprobe.drafting.made_up import INDICES
@@ -28,7 +26,8 @@ from layoutprobe.drafting.products import (
 from layoutprobe.drafting.reference_terms import Tensors
 from layoutprobe.drafting.references import DraftedReference, References
 from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
-from layoutprobe.drafting.words import expression, liked, name_of, quoted, repr_of, sized
+from layoutprobe.drafting.strides_told import is_rows, small_of
+from layoutprobe.drafting.words import expression, liked, name_of, named_arguments, quoted, repr_of, sized
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.numbers import element_type
 
@@ -38,14 +37,6 @@ _MOST_BYTES = 64 << 20
 _INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}
 _FLOATS = {"f32": "f", "f64": "d", "f16": "e"}
 _NULL = bytes(8)
-
-
-@dataclass(frozen=True)
-class _Named:
-    """An argument by its number: what it is called, and its type."""
-
-    name: str
-    dtype: str
 
 
 class SeenDraft:
@@ -60,7 +51,7 @@ class SeenDraft:
         first, self.trial, self.references = launches[0], trial, references
         signature = trial.signature if trial else signature_of(first.code, first.kernel)
         made = trial.made if trial else None
-        self.arguments = _named(first.kernel, signature, {made.argument: made.name} if made else {})
+        self.arguments = named_arguments(first.kernel, signature, {made.argument: made.name} if made else {})
         pointers = set(first.buffers)
         self.launches = [launch for launch in launches if set(launch.buffers) == pointers]
         self.first = first
@@ -291,11 +282,16 @@ class SeenDraft:
         elif i in self.integers:
             yield 'role = "scalar"'
             yield f'dtype = "{one.dtype}"'
-            text = fit(
-                self.integers[i][: len(self.launches)], self._stated(), liked=liked(one.name)
-            ) or self._told(i)
+            told = self._told(i)
+            text = told if small_of(re.findall(r"\w+", told)) else None
+            text = (
+                text
+                or fit(self.integers[i][: len(self.launches)], self._stated(), liked=liked(one.name))
+                or told
+            )
+            behind = self.trial and is_rows(one.name) and (text or "").isidentifier() and text != one.name
             yield (
-                f"value = {expression(text)}"
+                f"value = {expression(text)}" + ("  # a guess: rows lie behind each other" if behind else "")
                 if text
                 else f"value = {self.integers[i][0]}  # FILL IN: it varies"
             )
@@ -425,23 +421,6 @@ class SeenDraft:
         if any(ld != size[inner] for ld, size in zip(lds, self.sizes, strict=True)) and None not in lds:
             text = fit([ld or 0 for ld in lds], self._stated())
             yield f"ld = {expression(text)}" if text else "# FILL IN: ld, elements from one row to the next"
-
-
-def _named(kernel: Kernel, signature: Signature | None, given_names: Mapping[int, str]) -> list[_Named]:
-    """Arguments by the names that they are given, or by those in metadata or debug information, with types as the
-    source declares them."""
-    given = kernel.explicit_args
-    declared = signature.parameters if signature and len(signature.parameters) == len(given) else None
-    result: list[_Named] = []
-    for i, argument in enumerate(given):
-        name = given_names.get(i) or argument.name or (declared[i].name if declared else "")
-        others = {*(one.name for one in result), *(n for j, n in given_names.items() if j != i)}
-        plain = name.isidentifier() and name.isascii() and name not in others
-        dtype = declared[i].dtype if declared else ""
-        if not dtype and argument.kind == "by_value" and argument.size in (4, 8):
-            dtype = f"i{8 * argument.size}"
-        result.append(_Named(name if plain else f"argument{i}", dtype))
-    return result
 
 
 def _integer(raw: bytes, dtype: str) -> int:

@@ -1,4 +1,4 @@
-"""Strides and numbers of heads that host code leaves to its caller: what they are, by their names."""
+"""What host code leaves to its caller, by the names: strides, numbers of heads, and what convolutions are told."""
 
 from __future__ import annotations
 
@@ -15,6 +15,18 @@ _STRIDE = re.compile(r"(?:batch_?)?stride_?([a-e])|([a-e])_?(?:batch_?)?stride",
 _LEADING = re.compile(r"ld_?([abcd])|([abcd])_?ld|leading_?([abcd])", re.IGNORECASE)
 _KEYS = tuple(re.compile(one, re.IGNORECASE) for one in ("_kv", "kv_", "kv", "(?<=heads)_?k$"))
 """Of names that say that a size is of keys."""
+_ROWS = re.compile(
+    r"(?:(?:row|in(?:put)?|out(?:put)?|x|y|src|dst)_?)?(?:stride|pitch|ld)(?:_?(?:row|in|out|x|y))?",
+    re.IGNORECASE,
+)
+"""Of names of what lies between rows that are of no matrix."""
+_SMALL = {
+    re.compile(r"pad(?:ding)?(?:_?[hwxy])?", re.IGNORECASE): 1,
+    re.compile(r"dil(?:ation)?(?:_?[hwxy])?", re.IGNORECASE): 1,
+    re.compile(r"(?:k|kernel|filter)_?(?:size|[hw])", re.IGNORECASE): 3,
+}
+"""Names of what a convolution is told, and what it often is."""
+_STEPS = re.compile(r"(?:conv_)?stride(?:_?[hwxy])?", re.IGNORECASE)
 _PADDING = 8
 """Elements between rows, where a caller chooses how many: with none, rows and leading dimension are the same."""
 
@@ -24,7 +36,7 @@ def with_strides(site: LaunchSite, parameters: Sequence[Parameter]) -> LaunchSit
     other, and rows as columns fit."""
     sizes = {one.name.upper(): text for one, text in zip(parameters, site.arguments, strict=True)}
     if not {"M", "N", "K"} <= set(sizes):
-        return site
+        return _with_rows(site, parameters)
     leading = _leading(site, parameters)
     texts = []
     for one, text in zip(parameters, site.arguments, strict=True):
@@ -37,6 +49,30 @@ def with_strides(site: LaunchSite, parameters: Sequence[Parameter]) -> LaunchSit
             text = f"({columns} if {columns} > {rows} else {rows}) + {_PADDING}"
         texts.append(text)
     return replace(site, arguments=tuple(texts))
+
+
+def _with_rows(site: LaunchSite, parameters: Sequence[Parameter]) -> LaunchSite:
+    """With rows that lie behind each other, where what lies between them is told behind their length."""
+    texts = list(site.arguments)
+    if small_of(tuple(texts)):
+        return site
+    lengths = [i for i, one in enumerate(parameters) if one.dtype[:1] in ("i", "u") and not is_rows(one.name)]
+    for i, one in enumerate(parameters):
+        before = [texts[j] for j in lengths if j < i and not parameters[j].pointer]
+        if is_rows(one.name) and not one.pointer and texts[i].isidentifier() and before:
+            texts[i] = before[-1]
+    return replace(site, arguments=tuple(texts))
+
+
+def is_rows(name: str) -> bool:
+    """Whether an argument says what lies between rows, by its name."""
+    return bool(_ROWS.fullmatch(name))
+
+
+def small_of(names: Sequence[str]) -> dict[str, int]:
+    """Sizes that a convolution is told, by their names, and what they often are."""
+    found = {name: value for name in names for pattern, value in _SMALL.items() if pattern.fullmatch(name)}
+    return found | {name: 1 for name in names if found and _STEPS.fullmatch(name)}
 
 
 def as_stored(site: LaunchSite, parameters: Sequence[Parameter], found: FoundProduct) -> LaunchSite:

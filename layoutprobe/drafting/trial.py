@@ -24,7 +24,7 @@ from layoutprobe.drafting.made_up import BYTES, codes, elements
 from layoutprobe.drafting.outcome import Trial
 from layoutprobe.drafting.products import FoundProduct, find_product, holds, readings
 from layoutprobe.drafting.seen import SeenBuffer, SeenLaunch
-from layoutprobe.drafting.strides_told import as_stored, whole_of, with_strides
+from layoutprobe.drafting.strides_told import as_stored, small_of, whole_of, with_strides
 from layoutprobe.drafting.touching import follows, touches
 from layoutprobe.engine.choice import NUMPY
 from layoutprobe.engine.registry import make_engine
@@ -44,6 +44,7 @@ _STRETCHED = 256
 _GREAT_WORK = 1_000_000
 _DEEP = 32
 """What an extent that no workgroup is for is a multiple of: a step of K, most often."""
+_SHALLOW = 4
 _CYCLES = ((2, 1, 3, 1, 2, 1), (1, 3, 2, 2, 3, 1), (3, 4, 5, 2, 1, 2))
 """Of the first sizes in each launch: no two sizes, and no two products of some, grow alike."""
 _LAUNCHES = 3
@@ -118,7 +119,8 @@ class Attempt:
         self.names = tuple(n for n in site.names if any(re.search(rf"\b{n}\b", text) for text in texts))
         self.steps = {name: self._step(name) for name in self.names}
         self.shared = {name: whole for name in self.names if (whole := whole_of(name, self.names))}
-        self.steps.update(dict.fromkeys((*self.shared, *self.shared.values()), 1))
+        self.small = small_of(self.names)
+        self.steps.update(dict.fromkeys((*self.shared, *self.shared.values(), *self.small), 1))
         # Where each lane has an element of its own, lanes beyond an edge leave registers undefined in part: C leaves
         # what reads these to numpy, wave by wave.
         engine = None if types_read(code, kernel) else make_engine(NUMPY)
@@ -154,7 +156,8 @@ class Attempt:
 
     def size(self, at: int, least: int) -> Sizes:
         """Sizes that differ from each other, and from those of other launches; what a small step gives is a multiple
-        of at least so much, as groups of elements have one scale."""
+        of at least so much, as groups of elements have one scale. 0: small ones, where workgroups are for a product
+        of many."""
         result: dict[str, int] = {}
         narrow = {i for i in self.integers if self.kernel.explicit_args[i].size == 1}
         flags = {self.site.arguments[i] for i in narrow}
@@ -165,11 +168,12 @@ class Attempt:
                 continue
             few = step == 1
             unit = -(-least // step) * step if step else _DEEP
-            unit = 1 if few else unit
+            unit = 1 if few else unit if least else _SHALLOW
             value = unit * (_CYCLES[at][number % len(_CYCLES[at])] + few)
             while value in result.values() and not few:
                 value += unit
             result[name] = value
+        result.update(self.small)
         for name, whole in self.shared.items():
             result[name] = _CYCLES[at][0]
             result[whole] = result[name] * (2 + at % 2)
@@ -177,7 +181,7 @@ class Attempt:
 
     def launches(self, kinds: Mapping[int, str]) -> tuple[list[SeenLaunch], list[Sizes]]:
         """Some that come to their end, and their sizes; none where one does not."""
-        for least in (_DEEP, 1):
+        for least in (_DEEP, 1, 0):
             seen: list[SeenLaunch] = []
             values = [self.size(at, least) for at in range(_LAUNCHES)]
             works = self._works = []

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from layoutprobe.codeobj.model import Kernel
 from layoutprobe.codeobj.parameters import Signature
 from layoutprobe.manifest.model import Sizes
+
+
+@dataclass(frozen=True)
+class Named:
+    """An argument by its number: what it is called, and its type."""
+
+    name: str
+    dtype: str
 
 
 def name_of(kernel: Kernel, signature: Signature | None = None) -> str:
@@ -60,3 +69,22 @@ def expression(text: str | None) -> str:
 def sized(size: Sizes) -> str:
     """Sizes as a table in one line."""
     return f"{{ {', '.join(f'{name} = {value}' for name, value in size.items())} }}"
+
+
+def named_arguments(
+    kernel: Kernel, signature: Signature | None, given_names: Mapping[int, str]
+) -> list[Named]:
+    """Arguments by the names that they are given, or by those in metadata or debug information, with types as the
+    source declares them."""
+    given = kernel.explicit_args
+    declared = signature.parameters if signature and len(signature.parameters) == len(given) else None
+    result: list[Named] = []
+    for i, argument in enumerate(given):
+        name = given_names.get(i) or argument.name or (declared[i].name if declared else "")
+        others = {*(one.name for one in result), *(n for j, n in given_names.items() if j != i)}
+        plain = name.isidentifier() and name.isascii() and name not in others
+        dtype = declared[i].dtype if declared else ""
+        if not dtype and argument.kind == "by_value" and argument.size in (4, 8):
+            dtype = f"i{8 * argument.size}"
+        result.append(Named(name if plain else f"argument{i}", dtype))
+    return result

@@ -258,6 +258,46 @@ void sgemm(int m, int n, int k, const float* A, int lda, const float* B, int ldb
     }  # fmt: skip
 
 
+def test_what_lies_between_rows_is_their_length_and_a_guess(tmp_path: Path) -> None:
+    """With any other number the rows would overlap in one launch, and the buffer be longer in the next."""
+    source = tmp_path / "scale.hip"
+    source.write_text("""#include <hip/hip_runtime.h>
+__global__ void doubled(const float* x, float* y, int rows, int cols, int row_stride) {
+  for (int i = threadIdx.x; i < cols; i += 64) y[blockIdx.x * row_stride + i] = 2 * x[blockIdx.x * row_stride + i];
+}
+void scale(const float* x, float* y, int rows, int cols, int row_stride) {
+  doubled<<<rows, 64>>>(x, y, rows, cols, row_stride);
+}
+""")
+    manifest, kernel = _drafted(tmp_path, source)
+    assert [one["shape"] for one in kernel["argument"][:2]] == [["cols * rows"]] * 2
+    assert 'value = "cols"  # a guess: rows lie behind each other' in manifest.read_text()
+
+
+def test_a_convolution_is_told_small_numbers(tmp_path: Path) -> None:
+    """A padding of 32 leaves no output, and what the host computes of them stays as it is there."""
+    source = tmp_path / "pool.hip"
+    source.write_text("""#include <hip/hip_runtime.h>
+__global__ void pooled(const float* x, float* y, int n, int height, int width, int ksize, int pad, int width_out) {
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  if (i >= n) return;
+  const int h = i / width_out - pad, w = i % width_out - pad;
+  float most = -INFINITY;
+  for (int r = max(h, 0); r < min(h + ksize, height); ++r)
+    for (int c = max(w, 0); c < min(w + ksize, width); ++c) most = fmaxf(most, x[r * width + c]);
+  y[i] = most;
+}
+void pool(const float* x, float* y, int height, int width, int ksize, int pad) {
+  int height_out = height + 2 * pad - ksize + 1, width_out = width + 2 * pad - ksize + 1;
+  int n = height_out * width_out;
+  pooled<<<(n + 63) / 64, 64>>>(x, y, n, height, width, ksize, pad, width_out);
+}
+""")
+    _, kernel = _drafted(tmp_path, source)
+    assert {(size["ksize"], size["pad"]) for size in kernel["sizes"]} == {(3, 1)}
+    assert kernel["argument"][-1]["value"] == "width + 2 * pad - ksize + 1"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_draft_without_a_correction_is_green(tmp_path: Path, name: str) -> None:
