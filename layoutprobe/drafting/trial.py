@@ -229,7 +229,7 @@ class Attempt:
         """A launch at sizes that are no multiples of a step, where the kernel touches what follows from these as
         before; and of which multiples each size has to be for that."""
         relied: dict[str, int] = {}
-        sizes, large = dict(values[0]), values[-1]  # in the small one there may be one row of groups
+        sizes, large = dict(values[0]), values[_LAUNCHES - 1]  # in a small one there may be one row of groups
         for name, value in large.items():
             step = self.steps[name] or _DEEP
             if step == 1 or value == 1:
