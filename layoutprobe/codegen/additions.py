@@ -67,7 +67,7 @@ def lacking(spot: Spot) -> Iterator[Rewrite]:
             if name in names and names[name].sort != "pointer"
         ]
     for _, sign, name in sorted(usual)[: 2 * _MOST]:
-        yield from _added(spot, sign, name, 1.5)
+        yield from _added(spot, sign, name, 2.0)
 
 
 def _added(spot: Spot, sign: str, name: str, rank: float) -> Iterator[Rewrite]:

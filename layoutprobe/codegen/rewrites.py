@@ -74,7 +74,7 @@ def _weights(spot: Spot) -> Iterator[Rewrite]:
                 if (x, y) != (one[1], other[1]):
                     text = _times(one[0], x) + middle + _times(other[0], y)
                     rows = {(x, y), (one[1], other[1])} == {("2", ""), ("", "8")}
-                    yield replace(spot.replace(a, d, text, "weights"), rank=0.0 if rows else 2.0)
+                    yield replace(spot.replace(a, d, text, "weights"), rank=0.0 if rows else 3.0)
 
 
 _WEIGHTS = (("2", ""), ("", "8"), ("", "2"), ("8", ""), ("", "4"), ("4", ""))
@@ -341,27 +341,27 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "twin": Kind(twins, 2.6, 0.1),
-    "lacking": Kind(lacking, 3.0, 0.08),
-    "swap": Kind(_swap, 4.0, 0.3),
+    "lacking": Kind(lacking, 3.0, 0.1),
+    "swap": Kind(_swap, 4.0, 0.5),
     "scheme": Kind(_scheme, 2.2, 1.0),
     "borrow": Kind(_borrow, 3.1, 0.15),
     "exchange": Kind(exchanges, 3.7, 1.0),
-    "more": Kind(terms_more, 3.6, 0.3),
+    "more": Kind(terms_more, 3.6, 0.6),
     "weights": Kind(_weights, 3.4, 0.1, at_once=True),
     "parity": Kind(_parity, 3.8, 1.0),
-    "brackets": Kind(brackets, 3.5, 0.5),
-    "names": Kind(names, 2.2, 0.03, at_once=True),
+    "brackets": Kind(brackets, 3.5, 0.6),
+    "names": Kind(names, 2.2, 0.045, at_once=True),
     "scalars": Kind(scalars, 3.6, 0.3),
-    "grown": Kind(grown, 4.2, 0.2),
+    "grown": Kind(grown, 4.4, 0.35),
     "named": Kind(named, 3.6, 0.4),
-    "subscripts": Kind(subscripts, 3.8, 0.3),
-    "terms": Kind(less, 3.4, 0.12, at_once=True),
+    "subscripts": Kind(subscripts, 3.8, 0.45),
+    "terms": Kind(less, 3.4, 0.15, at_once=True),
     "lanes": Kind(_lanes, 5.5, 0.2, at_once=True),
-    "operators": Kind(_operators, 3.4, 0.12, at_once=True),
-    "numbers": Kind(_numbers, 3.7, 0.15, at_once=True),
-    "words": Kind(_words, 3.8, 0.2, at_once=True),
+    "operators": Kind(_operators, 3.3, 0.15, at_once=True),
+    "numbers": Kind(_numbers, 4.0, 0.25, at_once=True),
+    "words": Kind(_words, 4.0, 0.3, at_once=True),
     "rounding": Kind(rounding, 2.8, 1.0),
-    "tests": Kind(tests, 3.6, 0.5),
+    "tests": Kind(tests, 3.6, 0.7),
     "factors": Kind(factors, 5.0, 0.3),
     "initial": Kind(_initial, 1.6, 1.0),
     "asm": Kind(_asm, 1.8, 0.4),
