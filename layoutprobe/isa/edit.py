@@ -56,3 +56,19 @@ def edit(key: tuple[object, ...], says: str, rank: float, *made: Inst) -> Edit:
 def with_source(inst: Inst, at: int, operand: Operand) -> Inst:
     """An instruction with another source."""
     return replace(inst, src=(*inst.src[:at], operand, *inst.src[at + 1 :]))
+
+
+_PLACES = ("first", "second", "third", "fourth")
+_ROLES = (
+    (("v_fma", "v_fmac", "v_mad", "v_pk_fma", "v_dot", "s_fma"), ("first factor", "second factor", "addend")),
+    (("v_mul", "v_pk_mul", "s_mul"), ("first factor", "second factor")),
+    (("v_add", "v_pk_add", "s_add"), ("first summand", "second summand")),
+)
+
+
+def role(inst: Inst, at: int) -> str:
+    """What a source is for, in words: "the addend", "the second operand"."""
+    if len(inst.src) == 1:
+        return "the operand"
+    named = next((names for starts, names in _ROLES if inst.name.startswith(starts)), ())
+    return f"the {named[at] if at < len(named) else _PLACES[min(at, 3)] + ' operand'}"

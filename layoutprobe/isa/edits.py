@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from layoutprobe.isa.edit import Edit, Known, Made, Values, edit, with_source
+from layoutprobe.isa.edit import Edit, Known, Made, Values, edit, role, with_source
 from layoutprobe.isa.edits_of_constants import constants, number, real, reals
 from layoutprobe.isa.edits_of_names import (
     base,
@@ -218,7 +218,7 @@ def _signs(inst: Inst, _: Known) -> Iterator[Edit]:
         return
     for at, operand in enumerate(inst.src):
         if operand.kind in ("v", "s") and operand.fmt in ("F32", "F16"):
-            which = "the operand" if len(inst.src) == 1 else f"operand {at + 1}"
+            which = role(inst, at)
             turned = with_source(inst, at, replace(operand, neg=not operand.neg))
             yield edit(("sign", at), f"the sign of {which} changed", 1.2, turned)
             if operand.abs:
@@ -227,7 +227,7 @@ def _signs(inst: Inst, _: Known) -> Iterator[Edit]:
         elif operand.kind in ("v", "s") and operand.fmt.startswith(("PK2_F", "PK2_BF")):
             low, high = replace(operand, neg=not operand.neg), replace(operand, neg_hi=not operand.neg_hi)
             for which, other in (("low", low), ("high", high)):
-                says = f"the sign of the {which} half of operand {at + 1} changed"
+                says = f"the sign of the {which} half of {role(inst, at)} changed"
                 yield edit(("sign", at, which), says, 1.3, with_source(inst, at, other))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutprobe.isa.edit import Edit, Known, edit, with_source
+from layoutprobe.isa.edit import Edit, Known, edit, role, with_source
 from layoutprobe.isa.edits_of_constants import LOG2E, number, real
 from layoutprobe.isa.inst import EXEC_LO, VCC_LO, Inst
 from layoutprobe.isa.kind import Kind
@@ -98,7 +98,7 @@ def halves(inst: Inst, _: Known) -> Iterator[Edit]:
         if operand.kind == "v" and operand.bits == 16 and operand.fmt in ("F16", "U16", "I16", "B16", "BF16"):
             made = with_source(inst, at, replace(operand, hi=not operand.hi))
             half = "low" if operand.hi else "high"
-            yield edit(("half", at), f"the {half} half of operand {at + 1}", 2.5, made)
+            yield edit(("half", at), f"the {half} half of {role(inst, at)}", 2.5, made)
 
 
 def offsets(inst: Inst, _: Known) -> Iterator[Edit]:

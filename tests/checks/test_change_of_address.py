@@ -75,3 +75,11 @@ def test_extents_are_not_taken_for_counts() -> None:
     known = Known(("M", "N", "splits"), (), {4: "splits", 1: "M"}, (), frozenset("MN"))
     told = {edit.says for edit in edits(inst, known) if edit.says.startswith("argument")}
     assert told == {"argument N in place of M"}
+
+
+def test_sources_are_called_by_what_they_are_for() -> None:
+    """Who writes kernels does not number the operands of machine code."""
+    reals = tuple(Operand("v", index, fmt="F32") for index in range(4))
+    fused = Inst(0, 8, "v_fma_f32", "VOP3", reals[:1], reals[1:])
+    told = {edit.says for edit in edits(fused, Known()) if "sign" in edit.says}
+    assert told == {f"the sign of the {name} changed" for name in ("first factor", "second factor", "addend")}
