@@ -109,7 +109,7 @@ def _raw(text: str) -> Iterator[tuple[int, LaunchSite]]:
             lds = given[2] if len(given) > 2 else "0"
             yield found.start(), LaunchSite(found[1], (given[0],), (given[1],), lds, tuple(arguments))
     for found in _CALL.finditer(text):
-        given = split(text[found.end() : closing(text, found.end() - 1)])
+        given = _whole_first(split(text[found.end() : closing(text, found.end() - 1)]))
         name = _NAMED.match(given[0]) if given else None
         if found[1] == "hipModuleLaunchKernel" and len(given) >= 10:
             yield (
@@ -125,6 +125,13 @@ def _raw(text: str) -> Iterator[tuple[int, LaunchSite]]:
             kernel = name[1].rpartition("::")[2]
             rest = tuple(given[_SKIPPED[found[1]] :])
             yield found.start(), LaunchSite(kernel, (given[1],), (given[2],), given[3], rest)
+
+
+def _whole_first(given: list[str]) -> list[str]:
+    """Arguments of a call, the first of which may be an instance of a template that has some itself."""
+    while len(given) > 1 and given[0].count("<") > given[0].count(">"):
+        given = [f"{given[0]}, {given[1]}", *given[2:]]
+    return given
 
 
 def _resolved(raw: LaunchSite, scope: Scope) -> LaunchSite | None:

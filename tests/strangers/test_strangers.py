@@ -274,6 +274,23 @@ void scale(const float* x, float* y, int rows, int cols, int row_stride) {
     assert 'value = "cols"  # a guess: rows lie behind each other' in manifest.read_text()
 
 
+def test_a_launch_with_events_is_one(tmp_path: Path) -> None:
+    """As rocWMMA's samples have it: a function of ROCm's headers, and no macro."""
+    source = tmp_path / "axpy.hip"
+    source.write_text("""#include <hip/hip_ext.h>
+template <int N, typename T> __global__ void axpy(const T* x, T* y, unsigned n) {
+  const unsigned i = blockIdx.x * N + threadIdx.x;
+  if (i < n) y[i] = 2 * x[i];
+}
+void run(const float* x, float* y, int n) {
+  hipEvent_t start, stop;
+  hipExtLaunchKernelGGL(axpy<64, float>, dim3((n + 63) / 64), dim3(64), 0, 0, start, stop, 0, x, y, n);
+}
+""")
+    _, kernel = _drafted(tmp_path, source)
+    assert (kernel["grid"], kernel["block"]) == (["(n + 63) / 64", 1, 1], [64, 1, 1])
+
+
 def test_a_convolution_is_told_small_numbers(tmp_path: Path) -> None:
     """A padding of 32 leaves no output, and what the host computes of them stays as it is there."""
     source = tmp_path / "pool.hip"
