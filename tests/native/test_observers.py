@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from emulator_gemm.kernels import KERNELS, make_launch
 from numpy.typing import NDArray
 
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.engine.native import accesses
 from layoutprobe.engine.native.accesses import copied
 from layoutprobe.engine.registry import make_engine
 from layoutprobe.isa.inst import VGPR0, Inst
@@ -192,3 +195,23 @@ def test_of_a_large_memory_the_allocations_alone_are_copied() -> None:
 def _resident() -> int:
     """Bytes of memory that this process has."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def test_copies_of_memory_do_not_wait_for_the_garbage_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    class Kept(accesses.Stage):
+        def __init__(self, *of: Any) -> None:
+            super().__init__(*of)
+            made.append(weakref.ref(self))
+
+    monkeypatch.setattr("layoutprobe.engine.native.replay.Stage", Kept)
+    kernel, (m, n, k) = KERNELS["standard"], SIZE
+    a, b = (np.ones(size, np.float16) for size in ((m, k), (k, n)))
+    launch = make_launch(kernel, kernel.build(), a, b, np.ones((m, n), np.float32), 1.0, 0.0)
+    gc.disable()
+    try:
+        EmulatorBackend(engine=make_engine("native")).run(launch, [Accesses()])
+        assert [stage() for stage in made] == [None]
+    finally:
+        gc.enable()

@@ -126,14 +126,17 @@ class Interpreter:
 
     def _run_watched(self) -> None:
         replay = Replay(self.bound, self.machine, self.waves)
-        while True:
-            self._run_workgroups()
-            which = replay.advance()
-            if which is None:
-                return
-            if which.size:
-                self._slow(which)
-                replay.settle()
+        try:
+            while True:
+                self._run_workgroups()
+                which = replay.advance()
+                if which is None:
+                    return
+                if which.size:
+                    self._slow(which)
+                    replay.settle()
+        finally:
+            replay.close()
 
     def _show_signals(self) -> None:
         self.machine.signalled[:] = self.waves.signalled[: self.count] != 0

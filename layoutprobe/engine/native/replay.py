@@ -54,6 +54,7 @@ class Replay:
 
     def __init__(self, bound: Bound, machine: Machine, waves: WaveMemory) -> None:
         self._bound, self._machine, self._waves, self._events = bound, machine, waves, machine.events
+        self._real = machine
         self._stage: Stage | None = None
         self._executed: list[Rows] = []  # by numpy, and not told of yet
         if machine.events.access:
@@ -87,6 +88,11 @@ class Replay:
                 return stop
             self._leave()
         return None
+
+    def close(self) -> None:
+        """It is over. What leads back here would keep the copies of memory until somebody looks for garbage."""
+        self._real.events = self._events
+        del self._turns
 
     def _begin(self) -> Waves | None:
         """Tell of the next block; or who must go on before that can be known."""
