@@ -6,8 +6,9 @@ that is assigned to. What can be chosen in neither way (a declaration, a constan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from layoutprobe.codegen.expressions import Rewrite
 from layoutprobe.codegen.statements import Source
@@ -57,12 +58,15 @@ class Combined:
 def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
     """A text with as many of some changes (number -> change) as can be in it."""
     source = Source(text)
-    regions: dict[Region, dict[int, Rewrite]] = {}
+    regions: dict[Region, dict[int, list[Rewrite]]] = {}
     for number, rewrite in changes.items():
-        if (region := region_of(source, rewrite)) is not None:
-            regions.setdefault(region, {})[number] = rewrite
+        pieces = [(piece, region_of(source, piece)) for piece in pieces_of(source, rewrite)]
+        for piece, region in pieces if all(region for _, region in pieces) else ():
+            assert region is not None
+            regions.setdefault(region, {}).setdefault(number, []).append(piece)
     result, at = _ASKS, 0
     lines: dict[int, frozenset[int]] = {}
+    chosen = set[int]()
     for region, members in _outermost(regions):
         result += text[at : region.start]
         first = result.count("\n") + 1
@@ -70,12 +74,33 @@ def combined(text: str, changes: Mapping[int, Rewrite]) -> Combined:
         for line in range(first, result.count("\n") + 2):
             lines[line] = own.get(line, frozenset(members) | lines.get(line, frozenset()))
         at = region.end
-    chosen = frozenset(number for _, members in _outermost(regions) for number in members)
-    return Combined(result + text[at:], lines, chosen)
+        chosen.update(members)
+    return Combined(result + text[at:], lines, frozenset(chosen))
+
+
+def pieces_of(source: Source, rewrite: Rewrite) -> list[Rewrite]:
+    """The words that a change replaces, each by itself: names that are exchanged stand in several expressions."""
+    old = [t for t in source.tokens if t.end > rewrite.start and t.start < rewrite.end]
+    if not old or old[0].start < rewrite.start or old[-1].end > rewrite.end:
+        return [rewrite]
+    new = Source(rewrite.text).tokens
+    matched = SequenceMatcher(None, [t.text for t in old], [t.text for t in new], autojunk=False)
+    found = []
+    for what, a, b, c, d in matched.get_opcodes():
+        if what != "equal":
+            come = rewrite.text[new[c].start : new[d - 1].end] if d > c else ""
+            start = old[a].start if b > a else old[a - 1].end if a else rewrite.start
+            found.append(Rewrite(start, old[b - 1].end if b > a else start, f" {come} ", rewrite.kind))
+    balanced = all(_is_balanced(one.text) and _is_balanced(source.text[one.start : one.end]) for one in found)
+    return found if found and balanced else [rewrite]
+
+
+def _is_balanced(text: str) -> bool:
+    return all(text.count(opens) == text.count(closes) for opens, closes in ("()", "[]", "{}"))
 
 
 def _with_choice(
-    result: str, text: str, region: Region, members: Mapping[int, Rewrite]
+    result: str, text: str, region: Region, members: Mapping[int, Sequence[Rewrite]]
 ) -> tuple[str, dict[int, frozenset[int]]]:
     """A text and what is chosen of a region behind it; and which change stands in each line."""
     own: dict[int, frozenset[int]] = {}
@@ -85,35 +110,41 @@ def _with_choice(
     result += (
         "{ const int lp_n = lp_variant();\n" if region.is_statement else "({ const int lp_n = lp_variant();\n"
     )
-    for number, rewrite in members.items():
-        first = result.count("\n") + 1
-        piece = text[region.start : rewrite.start] + rewrite.text + text[rewrite.end : region.end]
+    for number, rewrites in members.items():
+        first, piece, at = result.count("\n") + 1, "", region.start
+        for rewrite in sorted(rewrites, key=lambda one: one.start):
+            piece, at = piece + text[at : rewrite.start] + rewrite.text, rewrite.end
+        piece += text[at : region.end]
         result += before.format(number) + piece + after + "\n"
         own |= dict.fromkeys(range(first, result.count("\n") + 1), frozenset((number,)))
     piece = text[region.start : region.end]
     return result + (f" {{ {piece} }} }}{ends}" if region.is_statement else f" ({piece}\n); }})"), own
 
 
-def _outermost(regions: Mapping[Region, Mapping[int, Rewrite]]) -> list[tuple[Region, dict[int, Rewrite]]]:
+def _outermost(
+    regions: Mapping[Region, Mapping[int, Sequence[Rewrite]]],
+) -> list[tuple[Region, dict[int, list[Rewrite]]]]:
     """Regions that lie in no other, in order, with the changes of those in them."""
-    found: list[tuple[Region, dict[int, Rewrite]]] = []
+    found: list[tuple[Region, dict[int, list[Rewrite]]]] = []
     for region, members in sorted(regions.items(), key=lambda pair: (pair[0].start, -pair[0].end)):
         if found and region.start < found[-1][0].end:
             if region.end <= found[-1][0].end:
-                found[-1][1].update(members)
+                for number, rewrites in members.items():
+                    found[-1][1].setdefault(number, []).extend(rewrites)
         else:
-            found.append((region, dict(members)))
+            found.append((region, {number: list(rewrites) for number, rewrites in members.items()}))
     return found
 
 
 def region_of(source: Source, rewrite: Rewrite) -> Region | None:
     """The smallest expression, or else the statement, that a change lies in; None where it can be chosen so."""
     tokens = source.tokens
-    touched = [
-        i
-        for i, t in enumerate(tokens)
-        if t.end > rewrite.start and t.start < max(rewrite.end, rewrite.start + 1)
-    ]
+    if rewrite.start == rewrite.end:  # what is added belongs to the word before it, where there is one
+        behind = next((i for i, t in enumerate(tokens) if t.start >= rewrite.start), len(tokens))
+        first_word = not behind or tokens[behind - 1].text in {*_PARTS, "(", "[", "{"}
+        touched = [i for i in [behind if first_word else behind - 1] if i < len(tokens)]
+    else:
+        touched = [i for i, t in enumerate(tokens) if t.end > rewrite.start and t.start < rewrite.end]
     if not touched:
         return None
     first, last = touched[0], touched[-1]

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import parent_process
 from pathlib import Path
 from queue import SimpleQueue
@@ -53,6 +53,7 @@ _PROGRAM, _VARIANT, _CHOICE = 300_000, 10_000, 2.0
 """What it costs to compile many changes as one program, each of them, and the factor by which that runs longer."""
 _AFTER = 40
 """Further changes that are tried once one holds: whoever reads of it should know of others that do."""
+_OF_ORDER = ("barriers",)
 _CAUSES = 2
 """Findings whose lines are changed."""
 _WHOLE = 4
@@ -151,20 +152,29 @@ class Mender:
             goes_on: asked before each.
         """
         new = (edit for edit in edits if edit.key not in self._keys)
+        late: list[SourceEdit] = []  # what must be compiled by itself takes several times as long
         with nothing_kept(), ThreadPoolExecutor(len(self._copies)) as pool:
-            while batch := list(islice(new, TOGETHER)):
-                program = self._program(batch) if trials is not None else None
-                alone = batch if program is None else program.alone
-                built = {edit.key: pool.submit(self._compile, edit) for edit in alone}
+            while trials is not None and (batch := list(islice(new, TOGETHER))):
+                program = self._program(batch)
+                late += program.alone
+                for edit in batch:
+                    if edit in program.alone:
+                        continue
+                    if not goes_on():
+                        return
+                    if (held := self._try_chosen(edit, trials, program)) is not None:
+                        yield held
+            left = chain(late, new)
+            while batch := list(islice(left, TOGETHER)):
+                built = [(edit, pool.submit(self._compile, edit)) for edit in batch]
                 try:
-                    for edit in batch:
+                    for edit, future in built:
                         if not goes_on():
                             return
-                        held = self._try(edit, trials, program, built)
-                        if held is not None:
+                        if (held := self._try_alone(edit, trials, future)) is not None:
                             yield held
                 finally:
-                    for future in built.values():
+                    for _, future in built:
                         future.cancel()
 
     def _program(self, batch: Sequence[SourceEdit]) -> Variants:
@@ -177,29 +187,33 @@ class Mender:
         self.spent += _PROGRAM + _VARIANT * program.count
         return program
 
-    def _try(
-        self,
-        edit: SourceEdit,
-        trials: Trials | None,
-        program: Variants | None,
-        built: Mapping[object, Future[Built | None]],
-    ) -> Held | None:
-        """A change, where everything holds with it."""
+    def _try_chosen(self, edit: SourceEdit, trials: Trials, program: Variants) -> Held | None:
+        """A change that is in a program, where everything holds with it."""
         self._keys.add(edit.key)
         self.tried += 1
-        code = None
-        if edit.key in built:
-            code = built[edit.key].result()
-            self.compiled += code is not None
-            self.spent += _REFUSED if code is None else _COMPILED
-        elif program is not None and trials is not None and edit in program:
-            self.spent += _CHOICE * trials.first.cost()
-            code = self._compile(edit) if program.right(edit, trials) else None
-        digest = code.toolchain["code_object"] if code is not None else ""
-        if code is None or digest in self._objects or self._judged >= _WHOLE:
+        if edit not in program:
+            return None
+        self.spent += _CHOICE * trials.first.cost()
+        return self._held(edit, self._compile(edit), trials) if program.right(edit, trials) else None
+
+    def _try_alone(
+        self, edit: SourceEdit, trials: Trials | None, future: Future[Built | None]
+    ) -> Held | None:
+        """A change that is compiled by itself, where everything holds with it."""
+        self._keys.add(edit.key)
+        self.tried += 1
+        built = future.result()
+        self.compiled += built is not None
+        self.spent += _REFUSED if built is None else _COMPILED
+        return self._held(edit, built, trials)
+
+    def _held(self, edit: SourceEdit, built: Built | None, trials: Trials | None) -> Held | None:
+        """The change, where everything holds with it."""
+        digest = built.toolchain["code_object"] if built is not None else ""
+        if built is None or digest in self._objects or self._judged >= _WHOLE:
             return None
         self._objects.add(digest)
-        if not self._is_right(edit, code, trials):
+        if not self._is_right(edit, built, trials):
             return None
         self._judged += 1
         self.spent += _JUDGED
@@ -308,6 +322,10 @@ def source_changes(
     lines = [place.source for place in known if place.source is not None]
     ran = trials.first.lines if trials is not None else ()
     edits = mender.edits.in_turn(findings[:_CAUSES], lines, ran)
+    if (
+        trials is not None
+    ):  # waves are run in one order: what they compute does not tell what keeps them in another
+        edits = [edit for edit in edits if edit.rewrite.kind not in _OF_ORDER]
     held: list[Held] = []
     for one in mender.holding(edits, trials, goes_on):
         if not one.unlisted:

@@ -58,9 +58,9 @@ def test_changes_of_one_expression_are_chosen_together_and_each_has_a_line_of_it
     }
     found = combined(TEXT, changes)
     assert found.chosen == {1, 2, 5}
-    lines = found.text.split("\n")
-    for number, text in ((1, "n / 8"), (2, "n % 4"), (5, "row * a.K + k")):
-        (at,) = (n for n, line in enumerate(lines, 1) if f"lp_n == {number} ? ({text})" in line)
+    lines = ["".join(line.split()) for line in found.text.split("\n")]
+    for number, text in ((1, "n/8"), (2, "n%4"), (5, "row*a.K+k")):
+        (at,) = (n for n, line in enumerate(lines, 1) if f"lp_n=={number}?({text})" in line)
         assert found.lines[at] == {number}
 
 
