@@ -18,7 +18,7 @@ class Wording:
     """What a change says.
 
     Attributes:
-        says: "`a.S` in place of `a.R`", "`&& k < K` added", "without `* scale`".
+        says: "with `a.S` in place of `a.R`", "with `&& k < K` added", "without `* scale`".
         offset: where in the source the piece stands that is replaced.
     """
 
@@ -37,17 +37,17 @@ def worded(before: str, rewrite: Rewrite) -> Wording:
     gone, come = old[first : len(old) - last], new[first : len(new) - last]
     offset = (gone or old[first:] or [Token("", "", rewrite.start, rewrite.start)])[0].start
     if not gone and not come:
-        return Wording("another layout of the text", offset)
+        return Wording("with another layout of the text", offset)
     if not gone:
-        return Wording(f"{_quoted(after, come)} added", offset)
+        return Wording(f"with {_quoted(after, come)} added", offset)
     if not come:
         return Wording(f"without {_quoted(before, gone)}", offset)
     pairs = {(a.text, b.text) for a, b in zip(gone, come, strict=False) if a.text != b.text}
     if len(gone) == len(come) and len(gone) > 1 and len(pairs) == 1:
         ((was, now),) = pairs
-        return Wording(f"`{now}` in place of every `{was}`", offset)
+        return Wording(f"with `{now}` in place of every `{was}`", offset)
     gone, come = _widened(before, gone), _widened(after, come)
-    return Wording(f"{_quoted(after, come)} in place of {_quoted(before, gone)}", gone[0].start)
+    return Wording(f"with {_quoted(after, come)} in place of {_quoted(before, gone)}", gone[0].start)
 
 
 def _tokens(text: str, start: int, end: int) -> list[Token]:

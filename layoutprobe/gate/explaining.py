@@ -168,8 +168,8 @@ def _told(found: Finding, mended: Sequence[Mended], sizes: int) -> Finding:
 
 def _edited(found: Finding, first: Mended, others: Sequence[Mended], sizes: int) -> Finding:
     """A finding that is mended by a change of the source: the line is that of the change."""
-    more = [f"with {other.says} at {other.place.line}" for other in others]
-    right = f"with {first.says} all is right" + (f" (or: {'; or: '.join(more)})" if more else "")
+    more = [f"{other.says} at {other.place.line}" for other in others]
+    right = f"{first.says} all is right" + (f" (or: {'; or: '.join(more)})" if more else "")
     about, _, rest = found.what.partition(": ")
     what = f"{about}: {right}; {rest}" if found.rule.check == numerics.NAME else f"{right}: {found.what}"
     hint = (

@@ -192,7 +192,8 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
 def _order(finding: Finding) -> dict[str, float]:
     """Kind of change -> how much likelier it is where such a rule found something."""
     first = next((kinds for rule, kinds in _ORDERS if finding.rule.id.startswith(rule)), ())
-    return {kind: _LIKELIER - at * _NEXT for at, kind in enumerate(first)}
+    sure = _SURE if not finding.rule.id.startswith("numerics/") else 1.0
+    return {kind: sure * (_LIKELIER - at * _NEXT) for at, kind in enumerate(first)}
 
 
 # What is added to the rank of a change, or taken from it: what has the rank of another one is as likely. The likely
@@ -201,3 +202,5 @@ _LIKELIER, _NEXT = 0.9, 0.25
 _FARTHER, _DEFINED = 0.05, 0.12
 _KNOWN, _BESIDE, _RAN, _ASIDE = -0.6, 0.1, 0.7, 0.02
 _BEFORE = 0.15
+_SURE = 6.0
+"""How much more a rule says of what mends it that is about no value."""

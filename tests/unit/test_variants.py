@@ -67,16 +67,16 @@ def test_changes_of_one_expression_are_chosen_together_and_each_has_a_line_of_it
 @pytest.mark.parametrize(
     ("old", "new", "near", "says"),
     [
-        ("4", "8", "n / 4", "`8` in place of `4`"),
-        ("a.N", "a.K", "row * a.N", "`a.K` in place of `a.N`"),
-        ("<", "<=", "k < n", "`k <= n` in place of `k < n`"),
+        ("4", "8", "n / 4", "with `8` in place of `4`"),
+        ("a.N", "a.K", "row * a.N", "with `a.K` in place of `a.N`"),
+        ("<", "<=", "k < n", "with `k <= n` in place of `k < n`"),
         (" * 2.0f", "", "] * 2.0f", "without `* 2.0f`"),
-        ("row < n", "row < n && row < 3", "(row < n", "`&& row < 3` added"),
+        ("row < n", "row < n && row < 3", "(row < n", "with `&& row < 3` added"),
         (
             "row < n && k",
             "col < n && k < col",
             "(row < n && k",
-            "`col < n && k < col` in place of `row < n && k`",
+            "with `col < n && k < col` in place of `row < n && k`",
         ),
     ],
 )
