@@ -139,6 +139,8 @@ class _Draft:
                 break
         else:
             result.trial = unseen(code, kernel, signature) if signature and not result.near else None
+            if result.trial and not result.trial.product and _is_called_product(code, kernel, signature):
+                result.trial = None  # its strides were guessed wrong: what names say is nearer
         return result
 
     @property
@@ -197,7 +199,7 @@ def _kernel(
         guess.take_for(read.get(guess.matrix, ""))
     matrices = {guess.matrix for guess in arguments}
     factors = _factors(arguments)
-    gemm = {"A", "B"} <= matrices and bool({"C", "D"} & matrices)
+    gemm = _are_product(matrices)
     yield "[[kernel]]"
     yield f"name = {quoted(name)}"
     yield from shared
@@ -227,6 +229,18 @@ def _kernel(
     for i, guess in enumerate(arguments):
         yield ""
         yield from guess.lines(members.get(i))
+
+
+def _is_called_product(code: CodeObject, kernel: Kernel, signature: Signature | None) -> bool:
+    """Whether arguments have the names of a product's matrices."""
+    if signature is not None:
+        code, kernel, signature, _ = taken_apart(code, kernel, signature)
+    matrices = {_guess(a, i, kernel, signature).matrix for i, a in enumerate(kernel.explicit_args)}
+    return _are_product(matrices)
+
+
+def _are_product(matrices: set[str]) -> bool:
+    return {"A", "B"} <= matrices and bool({"C", "D"} & matrices)
 
 
 def _factors(arguments: Sequence[_Guess]) -> dict[str, float]:
