@@ -10,6 +10,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from layoutprobe.arch.isa import Encodings
@@ -26,6 +28,8 @@ from layoutprobe.isa.mnemonics import package, table
 MAX_INSTRUCTIONS = 400_000
 """More than any kernel we know, by an order of magnitude: hostile code ends here."""
 
+_SIZES = (4, 8, 12, 16)
+"""Bytes that an instruction takes; none is how another one begins."""
 _SOURCE_0 = {"VOP1": 0, "VOP2": 0, "VOPC": 0, "VOP3": 4, "VOP3SD": 4, "VOP3P": 4}
 """Byte at which the nine bits of source 0 start."""
 _COMMON_NAMES = {"VGLOBAL": "GLOBAL", "VFLAT": "FLAT", "VSCRATCH": "SCRATCH", "VBUFFER": "MUBUF"}
@@ -62,6 +66,7 @@ def _follow(
     text: Callable[[int], bytes], dialect: Dialect, kernel: Kernel, found: dict[int, Inst], pending: list[int]
 ) -> None:
     """Decodes what is reached from some addresses by branches, or by coming back from a call."""
+    known = _decoded_before(dialect)
     while pending:
         pc = pending.pop()
         while pc not in found:
@@ -69,13 +74,30 @@ def _follow(
                 raise CodeObjectError(
                     f"the kernel has more than {MAX_INSTRUCTIONS} instructions", where={"kernel": kernel.name}
                 )
-            inst = decode_one(text(pc), pc, dialect)
-            found[pc] = inst
+            inst = found[pc] = _decoded(text(pc), pc, dialect, known)
             if Kind.BRANCH in inst.kind:
                 pending.append(inst.branch_target)
             if Kind.FINAL in inst.kind:
                 break
             pc = inst.next_pc
+
+
+@cache
+def _decoded_before(dialect: Dialect) -> dict[bytes, Inst]:
+    """Bytes -> instruction, at any address: those of a kernel that was changed a little are mostly known."""
+    return {}
+
+
+def _decoded(data: bytes, pc: int, dialect: Dialect, known: dict[bytes, Inst]) -> Inst:
+    """As `decode_one`. What follows an instruction has no part in what it is, so that its own bytes tell it."""
+    for size in _SIZES:
+        if (same := known.get(data[:size])) is not None:
+            pair = tuple(replace(half, pc=pc) for half in same.pair)
+            return replace(same, pc=pc, pair=pair)
+    inst = decode_one(data, pc, dialect)
+    if len(known) < MAX_INSTRUCTIONS:
+        known[data[: inst.size]] = inst
+    return inst
 
 
 def _executable_bytes(code: CodeObject, entry: int) -> Callable[[int], bytes]:
