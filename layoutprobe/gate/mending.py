@@ -44,7 +44,7 @@ from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 
 MOST = 3000
 """Changes that `--suggest` tries for a kernel."""
-COST = 25_000_000
+COST = 30_000_000
 """What changes that are tried with every red kernel may cost together, about a microsecond of a processor each."""
 _COMPILED, _REFUSED, _DECODED, _CHECKED, _JUDGED = 130_000, 60_000, 200, 600_000, 3_000_000
 """What it costs to compile a change, to have it refused, to decode an instruction, to apply a check once, and to
