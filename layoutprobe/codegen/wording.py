@@ -47,6 +47,7 @@ def worded(before: str, rewrite: Rewrite) -> Wording:
         ((was, now),) = pairs
         return Wording(f"with `{now}` in place of every `{was}`", offset)
     gone, come = _widened(before, gone), _widened(after, come)
+    gone, come = _balanced((before, gone), (after, come))
     return Wording(f"with {_quoted(after, come)} in place of {_quoted(before, gone)}", gone[0].start)
 
 
@@ -73,6 +74,36 @@ def _widened(text: str, piece: Sequence[Token]) -> list[Token]:
     while first > 1 and tokens[first - 1].text in (".", "->", "::"):
         first -= 2
     return tokens[first:last]
+
+
+def _balanced(*pieces: tuple[str, Sequence[Token]]) -> list[list[Token]]:
+    """Pieces of texts that are alike around them, with as much of that as gives each bracket its other one."""
+    tokens = [Source(text).tokens for text, _ in pieces]
+    starts = [
+        next(i for i, t in enumerate(own) if t.start == piece[0].start)
+        for own, (_, piece) in zip(tokens, pieces, strict=True)
+    ]
+    ends = [start + len(piece) for start, (_, piece) in zip(starts, pieces, strict=True)]
+    left = right = 0
+    while True:
+        parts = [own[a - left : b + right] for own, a, b in zip(tokens, starts, ends, strict=True)]
+        opened, closed = zip(*map(_unpaired, parts), strict=True)
+        if not any((*opened, *closed)):
+            return parts
+        left, right = left + any(closed), right + any(opened)
+        if left > min(starts) or any(b + right > len(own) for own, b in zip(tokens, ends, strict=True)):
+            return [list(piece) for _, piece in pieces]
+
+
+def _unpaired(piece: Sequence[Token]) -> tuple[int, int]:
+    """Brackets that are opened and not closed, and such as are closed and not opened."""
+    opened = closed = 0
+    for token in piece:
+        if token.text in ("(", "[", "{"):
+            opened += 1
+        elif token.text in (")", "]", "}"):
+            opened, closed = (opened - 1, closed) if opened else (0, closed + 1)
+    return opened, closed
 
 
 def _quoted(text: str, piece: Sequence[Token]) -> str:

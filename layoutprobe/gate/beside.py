@@ -16,6 +16,7 @@ from layoutprobe.gate.tally import Outcome, Tally
 from layoutprobe.manifest.model import Sizes, size_title
 from layoutprobe.manifest.reservations import steps_of
 from layoutprobe.report.coverage import AGAIN, CLASSES, CodeCoverage, Loop
+from layoutprobe.report.gate import Unlisted
 
 _CHECKS = ("numerics", "memory")
 """What they need is little."""
@@ -34,13 +35,13 @@ class Glance:
     Attributes:
         covered: what of the code ran, where loops and values that are selected count at these sizes, too; code does
             not, as checks of races and waits have not looked at it. None where nothing ran.
-        says: what goes wrong, each in a few words.
+        wrong: what goes wrong.
         uneven: whether all holds at a size that has not the divisor which all of the manifest have in common; None
             where none was tried.
     """
 
     covered: CodeCoverage | None
-    says: tuple[str, ...] = ()
+    wrong: tuple[Unlisted, ...] = ()
     uneven: bool | None = None
 
 
@@ -67,7 +68,7 @@ class _Glance:
         self.tried = [dict(sizes) for sizes in tally.case.sizes]
         self.wrong: list[Outcome] = []
         self.covered = len(self.outcomes), tally.covered()  # by so many sizes
-        self.says: list[str] = []
+        self.says: list[Unlisted] = []
         self.bounds: dict[str, range] = {}
         checks = [check for check in tally.active if check.name in _CHECKS]
         self.possible = len(checks) == len(_CHECKS) and not any(
@@ -135,7 +136,7 @@ class _Glance:
             return
         if rules := sorted(outcome.broken(self.case)):
             self.wrong.append(outcome)
-            self.says.append(self._in_words(sizes, rules[0]))
+            self.says.append(Unlisted(self._in_words(sizes, rules[0]), rules[0]))
         else:
             self.outcomes.append(outcome)
 

@@ -170,11 +170,12 @@ def _edited(found: Finding, first: Mended, others: Sequence[Mended], sizes: int)
     """A finding that is mended by a change of the source: the line is that of the change."""
     more = [f"{other.says} at {other.place.line}" for other in others]
     right = f"{first.says} all is right" + (f" (or: {'; or: '.join(more)})" if more else "")
+    beyond = f"but it {first.beyond}" if first.beyond else "and at others that are not listed"
     about, _, rest = found.what.partition(": ")
     what = f"{about}: {right}; {rest}" if found.rule.check == numerics.NAME else f"{right}: {found.what}"
     hint = (
         "compiled and emulated with this change alone, every check holds at "
-        f"{'all sizes' if sizes > 1 else 'this size'}, and at others that are not listed: is that what was meant?"
+        f"{'all sizes' if sizes > 1 else 'this size'}, {beyond}: is that what was meant?"
     )
     old = found.place
     place = replace(first.place, element=old.element, size=old.size, matrix=old.matrix, buffer=old.buffer)

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from layoutprobe.backends.emulator import EmulatorBackend
+from layoutprobe.checks import numerics
 from layoutprobe.checks.base import Check
 from layoutprobe.codegen.statements import Source
 from layoutprobe.codegen.wording import worded
@@ -38,7 +39,7 @@ from layoutprobe.manifest.files import ASSEMBLY
 from layoutprobe.manifest.model import KernelCase
 from layoutprobe.place import Place, SourceLine
 from layoutprobe.report.finding import Finding
-from layoutprobe.report.gate import Fix, KernelVerdict, Mending
+from layoutprobe.report.gate import Fix, KernelVerdict, Mending, Unlisted
 from layoutprobe.toolchain.cache import nothing_kept
 from layoutprobe.trace.subject import RunStoppedError, UndecidedError
 
@@ -81,11 +82,17 @@ class Held:
 
     Attributes:
         edit: the change.
-        unlisted: what goes wrong with it at others, each in a few words.
+        unlisted: what goes wrong with it at others.
     """
 
     edit: SourceEdit
-    unlisted: tuple[str, ...]
+    unlisted: tuple[Unlisted, ...]
+
+    def may_lead(self, findings: Sequence[Finding]) -> bool:
+        """Nothing goes wrong at other sizes, or nothing but what a right kernel may have: it bears no larger size.
+        What mends values by chance goes wrong in values there, or as it did."""
+        kinds = {numerics.NAME, *(found.check for found in findings)}
+        return not any(one.rule.partition("/")[0] in kinds for one in self.unlisted)
 
 
 class Mender:
@@ -275,7 +282,7 @@ class Mender:
         line = source.line_of(says.offset)
         column = says.offset - source.offset(line, 1) + 1
         place = Place(symbol, SourceLine(self._copies[0].named(held.edit.file), line, column))
-        return Mended(says.says, place, of_source=True)
+        return Mended(says.says, place, of_source=True, beyond="; ".join(one.says for one in held.unlisted))
 
     def fix(self, held: Held, finding: Finding) -> Fix:
         """A change as lines that are replaced."""
@@ -303,7 +310,7 @@ def source_changes(
     most: int,
     step: Callable[[float], None],
 ) -> list[Held]:
-    """Changes of the source with which all holds, at other sizes, too; the likeliest first.
+    """Changes of the source with which all holds, and which may lead a finding; the likeliest first.
 
     Args:
         mender: of the kernel.
@@ -328,10 +335,10 @@ def source_changes(
         edits = [edit for edit in edits if edit.rewrite.kind not in _OF_ORDER]
     held: list[Held] = []
     for one in mender.holding(edits, trials, goes_on):
-        if not one.unlisted:
+        if one.may_lead(findings):
             held.append(one)
             bound = min(bound, mender.tried + _AFTER)
-    return held
+    return sorted(held, key=lambda one: len(one.unlisted))
 
 
 def mend(

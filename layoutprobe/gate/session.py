@@ -122,7 +122,7 @@ class _Done:
             coverage=covered,
             excerpts=excerpts(case, [finding for result in results for finding in result.findings]),
             hunt=hunted,
-            unlisted=self.glanced.says,
+            unlisted=self.glanced.wrong,
             pictures=tally.pictures if tally else Pictures(),
             seconds=time.monotonic() - start,
             error=self.error,
@@ -137,7 +137,7 @@ class _Done:
             *reservations(case, check_names(), uneven=self.glanced.uneven),
             *(covered.reservations if covered else ()),
             *((*tally.unproven(), *tally.widened(), *tally.sampled()) if tally else ()),
-            *self.glanced.says,
+            *(one.says for one in self.glanced.wrong),
             *(says for result in results for says in result.reserved),
         )
 

@@ -43,12 +43,14 @@ class Mended:
         place: where.
         at_loop: that is the head of a loop.
         of_source: it is one of the source, and not of an instruction; every check holds with it.
+        beyond: what goes wrong with it at sizes that are not listed; "" for nothing.
     """
 
     says: str
     place: Place
     at_loop: bool = False
     of_source: bool = False
+    beyond: str = ""
 
 
 class AtSize:

@@ -169,6 +169,19 @@ class Hunt:
 
 
 @dataclass(frozen=True)
+class Unlisted:
+    """What goes wrong at a size that the manifest does not have.
+
+    Attributes:
+        says: in a few words, with the size.
+        rule: the identifier of a finding there ("memory/out-of-bounds").
+    """
+
+    says: str
+    rule: str
+
+
+@dataclass(frozen=True)
 class Fix:
     """A change of the source with which every check of the kernel holds, at every size.
 
@@ -178,7 +191,7 @@ class Fix:
         line: the first line that it replaces, counted from 1.
         old, new: the lines that it replaces, and those that come there.
         sizes: at how many sizes the kernel was checked with it.
-        unlisted: what goes wrong with it at sizes that the manifest does not have, each in a few words.
+        unlisted: what goes wrong with it at other sizes.
     """
 
     finding: Finding
@@ -187,7 +200,7 @@ class Fix:
     old: tuple[str, ...]
     new: tuple[str, ...]
     sizes: int
-    unlisted: tuple[str, ...] = ()
+    unlisted: tuple[Unlisted, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -245,7 +258,7 @@ class KernelVerdict:
             names it -> line, counted from 1 -> text.
         pictures: what can be drawn beside the findings.
         mending: what looking for a change that mends it brought; None where nobody did.
-        unlisted: what goes wrong at sizes that the manifest does not have, in a few words each; also a reservation.
+        unlisted: what goes wrong at sizes that the manifest does not have; also reservations.
     """
 
     name: str
@@ -265,7 +278,7 @@ class KernelVerdict:
     hunt: Hunt | None = None
     pictures: Pictures = field(default_factory=Pictures, compare=False, repr=False)
     mending: Mending | None = None
-    unlisted: tuple[str, ...] = ()
+    unlisted: tuple[Unlisted, ...] = ()
 
     @property
     def every(self) -> tuple[Finding, ...]:

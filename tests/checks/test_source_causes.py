@@ -88,6 +88,20 @@ def test_what_holds_at_the_listed_sizes_by_chance_does_not_mislead(
     assert "with `K` in place of `M` all is right" in first(judged(folder)).what
 
 
+def test_what_no_larger_size_bears_with_it_may_still_be_meant(
+    folder: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A store to LDS leaves it at depths below 30, right or wrong: the values are no matter of that."""
+    line = "  float sum = 0.0f;\n"
+    limit = "  volatile __shared__ float kept[800];\n  if (threadIdx.y == 0) kept[(80 - K) * 16] = 1.0f;\n"
+    (folder / "kernel/gemm.hip").write_text(KERNEL.replace(line, line + limit))
+    offers(monkeypatch, RIGHT)
+    found = first(judged(folder, checks=(*FEW, "lds-safety")))
+    assert "with `K` in place of `M` all is right" in found.what
+    assert "but it goes wrong below K = 32: lds-safety/out-of-bounds" in found.hint
+
+
 def test_another_change_that_holds_as_well_stands_behind_it(
     folder: Path,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,

@@ -72,6 +72,7 @@ def test_changes_of_one_expression_are_chosen_together_and_each_has_a_line_of_it
         ("<", "<=", "k < n", "with `k <= n` in place of `k < n`"),
         (" * 2.0f", "", "] * 2.0f", "without `* 2.0f`"),
         ("row < n", "row < n && row < 3", "(row < n", "with `&& row < 3` added"),
+        ("x[chunk]", "chunk[x]", "x[chunk] *", "with `chunk[x]` in place of `x[chunk]`"),
         (
             "row < n && k",
             "col < n && k < col",

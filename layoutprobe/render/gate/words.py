@@ -329,7 +329,7 @@ def fix_title(verdict: KernelVerdict, fix: Fix) -> str:
     """ "gemm.hip:62, with which every check holds at 3 sizes (emulated):"."""
     where = _file(verdict, SourceLine(fix.file, fix.line))
     sizes = plural(fix.sizes, "size")
-    but = f", but it {fix.unlisted[0]}" if fix.unlisted else ""
+    but = f", but it {fix.unlisted[0].says}" if fix.unlisted else ""
     return f"{where}:{fix.line}, with which every check holds at {sizes}{but} ({basis([verdict])}):"
 
 
