@@ -52,7 +52,7 @@ def _indexed(inst: Inst) -> Executor:
 
 
 def _check(c: Cohort, inst: Inst, source: int, target: int, lanes: Array) -> None:
-    count = c.regs.vgprs.shape[0]
+    count = c.regs.count
     if max(source, target) >= count:
         raise fault(
             c,

@@ -111,6 +111,7 @@ def _moves(count: int) -> None:
     test_moves.test_loads_and_stores_of_cdna("undefined")
     for lanes in (32, 64):
         test_moves.test_between_lanes(lanes)
+        test_moves.test_registers_that_m0_picks(lanes)
 
 
 def _programs(count: int) -> None:

@@ -1,7 +1,7 @@
 """Random legal programs on both engines: registers, undefined bits, LDS and faults must be the same.
 
-Blocks of random vector and scalar instructions, LDS accesses and forward branches, on waves that hold random
-bits of which some are undefined. HYPOTHESIS_PROFILE=thorough tries many more.
+Blocks of random vector and scalar instructions, moves of VGPRs that M0 picks, LDS accesses and forward branches, on
+waves that hold random bits of which some are undefined. HYPOTHESIS_PROFILE=thorough tries many more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from layoutprobe.engine.native.interpreter import Interpreter, regions_of
 from layoutprobe.engine.native.state import WaveMemory
 from layoutprobe.engine.scheduler import Scheduler
 from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.inst import EXEC_LO, SCC, Inst, Operand
+from layoutprobe.isa.inst import EXEC_LO, M0, SCC, Inst, Operand
 from layoutprobe.machine.cohort import Cohort
 from layoutprobe.machine.events import Events
 from layoutprobe.machine.machine import Machine, Waves
@@ -56,8 +56,20 @@ def _program(rng: np.random.Generator) -> Program:
 def _body(rng: np.random.Generator) -> list[Inst]:
     body: list[Inst] = []
     while len(body) < LENGTH:
-        body += _lds(rng) if rng.integers(0, 4) == 0 else _arithmetic(rng)
+        kind = int(rng.integers(0, 12))
+        body += _lds(rng) if kind < 3 else _picked(rng) if kind == 3 else _arithmetic(rng)
     return body
+
+
+def _picked(rng: np.random.Generator) -> list[Inst]:
+    """M0, and a move of a VGPR that it picks, seldom of one that is not there."""
+    name = str(rng.choice(["v_movrels_b32", "v_movreld_b32", "v_movrelsd_b32"]))
+    most = 8 if rng.integers(0, 40) else VGPRS
+    index = Inst(
+        0, 4, "s_mov_b32", "SOP1", (Operand("s", M0),), (Operand("const", 128 + int(rng.integers(0, most))),)
+    )
+    target, source = (Operand("v", int(n)) for n in rng.integers(0, VGPRS - 8, 2))
+    return [index, Inst(0, 4, name, "VOP1", (target,), (source,))]
 
 
 def _arithmetic(rng: np.random.Generator) -> list[Inst]:

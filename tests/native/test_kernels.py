@@ -120,6 +120,22 @@ def test_undefined_bits_reach_the_output_as_in_numpy() -> None:
     assert native(code, "k")
 
 
+def test_a_register_that_m0_picks_is_an_operand_of_a_matrix_instruction() -> None:
+    """What C has kept of A for the next instruction counts no more, once M0 has picked one of its registers."""
+    sets = "\n".join(f"v_cvt_f32_u32_e32 v{n}, v0\n v_mov_b32_e32 v{n + 32}, 0" for n in range(8, 24))
+    body = f"""
+      {sets}
+      s_mov_b32 m0, 5
+      s_branch 1f
+    1:
+      v_wmma_f32_16x16x16_f16 v[40:47], v[8:15], v[16:23], v[40:47]
+      v_movreld_b32_e32 v6, v1
+      v_wmma_f32_16x16x16_f16 v[48:55], v[8:15], v[16:23], v[48:55]
+      global_store_b32 v1, v48, s[6:7]
+      s_endpgm"""
+    assert compare(Launch(assembled(body), "k", (1, 1, 1), (LANES, 1, 1), [fresh(LANES), fresh(LANES)])) == ""
+
+
 def test_without_a_compiler_numpy_runs_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     code = assembled("v_add_nc_u32_e32 v2, 7, v1\n global_store_b32 v1, v2, s[6:7]\n s_endpgm", pointers=2)
     monkeypatch.setattr(find, "ziglang", lambda: None)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from examples import WHOLE
+from numpy.typing import NDArray
 from oracle.families import MEMORY
 from oracle.forms import exec_masks, fill, generator
 from oracle.harness import Image, execute, make_machine
@@ -29,7 +30,7 @@ from oracle.test_semantics_families import MEMORY as OTHERS
 from oracle.undefined import random_shadow
 
 from layoutprobe.errors import ExecutionError
-from layoutprobe.isa.inst import NULL, Inst, Operand
+from layoutprobe.isa.inst import M0, NULL, Inst, Operand
 from layoutprobe.machine.machine import Machine
 from native.alone import Alone
 
@@ -206,3 +207,52 @@ def test_between_lanes(lanes: int) -> None:
                     shadow.v[TARGET if undefined == "target" else SOURCE] = 0xFFFFFFFF
                     shadow.v[:, :, int(rng.integers(0, lanes))] = 0
                 _compare(alone, n, image, machine, shadow)
+
+
+# VGPRs that M0 picks.
+
+
+def _picking() -> Iterator[Inst]:
+    source, target, scalar = Operand("v", SOURCE), Operand("v", TARGET), Operand("s", SCALAR)
+    for name in ("v_movrels_b32", "v_movreld_b32", "v_movrelsd_b32", "v_movrelsd_2_b32"):
+        for one, other in ((source, target), (source, source), (target, source)):
+            yield Inst(0, 4, name, "VOP1", (other,), (one,))
+    for value in (scalar, Operand("s", NULL), Operand("const", 253), Operand("const", 242)):
+        yield Inst(0, 4, "v_movreld_b32", "VOP1", (target,), (value,))
+    yield Inst(0, 8, "v_movreld_b32", "VOP1", (target,), (Operand("literal", value=0x9ABCDEF0),))
+
+
+def _picks(name: str, rng: np.random.Generator, most: int) -> NDArray[np.uint32]:
+    """M0 of each wave."""
+    low, high = rng.integers(0, most, (2, WAVES), np.uint32)
+    if name != "v_movrelsd_2_b32":
+        return np.where(rng.integers(0, 2), low, low[0])
+    return low | high << np.uint32(16) | np.uint32(int(rng.integers(0, 64)) << 10)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("lanes", [32, 64])
+def test_registers_that_m0_picks(lanes: int) -> None:
+    """Each wave has its M0; bits are undefined here and there, in M0, or in a lane; or there is no such register."""
+    with speaking(CDNA4 if lanes == 64 else current()):
+        alone = Alone(list(_picking()))
+        for n, inst in enumerate(alone.insts):
+            assert alone.is_native(n), inst
+            rng = generator(inst.name, n)
+            machine = random_machine(rng)
+            for undefined in ("", "some", "picked", "M0", "beyond", "far beyond"):
+                image = Image.random(rng, WAVES)
+                image.activate(exec_masks(rng, WAVES))
+                image.s[M0] = _picks(inst.name, rng, 12)
+                shadow = random_shadow(rng, image) if undefined == "some" else Image.zeros(WAVES)
+                shadow.s[M0] = int(undefined == "M0")
+                if undefined == "picked":
+                    shadow.v[rng.integers(0, 2, len(shadow.v)) == 0, :, int(rng.integers(0, lanes))] = 0xFF
+                if "beyond" in undefined:
+                    picked = 0x3FF if inst.name == "v_movrelsd_2_b32" else 0xFFFFFFF0
+                    image.s[M0, int(rng.integers(0, WAVES))] = 22 if undefined == "beyond" else picked
+                assert _compare(alone, n, image, machine, shadow) or undefined in (
+                    "M0",
+                    "beyond",
+                    "far beyond",
+                )

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from emulator.lab import assembled
 from emulator_gemm.kernels import KERNELS, make_launch
 from numpy.typing import NDArray
 
+from layoutprobe.backends.base import Buffer, Launch
 from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.engine.native import accesses
 from layoutprobe.engine.native.accesses import copied
@@ -65,6 +67,39 @@ class Matrices(Blocks):
     def matrix_done(self, c: Cohort, inst: Inst) -> None:
         d = inst.dst[0]
         self.seen.append((inst.pc, c.regs.vgprs[d.index : d.index + d.regs].tobytes()))
+
+
+class Indexed(Blocks):
+    """Which VGPRs M0 picks."""
+
+    def indexed(self, c: Cohort, inst: Inst, waves: NDArray[np.int64], read: int, written: int) -> None:
+        self.seen.append((inst.pc, c.waves.tolist(), waves.tolist(), read, written, c.u[2].tobytes()))
+
+
+def test_registers_that_m0_picks() -> None:
+    """Each wave goes round until its index, which is its workgroup's id, is zero."""
+    body = """
+      v_mov_b32_e32 v2, 0
+      v_mov_b32_e32 v3, 1
+      v_mov_b32_e32 v4, 2
+    again:
+      s_and_b32 m0, s2, 1
+      v_movreld_b32_e32 v2, v1
+      v_movrels_b32_e32 v5, v3
+      s_sub_i32 s2, s2, 1
+      s_cmp_gt_i32 s2, 0
+      s_cbranch_scc1 again
+      global_store_b32 v1, v5, s[6:7]
+      s_endpgm"""
+    data = [Buffer(np.zeros(32, np.uint32)) for _ in range(2)]
+    launch = Launch(assembled(body), "k", (4, 1, 1), (32, 1, 1), data)
+    seen = []
+    for engine in ("native", "numpy"):
+        watching = Indexed()
+        EmulatorBackend(engine=make_engine(engine)).run(launch, [watching])
+        seen.append(watching.seen)
+    assert seen[0] == seen[1]
+    assert len([event for event in seen[0] if event[0] not in ("batch", "block", "ended")]) > 6
 
 
 @pytest.mark.few(1)

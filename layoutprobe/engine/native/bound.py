@@ -143,9 +143,8 @@ class Bound:
         asked = np.flatnonzero(self._moves & watched.access.value)
         for n in asked.tolist():
             records[n].told = 1
-        left = [np.intersect1d(self._where["accesses"], asked, assume_unique=True)] + [
-            self._where["matrices"]
-        ] * watched.matrix
+        left = [np.intersect1d(self._where["accesses"], asked, assume_unique=True)]
+        left += [self._where["matrices"]] * watched.matrix + [self._where["F_movrel"]] * watched.indexed
         stops = (n for n, record in enumerate(self.records) if record.executor and record.pc in watched.stops)
         left += [np.fromiter(stops, np.int64)] if watched.stops else []
         for places in left:
@@ -161,8 +160,14 @@ class Bound:
 
     @cached_property
     def _where(self) -> dict[str, NDArray[np.int64]]:
-        """Records of blocks and guards; of matrix instructions, and of accesses that write no line."""
-        found: dict[str, list[int]] = {"F_block": [], "F_guard": [], "accesses": [], "matrices": []}
+        """Records of blocks, guards and moves by M0; of matrix instructions, and of accesses that write no line."""
+        found: dict[str, list[int]] = {
+            "F_block": [],
+            "F_guard": [],
+            "F_movrel": [],
+            "accesses": [],
+            "matrices": [],
+        }
         for n, record in enumerate(self.records):
             if record.symbol in found:
                 found[record.symbol].append(n)

@@ -99,7 +99,8 @@ class Interpreter:
         self.groups = int(groups[-1]) + 1
         events = machine.events
         watched = replace(events, batch=(), fault=(), step=()) != Events()  # these need no log
-        self._watched = Watched(watched, asked.moves, bool(events.matrix or events.matrix_done), stops)
+        matrix, indexed = bool(events.matrix or events.matrix_done), bool(events.indexed)
+        self._watched = Watched(watched, asked.moves, matrix, stops, indexed)
         self._telling = self.groups if asked.groups is None else min(asked.groups, self.groups)
         self._patience = Patience()
         self._initial: list[Array] = []

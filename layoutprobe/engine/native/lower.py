@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from layoutprobe.engine.native.forms import Form
+from layoutprobe.engine.native.indexed import picks_registers
 from layoutprobe.engine.native.steps import Step, Steps
 from layoutprobe.engine.native.template import Line, Template
 from layoutprobe.engine.native.templates import control_of
@@ -24,8 +25,6 @@ from layoutprobe.machine.program import CONDITIONS, Block, Executor
 _GUARD_RANGES = 12
 _MOST_ROOM = 1 << 14
 """Words of the log that one block may take; of one that takes more, numpy executes the accesses that are watched."""
-_INDEXED = "movrel"
-"""In the names of instructions that write registers which only M0 knows."""
 _IMPLIED = sum(1 << r for r in (SCC, VCC_LO, VCC_LO + 1, EXEC_LO, EXEC_LO + 1))
 """Registers that an instruction may use without naming them."""
 
@@ -63,7 +62,7 @@ class Record:
     def registers(self) -> int:
         """What numpy may read or write for the instruction, as bits of `Cohort.undef`; -1 is all of them."""
         assert self.inst is not None
-        return -1 if _INDEXED in self.inst.name else self.named | _IMPLIED
+        return -1 if picks_registers(self.inst) else self.named | _IMPLIED
 
     @property
     def named(self) -> int:
@@ -211,6 +210,8 @@ class _Lowering:
         immediates = step.immediates
         if step.template is not None and step.template.fragments:
             immediates = self._fragments(step.template, held)
+        elif held and picks_registers(step.inst):
+            held.clear()
         elif held:
             _overwrite(held, (d for half in (step.inst, *step.inst.pair) for d in half.dst))
         record = Record(step.symbol, step.inst.pc, step.offsets, immediates, step.inst, step.executor, block)

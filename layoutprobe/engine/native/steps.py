@@ -30,15 +30,16 @@ class Watched:
     """Of which events observers are told.
 
     C writes down what blocks it runs, and of the accesses of these kinds those that it knows to write down
-    (`Template.line`). Of the others numpy tells, which executes them; for a matrix instruction waves stop, so that
-    observers are told before and after C executes it. At instructions that some want to be told of before they are
-    executed (`stops`, PCs) waves stop, too.
+    (`Template.line`). Of the others numpy tells, which executes them, as it does moves of VGPRs that M0 picks
+    (`indexed`); for a matrix instruction waves stop, so that observers are told before and after C executes it. At
+    instructions that some want to be told of before they are executed (`stops`, PCs) waves stop, too.
     """
 
     block: bool = False
     access: Moves = Moves.NONE
     matrix: bool = False
     stops: frozenset[int] = frozenset()
+    indexed: bool = False
 
 
 @dataclass(frozen=True)

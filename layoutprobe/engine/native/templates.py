@@ -6,6 +6,7 @@ A template only says which function and with what in its record. What is not her
 from __future__ import annotations
 
 from layoutprobe.engine.native.atomics import atomic_template
+from layoutprobe.engine.native.indexed import indexed_template
 from layoutprobe.engine.native.lanes import lanes_template
 from layoutprobe.engine.native.matrix import matrix_template
 from layoutprobe.engine.native.memory import memory_template
@@ -28,7 +29,7 @@ def template_of(inst: Inst, layout: Layout) -> Template | None:
         return Template("F_signal")
     if Kind.ATOMIC in inst.kind:
         return atomic_template(inst, layout)
-    return memory_template(inst, layout) or lanes_template(inst, layout)
+    return memory_template(inst, layout) or lanes_template(inst, layout) or indexed_template(inst, layout)
 
 
 def _matrix(inst: Inst, layout: Layout) -> Template | None:

@@ -1,4 +1,4 @@
-// What moves values between lanes, and between lanes and scalar registers.
+// What moves values between lanes, between lanes and scalar registers, and between VGPRs that M0 picks.
 #include "state.h"
 
 // A lane's value is taken if it is defined, whatever the register's other lanes are.
@@ -31,6 +31,20 @@ FORM(F_swap) {
   v_b1 ex = bools(EX);
   DV(0) = ex ? b : a;
   DV(1) = ex ? a : b;
+  NEXT;
+}
+// o0 M0, whose bits k0 (from k1 up) are added to o1, the number of the source, and k2 (from k3 up) to o2, that of the
+// target. k4 what the source is: a VGPR, the scalar register o3, or k5.
+FORM(F_movrel) {
+  u64 from = i->o[1] + (u64)(RS(0) >> i->k[1] & i->k[0]), to = i->o[2] + (u64)(RS(0) >> i->k[3] & i->k[2]);
+  if (unlikely(from >= c->vgprs || to >= c->vgprs)) STOP(SLOW);
+  v_u32 x;
+  if (i->k[4]) x = (v_u32)(i->k[4] == 1 ? RS(3) : i->k[5]);
+  else if (unlikely(w->undef[(256 + from) >> 6] >> (from & 63) & 1)) STOP(SLOW);
+  else x = *(const v_u32 *)vgpr(w, from);
+  if (unlikely(w->undef[(256 + to) >> 6] >> (to & 63) & 1)) define_lanes(w, c, to, 0, EX);
+  v_u32 *target = (v_u32 *)vgpr(w, to);
+  PUT(*target, x, EX);
   NEXT;
 }
 // The halves of a wave64 change places, inactive lanes included.
