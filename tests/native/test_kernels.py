@@ -18,10 +18,12 @@ from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.codeobj.model import CodeObject
 from layoutprobe.engine.native import engine, hosts, library
 from layoutprobe.engine.native.engine import NativeEngine
+from layoutprobe.engine.native.interpreter import Interpreter
 from layoutprobe.engine.numpy_engine import NumpyEngine
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.edit import Known
 from layoutprobe.isa.edits import edits
+from layoutprobe.isa.inst import Operand
 from layoutprobe.isa.store import load_instructions
 from layoutprobe.toolchain import find
 
@@ -177,3 +179,42 @@ def test_other_instructions_at_some_addresses() -> None:
     dropped = _outcome(replace(launch, changes={first.pc: ()}), ENGINES[0])
     assert not np.array_equal(dropped.buffers[2], right.buffers[2])
     assert np.array_equal(_outcome(launch, ENGINES[0]).buffers[2], right.buffers[2])  # nothing of it stays
+
+
+def test_another_number_in_place_of_one_is_left_to_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As programs of many changes ask for it: numpy would stop every wave there."""
+    body = """
+      s_mov_b32 s8, 0x12345
+      v_add_nc_u32_e32 v2, s8, v0
+      s_mov_b32 s9, s8
+      v_mul_u32_u24_e32 v2, 3, v2
+      global_store_b32 v1, v2, s[6:7]
+      s_endpgm"""
+    code = assembled(body)
+    launch = Launch(code, "k", (2, 1, 1), (LANES, 1, 1), [fresh(LANES), fresh(LANES)])
+    insts = load_instructions(code, code.kernel("k")).values()
+    scalar = next(inst for inst in insts if inst.name == "s_mov_b32" and inst.src[0].value == 0x12345)
+    factor = next(inst for inst in insts if inst.name == "v_mul_u32_u24")
+    others = {
+        "another literal": (scalar, (Operand("literal", value=0x777),), True),
+        "an inline number": (scalar, (Operand("const", 128 + 5),), True),
+        "a register": (scalar, (Operand("s", 2),), False),
+        "another factor": (factor, (Operand("const", 128 + 7), factor.src[1]), True),
+        "another register": (factor, (factor.src[0], Operand("v", 0)), False),
+    }
+    stopped = set[int]()
+    slow = Interpreter._slow
+
+    def watched(self: Interpreter, which: Any) -> None:
+        stopped.update(self.waves.pc[which].tolist())
+        slow(self, which)
+
+    monkeypatch.setattr(Interpreter, "_slow", watched)
+    before = _outcome(launch, ENGINES[1]).buffers[1]
+    for name, (inst, sources, native_still) in others.items():
+        changed = replace(launch, changes={inst.pc: (replace(inst, src=sources),)})
+        assert compare(changed) == ""
+        assert not np.array_equal(_outcome(changed, ENGINES[0]).buffers[1], before), name
+        assert (inst.pc not in stopped) == native_still, name
+        stopped.clear()
+    assert np.array_equal(_outcome(launch, ENGINES[0]).buffers[1], before)

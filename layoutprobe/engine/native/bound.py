@@ -14,12 +14,13 @@ from layoutprobe.brief import brief
 from layoutprobe.engine.native.library import address_of, compiled_forms, runtime
 from layoutprobe.engine.native.lower import Lowered, Record, lower
 from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets, words_of
-from layoutprobe.engine.native.steps import Steps, Watched
+from layoutprobe.engine.native.steps import Steps, Watched, numbers_in
 from layoutprobe.engine.native.template import Layout
 from layoutprobe.engine.native.templates import EXPANDING
+from layoutprobe.engine.native.tracing import UntraceableError
 from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.observer import moves_of
-from layoutprobe.machine.program import Changed, Program
+from layoutprobe.machine.program import Changed, Executor, Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,20 +109,35 @@ class Bound:
         return self._watched_records[watched]
 
     def changed(self, changes: Changed) -> Bound:
-        """The kernel in which numpy executes something else at some addresses."""
-        made = list(self.records)
-        left = np.array(
-            [n for n, record in enumerate(made) if record.executor and record.pc in changes], np.int64
-        )
-        for n in left.tolist():
-            inst, execute = changes[made[n].pc]
-            made[n] = replace(made[n], symbol="F_slow", inst=inst, executor=execute, line=None)
+        """The kernel in which something else is executed at some addresses: by numpy, but for another number."""
+        made, left = list(self.records), []
         records, functions = self._copy()
-        self._leave(functions, left)
+        for n, record in enumerate(made):
+            if not record.executor or record.pc not in changes:
+                continue
+            inst, execute = changes[record.pc]
+            numbers = self._numbers(record, execute)
+            if numbers is None:
+                left.append(n)
+                made[n] = replace(record, symbol="F_slow", inst=inst, executor=execute, line=None)
+            else:
+                made[n] = replace(record, inst=inst, executor=execute, immediates=numbers)
+                records[n].k[: len(numbers)] = numbers
+        self._leave(functions, np.array(left, np.int64))
         lowered = replace(self.lowered, records=tuple(made))
         return replace(
             self, lowered=lowered, _plain_records=records, _watched_records={}, _alone={}, _named={}
         )
+
+    def _numbers(self, record: Record, execute: Executor) -> tuple[int, ...] | None:
+        """The immediates with which a record does what stands for its instruction; None where it cannot."""
+        if record.symbol not in self.lowered.forms or record.inst is None:
+            return None
+        layout = Layout(self.offsets.lanes, self.offsets.wave)
+        try:
+            return numbers_in(record.symbol, record.offsets, record.inst, execute, layout)
+        except UntraceableError:
+            return None
 
     def _copy(self) -> tuple[ctypes.Array[Ins], NDArray[np.uint64]]:
         """The records in C's form once more, and of these the functions."""

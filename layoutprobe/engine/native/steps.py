@@ -111,6 +111,30 @@ class Steps:
         return _forms[key]
 
 
+def numbers_in(
+    form: str, offsets: tuple[int, ...], inst: Inst, execute: Executor, layout: Layout
+) -> tuple[int, ...]:
+    """The immediates with which a form executes another instruction.
+
+    Args:
+        form, offsets: symbol of the form, and the registers that its record names.
+        inst: what stood there before.
+        execute: what the other instruction does.
+        layout: of the waves.
+
+    Raises:
+        UntraceableError: the other instruction has another form or other registers.
+    """
+    rows = () if inst.pair else rows_of(inst, execute, layout.lanes)
+    if not rows:
+        raise UntraceableError("no row")
+    other = form_of(inst, rows, layout.lanes)
+    registers, numbers = other.fill(rows, layout.lanes, layout.vgprs_at)
+    if other.symbol != form or tuple(registers) != offsets:
+        raise UntraceableError("another form, or other registers")
+    return tuple(numbers)
+
+
 def _ranges(operands: Sequence[Operand]) -> tuple[tuple[int, int], ...]:
     return tuple(registers_of(o) for o in operands)
 
