@@ -387,7 +387,7 @@ def guessed(source: Path, kernel: str | None, target: str | None) -> tuple[Kerne
 
 
 def _guesses(text: str) -> Iterator[str]:
-    """The lines of a draft that are to be filled in, with the argument that they are of."""
+    """The lines of a draft that are guesses, with the argument that they are of."""
     argument = ""
     for line in text.splitlines():
         said, _, remark = line.partition("#")
@@ -395,5 +395,5 @@ def _guesses(text: str) -> Iterator[str]:
             argument = said.removeprefix("name = ").strip().strip('"') + ": "
         elif said.startswith("[[kernel.argument]]"):
             argument = ": "
-        elif said.strip() and "FILL IN" in remark:
+        elif said.strip() and ("FILL IN" in remark or remark.strip().startswith("a guess")):
             yield argument + said.strip()

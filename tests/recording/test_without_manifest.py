@@ -25,7 +25,7 @@ def test_a_source_is_inspected_as_its_manifest_would(capsys: pytest.CaptureFixtu
     assert [site.wrong for site in guessed.sites.sites] == [()] * len(known.sites.sites)
     ours, theirs = (one.moment("mfma:1", wave=1, iteration=1) for one in (guessed, known))
     assert ours.registers("v0-60").rows == theirs.registers("v0-60").rows
-    assert 'C: role = "inout"' in guessed.guesses
+    assert any(line.startswith("grid = ") for line in guessed.guesses)
     assert not known.guesses
     assert (
         main(["inspect", str(STANDARD), "--size", "M=128,N=128,K=32", "--registers", "v40", "--lane", "3"])
