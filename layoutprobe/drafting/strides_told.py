@@ -15,6 +15,8 @@ _STRIDE = re.compile(r"(?:batch_?)?stride_?([a-e])|([a-e])_?(?:batch_?)?stride",
 _LEADING = re.compile(r"ld_?([abcd])|([abcd])_?ld|leading_?([abcd])", re.IGNORECASE)
 _KEYS = tuple(re.compile(one, re.IGNORECASE) for one in ("_kv", "kv_", "kv", "(?<=heads)_?k$"))
 """Of names that say that a size is of keys."""
+_HEADS = re.compile(r"head|(?:^|_)n?h|kv_?h|h$", re.IGNORECASE)
+"""In names of numbers of heads; keys themselves are as many as they are, and no part of the queries."""
 _ROWS = re.compile(
     r"(?:(?:row|in(?:put)?|out(?:put)?|x|y|src|dst)_?)?(?:stride|pitch|ld)(?:_?(?:row|in|out|x|y))?",
     re.IGNORECASE,
@@ -90,6 +92,8 @@ def as_stored(site: LaunchSite, parameters: Sequence[Parameter], found: FoundPro
 
 def whole_of(name: str, names: Sequence[str]) -> str:
     """Of heads of keys, by their name, those of queries, which are a multiple of them; "" for another size."""
+    if not _HEADS.search(name):
+        return ""
     told = (pattern.sub(put, name) for pattern, put in product(_KEYS, ("", "q", "q_", "_q")))
     return next((one for one in told if one != name and one in names), "")
 
