@@ -122,6 +122,29 @@ def test_undefined_bits_reach_the_output_as_in_numpy() -> None:
     assert native(code, "k")
 
 
+def test_undefined_bits_go_where_m0_says() -> None:
+    """Of a register that nobody has written, in a block that has begun with defined ones; and of half of one."""
+    body = """
+      s_mov_b32 m0, 2
+      v_dual_mov_b32 v5, v1 :: v_dual_mov_b32 v6, v0
+      s_branch 1f
+    1:
+      v_movrels_b32_e32 v5, v40
+      v_xor_b32_e32 v6, v5, v1
+      global_store_b32 v1, v6, s[6:7]
+      s_branch 2f
+    2:
+      v_cmpx_gt_u32_e32 16, v0
+      v_movreld_b32_e32 v48, v1
+      s_mov_b32 exec_lo, -1
+      global_store_b32 v1, v50, s[6:7] offset:128
+      s_endpgm"""
+    launch = Launch(assembled(body), "k", (1, 1, 1), (LANES, 1, 1), [fresh(LANES), fresh(2 * LANES)])
+    assert compare(launch) == ""
+    undefined = _outcome(launch, ENGINES[0]).undefined[1]
+    assert undefined.astype(bool).sum() == LANES + 16
+
+
 def test_a_register_that_m0_picks_is_an_operand_of_a_matrix_instruction() -> None:
     """What C has kept of A for the next instruction counts no more, once M0 has picked one of its registers."""
     sets = "\n".join(f"v_cvt_f32_u32_e32 v{n}, v0\n v_mov_b32_e32 v{n + 32}, 0" for n in range(8, 24))

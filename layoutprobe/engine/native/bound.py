@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutprobe.brief import brief
+from layoutprobe.engine.native.indexed import MOVES_BY_M0
 from layoutprobe.engine.native.library import address_of, compiled_forms, runtime
 from layoutprobe.engine.native.lower import Lowered, Record, lower
 from layoutprobe.engine.native.state import UNDEF_WORDS, Ins, Offsets, words_of
@@ -160,7 +161,7 @@ class Bound:
         for n in asked.tolist():
             records[n].told = 1
         left = [np.intersect1d(self._where["accesses"], asked, assume_unique=True)]
-        left += [self._where["matrices"]] * watched.matrix + [self._where["F_movrel"]] * watched.indexed
+        left += [self._where["matrices"]] * watched.matrix + [self._where[MOVES_BY_M0]] * watched.indexed
         stops = (n for n, record in enumerate(self.records) if record.executor and record.pc in watched.stops)
         left += [np.fromiter(stops, np.int64)] if watched.stops else []
         for places in left:
@@ -180,7 +181,7 @@ class Bound:
         found: dict[str, list[int]] = {
             "F_block": [],
             "F_guard": [],
-            "F_movrel": [],
+            MOVES_BY_M0: [],
             "accesses": [],
             "matrices": [],
         }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from layoutprobe.engine.native.template import Layout, Template, scalar_of
 from layoutprobe.isa.inst import M0, Inst, Operand
 
+MOVES_BY_M0 = "F_movrel"
+"""The form of all of them; its last immediate is where the tracking copy of the block goes on."""
 _WHOLE, _TEN = (0xFFFFFFFF, 0), (0x3FF, 0)
 _NONE, _UPPER_TEN = (0, 0), (0x3FF, 16)
 _PICKS = {
@@ -40,7 +42,7 @@ def indexed_template(inst: Inst, layout: Layout) -> Template | None:
         kind, at, number = _NUMBER if value.known else _SCALAR, value.offset, value.number
         reads.append(source)
     return Template(
-        "F_movrel",
+        MOVES_BY_M0,
         (layout.offset(m0), source.index if kind == _VGPR else 0, target.index, at),
         (*read, *written, kind, number),
         tuple(reads),

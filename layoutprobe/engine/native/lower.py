@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from layoutprobe.engine.native.forms import Form
-from layoutprobe.engine.native.indexed import picks_registers
+from layoutprobe.engine.native.indexed import MOVES_BY_M0, picks_registers
 from layoutprobe.engine.native.steps import Step, Steps
 from layoutprobe.engine.native.template import Line, Template
 from layoutprobe.engine.native.templates import control_of
@@ -203,8 +203,11 @@ class _Lowering:
         head = self.records[first]
         head.immediates = (*head.immediates, start - first, _room(steps))
         for n in range(len(steps)):
-            for record in (self.records[plain[n]], *self.records[at[n] : at[n + 1]]):
+            for m in (plain[n], *range(at[n], at[n + 1])):
+                record = self.records[m]
                 record.resume = at[n + 1]
+                if record.symbol == MOVES_BY_M0:  # it may bring undefined bits into the plain copy
+                    record.immediates = (*record.immediates, record.resume - m)
 
     def _instruction(self, step: Step, block: Block, held: dict[object, bool] | None) -> int:
         immediates = step.immediates

@@ -34,18 +34,20 @@ FORM(F_swap) {
   NEXT;
 }
 // o0 M0, whose bits k0 (from k1 up) are added to o1, the number of the source, and k2 (from k3 up) to o2, that of the
-// target. k4 what the source is: a VGPR, the scalar register o3, or k5.
+// target. k4 what the source is: a VGPR, the scalar register o3, or k5. Undefined bits move along; k6 records further
+// the block goes on for who has them.
 FORM(F_movrel) {
   u64 from = i->o[1] + (u64)(RS(0) >> i->k[1] & i->k[0]), to = i->o[2] + (u64)(RS(0) >> i->k[3] & i->k[2]);
   if (unlikely(from >= c->vgprs || to >= c->vgprs)) STOP(SLOW);
-  v_u32 x;
-  if (i->k[4]) x = (v_u32)(i->k[4] == 1 ? RS(3) : i->k[5]);
-  else if (unlikely(w->undef[(256 + from) >> 6] >> (from & 63) & 1)) STOP(SLOW);
-  else x = *(const v_u32 *)vgpr(w, from);
-  if (unlikely(w->undef[(256 + to) >> 6] >> (to & 63) & 1)) define_lanes(w, c, to, 0, EX);
+  int number = i->k[4] != 0, spoilt = !number && has_bit(w->undef, 256 + from);
+  if (unlikely(spoilt)) take_bits(w, c, to, bits_of(w, c, from), EX);
+  else if (unlikely(has_bit(w->undef, 256 + to))) define_lanes(w, c, to, 0, EX);
+  v_u32 x = number ? (v_u32)(i->k[4] == 1 ? RS(3) : i->k[5]) : *(const v_u32 *)vgpr(w, from);
   v_u32 *target = (v_u32 *)vgpr(w, to);
   PUT(*target, x, EX);
-  NEXT;
+  if (likely(!spoilt)) NEXT;
+  i += i->k[6];
+  TAIL i->fn(w, i, c);
 }
 // The halves of a wave64 change places, inactive lanes included.
 #if LANES == 64

@@ -2,12 +2,13 @@
 #pragma once
 #include "base.h"
 
+AI int has_bit(const u64 *bits, u64 n) { return bits[n >> 6] >> (n & 63) & 1; }
 AI u32 *vgpr(Wave *w, u32 n) { return w->v[n]; }
 AI v_u32 *shadow_of(Wave *w, const Ctx *c, u32 n) { return (v_u32 *)((u8 *)w->v[n] + c->shadow_bytes); }
 // A VGPR that nobody has written is blank: all its bits are undefined, but neither its value nor its shadow says so. Its
 // shadow is zero, as that of every register whose bits are all defined. Most are written whole: then bits change here,
 // and no memory. Before anybody looks at one, it is settled; Python sees no blank ones.
-AI int is_blank(const Wave *w, u32 n) { return w->blank[n >> 6] >> (n & 63) & 1; }
+AI int is_blank(const Wave *w, u32 n) { return has_bit(w->blank, n); }
 AI void settle(Wave *w, const Ctx *c, u32 n) {
   w->blank[n >> 6] &= ~(1ull << (n & 63));
   *(v_u32 *)vgpr(w, n) = (v_u32)(u32)c->poison;
@@ -25,4 +26,17 @@ AI void define_lanes(Wave *w, const Ctx *c, u32 n, u32 keep, mask lanes) {
   if (!whole) now = bools(lanes) ? (*shadow & keep) : *shadow;
   *shadow = now;
   if (!__builtin_reduce_or(now)) *undef &= ~bit;
+}
+// The undefined bits of VGPR n.
+AI v_u32 bits_of(Wave *w, const Ctx *c, u32 n) {
+  if (is_blank(w, n)) settle(w, c, n);
+  return *shadow_of(w, c, n);
+}
+// Some lanes of VGPR n now hold what has these undefined bits.
+AI void take_bits(Wave *w, const Ctx *c, u32 n, v_u32 bits, mask lanes) {
+  u64 bit = 1ull << (n & 63), *undef = &w->undef[(256 + n) >> 6];
+  v_u32 now = bools(lanes) ? bits : bits_of(w, c, n);
+  *shadow_of(w, c, n) = now;
+  if (__builtin_reduce_or(now)) *undef |= bit;
+  else *undef &= ~bit;
 }
