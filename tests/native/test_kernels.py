@@ -116,6 +116,13 @@ def test_undefined_bits_reach_the_output_as_in_numpy() -> None:
       ds_store_b32 v1, v41
       ds_load_b32 v42, v1
       global_store_b32 v1, v42, s[6:7]
+      v_mov_b32_e32 v43, v44
+      v_cmpx_gt_u32_e32 8, v0
+      v_mov_b32_e32 v45, v1
+      v_cmpx_lt_u32_e32 3, v0
+      v_mov_b32_e32 v45, v43
+      s_mov_b32 exec_lo, -1
+      global_store_b32 v1, v45, s[6:7] offset:128
       s_endpgm"""
     code = assembled(body, pointers=2, lds=4 * LANES)
     assert compare(Launch(code, "k", (2, 1, 1), (LANES, 1, 1), [Buffer(words(1, 64)), fresh(64)])) == ""
@@ -202,6 +209,18 @@ def test_other_instructions_at_some_addresses() -> None:
     dropped = _outcome(replace(launch, changes={first.pc: ()}), ENGINES[0])
     assert not np.array_equal(dropped.buffers[2], right.buffers[2])
     assert np.array_equal(_outcome(launch, ENGINES[0]).buffers[2], right.buffers[2])  # nothing of it stays
+
+
+def test_a_copy_that_is_left_out_copies_no_undefined_bits() -> None:
+    body = "v_mov_b32_e32 v5, v1\n v_mov_b32_e32 v5, v40\n global_store_b32 v1, v5, s[6:7]\n s_endpgm"
+    code = assembled(body)
+    launch = Launch(code, "k", (1, 1, 1), (LANES, 1, 1), [fresh(LANES), fresh(LANES)])
+    insts = load_instructions(code, code.kernel("k")).values()
+    copy = next(inst for inst in insts if inst.name == "v_mov_b32" and inst.src[0].index == 40)
+    left_out = replace(launch, changes={copy.pc: ()})
+    for one, undefined in ((launch, True), (left_out, False)):
+        assert compare(one) == ""
+        assert (_outcome(one, ENGINES[0]).undefined[1] is not None) == undefined
 
 
 def test_another_number_in_place_of_one_is_left_to_c(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ from oracle.memory_forms import (
 from oracle.test_semantics_families import MEMORY as OTHERS
 from oracle.undefined import random_shadow
 
+from layoutprobe.engine.native.interpreter import Interpreter
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import M0, NULL, Inst, Operand
 from layoutprobe.machine.machine import Machine
@@ -256,3 +257,42 @@ def test_registers_that_m0_picks(lanes: int) -> None:
                     "beyond",
                     "far beyond",
                 )
+
+
+# Copies.
+
+
+def _copying() -> Iterator[Inst]:
+    def move(to: int, source: Operand) -> Inst:
+        return Inst(0, 4, "v_mov_b32", "VOP1", (Operand("v", to, fmt="B32"),), (source,))
+
+    one, two = (Operand("v", n, fmt="B32") for n in (2, 5))
+    scalars = [Operand("s", 20), Operand("s", NULL), Operand("const", 253)]
+    for source in (one, Operand("v", TARGET), *scalars):
+        yield move(TARGET, source)
+    for x, y in (
+        (move(2, two), move(5, one)),  # they change places
+        (move(TARGET, one), move(5, Operand("const", 128))),
+        (move(TARGET, Operand("s", 20)), move(5, Operand("literal", value=7))),
+    ):
+        yield Inst(0, 8, f"{x.name} :: {y.name}", "VOPD", pair=(x, y))
+
+
+@pytest.mark.parametrize("lanes", [32, 64])
+def test_undefined_bits_are_copied(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By C alone: in some bits, in all of a register, or in a lane of it."""
+    with speaking(CDNA4 if lanes == 64 else current()):
+        alone = Alone(list(_copying()))
+        monkeypatch.setattr(Interpreter, "_slow", lambda run, which: pytest.fail("numpy was asked"))
+        for n, inst in enumerate(alone.insts):
+            rng = generator(inst.name, n)
+            machine = random_machine(rng)
+            for undefined in ("", "some", "all", "a lane"):
+                image = Image.random(rng, WAVES)
+                image.activate(exec_masks(rng, WAVES))
+                shadow = random_shadow(rng, image) if undefined == "some" else Image.zeros(WAVES)
+                if undefined == "all":
+                    shadow.v[:], shadow.s[20] = 0xFFFFFFFF, 0xFFFFFFFF
+                elif undefined:
+                    shadow.v[rng.integers(0, 2, len(shadow.v)) == 0, :, int(rng.integers(0, lanes))] = 0xFF
+                assert _compare(alone, n, image, machine, shadow)

@@ -23,6 +23,9 @@ from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.observer import moves_of
 from layoutprobe.machine.program import Changed, Executor, Program
 
+_GUARDS = ("F_guard", "F_guard_copies")
+"""What may stand before an instruction in the tracking copy of a block."""
+
 
 @dataclass(frozen=True, eq=False)
 class Bound:
@@ -150,8 +153,9 @@ class Bound:
         """Leave records to numpy."""
         functions[places] = address_of(self.runtime, "F_slow")
         # A guard before it must not say of what is written that it is defined.
-        guards = np.intersect1d(places, self._where["F_guard"] + 1, assume_unique=True) - 1
-        functions[guards] = address_of(self.runtime, "F_slow_next")
+        for guard in _GUARDS:
+            guards = np.intersect1d(places, self._where[guard] + 1, assume_unique=True) - 1
+            functions[guards] = address_of(self.runtime, "F_slow_next")
 
     def _changed(self, watched: Watched) -> ctypes.Array[Ins]:
         records, functions = self._copy()
@@ -179,11 +183,7 @@ class Bound:
     def _where(self) -> dict[str, NDArray[np.int64]]:
         """Records of blocks, guards and moves by M0; of matrix instructions, and of accesses that write no line."""
         found: dict[str, list[int]] = {
-            "F_block": [],
-            "F_guard": [],
-            MOVES_BY_M0: [],
-            "accesses": [],
-            "matrices": [],
+            name: [] for name in ("F_block", *_GUARDS, MOVES_BY_M0, "accesses", "matrices")
         }
         for n, record in enumerate(self.records):
             if record.symbol in found:

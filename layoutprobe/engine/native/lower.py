@@ -2,7 +2,8 @@
 
 Each block is there twice. The plain copy is for waves in which all that the block touches is defined; its
 first record tests that, and budget and turn. The tracking copy has a guard before each instruction, which
-keeps the undefined bits of what is written and leaves to numpy what reads undefined bits. A wave that comes
+keeps the undefined bits of what is written and leaves to numpy what reads undefined bits, but for
+copies, with which they move. A wave that comes
 back from numpy in the middle of a block goes on in the tracking copy.
 """
 
@@ -23,6 +24,8 @@ from layoutprobe.isa.kind import MOVES, Kind
 from layoutprobe.machine.program import CONDITIONS, Block, Executor
 
 _GUARD_RANGES = 12
+_NOWHERE = 0xFFFF
+"""Instead of the number of a register, where a number is copied; F_guard_copies."""
 _MOST_ROOM = 1 << 14
 """Words of the log that one block may take; of one that takes more, numpy executes the accesses that are watched."""
 _IMPLIED = sum(1 << r for r in (SCC, VCC_LO, VCC_LO + 1, EXEC_LO, EXEC_LO + 1))
@@ -190,7 +193,7 @@ class _Lowering:
             if meets:
                 self._add(Record("F_meet", step.inst.pc))
             if step.symbol != "F_slow":
-                self._add(_guard(step.inst.pc, step.reads, step.writes))
+                self._add(_guarding(step))
             self._instruction(step, block, None)
         at.append(len(self.records))
         condition = CONDITIONS.get(block.last.name) if block.last is not None else None
@@ -261,6 +264,15 @@ def _overwrite(held: dict[object, bool], operands: Iterable[Operand]) -> None:
     written = {register for operand in operands for register in operand.registers()}
     for key in [k for k in held if isinstance(k, tuple) and not written.isdisjoint(k[1].registers())]:
         held.pop(key)
+
+
+def _guarding(step: Step) -> Record:
+    """What stands before an instruction in the tracking copy."""
+    if not step.copies:
+        return _guard(step.inst.pc, step.reads, step.writes)
+    pairs = zip(step.reads, step.writes, strict=True)
+    packed = tuple(to | (read if count else _NOWHERE) << 16 for (read, count), (to, *_) in pairs)
+    return Record("F_guard_copies", step.inst.pc, packed, (len(packed),))
 
 
 def _guard(pc: int, reads: Sequence[tuple[int, int]], writes: Sequence[tuple[int, int, int]]) -> Record:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from layoutprobe.isa.inst import EXEC_LO, SCC, Inst, Operand
 from layoutprobe.machine.program import Executor
 from layoutprobe.semantics.cross_lane import BySize
@@ -36,6 +38,7 @@ class Row:
         scalar: one value for the wave, EXEC plays no part.
         lanes: DPP's permutation of source 0.
         fetched: neg and abs, where they act on what DPP fetched.
+        copies: 32 bits are copied as they are, undefined ones too.
     """
 
     sources: tuple[Operand, ...]
@@ -46,6 +49,7 @@ class Row:
     scalar: bool = False
     lanes: LaneMap | None = None
     fetched: Callable[[Any], Any] | None = None
+    copies: bool = False
 
 
 def rows_of(inst: Inst, executor: Executor, lanes: int) -> tuple[Row, ...]:
@@ -81,7 +85,16 @@ def _vector(execution: Execution) -> Row:
         execution.compute,
         lanes=execution.lanes,
         fetched=execution.fetched,
+        copies=_copies(execution),
     )
+
+
+def _copies(execution: Execution) -> bool:
+    """Whether it is a plain V_MOV_B32, of a whole instruction or half of a dual one."""
+    how = execution.compute
+    alone = execution.lanes is None and execution.kinds == ("b32",) and not how.post
+    source = execution.sources[0]
+    return alone and how.compute is np.positive and not (source.neg or source.abs)
 
 
 def _scalar(execution: ScalarExecution) -> Row:

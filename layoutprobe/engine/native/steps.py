@@ -52,6 +52,7 @@ class Step:
         reads: ranges of registers (first, number) that must be defined.
         writes: ranges of registers and how they are defined.
         template: what it was made of, if of a template.
+        copies: it does no more than copy registers, each to one of `writes`: `reads` may hold undefined bits.
     """
 
     inst: Inst
@@ -62,6 +63,7 @@ class Step:
     reads: tuple[tuple[int, int], ...] = ()
     writes: tuple[tuple[int, int, int], ...] = ()
     template: Template | None = None
+    copies: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +101,8 @@ class Steps:
         # What DPP leaves unwritten depends on the lanes: numpy keeps count of that.
         partly = any(row.lanes is not None for row in rows)
         return Step(inst, executor, form.symbol, tuple(offsets), tuple(immediates),
-                    (*reads, *((f, n) for f, n, _ in writes if partly)), writes)  # fmt: skip
+                    (*reads, *((f, n) for f, n, _ in writes if partly)), writes,
+                    copies=all(row.copies for row in rows) and any(n for _, n in reads))  # fmt: skip
 
     def _form(self, inst: Inst, rows: Sequence[Row]) -> Form | None:
         key = (self.layout.lanes, *shape_of(inst))

@@ -72,6 +72,24 @@ FORM(F_guard) {
   NEXT;
 }
 
+// The same before what copies k0 VGPRs, whose undefined bits move along. In o the register that is written, and from
+// bit 16 up that which is read (0xffff: none); all are read before one is written.
+FORM(F_guard_copies) {
+  v_u32 bits[2];
+  int spoilt[2];
+  for (u32 n = 0; n < i->k[0]; n++) {
+    u32 r = i->o[n] >> 16;
+    spoilt[n] = r != 0xffff && has_bit(w->undef, r);
+    if (spoilt[n]) bits[n] = r <= SCC ? (v_u32)w->shadow[r] : bits_of(w, c, r - 256);
+  }
+  for (u32 n = 0; n < i->k[0]; n++) {
+    u32 r = i->o[n] & 0xffff;
+    if (spoilt[n]) take_bits(w, c, r - 256, bits[n], EX);
+    else if (has_bit(w->undef, r)) define_lanes(w, c, r - 256, 0, EX);
+  }
+  NEXT;
+}
+
 // What only numpy executes.
 FORM(F_slow) { STOP(SLOW); }
 // Instead of a guard before what numpy executes because observers want to be told of it.
