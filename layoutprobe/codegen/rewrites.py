@@ -246,11 +246,10 @@ def _words(spot: Spot) -> Iterator[Rewrite]:
     """Another function, type or constant of one family: fmaxf for fminf, exp2f for expf, true for false."""
     tokens = spot.source.tokens
     for i in spot.within:
-        for family in _FAMILIES:
-            if tokens[i].text in family:
-                yield from (
-                    spot.replace(i, i + 1, text, "words") for text in family if text != tokens[i].text
-                )
+        for kin in _FAMILIES:
+            if tokens[i].text in kin:
+                others = (text for text in kin if text != tokens[i].text)
+                yield from (spot.replace(i, i + 1, text, "words") for text in others)
 
 
 _FAMILIES = tuple(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+from layoutprobe.checks import numerics
 from layoutprobe.codegen.expressions import Rewrite, Spot, function_around
 from layoutprobe.codegen.rewrites import KINDS, rewrites
 from layoutprobe.codegen.statements import Source
@@ -71,6 +72,7 @@ class SourceEdits:
     def _at(self, place: _Near, finding: Finding) -> Iterator[SourceEdit]:
         """What a statement offers."""
         order, scalars = _order(finding), scalars_for(self._copy.case, finding)
+        far = place.far * _told(finding)
         spot = Spot(self.sources[place.file], place.within, list(self.sources.values()), scalars)
         for kind in KINDS:
             found = rewrites(spot, kind)
@@ -79,7 +81,7 @@ class SourceEdits:
                 found = [replace(one, rank=early.rank) for one, early in zip(near, found, strict=True)]
             for rewrite in found:
                 before = rewrite.start < place.offset
-                rank = place.far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
+                rank = far + rewrite.rank - order.get(kind, 0.0) + before * _BEFORE
                 yield SourceEdit(place.file, rewrite, rank, finding)
 
     def _statements(
@@ -192,15 +194,19 @@ _ORDERS: Sequence[tuple[str, tuple[str, ...]]] = (
 def _order(finding: Finding) -> dict[str, float]:
     """Kind of change -> how much likelier it is where such a rule found something."""
     first = next((kinds for rule, kinds in _ORDERS if finding.rule.id.startswith(rule)), ())
-    sure = _SURE if not finding.rule.id.startswith("numerics/") else 1.0
-    return {kind: sure * (_LIKELIER - at * _NEXT) for at, kind in enumerate(first)}
+    return {kind: _LIKELIER - at * _NEXT + _NAMED * (kind == "scalars") for at, kind in enumerate(first)}
+
+
+def _told(finding: Finding) -> float:
+    """How much more than values a rule says of where it is mended."""
+    return 1.0 if finding.rule.check == numerics.NAME else _SURE
 
 
 # What is added to the rank of a change, or taken from it: what has the rank of another one is as likely. The likely
 # ones of a statement lie within one; so those of many statements come before the rest of any.
 _LIKELIER, _NEXT = 0.9, 0.25
+_NAMED = 4.0  # a rule about strides has measured which argument it should be
 _FARTHER, _DEFINED = 0.05, 0.12
 _KNOWN, _BESIDE, _RAN, _ASIDE = -0.6, 0.1, 0.7, 0.02
 _BEFORE = 0.15
-_SURE = 6.0
-"""How much more a rule says of what mends it that is about no value."""
+_SURE = 3.0

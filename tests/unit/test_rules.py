@@ -50,6 +50,7 @@ def test_every_rule_of_the_package_is_registered() -> None:
         if ".include" not in module.name and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     listed = {id(rule) for rule in RULES} | {id(r) for r in _of_tests()}
+    gc.collect()  # what other tests made, and nobody holds, may lie there still
     made = {rule.id for rule in gc.get_objects() if isinstance(rule, Rule) and id(rule) not in listed}
     assert made <= {rule.id for rule in RULES}
 
