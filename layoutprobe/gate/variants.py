@@ -105,7 +105,7 @@ class Variants:
         assert built is not None
         said = {inst.pc: (_saying(inst, number),) for inst in self._asks}
         change = {"code": built.code, "kernel": built.kernel.name, "changes": said}
-        return bool(said) and trials.right(lambda _: change, self._backend)
+        return bool(said) and trials.right(lambda _: change, self._backend, of_program=True)
 
 
 def _refused(
