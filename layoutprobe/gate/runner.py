@@ -35,8 +35,8 @@ from layoutprobe.trace.orders import LAST_FIRST, ONE_BY_ONE
 from layoutprobe.trace.subject import Recorded, RunSpec
 
 _ORDERS = {"": "", ONE_BY_ONE: base.IN_TURN, LAST_FIRST: base.LAST_FIRST}
-_UNDEFINED = ("undefined-control", "undefined-address")
-"""Kinds of faults that what LDS holds may bring about."""
+UNDEFINED = ("undefined-control", "undefined-address")
+"""Kinds of faults that what LDS holds, or what a compiler leaves undefined, may bring about."""
 _ORDERED = 2.0
 """Seconds that a run may take in which workgroups come in an order, or that is a second one: some wait for ever."""
 
@@ -190,7 +190,7 @@ class KernelRunner:
         found = self._once(spec)
         stopped = found.fault
         uses_lds = self.built.kernel.descriptor.group_segment_size or self.binding.dynamic_lds
-        if stopped is not None and stopped.kind in _UNDEFINED and uses_lds and not spec.asks_only:
+        if stopped is not None and stopped.kind in UNDEFINED and uses_lds and not spec.asks_only:
             again = self._once(spec, Zeros())
             still = again.fault is not None and (
                 again.fault.kind == "time" or again.fault.place.pc == stopped.place.pc

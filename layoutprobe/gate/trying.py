@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from layoutprobe.backends.base import WatchedBackend
-from layoutprobe.gate.runner import KernelRunner, Prepared
+from layoutprobe.gate.runner import UNDEFINED, KernelRunner, Prepared
 from layoutprobe.gate.tally import Tally
 from layoutprobe.manifest.model import Sizes
 from layoutprobe.observe.coverage import Coverage
@@ -30,8 +30,6 @@ LAUNCH, EACH, TOGETHER = 4_000, 0.05, 45
 the faster engine: microseconds."""
 Change = Callable[[Prepared], Mapping[str, Any]]
 """Says what is otherwise in a launch: its code, or some of its instructions."""
-_UNDEFINED = ("undefined-control", "undefined-address")
-"""Kinds of faults of a program that has many changes, and not of the one that is chosen."""
 BYTES = 1 << 22
 """Of all buffers of a size at which changes are tried."""
 
@@ -202,7 +200,7 @@ class Trials:
         """
         first, spec = self.first, self.first.specs[0]
         found = first.launched(spec, change, backend)
-        if of_program and found.fault is not None and found.fault.kind in _UNDEFINED:
+        if of_program and found.fault is not None and found.fault.kind in UNDEFINED:
             return True
         return is_right(first.beside(found, spec)) and self.right_elsewhere(change, backend)
 
