@@ -21,7 +21,7 @@ from layoutprobe.gate.sequence import Held, argument_of, contents, run_before, u
 from layoutprobe.isa.inst import Inst
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
-from layoutprobe.machine.observer import Observer
+from layoutprobe.machine.observer import Observer, Walk
 from layoutprobe.machine.program import Block, Program, UnboundError
 from layoutprobe.manifest.binding import Binding, BoundBuffer
 from layoutprobe.manifest.coding import Coding
@@ -58,6 +58,10 @@ class Deadline(Observer):
         """See Observer."""
         if self._late():
             self.require_time(self._program.location(block.last or block.insts[-1]))
+
+    def walked(self, machine: Machine, walk: Walk) -> None:
+        """See Observer: C has come to the end of the batch."""
+        self.require_time(Place(kernel=self._program.kernel.name))
 
     def _late(self) -> bool:
         clock, busy = self._start

@@ -19,6 +19,7 @@ class Events:
 
     batch: Told = ()
     block: Told = ()
+    walked: Told = ()
     step: Told = ()
     access: Told = ()
     matrix: Told = ()

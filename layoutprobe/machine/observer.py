@@ -11,6 +11,7 @@ from operator import or_
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutprobe.brief import brief
 from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import Inst
 from layoutprobe.isa.kind import Kind
@@ -49,6 +50,23 @@ def moves_of(inst: Inst) -> Moves:
     return found | Moves.LDS_STORES if inst.to_lds else found
 
 
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """The way of each wave through its kernel.
+
+    Attributes:
+        blocks: of the program.
+        steps: int64 [wave, step], numbers in `blocks`; -1 behind the end of a wave.
+        active: bool [wave, step], some lane was active where the block began.
+    """
+
+    blocks: Sequence[Block]
+    steps: NDArray[np.int64]
+    active: NDArray[np.bool_]
+
+    __repr__ = brief
+
+
 class Observer:
     """Watches a launch. It is told of those events whose method it overrides.
 
@@ -79,6 +97,10 @@ class Observer:
 
     def block(self, c: Band, block: Block) -> None:
         """The cohort is about to execute a basic block."""
+
+    def walked(self, machine: Machine, walk: Walk) -> None:
+        """Which blocks the waves of a batch have run: told in place of `block` where an engine can, and nobody asks
+        for more than that; never of a batch that a fault has ended."""
 
     def step(self, c: Cohort, inst: Inst) -> None:
         """The cohort is about to execute an instruction: every one, hints and branches included.
@@ -156,6 +178,17 @@ def stops_of(observers: Sequence[Observer], program: Program) -> frozenset[int] 
     """PCs of the instructions of which `step` of any observer must be told; None: all."""
     asked = [o.stops(program) for o in observers if asks(o, "step")]
     return None if None in asked else frozenset[int]().union(*(pcs for pcs in asked if pcs is not None))
+
+
+def take_walks(observers: Sequence[Observer]) -> bool:
+    """Nobody asks for more than blocks, and all who do take a `Walk` for them."""
+    others = [
+        event.name for event in fields(Events) if event.name not in ("batch", "block", "walked", "fault")
+    ]
+    return all(
+        wants(o, "walked") or (not wants(o, "block") and not any(asks(o, event) for event in others))
+        for o in observers
+    )
 
 
 def asks(observer: Observer, event: str) -> bool:

@@ -15,6 +15,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Band
 from layoutprobe.machine.flow import Flow, flow_of
 from layoutprobe.machine.machine import Machine
+from layoutprobe.machine.observer import Walk
 from layoutprobe.machine.program import Block, Program
 from layoutprobe.observe.base import Recorder
 
@@ -104,6 +105,28 @@ class CoverageRecorder(Recorder):
                 self._note(here, done[~goes_on])
                 done *= goes_on
             passes[c.waves] = done + 1
+
+    def walked(self, machine: Machine, walk: Walk) -> None:
+        """See Observer."""
+        assert self._flow is not None
+        number = self._flow.number
+        here = np.array([*(number[block] + 1 for block in walk.blocks), 0])[walk.steps]
+        before = np.zeros_like(here)
+        before[:, 1:] = here[:, :-1]
+        entered = np.zeros((len(number) + 1, len(number) + 1), np.bool_)  # [block, block before it]
+        entered[here, before] = True
+        active = np.zeros(len(number) + 1, np.bool_)
+        active[here[walk.active]] = True
+        for block in walk.blocks:
+            at = number[block]
+            if not entered[at + 1].any():
+                continue
+            self._from[at] = self._from.get(at, False) | entered[at + 1]
+            if active[at + 1] or _needs_no_lane(block):
+                self._run.add(at)
+        for header, inside in self._inside.items():
+            begun = np.flatnonzero(~inside[before[here == header + 1]])  # wave after wave
+            self._note(header, np.diff(begun, append=np.count_nonzero(here == header + 1)))
 
     def _note(self, header: int, passes: NDArray[np.int64]) -> None:
         self._seen.setdefault(header, set()).update(passes[passes > 0].tolist())

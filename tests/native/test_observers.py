@@ -18,12 +18,14 @@ from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.engine.native import accesses
 from layoutprobe.engine.native.accesses import copied
 from layoutprobe.engine.registry import make_engine
+from layoutprobe.errors import ExecutionError
 from layoutprobe.isa.inst import VGPR0, Inst
 from layoutprobe.machine.cohort import Band, Cohort
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses, Arena, Region, Store, untouched
-from layoutprobe.machine.observer import Moves, Observer, moves_of
+from layoutprobe.machine.observer import Moves, Observer, Walk, moves_of
 from layoutprobe.machine.program import Block, Program
+from layoutprobe.observe.coverage import CoverageRecorder
 
 SIZE = (72, 40, 24)
 """Ragged in every direction, so that waves part and meet again."""
@@ -118,6 +120,95 @@ def test_events(name: str, kind: type[Blocks]) -> None:
     assert len(seen[0]) > 20
     for number, (ours, numpys) in enumerate(zip(*seen, strict=True)):
         assert ours == numpys, f"event {number}: {ours[:3]} and {numpys[:3]}"
+
+
+class Walks(CoverageRecorder):
+    """What ran, and whether it was told of ways in place of blocks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.walks = 0
+
+    def walked(self, machine: Machine, walk: Walk) -> None:
+        super().walked(machine, walk)
+        self.walks += 1
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("name", "ways"), [("standard", 1), ("asmOpt", 0), ("swizzled", 1)])
+def test_ways_of_waves_tell_what_blocks_do(name: str, ways: int) -> None:
+    """Where numpy executes a few instructions, as in asmOpt at this size, blocks are told of in its order."""
+    kernel, (m, n, k) = KERNELS[name], SIZE
+    a, b = np.ones((m, k), np.float16), np.ones((k, n), np.float16)
+    launch = make_launch(kernel, kernel.build(), a, b, np.ones((m, n), np.float32), 0.5, 1.5)
+    seen = []
+    told: list[tuple[str, list[Observer], int]] = [
+        ("native", [], ways),
+        ("native", [Blocks()], 0),
+        ("numpy", [], 0),
+    ]
+    for engine, others, walks in told:
+        watching = Walks()
+        EmulatorBackend(engine=make_engine(engine)).run(launch, [watching, *others])
+        assert watching.walks == walks
+        found = watching.record()
+        assert found is not None
+        seen.append((found.blocks, found.edges, found.passes))
+    assert seen[0] == seen[1] == seen[2]
+    assert seen[0][2]
+
+
+def test_loops_that_waves_go_round_and_enter_differently() -> None:
+    """Two loops, one in the other: the inner one is entered anew each time, and one wave enters it with no lane."""
+    body = """
+      v_cmpx_ne_u32_e64 s3, 2
+      s_add_i32 s8, s2, 1
+    outer:
+      s_mov_b32 s9, s8
+    inner:
+      v_add_nc_u32_e32 v1, 1, v0
+      s_sub_i32 s9, s9, 1
+      s_cmp_gt_i32 s9, 0
+      s_cbranch_scc1 inner
+      s_sub_i32 s8, s8, 1
+      s_cmp_gt_i32 s8, 0
+      s_cbranch_scc1 outer
+      s_endpgm"""
+    launch = Launch(assembled(body), "k", (3, 1, 1), (32, 1, 1), [Buffer(np.zeros(32, np.uint32))] * 2)
+    seen = []
+    for engine in ("native", "numpy"):
+        watching = Walks()
+        EmulatorBackend(engine=make_engine(engine)).run(launch, [watching])
+        found = watching.record()
+        assert found is not None
+        seen.append((watching.walks, found.blocks, found.edges, found.passes))
+    assert seen[0][1:] == seen[1][1:]
+    assert (seen[0][0], seen[1][0]) == (1, 0)
+    assert sorted(map(sorted, seen[0][3].values())) == [[1, 2, 3], [1, 2, 3]]
+
+
+def test_a_fault_ends_a_walk_in_the_order_of_numpy() -> None:
+    """A workgroup ends in a fault: what others have run in C meanwhile counts as far as numpy had them run."""
+    body = """
+      s_cmp_eq_u32 s2, 0
+      s_cbranch_scc0 others
+      global_load_b32 v2, v1, s[2:3]
+      s_waitcnt vmcnt(0)
+      s_endpgm
+    others:
+      s_nop 0
+      s_endpgm"""
+    launch = Launch(assembled(body), "k", (4, 1, 1), (32, 1, 1), [Buffer(np.zeros(32, np.uint32))] * 2)
+    seen = []
+    for engine in ("native", "numpy"):
+        watching = Walks()
+        with pytest.raises(ExecutionError):
+            EmulatorBackend(engine=make_engine(engine)).run(launch, [watching])
+        found = watching.record()
+        assert found is not None
+        seen.append((watching.walks, found.blocks, found.edges))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == 0
 
 
 class Asking(Observer):

@@ -42,7 +42,7 @@ from layoutprobe.machine.launch import (
 )
 from layoutprobe.machine.machine import Machine, lds_stride
 from layoutprobe.machine.memory import Memory, Store
-from layoutprobe.machine.observer import Observer, accesses_of, events_of, stops_of
+from layoutprobe.machine.observer import Observer, accesses_of, events_of, stops_of, take_walks
 from layoutprobe.machine.program import Executor, Program
 
 MOST_SLOW = 0.5
@@ -286,7 +286,10 @@ class _Run:
         )
         asked = accesses_of(observers)
         stops = stops_of(observers, self.bound.program) or frozenset()
-        interpreter = Interpreter(self.bound, machine, waves, dispatch.budget, asked, self.sieve, stops)
+        walks = take_walks(observers)
+        interpreter = Interpreter(
+            self.bound, machine, waves, dispatch.budget, asked, self.sieve, stops, walks
+        )
         interpreter.start_with(
             initial_values(machine, dispatch.code, self.kernel, dispatch.block, dispatch.memory.kernarg)
         )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from layoutprobe.engine import outcome
 from layoutprobe.engine.native.bound import Bound
 from layoutprobe.engine.native.lower import Record
-from layoutprobe.engine.native.replay import LOG_WORDS, Replay
+from layoutprobe.engine.native.replay import LOG_WORDS, Replay, walk_of
 from layoutprobe.engine.native.sieve import Sieve, SuspectError, touches
 from layoutprobe.engine.native.state import (
     ENDLESS,
@@ -78,6 +78,7 @@ class Interpreter:
         asked: what accesses observers must be told of.
         sieve: what looks instead of observers; None: nobody asks.
         stops: PCs of the instructions of which observers must be told before they are executed.
+        walks: observers take walks, see `Observer.walked`.
         count: waves of the batch.
     """
 
@@ -90,10 +91,11 @@ class Interpreter:
         asked: Accesses = NO_ACCESSES,
         sieve: Sieve | None = None,
         stops: frozenset[int] = frozenset(),
+        walks: bool = False,
     ) -> None:
         self.bound, self.machine, self.waves, self.budget = bound, machine, waves, budget
         self.regions = (CRegion * 0)()
-        self.sieve = sieve
+        self.sieve, self._walks = sieve, walks
         groups = machine.waves.workgroup
         self.count = int(groups.size)
         self.groups = int(groups[-1]) + 1
@@ -126,6 +128,10 @@ class Interpreter:
             self._slow(self._furthest_behind())
 
     def _run_watched(self) -> None:
+        if self._walks and not self._run_workgroups():
+            for tell in self.machine.events.walked:
+                tell(self.machine, walk_of(self.bound, self.waves, self.count))
+            return
         replay = Replay(self.bound, self.machine, self.waves)
         try:
             while True:

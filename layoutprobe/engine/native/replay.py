@@ -22,6 +22,7 @@ from layoutprobe.isa.kind import Kind
 from layoutprobe.machine.cohort import Cohort, mask_words, unpack_mask
 from layoutprobe.machine.machine import Machine
 from layoutprobe.machine.memory import Addresses
+from layoutprobe.machine.observer import Walk
 
 LOG_WORDS = 4096
 """Words of a wave's log: when it is full, observers are told before the wave goes on."""
@@ -30,6 +31,19 @@ _LINE, _LANES = 4, 2
 _NOBODY = np.zeros(0, np.int64)
 
 Waves = NDArray[np.int64]
+
+
+def walk_of(bound: Bound, waves: WaveMemory, count: int) -> Walk:
+    """The ways of waves that have all come to their end, and whose logs tell of nothing but blocks.
+
+    Whose turn it was when need not be played for that.
+    """
+    steps = waves.logged[:count].astype(np.int64) // _LINE
+    lines = waves.log[:count, : _LINE * int(steps.max())].reshape(count, -1, _LINE)
+    ran = np.arange(lines.shape[1]) < steps[:, None]
+    rows = np.where(ran, lines[:, :, 0].astype(np.int64), -1)
+    active = lines[:, :, _LANES : _LANES + waves.lanes // 32] != 0
+    return Walk(bound.lowered.blocks, rows, ran & np.asarray(active.any(axis=2)))
 
 
 @dataclass
