@@ -11,7 +11,9 @@ one violation.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from layoutprobe.arch import Isa
 from layoutprobe.arch.hazards import Hazard, Hazards
@@ -89,6 +91,27 @@ class _Site:
     states: int
 
 
+@dataclass(frozen=True, eq=False)
+class _Quiet:
+    """What a block does where no instruction comes too early.
+
+    Attributes:
+        passage: from one state to the next.
+        sites: its instructions, by PC.
+        kept: pairs of PCs that a rule binds, and that keep it.
+    """
+
+    passage: Passage[Recent]
+    sites: Mapping[int, _Site]
+    kept: set[tuple[int, int]]
+
+
+@lru_cache(maxsize=8)
+def _quiet_in(program: Program) -> dict[tuple[Block, Recent], _Quiet]:
+    """What is known of a program: the same in each launch, and at every size."""
+    return {}
+
+
 class WaitStateObserver(Recorder):
     """Watches for instructions that come too early."""
 
@@ -99,11 +122,13 @@ class WaitStateObserver(Recorder):
         self._kept: set[tuple[int, int]] = set()
         self._isa: Isa | None = None
         self._hazards = Hazards(())
+        self._quiet: dict[tuple[Block, Recent], _Quiet] = {}
 
     def batch(self, machine: Machine, program: Program) -> None:
         """See Observer."""
         self._isa = isa_of(program.code, program.kernel)
         self._hazards = self._isa.hazards
+        self._quiet = _quiet_in(program)
         self._paths.batch(machine)
 
     def block(self, c: Band, block: Block) -> None:
@@ -119,7 +144,23 @@ class WaitStateObserver(Recorder):
         return WaitStateRecord(violations, kept, binding, self._paths.complete)
 
     def _through(self, block: Block, recent: Recent) -> Passage[Recent]:
+        key = block, recent
+        if key not in self._quiet:
+            kept, passage = self._walked(block, recent)
+            if passage.seen:
+                return passage
+            self._quiet[key] = _Quiet(
+                passage, {inst.pc: self._sites[inst.pc] for inst in block.listing}, kept
+            )
+        known = self._quiet[key]
+        self._sites.update(known.sites)
+        self._kept |= known.kept
+        return known.passage
+
+    def _walked(self, block: Block, recent: Recent) -> tuple[set[tuple[int, int]], Passage[Recent]]:
+        """What a block does to the instructions that bind, and the pairs that keep a rule."""
         seen: list[Violation] = []
+        others, self._kept = self._kept, set()
         for inst in block.listing:
             site = self._sites.get(inst.pc) or self._site(inst)
             violation = self._worst(site, recent)
@@ -131,7 +172,8 @@ class WaitStateObserver(Recorder):
             recent = tuple((pc, states) for pc, states in aged if states <= self._sites[pc].longest)
             if site.longest:
                 recent = (*recent, (inst.pc, 0))
-        return Passage(recent, tuple(seen))
+        kept, self._kept = self._kept, others | self._kept
+        return kept, Passage(recent, tuple(seen))
 
     def _site(self, inst: Inst) -> _Site:
         isa = self._isa

@@ -25,8 +25,9 @@ one hazard.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +105,27 @@ class WaitRecord:
     complete: bool
 
 
+@dataclass(frozen=True, eq=False)
+class _Quiet:
+    """What a block does to queues where no wait is missing.
+
+    Attributes:
+        passage: from one state to the next.
+        operations: its memory instructions, by PC.
+        waits: PCs of its waits.
+    """
+
+    passage: Passage[Queues]
+    operations: Mapping[int, Operation]
+    waits: frozenset[int]
+
+
+@lru_cache(maxsize=8)
+def _quiet_in(program: Program, *, lds: bool) -> dict[tuple[Block, Queues], _Quiet]:
+    """What is known of a program, `lds` as of `counters.operation`: the same in each launch, and at every size."""
+    return {}
+
+
 class CounterTracker:
     """The queues of every wave of a batch.
 
@@ -120,6 +142,7 @@ class CounterTracker:
         self._indexing: list[Block] = []  # those that move VGPRs that M0 picks
         self._follow(known(DEFAULT).counting)
         self._lds = True
+        self._quiet: dict[tuple[Block, Queues], _Quiet] = {}
 
     @property
     def complete(self) -> bool:
@@ -133,6 +156,7 @@ class CounterTracker:
             self._follow(counting)
         self._paths.batch(machine)
         self._lds = machine.lds_size > 0
+        self._quiet = _quiet_in(program, lds=self._lds)
 
     def block(self, c: Band, block: Block) -> None:
         """Take the waves of a cohort through a block."""
@@ -166,14 +190,30 @@ class CounterTracker:
         self._paths = Paths(Queues.empty(counting), self._through)
 
     def _through(self, block: Block, queues: Queues) -> Passage[Queues]:
-        walk = _Walk(queues, self._counting, self.operations)
+        key = block, queues
+        if key not in self._quiet:
+            waited, passage = self._walked(block, queues)
+            if passage.seen or block in self._indexing:
+                return passage
+            issued = {
+                inst.pc: self.operations[inst.pc] for inst in block.listing if inst.pc in self.operations
+            }
+            self._quiet[key] = _Quiet(passage, issued, waited)
+        quiet = self._quiet[key]
+        self.operations.update(quiet.operations)
+        self.wait_sites |= quiet.waits
+        return quiet.passage
+
+    def _walked(self, block: Block, queues: Queues) -> tuple[frozenset[int], Passage[Queues]]:
+        """What a block does to queues, and PCs of its waits."""
+        walk, waited = _Walk(queues, self._counting, self.operations), set[int]()
         found: list[Hazard] = []
         if any(inst.name.startswith("v_movrel") for inst in block.listing):
             self._indexing.append(block)
         for inst in block.listing:
             limits = waits(inst, self._counting)
             if limits:
-                self.wait_sites.add(inst.pc)
+                waited.add(inst.pc)
                 walk.wait(inst, limits)
                 continue
             op = self.operations.get(inst.pc) or operation(inst, self._counting, lds=self._lds)
@@ -183,7 +223,8 @@ class CounterTracker:
             if op is not None:
                 self.operations[inst.pc] = op
                 walk.queues = issue(walk.queues, self._counting, op)
-        return Passage(walk.queues, tuple(found))
+        self.wait_sites |= waited
+        return frozenset(waited), Passage(walk.queues, tuple(found))
 
 
 @dataclass(eq=False)

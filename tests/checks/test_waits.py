@@ -10,7 +10,11 @@ from checks.gemm_lab import only
 from checks.watched import assembly_kernel, gemm_launch, launch, reassembled, standard, verdict
 
 from layoutprobe.assets import asset_dir
+from layoutprobe.backends.emulator import EmulatorBackend
 from layoutprobe.checks import waits
+from layoutprobe.engine.registry import make_engine
+from layoutprobe.observe.wait_states import WaitStateObserver
+from layoutprobe.observe.waits import WaitObserver
 from layoutprobe.place import Register, RegisterKind
 from layoutprobe.report.gate import CheckResult
 
@@ -300,3 +304,41 @@ def test_a_wait_dropped_from_a_gemm(assembly: str) -> None:
     assert named, finding.related_text
     assert "shufflevector" in text[int(named[1]) - 1], "the line that loads a fragment"
     assert str(finding.place.instruction).startswith("v_wmma_")
+
+
+@pytest.mark.parametrize("engine", ["numpy", "native"])
+def test_a_kernel_that_ran_before_is_told_of_as_a_new_one(engine: str) -> None:
+    """What blocks do to waits is worked out once for all launches of a program. Workgroups from the second on run a
+    block whose waits are missing, and one of their matrix instructions comes too early."""
+    clear = [f"v_mov_b32_e32 v{n}, 0" for n in range(10, 60)]
+    body = (
+        *(
+            *clear,
+            LOAD,
+            "s_cmp_lg_u32 s2, 0",
+            "s_cbranch_scc1 wrong",
+            "s_waitcnt vmcnt(0)",
+            STORE,
+            "s_endpgm",
+        ),
+        *("wrong:", "v_wmma_f32_16x16x16_f16 v[20:27], v[28:35], v[40:47], v[20:27]"),
+        *("v_wmma_f32_16x16x16_f16 v[48:55], v[20:27], v[40:47], v[48:55]", STORE, "s_endpgm"),
+    )
+    code = assembly_kernel("\n".join(f"  {inst}" for inst in body))
+    kept, seen = EmulatorBackend(engine=make_engine(engine)), []
+    for grid in (1, 3, 1, 2, 3):
+        args = [np.arange(256, dtype=np.uint32), np.zeros(256, np.uint32)]
+        both = []
+        for backend in (kept, EmulatorBackend(engine=make_engine(engine))):
+            waiting, keeping = WaitObserver(), WaitStateObserver()
+            backend.run(launch(code, args, grid=grid), [waiting, keeping])
+            found, states = waiting.record(), keeping.record()
+            hazards = [(h.inst.pc, h.register, h.waves, h.who) for h in found.hazards]
+            early = [(v.first.pc, v.then.pc, v.waves, v.who) for v in states.violations]
+            both.append(
+                (hazards, found.operations, found.loads, found.waits, early, states.kept, states.binding)
+            )
+        assert both[0] == both[1]
+        seen.append(both[0])
+    assert [len(hazards) for hazards, *_ in seen] == [0, 1, 0, 1, 1]
+    assert [[waves for *_, waves, _ in early] for *_, early, _, _ in seen] == [[], [2], [], [1], [2]]

@@ -29,7 +29,7 @@ from layoutprobe.isa.decode import decode_one
 from layoutprobe.isa.dialect import Dialect, isa_of, known
 from layoutprobe.isa.inst import Inst, Operand
 from layoutprobe.isa.kind import Kind
-from layoutprobe.machine.program import Block
+from layoutprobe.machine.program import Block, Program
 from layoutprobe.numbers import element_type
 from layoutprobe.observe.cycles import cycles
 from layoutprobe.observe.wait_states import WaitStateObserver
@@ -245,7 +245,7 @@ def test_its_hazards_are_looked_for(nops: int, late: list[int]) -> None:
     machine = cast(Any, SimpleNamespace(waves=waves))
     code = CodeObject(digest="", target="made100", kernels={}, segments=())
     observer = WaitStateObserver()
-    observer.batch(machine, cast(Any, SimpleNamespace(code=code, kernel=None)))
     block = Block((), (), None, 64, 3, (first, *between, second))
+    observer.batch(machine, Program(code, cast(Any, None), {0: block}))
     observer.block(cast(Any, SimpleNamespace(waves=np.zeros(1, int), machine=machine)), block)
     assert [violation.states for violation in observer.record().violations] == late

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
@@ -32,7 +33,7 @@ class Bound:
     """A kernel for one size of waves.
 
     Attributes:
-        program: blocks, whose executors numpy calls.
+        program: as numpy runs it.
         lowered, records: what the interpreter executes.
         between: bool [record], a wave that stops there is between two blocks.
         resume: int64 [record], where a wave goes on after numpy executed the record's instruction.
@@ -209,13 +210,21 @@ def _runtime(lanes: int, wait: bool) -> tuple[ctypes.CDLL, Offsets]:
     return library, Offsets(library)
 
 
-def steps_of(program: Program, lanes: int, *, wait: bool = True) -> Steps:
-    """A program for waves of that many lanes; `wait` as of `library.runtime`.
+def steps_of(
+    program: Program, lanes: int, bodies: Mapping[int, Sequence[Executor]] | None = None, *, wait: bool = True
+) -> Steps:
+    """A program for waves of that many lanes.
+
+    Args:
+        program, lanes: which.
+        bodies: what numpy calls for single instructions of each block; its own body where None.
+        wait: as of `library.runtime`.
 
     Raises:
         UnavailableError: as of `bind_native`.
     """
-    return Steps(program, Layout(lanes, _runtime(lanes, wait)[1].wave))
+    bodies = bodies or {pc: block.body for pc, block in program.blocks.items()}
+    return Steps(program, bodies, Layout(lanes, _runtime(lanes, wait)[1].wave))
 
 
 def bind_native(steps: Steps, *, wait: bool = True) -> Bound:

@@ -8,8 +8,7 @@ waves together, and C goes on. Faults are found by C and worded by numpy, which 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -157,8 +156,10 @@ class NativeEngine:
         if key not in self._bound:
             try:
                 if key not in self._steps:
-                    program = _one_by_one(self._numpy.program(code, kernel))
-                    self._steps[key] = steps_of(program, kernel.wavefront_size, wait=self._wait)
+                    program = self._numpy.program(code, kernel)
+                    self._steps[key] = steps_of(
+                        program, kernel.wavefront_size, _one_by_one(program), wait=self._wait
+                    )
                 bound = bind_native(self._steps[key], wait=self._wait)
             except NotYetError:
                 return None
@@ -170,18 +171,15 @@ class NativeEngine:
         return self._bound[key]
 
 
-def _one_by_one(program: Program) -> Program:
-    """The program with executors that build on nothing: here numpy executes single instructions."""
+def _one_by_one(program: Program) -> Mapping[int, Sequence[Executor]]:
+    """For each block executors that build on nothing: here numpy executes single instructions. The program stays as
+    it is, as observers keep what they find out about it for the next launch, on whichever engine."""
     bind = guarded(semantics.bind, program.kernel)
 
     def alone(inst: Inst, execute: Executor) -> Executor:
         return (bind(inst, ()) or execute) if semantics.builds_on_block(inst) else execute
 
-    blocks = {
-        pc: replace(block, body=tuple(map(alone, block.insts, block.body)))
-        for pc, block in program.blocks.items()
-    }
-    return replace(program, blocks=blocks)
+    return {pc: tuple(map(alone, block.insts, block.body)) for pc, block in program.blocks.items()}
 
 
 class _Run:

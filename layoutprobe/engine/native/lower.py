@@ -120,7 +120,7 @@ class _Lowering:
         program = self.source.program
         entry, blocks = program.kernel.entry, program.blocks
         order = [entry, *(pc for pc in sorted(blocks) if pc != entry)]
-        steps = {pc: self._steps(blocks[pc]) for pc in order}
+        steps = {pc: self._steps(pc, blocks[pc]) for pc in order}
         plain = {pc: self._plain(pc, blocks[pc], steps[pc]) for pc in order}
         for pc in order:
             self._tracking(pc, blocks[pc], steps[pc], plain[pc])
@@ -153,8 +153,9 @@ class _Lowering:
         self.records.append(record)
         return len(self.records) - 1
 
-    def _steps(self, block: Block) -> list[Step]:
-        return [self.source.step(i, e) for i, e in zip(block.insts, block.body, strict=True)]
+    def _steps(self, pc: int, block: Block) -> list[Step]:
+        bodies = self.source.bodies
+        return [self.source.step(i, e) for i, e in zip(block.insts, bodies[pc], strict=True)]
 
     def _forms(self, steps: Sequence[Step]) -> dict[str, Form]:
         known = self.source.forms

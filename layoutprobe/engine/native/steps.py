@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from layoutprobe.engine.native.forms import Form, form_of, shape_of
@@ -71,6 +71,7 @@ class Steps:
     """The instructions of a program, made ready once for all who watch it in one way or another."""
 
     program: Program
+    bodies: Mapping[int, Sequence[Executor]]
     layout: Layout
     forms: dict[str, Form] = field(default_factory=dict)
     _known: dict[int, Step] = field(default_factory=dict)
