@@ -11,11 +11,11 @@ import numpy as np
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Signature
+from layoutprobe.drafting.attempt import Attempt
 from layoutprobe.drafting.launch_sites import LaunchSite, renamed
 from layoutprobe.drafting.outcome import Made, Trial
 from layoutprobe.drafting.products import FoundProduct, find_product
 from layoutprobe.drafting.seen import SeenLaunch
-from layoutprobe.drafting.trial import Attempt
 from layoutprobe.errors import ProbeError
 
 

@@ -188,7 +188,12 @@ class SeenDraft:
             if self.trial and self.trial.multiple:
                 yield f"multiple = {sized(self.trial.multiple)}  # at finer ones it touches more: meant, or a fault?"
             if self.trial and self.trial.where:
-                yield f"where = [{', '.join(map(quoted, self.trial.where))}]  # by their names"
+                why = (
+                    "so it reaches as far as expressions say"
+                    if self.trial.assumed.shared
+                    else "by their names"
+                )
+                yield f"where = [{', '.join(map(quoted, self.trial.where))}]  # {why}"
             return
         yield f"tile = {sized(self.trial.tile)}"
         if self.trial.multiple:
@@ -290,8 +295,10 @@ class SeenDraft:
                 or told
             )
             behind = self.trial and is_rows(one.name) and (text or "").isidentifier() and text != one.name
+            dense = self.trial and i in self.trial.assumed.strides
+            why = "rows lie behind each other" if behind else "elements lie dense" if dense else ""
             yield (
-                f"value = {expression(text)}" + ("  # a guess: rows lie behind each other" if behind else "")
+                f"value = {expression(text)}" + (f"  # a guess: {why}" if why else "")
                 if text
                 else f"value = {self.integers[i][0]}  # FILL IN: it varies"
             )
@@ -377,6 +384,8 @@ class SeenDraft:
             extents = (one if one.isdigit() else quoted(one) for one in found.shapes[i])
             yield f"shape = [{', '.join(extents)}]"
             return
+        if self.trial and i in self.trial.assumed.contents:
+            yield f"values = {quoted(self.trial.assumed.contents[i])}  # it says how much there is"
         if self.trial and i in self.trial.indices:
             yield f'values = "(i0 + {INDICES - 1}) % {INDICES}"  # indices: other extents are those of these'
         if self._reference and i in self._reference.shapes:

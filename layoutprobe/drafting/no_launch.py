@@ -11,10 +11,11 @@ import numpy as np
 from layoutprobe.codeobj.members import taken_apart
 from layoutprobe.codeobj.model import CodeObject, Kernel
 from layoutprobe.codeobj.parameters import Parameter, Signature
+from layoutprobe.drafting.attempt import Attempt
 from layoutprobe.drafting.launch_sites import LaunchSite
 from layoutprobe.drafting.outcome import Trial
 from layoutprobe.drafting.seen import SeenBuffer
-from layoutprobe.drafting.trial import Attempt, tried
+from layoutprobe.drafting.trial import tried
 from layoutprobe.errors import ProbeError
 from layoutprobe.manifest.model import Sizes
 

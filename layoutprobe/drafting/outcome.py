@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from layoutprobe.brief import brief
 from layoutprobe.codeobj.parameters import Signature
+from layoutprobe.drafting.assumed import NOTHING, Assumed
 from layoutprobe.drafting.launch_sites import LaunchSite
 from layoutprobe.drafting.products import FoundProduct
 from layoutprobe.drafting.seen import SeenLaunch
@@ -47,6 +48,7 @@ class Trial:
         made: what a kernel before has stored; None where it stands alone.
         filled: in the last launch integers are any, as codes of numbers may be.
         where: what else holds of its sizes.
+        assumed: what the launches rest on that no host code says.
     """
 
     launches: tuple[SeenLaunch, ...]
@@ -61,5 +63,6 @@ class Trial:
     made: Made | None = None
     filled: bool = False
     where: tuple[str, ...] = ()
+    assumed: Assumed = NOTHING
 
     __repr__ = brief

@@ -59,6 +59,10 @@ def _depths(tensors: Tensors, i: int, extent: Axis) -> Iterator[Axis]:
             yield product_of([one for one in axes if one not in left])
 
 
+def _in_half(term: Term) -> Term:
+    return term.made("{}.astype(np.float16)", lambda x: x.astype(np.float16))
+
+
 def _turned(term: Term) -> Term:
     return term.made("{}.T", np.transpose)
 
@@ -219,6 +223,8 @@ def _zeroed(tensors: Tensors, q: Term, kn: Shape, others: list[int], dtype: str)
         yield from (q.made(f"({{}} - {z})", lambda x, z=z: x - z) if z else q for z in _ZEROS)  # type: ignore[misc]
     for j in others:
         zeros = list(_blocks(tensors, j, kn))
+        if tensors.dtypes[j] == "f16":  # what is subtracted in half precision is rounded before it is scaled
+            yield from (_in_half(q.with_other("({0} - {1})", np.subtract, one)) for one in zeros)
         zeros += [
             one for z in _packed_blocks(tensors, j, kn) for one in (z, z.made("({} + 1)", lambda x: x + 1))
         ]
@@ -289,10 +295,7 @@ def _used(tensors: Tensors, weights: Term, kn: Shape, i: int) -> Iterator[Found]
             continue
         for rows, columns in tensors.pairs(i):
             if columns == n and k in list(_depths(tensors, x, rows)):
-                for rounded in (
-                    weights,
-                    weights.made("{}.astype(np.float16)", lambda v: v.astype(np.float16)),
-                ):
+                for rounded in (weights, _in_half(weights)):
                     made = tensors.read(x, (rows, k)).with_other("({0} @ {1})", np.matmul, rounded)
                     yield from ((one, (rows, n)) for one in (made, *_behind(tensors, made, n, i)))
                 yield from ((one, (rows, n)) for one in _scaled(tensors, x, (rows, k), weights, i))

@@ -42,6 +42,13 @@ def touches(
     return alike and all(_fit([*launches, seen], [*values, sizes], i, kinds) is not None for i in asked)
 
 
+def loose(
+    launches: Sequence[SeenLaunch], values: Sequence[Sizes], kinds: Mapping[int, str]
+) -> frozenset[int]:
+    """Numbers of the buffers of which no expression of the sizes says how far launches touch them."""
+    return frozenset(i for i in launches[0].buffers if _fit(launches, values, i, kinds) is None)
+
+
 def _fit(
     launches: Sequence[SeenLaunch], values: Sequence[Sizes], i: int, kinds: Mapping[int, str]
 ) -> str | None:

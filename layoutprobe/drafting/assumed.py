@@ -1,0 +1,36 @@
+"""What the launches of a draft assume of sizes and buffers that no host code says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+DEEP = 32
+"""What an extent that no workgroup is for is a multiple of: a step of K, most often."""
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """See above.
+
+    Attributes:
+        shared: size -> another one, which is a multiple of it.
+        unit: what such a size is a multiple of.
+        deep: what an extent that no workgroup is for is a multiple of.
+        contents: number of an argument -> its elements, as an expression of their number i0 and the sizes.
+        strides: numbers of arguments that are no sizes: how far elements lie apart, told so that they lie dense.
+    """
+
+    shared: Mapping[str, str] = field(default_factory=dict)
+    unit: int = 1
+    deep: int = DEEP
+    contents: Mapping[int, str] = field(default_factory=dict)
+    strides: frozenset[int] = frozenset()
+
+    @property
+    def finer(self) -> tuple[int, ...]:
+        """Multiples between the usual ones and that of deep extents."""
+        return tuple(DEEP << bits for bits in range(1, 8) if DEEP << bits < self.deep)
+
+
+NOTHING = Assumed()
