@@ -9,8 +9,9 @@ from itertools import combinations, permutations, product
 import numpy as np
 
 from layoutprobe.drafting import reference_parts as parts
+from layoutprobe.drafting.reference_indexed import chosen, paged
 from layoutprobe.drafting.reference_products import attention, convolved, dequantised, gated, multiplied
-from layoutprobe.drafting.reference_terms import Array, Axis, Shape, Tensors, Term, product_of
+from layoutprobe.drafting.reference_terms import Array, Axis, Shape, Tensors, Term, bare, product_of
 from layoutprobe.numbers import element_type
 
 _MOST_TRIED = 10_000
@@ -262,7 +263,7 @@ class _Search:
         for shape in self.tensors.orders(i):
             if len(shape) == 3:
                 yield from self._turned_by_tables(i, shape)
-        for kind in (multiplied, gated, attention, dequantised, convolved):
+        for kind in (multiplied, gated, attention, dequantised, convolved, chosen, paged):
             yield from kind(self.tensors, i)
 
     def _with_one(self, i: int) -> Iterator[Found]:
@@ -278,6 +279,10 @@ class _Search:
                 for second in self._beside(core, shape):
                     if first.arguments & second.arguments:
                         continue
+                    if core.text.isidentifier():
+                        for active in _each(core.with_other("({0} + {1})", np.add, first)):
+                            yield active.with_other("({0} + {1})", np.add, second), shape
+                            yield active.with_other("({0} * {1})", np.multiply, second), shape
                     scaled = core.with_other("({0} * {1})", np.multiply, first)
                     yield scaled.with_other("({0} + {1})", np.add, second), shape
                     yield (
@@ -295,16 +300,49 @@ class _Search:
             for x in self._sources(shape, counts):
                 yield from ((one, shape) for one in (*_each(x), *self._rowwise(x)))
         yield from self._elementwise(i)
+        for shape in self.tensors.orders(i):
+            if len(shape) == 3:
+                for x in self._sources(shape, counts):
+                    yield from ((one, shape) for one in self._by_groups(x, shape))
+
+    def _by_groups(self, x: Term, shape: Shape) -> Iterator[Term]:
+        """Functions of groups of channels: so many of them as a size says, or one for each channel."""
+        channels = shape[1]
+        divisors = [
+            Axis((name,))
+            for name in self.tensors.sizes[0]
+            if all(not channels.at(size) % max(1, size[name]) for size in self.tensors.sizes)
+        ]
+        for groups, eps in product(dict.fromkeys((*divisors, channels)), self.epsilons):
+
+            def value(i: int, groups: Axis = groups, eps: float = eps) -> Array:
+                return parts.groupnorm(x.at(i), groups.at(self.tensors.sizes[i]), eps)
+
+            text = f"groupnorm({bare(x.text)}, {groups.python}, {eps!r})"
+            yield Term(text, value, x.reads, x.parts | {parts.groupnorm})
 
     def _beside(self, core: Term, shape: Shape) -> Iterator[Term]:
         """Inputs that broadcast to a shape."""
         ways = [shape, *([shape[1:], (shape[0], Axis())] if len(shape) == 2 else [])]
+        ways += [(shape[1], Axis())] if len(shape) == 3 else []
         for j in self.tensors.inputs:
             if j in core.arguments:
                 continue
             for way in ways:
                 if self.tensors.counts(j) == self.tensors.extents(way):
                     yield self.tensors.read(j, way)
+            if len(shape) == 1:
+                yield from self._again_and_again(j, shape[0])
+
+    def _again_and_again(self, j: int, whole: Axis) -> Iterator[Term]:
+        """A shorter input that begins anew until a flat output ends."""
+        counts = self.tensors.counts(j)
+        if all(one > few > 1 for one, few in zip(self.tensors.extents((whole,)), counts, strict=True)):
+            own = next(((product_of(axes),) for axes in self.tensors.factored(counts)), None)
+            if own and own[0].names:
+                x, sizes = self.tensors.read(j, own), self.tensors.sizes
+                text = f"np.resize({x.text}, {whole.python})"
+                yield Term(text, lambda i: np.resize(x.at(i), whole.at(sizes[i])), x.reads)
 
 
 def _each(x: Term) -> Iterator[Term]:

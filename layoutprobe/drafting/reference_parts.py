@@ -78,6 +78,13 @@ def rmsnorm(x: Array, eps: float) -> Array:
     return x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps)
 
 
+def groupnorm(x: Array, groups: int, eps: float) -> Array:
+    """Groups of neighbouring channels of each image with mean 0 and variance 1; x [image, channel, place]."""
+    rows = x.reshape(x.shape[0] * groups, -1)
+    rows = (rows - rows.mean(axis=1, keepdims=True)) / np.sqrt(rows.var(axis=1, keepdims=True) + eps)
+    return rows.reshape(x.shape)
+
+
 def rstd(x: Array, eps: float) -> Array:
     """One by the standard deviation of each row."""
     return 1 / np.sqrt(x.var(axis=-1) + eps)
@@ -126,6 +133,18 @@ def attention(q: Array, k: Array, v: Array, scale: float, causal: bool) -> Array
         scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     p = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return p / p.sum(axis=-1, keepdims=True) @ v
+
+
+def paged_attention(q: Array, k: Array, v: Array, tables: Array, lengths: Array, scale: float) -> Array:
+    """One query of each sequence, q [sequence, head, d], by the keys of its pages, k and v [page, row, head, d]."""
+    result = np.zeros(q.shape)
+    for s, length in enumerate(lengths.astype(np.int64)):
+        keys, values = (x[tables[s].astype(np.int64)].reshape(-1, *x.shape[2:])[:length] for x in (k, v))
+        shared = q.shape[1] // keys.shape[1]  # heads of queries for each of keys
+        scores = scale * np.einsum("hd,thd->ht", q[s], keys.repeat(shared, axis=1))
+        p = np.exp(scores - scores.max(axis=1, keepdims=True))
+        result[s] = np.einsum("ht,thd->hd", p / p.sum(axis=1, keepdims=True), values.repeat(shared, axis=1))
+    return result
 
 
 def turned_halves(x: Array, turns: Array) -> Array:
