@@ -28,7 +28,7 @@ def _add_options(command: Parser) -> None:
     )
     add_target_options(command)
     command.add_argument(
-        "--lds", metavar="SCHEME", default="none", help="how tiles lie in LDS: a scheme of `layoutprobe list`"
+        "--lds", metavar="SCHEME", default="none", help="how tiles lie in LDS: a scheme of `layoutprobe list schemes`"
     )
     command.add_argument(
         "-o", "--output", metavar="DIR", help="folder for the header, a GEMM that uses it, and its manifest"
@@ -56,7 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name, text in files.items():
         with writing(folder / name, what="the code") as stream:
             stream.write(text)
-    say(f"{folder}: {', '.join(files)}")
+    manifest = next(name for name in files if name.endswith(".toml"))
+    say(f"{folder}: {', '.join(files)}. Again, after a change: `layoutprobe check {folder / manifest}`")
     return 0
 
 

@@ -3,6 +3,7 @@ say the same."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -211,3 +212,65 @@ def gqa_decode(inputs: Arrays, sizes: Sizes) -> Arrays:
     )
     p = np.exp(q @ k.transpose(0, 2, 3, 1) / 8)
     return {"out": (p / p.sum(axis=-1, keepdims=True) @ v.swapaxes(1, 2)).ravel()}
+
+
+def fmha(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Not causal, of heads between the rows of each other."""
+    q, k, v = (np.asarray(inputs[n], np.float64).transpose(1, 0, 2) for n in ("Qp", "Kp", "Vp"))
+    scores = q @ k.transpose(0, 2, 1)
+    p = np.exp(scores - scores.max(axis=2, keepdims=True))
+    return {"Op": (p / p.sum(axis=2, keepdims=True) @ v).transpose(1, 0, 2)}
+
+
+def paged(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """One query of each sequence by the rows of its pages."""
+    q, k, v = (np.asarray(inputs[n], np.float64) for n in ("q", "k_cache", "v_cache"))
+    out = np.zeros(q.shape)
+    for s, h in np.ndindex(q.shape[:2]):
+        kv = h // (q.shape[1] // k.shape[2])
+        places = [(inputs["block_tables"][s, t // 16], t % 16) for t in range(inputs["context_lens"][s])]
+        weights = np.exp([k[page, row, kv] @ q[s, h] for page, row in places])
+        out[s, h] = weights @ [v[page, row, kv] for page, row in places] / weights.sum()
+    return {"out": out}
+
+
+def group_norm(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Groups of channels of each image, then weight and bias of each channel."""
+    x, out = np.asarray(inputs["X"], np.float64), []
+    for image in x:
+        groups = np.split(image, sizes["groups"])
+        out.append(np.concatenate([(g - g.mean()) / np.sqrt(g.var() + 1.0) for g in groups]))
+    return {"Y": np.stack(out) * inputs["gamma"] + inputs["beta"]}
+
+
+def w4(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """x @ ((code - zero) * scale).T, groups of 64; what is left of a code is f16."""
+    words, x = inputs["qweight"], np.asarray(inputs["x"], np.float64)
+    weights = np.empty((words.shape[0], x.shape[1]))
+    for k in range(x.shape[1]):
+        code = (words[:, k // 8] >> np.uint32(4 * (k % 8))) & np.uint32(15)
+        less = (code - np.asarray(inputs["zeros"], np.float64)[:, k // 64]).astype(np.float16)
+        weights[:, k] = less * inputs["scales"][:, k // 64]
+    return {"out": x @ weights.T}
+
+
+def experts(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """The sum over the experts of a token, each times its gate."""
+    x, w = (np.asarray(inputs[n], np.float64) for n in ("hidden", "experts"))
+    every = np.einsum("ti,eij->tej", x, w)
+    out = np.zeros((len(x), w.shape[2]))
+    for t, s in np.ndindex(inputs["topk_ids"].shape):
+        out[t] += inputs["topk_gates"][t, s] * every[t, inputs["topk_ids"][t, s]]
+    return {"result": out}
+
+
+def moe_up(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """Each block of rows by the matrix of its expert."""
+    x, w = (np.asarray(inputs[n], np.float64) for n in ("sorted_x", "w_up"))
+    return {"dst": np.stack([rows @ w[e].T for rows, e in zip(x, inputs["expert_of"], strict=True)])}
+
+
+def flat(inputs: Arrays, sizes: Sizes) -> Arrays:
+    """gelu(x + bias) + skip, the bias along each row."""
+    x = np.asarray(inputs["inp"], np.float64) + inputs["bias"][np.arange(sizes["total"]) % sizes["width"]]
+    return {"outp": 0.5 * x * (1 + np.vectorize(math.erf)(x * math.sqrt(0.5))) + inputs["skip"]}

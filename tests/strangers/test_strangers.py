@@ -184,6 +184,13 @@ REFERENCES = {
     "w4a16.hip": "w4a16",
     "mlp.hip": "gate_up",
     "gating.cu": "gating",
+    "fmha.hip": "fmha",
+    "paged.hip": "paged",
+    "groupnorm.cu": "group_norm",
+    "w4/gemm_w4.hip": "w4",
+    "experts.hip": "experts",
+    "moe_up.hip": "moe_up",
+    "flat.hip": "flat",
 }
 """What is no product, and the function of `references.py` that says so; drafts find it by themselves."""
 
@@ -272,6 +279,36 @@ void scale(const float* x, float* y, int rows, int cols, int row_stride) {
     manifest, kernel = _drafted(tmp_path, source)
     assert [one["shape"] for one in kernel["argument"][:2]] == [["cols * rows"]] * 2
     assert 'value = "cols"  # a guess: rows lie behind each other' in manifest.read_text()
+
+
+def test_distances_are_found_by_how_far_launches_reach_whatever_they_are_called(tmp_path: Path) -> None:
+    """Of heads and rows: the first one told is the largest, and elements lie dense."""
+    _, kernel = _drafted(tmp_path, HERE / "fmha.hip")
+    told = {one["name"]: one.get("value", one.get("shape")) for one in kernel["argument"]}
+    assert [told[f"{of}_jump"] for of in ("q_tok", "q_hd", "kv_tok", "kv_hd")] == ["H * 32", 32, "H * 32", 32]
+    assert [told[name] for name in ("Qp", "Kp", "Vp", "Op")] == [["L", "H", 32]] * 4
+    assert "where" not in kernel
+
+
+def test_numbers_in_a_buffer_that_say_how_much_there_is_are_no_indices(tmp_path: Path) -> None:
+    """As small as indices they left most of a cache untouched, and its pages without an extent."""
+    _, kernel = _drafted(tmp_path, HERE / "paged.hip")
+    told = {one["name"]: one for one in kernel["argument"]}
+    assert told["context_lens"]["values"] == "max_context_len - i0 % 2"
+    assert told["block_tables"]["values"] == "(i0 + 3) % 4"
+    assert told["max_num_blocks_per_seq"]["value"] == "(max_context_len + 15) / 16"
+    assert told["k_cache"]["shape"] == [4, 16, "num_kv_heads", 32]
+
+
+def test_what_a_size_is_a_multiple_of_is_found_by_how_far_launches_reach(tmp_path: Path) -> None:
+    """Another size, or a number that the source alone knows."""
+    manifest, kernel = _drafted(tmp_path, HERE / "groupnorm.cu")
+    assert kernel["where"] == ["C % groups == 0"]
+    assert all(size["C"] % size["groups"] == 0 for size in kernel["sizes"])
+    manifest.unlink()
+    (tmp_path / "layoutprobe_references.py").unlink()
+    _, kernel = _drafted(tmp_path, HERE / "w4" / "gemm_w4.hip")
+    assert kernel["multiple"] == {"in_features": 64}
 
 
 def test_a_launch_with_events_is_one(tmp_path: Path) -> None:
