@@ -28,7 +28,10 @@ def _add_options(command: Parser) -> None:
     )
     add_target_options(command)
     command.add_argument(
-        "--lds", metavar="SCHEME", default="none", help="how tiles lie in LDS: a scheme of `layoutprobe list schemes`"
+        "--lds",
+        metavar="SCHEME",
+        default="none",
+        help="how tiles lie in LDS: a scheme of `layoutprobe list schemes`",
     )
     command.add_argument(
         "-o", "--output", metavar="DIR", help="folder for the header, a GEMM that uses it, and its manifest"
